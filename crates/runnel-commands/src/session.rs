@@ -108,7 +108,7 @@ impl Session {
     /// # Errors
     /// When the environment is malformed.
     pub fn running_before_master(&self) -> Result<Context, CliError> {
-        let options = self.options(true).graphs(Graphs::Both).master_comes_later(true);
+        let options = self.options(true).graphs(Graphs::Both).wait_for_master(false);
         Ok(Context::with_options(options)?)
     }
 

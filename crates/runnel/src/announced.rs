@@ -1,4 +1,4 @@
-//! Topics as peers are told of them, and what may wait at either end.
+//! Topic descriptions that are announced to peers, and the queue limits at both ends.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -10,36 +10,36 @@ use runnel_io::Reactor;
 use runnel_ros1::node::TopicSpec;
 
 use crate::data::{LinkInfo, Publication, PublicationOptions, SubscriptionSpec};
-use crate::forms::Forms;
 use crate::frame::QueueBound;
 use crate::ipc::Pool;
+use crate::type_mapping::TypeMapping;
 
-/// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
+/// Byte limit of a publisher's queue for one subscriber, and of a subscription's queue, at any depth.
 const QUEUE_BYTES: usize = 1 << 30;
 
-/// Messages that a publisher which keeps all holds for one slow subscriber before it waits, and a subscription that
-/// keeps all before its publishers are to wait, and those that cannot have it drop the oldest.
+/// Queue limit of keep-all publishers per subscriber, and of keep-all subscriptions, before publishers wait. Those
+/// that cannot wait drop the oldest message.
 const KEEP_ALL: usize = 1000;
 
-/// What stands for any type, in names and sums.
+/// Stands for any type, in names and MD5 sums.
 const ANY: &str = "*";
 
-/// A topic by name and type, as peers of each graph are told of it.
+/// A topic by name and type, as announced to the peers of each graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Topic {
     /// Its absolute name.
     pub(crate) name: String,
-    /// Its type in ROS 1; `None` if it is to be in ROS 2 alone.
+    /// Its type in ROS 1; `None` if the topic exists only in ROS 2.
     pub(crate) ros1: Option<Ros1Type>,
-    /// Its type in ROS 2; `None` if it is to be in ROS 1 alone.
+    /// Its type in ROS 2; `None` if the topic exists only in ROS 1.
     pub(crate) ros2: Option<Ros2Type>,
-    /// What a subscription to a topic of any type asks each publisher for, even of one that offers less.
-    pub(crate) exactly: Option<QoS>,
-    /// A subscription asks ROS 1 publishers for datagrams before it asks for a connection.
+    /// For subscriptions of any type: the QoS requested from every publisher, even from one that offers less.
+    pub(crate) strict_qos: Option<QoS>,
+    /// Subscriptions request UDPROS from ROS 1 publishers before TCPROS.
     pub(crate) udpros: bool,
 }
 
-/// A message type as ROS 1 peers know it.
+/// A message type in ROS 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Ros1Type {
     /// Such as `std_msgs/String`; `*` for any.
@@ -47,18 +47,18 @@ pub(crate) struct Ros1Type {
     /// `*` for any.
     pub(crate) md5: String,
     pub(crate) definition: String,
-    /// It begins with a header whose `seq` is counted up.
+    /// Messages begin with a header whose `seq` is incremented.
     pub(crate) has_header: bool,
-    /// Bytes of every message, if that is fixed.
+    /// Length of every message, if that is fixed.
     pub(crate) fixed_len: Option<usize>,
 }
 
-/// A message type as ROS 2 peers know it.
+/// A message type in ROS 2.
 #[derive(Clone, Debug)]
 pub(crate) struct Ros2Type {
     /// Such as `std_msgs::msg::dds_::String_`; `*` for any.
     pub(crate) dds_type: String,
-    /// The type hash; empty if it is not known.
+    /// The type hash; empty if it is unknown.
     pub(crate) rihs01: String,
 }
 
@@ -89,12 +89,12 @@ impl Ros2Type {
         Self { dds_type: M::DDS_TYPE.to_owned(), rihs01: M::RIHS01.to_owned() }
     }
 
-    /// True if messages have a form in ROS 2 that is known here.
+    /// True if the ROS 2 encoding of the type is known.
     pub(crate) fn is_known(&self) -> bool {
         !self.rihs01.is_empty()
     }
 
-    /// True if publishers are to tell the type.
+    /// True if publishers determine the type.
     pub(crate) fn is_any(&self) -> bool {
         self.dds_type == ANY
     }
@@ -109,43 +109,48 @@ impl Ros2Type {
 }
 
 impl Topic {
-    /// A topic of a type that is known.
+    /// A topic of a known type.
     pub(crate) fn of<M: Message>(name: String) -> Self {
         Self {
             name,
             ros1: Some(Ros1Type::of::<M>()),
             ros2: Some(Ros2Type::of::<M>()),
-            exactly: None,
+            strict_qos: None,
             udpros: false,
         }
     }
 
-    /// A topic of a type that is known while the program runs, in the graphs in which that has a form.
-    pub(crate) fn of_forms(name: String, forms: &Forms) -> Self {
-        let form = |generation| forms.in_generation(generation).ok();
-        let ros1 = form(Generation::Ros1).map(|schema| Ros1Type::of_schema(schema));
+    /// A topic of a type known at run time, in the graphs in which that has a definition.
+    pub(crate) fn of_mapping(name: String, mapping: &TypeMapping) -> Self {
+        let definition = |generation| mapping.in_generation(generation).ok();
+        let ros1 = definition(Generation::Ros1).map(|schema| Ros1Type::of_schema(schema));
         Self {
             name,
             ros1,
-            ros2: form(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)),
-            exactly: None,
+            ros2: definition(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)),
+            strict_qos: None,
             udpros: false,
         }
     }
 
-    /// A topic whose type publishers tell.
+    /// A topic whose publishers determine its type.
     pub(crate) fn of_any(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()), exactly: None, udpros: false }
+        Self {
+            name,
+            ros1: Some(Ros1Type::any()),
+            ros2: Some(Ros2Type::any()),
+            strict_qos: None,
+            udpros: false,
+        }
     }
 
-    /// A topic that ROS 1 alone has.
+    /// A topic that exists only in ROS 1.
     pub(crate) fn of_ros1(name: String, ros1: Ros1Type) -> Self {
-        Self { name, ros1: Some(ros1), ros2: None, exactly: None, udpros: false }
+        Self { name, ros1: Some(ros1), ros2: None, strict_qos: None, udpros: false }
     }
 
-    /// By which its publishers and subscriptions of this process know its type: name and sum, those of ROS 1 where it has
-    /// them.
-    pub(crate) fn told_type(&self) -> (&str, &str) {
+    /// Type name and sum for matching within the process: those of ROS 1 if it has them.
+    pub(crate) fn local_type(&self) -> (&str, &str) {
         match (&self.ros1, &self.ros2) {
             (Some(ros1), _) => (&ros1.type_name, &ros1.md5),
             (None, Some(ros2)) => (&ros2.dds_type, &ros2.rihs01),
@@ -153,7 +158,7 @@ impl Topic {
         }
     }
 
-    /// What `node` publishes it with.
+    /// The publication of the topic by `node`.
     pub(crate) fn publication(
         &self,
         reactor: Arc<Reactor>,
@@ -161,7 +166,7 @@ impl Topic {
         node: &str,
         qos: QoS,
     ) -> Arc<Publication> {
-        let (type_name, md5) = self.told_type();
+        let (type_name, md5) = self.local_type();
         let info = LinkInfo {
             publisher: node.to_owned(),
             type_name: type_name.to_owned(),
@@ -173,7 +178,7 @@ impl Topic {
         Arc::new(Publication::new(self.publication_options(qos), info, reactor, pool))
     }
 
-    /// How a publisher of it queues messages.
+    /// Queue options of a publisher.
     pub(crate) fn publication_options(&self, qos: QoS) -> PublicationOptions {
         PublicationOptions {
             bound: queue_bound(qos),
@@ -182,9 +187,9 @@ impl Topic {
         }
     }
 
-    /// How a subscription to it queues messages, which with `takes` come by reference if they are of this process.
+    /// Queue options of a subscription, which gets messages of type `takes` from this process by reference.
     pub(crate) fn subscription_options(&self, qos: QoS, takes: Option<TypeId>) -> SubscriptionSpec {
-        let (type_name, md5) = self.told_type();
+        let (type_name, md5) = self.local_type();
         SubscriptionSpec {
             topic: self.name.clone(),
             type_name: type_name.to_owned(),
@@ -198,7 +203,7 @@ impl Topic {
         }
     }
 
-    /// What the master and ROS 1 peers are told; `None` if it is to be in ROS 2 alone.
+    /// The description for the master and ROS 1 peers; `None` if the topic exists only in ROS 2.
     pub(crate) fn spec(&self, qos: QoS) -> Option<TopicSpec> {
         let ros1 = self.ros1.as_ref()?;
         Some(TopicSpec {
@@ -212,7 +217,7 @@ impl Topic {
     }
 }
 
-/// What may wait, at either end of a topic.
+/// The queue limit at either end of a topic.
 fn queue_bound(qos: QoS) -> QueueBound {
     let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
     QueueBound { messages, bytes: QUEUE_BYTES }
@@ -224,7 +229,7 @@ mod tests {
     use runnel_msgs::std_msgs::msg::String as Text;
 
     #[test]
-    fn a_type_has_a_name_in_each_graph() {
+    fn type_has_name_in_each_graph() {
         let topic = Topic::of::<Text>("/chatter".into());
         assert_eq!(topic.ros1.unwrap().type_name, "std_msgs/String");
         assert_eq!(topic.ros2.unwrap().dds_type, "std_msgs::msg::dds_::String_");

@@ -1,4 +1,4 @@
-//! Messages that are kept where they lie.
+//! Borrowed messages, which are kept in place.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,15 +9,15 @@ use runnel_core::wire::{Bytes, DecodeError, Wire};
 use crate::data::Kept;
 use crate::message_info::MessageInfo;
 
-/// A message where it lies, for as long as it is wanted: in memory of a publisher of this host, or where it was received.
-/// What iceoryx calls a sample. Dropping it gives the memory back.
+/// A message that is kept in place: in the memory of a publisher on this host, or in its receive buffer. iceoryx calls
+/// this a sample. Dropping it releases the memory.
 ///
-/// A message in a publisher's memory stays as it was published while it is held, unless that process breaks its word: see
-/// [`Bytes`] for what comes of that. It counts against what that process
-/// lends to this one, all topics together: 4096 messages, and as many bytes as
-/// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) says. Beyond that messages are copied instead (see
-/// [`PublisherBase::copied`](crate::PublisherBase::copied)), and none is lost for it. A message of this process is held likewise, and
-/// does not count.
+/// A message in a publisher's memory does not change while it is held, unless that process violates the protocol: see
+/// [`Bytes`] for the consequences. It counts against the quota of that process for this one, over all topics: 4096
+/// messages, and the bytes set by [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory). Beyond the
+/// quota, messages are copied instead (see
+/// [`PublisherBase::shm_fallback_count`](crate::PublisherBase::shm_fallback_count)), and none is lost. A message of
+/// this process is held likewise, but does not count.
 ///
 /// ```no_run
 /// # use runnel::msgs::sensor_msgs::msg::Image;
@@ -44,11 +44,11 @@ impl<M: Message> Borrowed<M> {
         Self { kept, message: PhantomData }
     }
 
-    /// The message as a view: arrays borrowed from its bytes, and so is text unless another process could write it.
+    /// The message as a view: arrays are borrowed from its bytes, and so is text unless another process could write
+    /// it.
     ///
     /// # Errors
-    /// When it cannot be read. It could when it arrived, so that this tells of a publisher on this host that has altered
-    /// what it had published.
+    /// If it cannot be read. It was readable when it arrived, so a publisher on this host has altered it since.
     pub fn view(&self) -> Result<<M as Wire>::View<'_>, DecodeError> {
         self.kept.from().read_view::<M>(self.bytes())
     }
@@ -58,9 +58,9 @@ impl<M: Message> Borrowed<M> {
         self.kept.bytes()
     }
 
-    /// What is known of the message besides: when it was published, when it came, and from whom.
+    /// Metadata of the message: its times and its publisher.
     pub fn info(&self) -> MessageInfo {
-        MessageInfo::of_kept(&self.kept)
+        MessageInfo::from_kept(&self.kept)
     }
 
     /// The publisher's node.

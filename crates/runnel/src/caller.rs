@@ -1,4 +1,4 @@
-//! What calls of services have in common, whatever their types.
+//! Service calls, independent of their types.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,32 +12,32 @@ use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, 
 use runnel_ros1::tcpros::{LENGTH, try_frame};
 
 use crate::callback_group::Runner;
-use crate::data::{Asked, CallAnswer, PendingCall, ServiceCore};
-use crate::driver::{Asks, ServiceInfo};
+use crate::data::{CallAnswer, PendingCall, ServiceCall, ServiceCore};
+use crate::driver::{CallRequest, ServiceInfo};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
 use crate::sync::{Class, Mutex, lock};
 use crate::wait_set::WaitSet;
 
-/// How often a service that nobody provides yet is asked for.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+/// How often a service that does not exist yet is looked up.
+const LOOKUP_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often a callback that another thread runs is looked at.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// How often a callback that runs on another thread is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How long the master may take to say who provides a service that is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for the master's lookup of a service, and for the service itself.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The shortest time that they get, however little is left of a wait: two round trips over a slow radio.
-const SHORTEST: Duration = Duration::from_millis(250);
+/// The minimum of that time, even if less of a wait is left: two round trips over a slow radio.
+const MIN_LOOKUP_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// One service as one node calls it.
 pub(crate) struct Caller {
     node: Arc<NodeInner>,
     wanted: WantedService,
-    /// Bytes of every response, if that is fixed.
+    /// Length of every response, if that is fixed.
     response_len: Option<usize>,
-    /// The link of a persistent client, while no call is under way on it.
+    /// The link of a persistent client, while it carries no call.
     link: Mutex<Option<ServiceLinkId>>,
 }
 
@@ -55,10 +55,10 @@ impl Caller {
         error(self.service(), why)
     }
 
-    /// The service, if it is of this process and answers calls where they are made.
+    /// The service, if it is in this process and can be called directly.
     ///
     /// # Errors
-    /// When it is, and of another type.
+    /// If it is in this process, but of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
         let Some(core) = core.filter(|core| core.has_callback()) else { return Ok(None) };
@@ -73,32 +73,32 @@ impl Caller {
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
     }
 
-    /// Has a service of this process answer on this thread, once its callback is not under way.
+    /// Calls a service of this process on this thread, as soon as its callback does not run.
     pub(crate) fn call_local(
         &self,
         core: &ServiceCore,
-        mut asked: impl FnMut(&ServiceCore) -> Result<Result<(), String>, Runner>,
+        mut call: impl FnMut(&ServiceCore) -> Result<Result<(), String>, Runner>,
         until: Option<Instant>,
     ) -> Result<(), Error> {
         let context = &self.node.context;
         context.shared.turning.attend();
         loop {
-            match asked(core) {
-                Ok(answered) => return answered.map_err(|why| self.error(ServiceError::Failed(why))),
+            match call(core) {
+                Ok(result) => return result.map_err(|why| self.error(ServiceError::Failed(why))),
                 Err(Runner::ThisThread) => return Err(self.error(ServiceError::Busy)),
                 Err(Runner::AnotherThread) if until.is_some_and(|until| clock::monotonic() >= until) => {
                     return Err(self.error(ServiceError::Busy));
                 }
                 Err(Runner::AnotherThread) if !context.ok() => return Err(Error::ShuttingDown),
                 Err(Runner::AnotherThread) => {
-                    let again = clock::monotonic() + LOOK_AGAIN;
+                    let again = clock::monotonic() + CHECK_INTERVAL;
                     context.shared.turning.turn_waiting(until.map_or(again, |until| until.min(again)))?;
                 }
             }
         }
     }
 
-    /// Calls the service, that of this process if there is one, with the request that `write` appends, and gives the
+    /// Calls the service with the request that `write` appends, directly if `local` is in this process. Returns the
     /// response's bytes.
     pub(crate) fn call(
         &self,
@@ -109,15 +109,16 @@ impl Caller {
         let request = self.framed(write)?;
         if let Some(core) = local {
             let (request, mut response) = (&request[LENGTH..], Vec::new());
-            let ask = |core: &ServiceCore| core.call(Asked::Bytes { request, response: &mut response });
-            return self.call_local(core, ask, until).map(|()| response);
+            let local_call =
+                |core: &ServiceCore| core.call(ServiceCall::Bytes { request, response: &mut response });
+            return self.call_local(core, local_call, until).map(|()| response);
         }
         let pending = self.send_framed(request, until)?;
         self.wait(&pending)?;
         self.take(&pending).unwrap_or(Err(Error::ShuttingDown))
     }
 
-    /// Sends a request, to which the response is to be [taken](Self::take).
+    /// Sends a request, whose response is [taken](Self::take) later.
     pub(crate) fn send(
         &self,
         write: impl FnOnce(&mut GrowingSink),
@@ -128,7 +129,7 @@ impl Caller {
         Ok(pending)
     }
 
-    /// Takes the response's bytes, once they are there.
+    /// Takes the response's bytes, if it has arrived.
     pub(crate) fn take(&self, pending: &PendingCall) -> Option<Result<Vec<u8>, Error>> {
         let answer = pending.take()?;
         match pending.link() {
@@ -145,7 +146,7 @@ impl Caller {
         }
     }
 
-    /// Calls the service; `callback` gets the response's bytes from whoever spins.
+    /// Calls the service; `callback` gets the response's bytes on a spinning thread.
     pub(crate) fn call_async(
         &self,
         write: impl FnOnce(&mut GrowingSink),
@@ -153,7 +154,7 @@ impl Caller {
         callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
     ) -> Result<(), Error> {
         let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
-        // The node holds the call, so that the call does not hold the node.
+        // The node owns the call, so the call must not own the node.
         let caller = Arc::downgrade(node);
         let pending = PendingCall::with_callback(node.spun(), move |link, answer| {
             let Some(node) = caller.upgrade() else { return };
@@ -166,12 +167,12 @@ impl Caller {
         begun.map(drop).ok_or(Error::ShuttingDown)
     }
 
-    /// Asks who provides the service, and of which type.
+    /// Queries the provider of the service, and its type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
         let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let pending = PendingCall::new();
-        let (asks, asked) = (self.asks(None), Arc::clone(&pending));
-        let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, asked);
+        let (asks, call) = (self.asks(None), Arc::clone(&pending));
+        let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, call);
         let link = begun.ok_or(Error::ShuttingDown)?;
         self.wait(&pending)?;
         let info = self.node.driver().nodes.service_info(self.node.key, link);
@@ -180,9 +181,9 @@ impl Caller {
         info.ok_or(Error::ShuttingDown)
     }
 
-    /// Whether the master knows of a node that provides the service, and that node answers.
+    /// Whether the master has registered a node with the service, and that node answers.
     pub(crate) fn is_ready(&self) -> Result<bool, Error> {
-        self.is_ready_by(clock::monotonic() + 2 * PATIENCE)
+        self.is_ready_by(clock::monotonic() + 2 * LOOKUP_TIMEOUT)
     }
 
     fn is_ready_by(&self, until: Instant) -> Result<bool, Error> {
@@ -190,22 +191,22 @@ impl Caller {
             return Ok(true);
         }
         let context = &self.node.context;
-        let patience = || until.since(clock::monotonic()).clamp(SHORTEST, PATIENCE);
+        let timeout = || until.since(clock::monotonic()).clamp(MIN_LOOKUP_TIMEOUT, LOOKUP_TIMEOUT);
         let params = [self.node.full_name().into(), self.service().into()];
-        match context.call_master("lookupService", &params, patience()) {
+        match context.call_master("lookupService", &params, timeout()) {
             Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.into_result().is_ok()) => {}
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),
         }
-        // One that was killed stays registered.
-        match self.info(Some(clock::monotonic() + patience())) {
+        // A killed node stays registered.
+        match self.info(Some(clock::monotonic() + timeout())) {
             Ok(_) => Ok(true),
             Err(Error::Service { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Waits until that is so.
+    /// Waits until the service is ready.
     pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let (context, until) = (&self.node.context, clock::monotonic() + timeout);
         loop {
@@ -216,16 +217,16 @@ impl Caller {
             if left.is_zero() || !context.ok() {
                 return Ok(false);
             }
-            // Not by a clock that may stand still.
-            context.sleep_wall(left.min(ASK_AGAIN))?;
+            // Not by a simulated clock, which may stand still.
+            context.sleep_wall(left.min(LOOKUP_INTERVAL))?;
         }
     }
 
-    /// Begins a call: on the link that a persistent client has, if it stands, and otherwise on a new one.
+    /// Begins a call: on the link of a persistent client, if it is established, and otherwise on a new one.
     fn send_framed(&self, request: Vec<u8>, until: Option<Instant>) -> Result<Arc<PendingCall>, Error> {
-        let (had, pending) = (lock(&self.link).take(), PendingCall::new());
+        let (kept_link, pending) = (lock(&self.link).take(), PendingCall::new());
         let mut driver = self.node.driver();
-        if let Some(link) = had {
+        if let Some(link) = kept_link {
             if driver.call_again(self.node.key, link, &request, until, &pending) {
                 return Ok(pending);
             }
@@ -236,14 +237,14 @@ impl Caller {
         begun.map(|_| pending).ok_or(Error::ShuttingDown)
     }
 
-    /// Waits for what a call comes to. The link stays.
+    /// Waits for the result of a call. The link stays.
     fn wait(&self, pending: &Arc<PendingCall>) -> Result<(), Error> {
         let mut wait_set = WaitSet::of(&self.node.context.shared);
         wait_set.add(Arc::clone(pending));
         wait_set.wait(None).map(drop).inspect_err(|_| self.end(pending))
     }
 
-    /// Keeps a link for the next call; one that another thread has made meanwhile is ended.
+    /// Keeps a link for the next call. One that another thread has established meanwhile is ended.
     fn keep(&self, link: ServiceLinkId) {
         let other = lock(&self.link).replace(link);
         if let Some(other) = other {
@@ -251,8 +252,8 @@ impl Caller {
         }
     }
 
-    fn asks(&self, request: Option<Vec<u8>>) -> Asks {
-        Asks { request, response_len: self.response_len }
+    fn asks(&self, request: Option<Vec<u8>>) -> CallRequest {
+        CallRequest { request, response_len: self.response_len }
     }
 
     fn framed(&self, write: impl FnOnce(&mut GrowingSink)) -> Result<Vec<u8>, Error> {

@@ -15,7 +15,7 @@ use runnel_io::clock;
 use runnel_ros1::node::WantedService;
 
 use crate::caller::{Caller, error};
-use crate::data::{Asked, ServiceCore};
+use crate::data::{ServiceCall, ServiceCore};
 use crate::driver::ServiceInfo;
 use crate::error::{Error, ServiceError};
 use crate::node::Node;
@@ -138,7 +138,7 @@ impl<S: Service> Client<S> {
             return read_response::<S>(self.service(), &bytes);
         };
         let mut response = None;
-        let ask = |core: &ServiceCore| core.call(Asked::Local { request, response: &mut response });
+        let ask = |core: &ServiceCore| core.call(ServiceCall::Local { request, response: &mut response });
         self.caller.call_local(core, ask, until)?;
         let response = response.and_then(|response| response.downcast().ok());
         response.map(|response| *response).ok_or(Error::ShuttingDown)

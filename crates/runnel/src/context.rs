@@ -1,4 +1,4 @@
-//! The context: what all nodes of a process share.
+//! Context: the state that all nodes of a process share.
 
 use std::env;
 use std::fmt;
@@ -28,10 +28,10 @@ use crate::sync::{Class, Mutex};
 use crate::turning::Turning;
 use crate::variables::variable;
 
-/// Bytes of shared memory that long messages may take, and those that one other process may hold of them.
+/// Limits of shared memory in bytes: for long messages in all, and per receiving process.
 const SHARED_MEMORY: [usize; 2] = [256 << 20, 64 << 20];
 
-/// How a context is made: begin with the default and say what is to differ.
+/// Options of a context. Begin with the default and change what differs.
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
     arguments: Vec<String>,
@@ -46,14 +46,14 @@ pub struct ContextOptions {
     receive_timeout: Option<Duration>,
     graphs: Graphs,
     domain: Option<u16>,
-    master_comes_later: bool,
+    wait_for_master: bool,
     linger: Option<Duration>,
 }
 
 impl Default for ContextOptions {
-    /// The process's own arguments, signals caught, blocking; nodes log to `/rosout` and follow simulated time.
+    /// The process's own arguments, caught signals, blocking waits; nodes publish `/rosout` and follow simulated time.
     fn default() -> Self {
-        // No name of ROS has what is not UTF-8, so that an argument which concerns ROS is refused by name.
+        // An invalid byte becomes a character that ROS names cannot have, so an error names the argument.
         let arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
         Self {
             arguments: arguments.collect(),
@@ -68,16 +68,16 @@ impl Default for ContextOptions {
             receive_timeout: None,
             graphs: Graphs::default(),
             domain: None,
-            master_comes_later: false,
+            wait_for_master: true,
             linger: None,
         }
     }
 }
 
 impl ContextOptions {
-    /// The default, in the graphs that the user chooses: by one of the arguments `--ros1`, `--ros2` and `--both`, or by the variable
-    /// `RUNNEL_GRAPHS`, which holds one of `ros1`, `ros2` and `both`. The argument wins, and [`Context::arguments`] does not have
-    /// it. Without either it is ROS 1.
+    /// The default options with the graphs that the user chooses: by one of the arguments `--ros1`, `--ros2` and
+    /// `--both`, or by the variable `RUNNEL_GRAPHS` with the value `ros1`, `ros2` or `both`. The argument has
+    /// priority, and [`Context::arguments`] omits it. Without either it is ROS 1.
     ///
     /// ```no_run
     /// # use runnel::{Context, ContextOptions};
@@ -88,7 +88,7 @@ impl ContextOptions {
     /// ```
     ///
     /// # Errors
-    /// When the variable names no graphs.
+    /// If the variable has an unknown value.
     pub fn from_args() -> Result<Self, Error> {
         let mut options = Self::default();
         let arguments = std::mem::take(&mut options.arguments);
@@ -96,14 +96,14 @@ impl ContextOptions {
         Ok(Self { arguments: rest, graphs: graphs.unwrap_or_default(), ..options })
     }
 
-    /// Command-line arguments, without the program's name: remappings and the like are taken from them.
+    /// Command-line arguments without the program's name, with remappings and other ROS arguments.
     #[must_use]
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.arguments = arguments.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The master, whatever arguments and the environment say.
+    /// The master, with priority over arguments and the environment.
     #[cfg(feature = "master")]
     pub(crate) fn master(mut self, uri: &Uri) -> Self {
         self.master = Some(uri.to_string());
@@ -124,73 +124,73 @@ impl ContextOptions {
         self
     }
 
-    /// Whether nodes publish what they log on `/rosout`, and have services by which their levels are set.
+    /// Whether nodes publish their log on `/rosout`, and have the services that set logger levels.
     #[must_use]
     pub fn rosout(mut self, published: bool) -> Self {
         self.rosout = published;
         self
     }
 
-    /// Whether links to processes of the same host and user leave the network for shared memory by themselves.
+    /// Whether links between processes of one host and user switch to shared memory.
     #[must_use]
     pub fn ipc(mut self, used: bool) -> Self {
         self.ipc = used;
         self
     }
 
-    /// Bytes of shared memory that long messages of this context's publishers may take in all, and those that one other
-    /// process may hold of them at a time; 256 MiB and 64 MiB at first. What
-    /// [`PublisherBase::reserve`](crate::PublisherBase::reserve) makes comes on top of both. Past that, messages are copied.
+    /// Limits of shared memory for long messages of this context's publishers, in bytes: in all, and per receiving
+    /// process; 256 MiB and 64 MiB by default. Memory from
+    /// [`PublisherBase::preallocate`](crate::PublisherBase::preallocate) comes on top of both. Beyond the limits,
+    /// messages are copied.
     #[must_use]
     pub fn shared_memory(mut self, bytes: usize, of_one_process: usize) -> Self {
         self.shared_memory = [bytes, of_one_process];
         self
     }
 
-    /// Bytes of memory that messages of ROS 1 may take while they arrive, over all links of this context together; by default
-    /// as `RUNNEL_RECEIVE_BUDGET` says, or 256 MiB. At least 1 MiB. A longer message is refused. When the budget is used up,
-    /// the remote address that holds most of it loses the link that has held most for longest. Queues of whole messages do
-    /// not count.
+    /// Limit in bytes of incomplete ROS 1 messages over all links of this context; by default `RUNNEL_RECEIVE_BUDGET`,
+    /// or 256 MiB. At least 1 MiB. A longer message is refused. When the budget is exceeded, the remote address that
+    /// holds most of it loses the link with the highest cost. Queues of complete messages do not count.
     #[must_use]
     pub fn receive_budget(mut self, bytes: usize) -> Self {
         self.receive_budget = Some(bytes);
         self
     }
 
-    /// How long a message of ROS 1 may make no progress while it arrives, and a service's client take nothing of its
-    /// answer, before the link is closed; by default as `RUNNEL_RECEIVE_TIMEOUT` says, or 30 s. At least 100 ms.
+    /// How long an incomplete ROS 1 message may make no progress, and a service's client may read nothing of its
+    /// response, before the link is closed; by default `RUNNEL_RECEIVE_TIMEOUT`, or 30 s. At least 100 ms.
     #[must_use]
     pub fn receive_timeout(mut self, timeout: Duration) -> Self {
         self.receive_timeout = Some(timeout);
         self
     }
 
-    /// The graphs that nodes are in: that of ROS 1 if nothing is said.
+    /// The graphs in which nodes are; ROS 1 by default.
     #[must_use]
     pub fn graphs(mut self, graphs: Graphs) -> Self {
         self.graphs = graphs;
         self
     }
 
-    /// The domain of ROS 2, 0 to 232, whatever `ROS_DOMAIN_ID` says: only nodes of one domain meet.
+    /// The ROS 2 domain, 0 to 232, instead of `ROS_DOMAIN_ID`. Only nodes of one domain discover each other.
     #[must_use]
     pub fn domain_id(mut self, domain: u16) -> Self {
         self.domain = Some(domain);
         self
     }
 
-    /// Whether a master need not be there yet. Nodes join the ROS 1 graph when it answers, as they do anyway; until it has
-    /// answered them once, neither making publishers, subscriptions and the like nor the end of a node waits for it, and no
-    /// warning says that it does not answer. What is asked of the master itself, such as parameters, waits as ever.
+    /// Whether creating publishers, subscriptions and services, and dropping nodes, waits for a ROS 1 master that has
+    /// not answered yet; true by default. With `false`, nodes still join the ROS 1 graph once the master answers, and
+    /// there is no warning that it does not. Requests to the master itself, such as parameters, always wait.
     #[must_use]
-    pub fn master_comes_later(mut self, later: bool) -> Self {
-        self.master_comes_later = later;
+    pub fn wait_for_master(mut self, wait: bool) -> Self {
+        self.wait_for_master = wait;
         self
     }
 
-    /// How long at most the end of the program, or of publishers, waits for messages that have not arrived at reliable
-    /// subscriptions of ROS 2, or wait in a link of ROS 1. What is left then is reported. A signal ends the wait. If nothing is
-    /// said, the environment's `RUNNEL_LINGER` in seconds counts, else it is 1 s.
+    /// How long the end of the program or of publishers waits at most for messages that have not arrived at reliable
+    /// ROS 2 subscriptions, or that wait in ROS 1 links. Messages that remain are reported. A signal ends the wait. By
+    /// default the environment's `RUNNEL_LINGER` in seconds, or 1 s.
     #[must_use]
     pub fn linger(mut self, time: Duration) -> Self {
         self.linger = Some(time);
@@ -205,24 +205,24 @@ impl ContextOptions {
     }
 }
 
-/// What all nodes of a process share: the driver that serves them, and the end of the program.
+/// The state that all nodes of a process share: the driver that serves them, and the shutdown of the program.
 ///
-/// Cloning gives another handle to the same context.
+/// Cloning returns another handle to the same context.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) shared: Arc<Shared>,
 }
 
 impl Context {
-    /// A context of the process's arguments and environment.
+    /// A context with the process's arguments and environment.
     ///
     /// # Errors
-    /// When an argument or variable that concerns ROS is malformed, or descriptors run out.
+    /// If an argument or variable is malformed, or descriptors run out.
     pub fn new() -> Result<Self, Error> {
         Self::with_options(ContextOptions::default())
     }
 
-    /// A context made as `options` say.
+    /// A context with options.
     ///
     /// # Errors
     /// As [`Context::new`].
@@ -230,12 +230,12 @@ impl Context {
         let mut arguments = Arguments::parse(options.arguments)?;
         arguments.master = options.master.or(arguments.master);
         for argument in arguments.not_followed() {
-            console::warning!("not followed yet: {argument}");
+            console::warning!("argument {argument} is not supported and is ignored");
         }
         let mut settings = Settings::read(&arguments, options.graphs)?;
         settings.ipc = settings.ipc.filter(|_| options.ipc);
         if let Some(ros1) = &mut settings.ros1 {
-            ros1.master_comes_later = options.master_comes_later;
+            ros1.wait_for_master = options.wait_for_master;
         }
         if let (Some(ros2), Some(domain)) = (&mut settings.ros2, options.domain) {
             ros2.domain = domain;
@@ -275,17 +275,17 @@ impl Context {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// What is left of the command line once ROS has taken its arguments.
+    /// The command line without the ROS arguments.
     pub fn arguments(&self) -> &[String] {
         &self.shared.arguments.rest
     }
 
-    /// The graphs that its nodes are in.
+    /// The graphs in which its nodes are.
     pub fn graphs(&self) -> Graphs {
         self.shared.settings.graphs()
     }
 
-    /// The master's URI; where the context is not in the ROS 1 graph, the one that a master has if nobody says another.
+    /// The master's URI; outside of the ROS 1 graph, the default URI of a master.
     pub fn master_uri(&self) -> &Uri {
         match &self.shared.settings.ros1 {
             Some(ros1) => &ros1.master,
@@ -293,12 +293,12 @@ impl Context {
         }
     }
 
-    /// The domain of ROS 2 whose nodes it meets; `None` if it is in ROS 1 alone.
+    /// The ROS 2 domain; `None` if the context is only in ROS 1.
     pub fn domain_id(&self) -> Option<u16> {
         self.shared.settings.ros2.as_ref().map(|ros2| ros2.domain)
     }
 
-    /// The memory that messages of ROS 1 take while they arrive, and how many were given up: see
+    /// The memory in use by incomplete ROS 1 messages, and how many were given up: see
     /// [`ContextOptions::receive_budget`].
     pub fn receive_budget(&self) -> ReceiveBudget {
         self.shared.turning.driver().receive_budget()
@@ -307,7 +307,7 @@ impl Context {
     /// Serves all nodes and runs their callbacks on this thread until the context shuts down, then unregisters.
     ///
     /// # Errors
-    /// When the operating system refuses to wait, which it does not in practice.
+    /// If the operating system refuses to wait, which does not happen in practice.
     pub fn spin(&self) -> Result<(), Error> {
         Executor::new(self).spin()
     }
@@ -320,7 +320,7 @@ impl Context {
         Executor::new(self).spin_some()
     }
 
-    /// Waits at most `timeout` for a callback and runs it; false if none became due.
+    /// Waits at most `timeout` for a callback and runs it. False if none became due.
     ///
     /// # Errors
     /// As [`Context::spin`].
@@ -328,18 +328,18 @@ impl Context {
         Executor::new(self).spin_once(timeout)
     }
 
-    /// Now, in ROS time: by the wall clock or, while the parameter `/use_sim_time` is true, as `/clock` tells.
+    /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, the time on `/clock`.
     pub fn now(&self) -> Time {
         self.shared.clock.now()
     }
 
-    /// Whether time is simulated: told by `/clock`.
+    /// Whether time is simulated, by `/clock`.
     pub fn ros_time_is_active(&self) -> bool {
         self.shared.clock.is_simulated()
     }
 
-    /// Serves all nodes for `duration` of ROS time without running callbacks. Unlike a plain sleep it sees the end of
-    /// the context. It ends early when simulated time jumps back.
+    /// Serves all nodes for `duration` of ROS time without running callbacks. Unlike a plain sleep, it ends with the
+    /// context. It ends early if simulated time jumps back.
     ///
     /// # Errors
     /// As [`Context::spin`].
@@ -347,12 +347,12 @@ impl Context {
         if !self.ros_time_is_active() {
             return self.sleep_wall(duration);
         }
-        // Before the time is known, no time of it can pass.
+        // No simulated time passes before the first message on `/clock`.
         self.pass_simulated_time(|now| now.is_zero())?;
         self.sleep_until(self.now() + duration.into())
     }
 
-    /// As [`Context::sleep`], until a time.
+    /// Like [`Context::sleep`], until a time.
     ///
     /// # Errors
     /// As [`Context::spin`].
@@ -365,7 +365,7 @@ impl Context {
         self.pass_simulated_time(|now| start <= now && now < until)
     }
 
-    /// As [`Context::sleep`], whatever `/clock` tells.
+    /// Like [`Context::sleep`], by the wall clock.
     ///
     /// # Errors
     /// As [`Context::spin`].
@@ -375,7 +375,7 @@ impl Context {
         Ok(())
     }
 
-    /// Waits while the time is one of those.
+    /// Waits while the simulated time satisfies a condition.
     pub(crate) fn pass_simulated_time(&self, goes_on: impl Fn(Time) -> bool) -> Result<(), Error> {
         let _asleep = self.shared.clock.sleep();
         while self.ok() && self.ros_time_is_active() && goes_on(self.now()) {
@@ -390,13 +390,13 @@ impl Context {
         self.shared.ok()
     }
 
-    /// Ends spinning, on whichever threads.
+    /// Ends spinning on all threads.
     pub fn shutdown(&self) {
         self.shared.shutdown();
     }
 
-    /// Has `callback` run when spinning ends or, without any, when the context is dropped. By then its nodes have left the
-    /// graph: what is to be published last is published before.
+    /// Registers a callback that runs when spinning ends or, without spinning, when the context is dropped. Its nodes
+    /// have already left the graph then, so publish last messages before.
     pub fn on_shutdown(&self, callback: impl FnOnce() + Send + 'static) {
         self.shared.on_shutdown(Box::new(callback));
     }
@@ -409,7 +409,7 @@ impl fmt::Debug for Context {
 }
 
 impl Executor {
-    /// An executor of one thread, the one that calls [`Executor::spin`].
+    /// An executor with one thread, the one that calls [`Executor::spin`].
     pub fn new(context: &Context) -> Self {
         Self::of(Arc::clone(&context.shared))
     }

@@ -1,4 +1,4 @@
-//! What the environment and the command line say about where a process stands in the ROS graph.
+//! Settings of a process from the environment and the command line.
 
 mod graph_choice;
 mod params_file;
@@ -26,65 +26,65 @@ pub(crate) use params_file::{FileParams, FileValue};
 pub use ros2::Range;
 pub(crate) use ros2::{Ipv6, Ros2Settings};
 
-/// The graphs that the nodes of a context are in. What is not topics, such as services, actions and parameters that others
-/// set, is in that of ROS 1 alone so far.
+/// The graphs in which the nodes of a context are. Only topics and a node's own parameters exist in ROS 2 yet:
+/// services, actions and parameters that others set exist only in ROS 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
-    /// That of ROS 1, which has a master.
+    /// The ROS 1 graph, which has a master.
     #[default]
     Ros1,
-    /// That of ROS 2, which needs no master.
+    /// The ROS 2 graph, which needs no master.
     Ros2,
-    /// Both. Each topic is in either; two nodes that are in both exchange each message once, by ROS 2 where they meet there and
-    /// otherwise by ROS 1.
+    /// Both. Each topic is in both graphs. Two nodes that are in both exchange each message once: by ROS 2 where they
+    /// match there, otherwise by ROS 1.
     Both,
 }
 
-/// Where a process stands in the graphs of ROS.
+/// Settings of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Where in that of ROS 1, if it is there.
+    /// Settings of the ROS 1 graph, if the process is in it.
     pub(crate) ros1: Option<Ros1Settings>,
-    /// Where in that of ROS 2, if it is there.
+    /// Settings of the ROS 2 graph, if the process is in it.
     pub(crate) ros2: Option<Ros2Settings>,
-    /// Which addresses of hosts are taken: `ROS_IPV6=on` asks for IPv6.
+    /// The address family of hosts: `ROS_IPV6=on` selects IPv6.
     pub(crate) family: Family,
-    /// The namespace of nodes that are given none.
+    /// The namespace of nodes without one.
     pub(crate) namespace: String,
-    /// How links within the host leave the network; `None` if they are not to.
+    /// Settings of shared memory within the host; `None` if it is not used.
     pub(crate) ipc: Option<IpcSettings>,
-    /// What incomplete messages of ROS 1 may cost.
+    /// Limits for incomplete ROS 1 messages.
     pub(crate) receive: ReceiveLimits,
-    /// Parameters of files that the arguments name.
+    /// Parameters from files named by arguments.
     pub(crate) params: FileParams,
 }
 
-/// Where a process stands in the ROS 1 graph.
+/// Settings of a process in the ROS 1 graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Ros1Settings {
     /// The master.
     pub(crate) master: Uri,
-    /// The host that is told to others.
+    /// The host that is announced to others.
     pub(crate) host: String,
-    /// The address that sockets listen on.
+    /// The address on which sockets listen.
     pub(crate) bind: IpAddr,
-    /// Nothing waits for the master before it has answered once.
-    pub(crate) master_comes_later: bool,
+    /// Whether calls wait for the master before it has answered once.
+    pub(crate) wait_for_master: bool,
 }
 
-/// What a process that has its own links on one host is told about that.
+/// Settings of a process that may use shared memory within the host.
 #[derive(Clone, Debug)]
 pub(crate) struct IpcSettings {
-    /// Whom others meet, and what tokens are made of.
+    /// The identity that peers discover, and the secret from which tokens are made.
     pub(crate) identity: LocalIdentity,
-    /// The folder in which processes that do not share a network find each other.
+    /// The folder in which processes without a common network discover each other.
     pub(crate) directory: Option<PathBuf>,
-    /// Users beside this one whose processes may have sessions with this one.
+    /// Other users whose processes may have IPC connections with this one.
     pub(crate) users: Vec<u32>,
 }
 
 impl Settings {
-    /// Reads the environment; arguments win over it, as in roscpp.
+    /// Reads the environment. Arguments have priority, as in roscpp.
     pub(crate) fn read(arguments: &Arguments, graphs: Graphs) -> Result<Self, Error> {
         let family = if variable("ROS_IPV6").as_deref() == Some("on") { Family::V6 } else { Family::V4 };
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
@@ -94,7 +94,7 @@ impl Settings {
         Ok(Self { ros1, ros2, family, namespace, ipc: ipc()?, receive: ReceiveLimits::read()?, params })
     }
 
-    /// The graphs that nodes are in.
+    /// The graphs of the nodes.
     pub(crate) fn graphs(&self) -> Graphs {
         match (&self.ros1, &self.ros2) {
             (_, None) => Graphs::Ros1,
@@ -107,9 +107,9 @@ impl Settings {
 impl Ros1Settings {
     fn read(arguments: &Arguments, family: Family) -> Result<Self, Error> {
         let master = master_uri(arguments)?;
-        let host = match stated_host(arguments) {
+        let host = match configured_host(arguments) {
             Some((variable, host)) => {
-                let host = checked(variable, host)?;
+                let host = check_host(variable, host)?;
                 warn_of_foreign_host(variable, &host);
                 host
             }
@@ -117,13 +117,13 @@ impl Ros1Settings {
             None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
         let bind = address_to_bind(&host, family);
-        Ok(Self { master, host, bind, master_comes_later: false })
+        Ok(Self { master, host, bind, wait_for_master: true })
     }
 }
 
-/// How links within the host leave the network: `RUNNEL_IPC=off` has them stay there, and `RUNNEL_IPC_DIR` names a folder
-/// in which processes that do not share a network find each other. `RUNNEL_IPC_USERS` lists users beside this one whose
-/// processes are met, by their numbers. Where memory is not [shareable](IS_SHAREABLE), links stay on the network too.
+/// Reads the settings of shared memory: `RUNNEL_IPC=off` disables it. `RUNNEL_IPC_DIR` names a folder in which
+/// processes without a common network discover each other. `RUNNEL_IPC_USERS` lists the ids of other users whose
+/// processes are accepted. Where memory is not [shareable](IS_SHAREABLE), links stay on the network too.
 fn ipc() -> Result<Option<IpcSettings>, Error> {
     let why = |value: String| format!("{value:?} is neither on nor off");
     match variable("RUNNEL_IPC").as_deref() {
@@ -139,7 +139,7 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     }
     let random = || Ok::<_, Error>(u128::from(host::random()?) << 64 | u128::from(host::random()?));
     let identity = LocalIdentity { process: random()?, secret: random()? };
-    // The process may change its own folder later.
+    // The process may change its working directory later.
     let absolute = |directory: PathBuf| std::path::absolute(&directory).unwrap_or(directory);
     let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty());
     let directory = directory.map(PathBuf::from).map(absolute);
@@ -147,16 +147,16 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     Ok(Some(IpcSettings { identity, directory, users }))
 }
 
-/// Numbers of users, with commas between.
+/// Parses user ids separated by commas.
 fn user_ids(list: &str) -> Result<Vec<u32>, Error> {
     let number = |text: &str| text.trim().parse().map_err(|_| text.to_owned());
     list.split(',').map(number).collect::<Result<_, _>>().map_err(|text| Error::Environment {
         variable: "RUNNEL_IPC_USERS",
-        why: format!("{text:?} is not the number of a user"),
+        why: format!("{text:?} is not a user id"),
     })
 }
 
-/// The master when nothing names one.
+/// The default master.
 pub(crate) fn default_master() -> &'static Uri {
     static DEFAULT: LazyLock<Uri> = LazyLock::new(|| {
         let endpoint = Endpoint { host: "localhost".to_owned(), port: 11311 };
@@ -165,7 +165,7 @@ pub(crate) fn default_master() -> &'static Uri {
     &DEFAULT
 }
 
-/// The master that arguments or the environment name.
+/// The master named by arguments or the environment.
 fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
     let Some(text) = arguments.master.clone().or_else(|| variable("ROS_MASTER_URI")) else {
         return Ok(default_master().clone());
@@ -174,16 +174,16 @@ fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
         .map_err(|error| Error::Environment { variable: "ROS_MASTER_URI", why: error.to_string() })
 }
 
-/// The host that the user wants told and what names it: arguments before variables, names before addresses.
-fn stated_host(arguments: &Arguments) -> Option<(&'static str, String)> {
+/// The host to announce, and the setting that names it: arguments before variables, names before addresses.
+fn configured_host(arguments: &Arguments) -> Option<(&'static str, String)> {
     let named = |what, value: &Option<String>| value.clone().map(|value| (what, value));
-    let stated = named("__hostname", &arguments.hostname).or_else(|| named("__ip", &arguments.ip));
+    let configured = named("__hostname", &arguments.hostname).or_else(|| named("__ip", &arguments.ip));
     let by_variable = |name| variable(name).map(|value| (name, value));
-    stated.or_else(|| by_variable("ROS_HOSTNAME")).or_else(|| by_variable("ROS_IP"))
+    configured.or_else(|| by_variable("ROS_HOSTNAME")).or_else(|| by_variable("ROS_IP"))
 }
 
-/// A host that peers could call.
-fn checked(variable: &'static str, host: String) -> Result<String, Error> {
+/// Checks that a host can be part of a URI.
+fn check_host(variable: &'static str, host: String) -> Result<String, Error> {
     let text = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.clone() };
     match Uri::parse(&format!("http://{text}:1/")) {
         Ok(_) => Ok(host),
@@ -191,33 +191,33 @@ fn checked(variable: &'static str, host: String) -> Result<String, Error> {
     }
 }
 
-/// Warns once in a process if the host that is told to others is no address of this host. Names are not looked up, which may
-/// take long.
+/// Warns once per process if the announced host is no address of this host. Names are not looked up, which may take
+/// long.
 fn warn_of_foreign_host(variable: &'static str, host: &str) {
     static WARNED: Once = Once::new();
     if let Some(why) = foreign_host(variable, host) {
         WARNED.call_once(|| {
             console::warning!(
-                "{variable}: {why}: others could not reach nodes started here. Try: correct or unset it"
+                "{variable}: {why}: other nodes cannot reach nodes of this process. Try: correct or unset it"
             );
         });
     }
 }
 
-/// Why others cannot reach this process by the host that is told to them, as far as that is known without looking up a name.
+/// Why others cannot reach this process at the announced host, without looking up a name.
 fn foreign_host(variable: &str, host: &str) -> Option<String> {
     match host.parse::<IpAddr>() {
         Ok(address) => {
             let is_own = UdpSocket::bind((address, 0)).is_ok();
-            (!is_own).then(|| format!("{host} is no address of this host"))
+            (!is_own).then(|| format!("{host} is not an address of this host"))
         }
-        Err(_) if ["ROS_IP", "__ip"].contains(&variable) => Some(format!("{host} is no IP address")),
+        Err(_) if ["ROS_IP", "__ip"].contains(&variable) => Some(format!("{host} is not an IP address")),
         Err(_) => None,
     }
 }
 
-/// Loopback for a host that is that, and otherwise all addresses: of its family if it is an address, or else of the one
-/// that is asked for.
+/// Loopback for a loopback host, otherwise all addresses: of the host's family if it is an address, or else of
+/// `family`.
 fn address_to_bind(host: &str, family: Family) -> IpAddr {
     let family = match host.parse() {
         Ok(IpAddr::V4(_)) => Family::V4,
@@ -227,8 +227,8 @@ fn address_to_bind(host: &str, family: Family) -> IpAddr {
     if is_loopback(host) { family.loopback() } else { family.unspecified() }
 }
 
-/// Our address on the way to the master, which is one that its other nodes can reach as well as it can itself. The
-/// socket sends nothing: connecting a datagram socket only chooses the way.
+/// This host's address on the route to the master, which other nodes can reach as well as the master can. The socket
+/// sends nothing: connecting a datagram socket only selects the route.
 fn own_address(master: &Uri, family: Family) -> Option<IpAddr> {
     let Endpoint { host, port } = &master.endpoint;
     let addresses = (host.as_str(), *port).to_socket_addrs().ok()?;
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sockets_listen_where_the_host_that_is_announced_leads() {
+    fn sockets_listen_on_address_of_announced_host() {
         for (host, family, bind) in [
             ("localhost", Family::V4, "127.0.0.1"),
             ("localhost", Family::V6, "::1"),
@@ -260,12 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn host_that_is_not_this_one_is_known() {
+    fn foreign_host_is_recognized() {
         let why = |variable, host| foreign_host(variable, host);
         assert_eq!(why("ROS_IP", "127.0.0.1"), None);
-        assert_eq!(why("ROS_IP", "192.0.2.7").as_deref(), Some("192.0.2.7 is no address of this host"));
-        assert_eq!(why("ROS_HOSTNAME", "192.0.2.7").as_deref(), Some("192.0.2.7 is no address of this host"));
-        assert_eq!(why("ROS_IP", "nonsense").as_deref(), Some("nonsense is no IP address"));
+        assert_eq!(why("ROS_IP", "192.0.2.7").as_deref(), Some("192.0.2.7 is not an address of this host"));
+        assert_eq!(
+            why("ROS_HOSTNAME", "192.0.2.7").as_deref(),
+            Some("192.0.2.7 is not an address of this host")
+        );
+        assert_eq!(why("ROS_IP", "nonsense").as_deref(), Some("nonsense is not an IP address"));
         assert_eq!(why("ROS_HOSTNAME", "robot"), None);
     }
 }

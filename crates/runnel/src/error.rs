@@ -1,8 +1,8 @@
-//! What can go wrong in the node API.
+//! Errors of the node API.
 
 mod action;
+mod conversion;
 mod service;
-mod unfit;
 
 use std::fmt;
 use std::io;
@@ -18,31 +18,31 @@ use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
 
 pub use action::ActionError;
+pub(crate) use conversion::ConversionError;
 pub use service::ServiceError;
-pub(crate) use unfit::Unfit;
 
 /// Why an operation of the node API failed.
 ///
-/// `Display` says all that is known, down to what the operating system answered: a log line needs nothing else. `Debug` puts the
-/// variant before it, which is what a `main` that returns the error shows: `Blocked: topic /scan: subscriber ...`.
-/// [`source`](std::error::Error::source) gives each error behind this one in turn, for programs that look for one of a type. A
-/// report that prints the whole chain repeats what `Display` has said.
+/// `Display` has the complete text, including the operating system's error. `Debug` puts the variant before it, which
+/// a `main` that returns the error prints: `Blocked: topic /scan: subscriber ...`.
+/// [`source`](std::error::Error::source) returns the error behind this one, for programs that look for a certain type.
+/// A report of the whole chain of sources repeats parts of `Display`.
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
     Io(io::Error),
-    /// A master cannot listen: the address is in use, or not of this host.
+    /// A master cannot listen: the address is in use, or is no address of this host.
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// A name is not one that ROS allows.
     Name(NameError),
     /// A command-line argument that concerns ROS is malformed.
     Argument(ArgumentError),
-    /// An environment variable, or the argument that stands for it, holds what it cannot mean.
+    /// An environment variable, or the argument that replaces it, has an invalid value.
     Environment {
         /// Its name.
         variable: &'static str,
@@ -53,39 +53,39 @@ pub enum Error {
     Topic(TopicError),
     /// The master refuses the registration.
     Refused(String),
-    /// A subscriber took no message for so long that publishing would lose one.
+    /// A subscriber accepted no message for so long that publishing would drop one.
     Blocked {
         /// The topic.
         topic: String,
         /// The slowest subscriber's node.
         subscriber: String,
-        /// How long was waited.
+        /// How long `publish` waited.
         waited: Duration,
     },
-    /// A message is longer than subscribers accept; nobody got it.
+    /// A message is longer than subscribers accept; it was not published.
     TooLong {
         /// The topic.
         topic: String,
-        /// How long it is and may be.
+        /// Its length and the limit.
         length: LengthBeyondLimit,
     },
-    /// There is no memory for a message as it is to be sent, for its form in the other generation of ROS, or for the copy that
-    /// subscribers of this process share; nobody got it.
+    /// There is no memory for a message, for its conversion to the other ROS generation, or for the copy that
+    /// subscriptions of this process share; it was not published.
     NoMemory {
         /// The topic.
         topic: String,
-        /// Bytes of the message, or of the part of it that there is no memory for.
+        /// Length of the message, or of the part for which there is no memory.
         bytes: usize,
     },
-    /// A message has no form in ROS 2, since something in it is longer than its type allows; nobody there got it.
+    /// A message has no ROS 2 encoding, since a value in it is longer than its type allows; it was not published.
     Encode {
         /// The topic.
         topic: String,
-        /// What it is.
+        /// The value.
         why: EncodeError,
     },
-    /// A message cannot be had in the form that its type has in the other generation of ROS, or was given as bytes that are no
-    /// message of its type; nobody got it.
+    /// A message cannot be converted to its type in the other ROS generation, or was given as bytes that are not a
+    /// valid message of its type; it was not published.
     Transcode {
         /// The topic.
         topic: String,
@@ -99,15 +99,15 @@ pub enum Error {
         /// What is wrong with the message.
         why: TailError,
     },
-    /// A parameter is of another kind than it was asked for.
+    /// A parameter has another kind than requested.
     Parameter {
         /// Its name.
         name: String,
-        /// What it is.
+        /// Its kind.
         is: &'static str,
-        /// What was wanted.
+        /// The requested kind.
         wanted: &'static str,
-        /// It is the master's, where it stays until somebody sets or deletes it; if not, the node's arguments give it.
+        /// True if the master holds it, until it is set or deleted; false if the node's arguments set it.
         in_master: bool,
     },
     /// An integer has more than the 32 bits that the parameter server of ROS 1 holds; the parameter was not set.
@@ -117,42 +117,42 @@ pub enum Error {
         /// The integer.
         value: i64,
     },
-    /// A call of a service brought no response.
+    /// A service call failed.
     Service {
         /// The service.
         service: String,
-        /// Why.
+        /// The reason.
         why: ServiceError,
     },
-    /// Something that concerns an action failed.
+    /// An operation on an action failed.
     Action {
         /// The action.
         action: String,
-        /// Why.
+        /// The reason.
         why: ActionError,
     },
     /// A call to the master or to a node failed.
     Call(CallError),
-    /// What is asked for is in none of the graphs that the context's nodes are in.
+    /// The request concerns no graph of the context.
     NotInGraph {
-        /// What.
+        /// The subject of the request.
         what: String,
     },
-    /// What is asked for is in ROS 1 alone so far, and the context is in ROS 2 alone.
+    /// The request concerns ROS 1 only, and the context is only in ROS 2.
     Ros1Only {
-        /// What.
+        /// The subject of the request.
         what: String,
     },
-    /// The master does not answer, which this needs. The context goes on in ROS 2 meanwhile.
+    /// The master, which the request needs, does not answer. The context continues in ROS 2.
     NoMaster {
-        /// What needs it, such as `parameter /rate` or `action /count`.
+        /// The subject of the request, such as `parameter /rate` or `action /count`.
         what: String,
-        /// Where the master should answer.
+        /// The URI of the master.
         uri: String,
         /// Why the master does not answer.
         why: Box<CallError>,
     },
-    /// The context has a node of this name already, for which the master would stop the first of the two.
+    /// The context already has a node of this name. The ROS 1 master would stop the first one.
     NodeExists {
         /// The full name.
         name: String,
@@ -175,10 +175,7 @@ impl fmt::Display for Error {
                 write!(f, "topic {topic}: subscriber {subscriber} took nothing for {} ms", waited.as_millis())
             }
             Self::TooLong { topic, length: LengthBeyondLimit { claimed, limit } } => {
-                write!(
-                    f,
-                    "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
-                )
+                write!(f, "topic {topic}: a message of {claimed} bytes is too long, the limit is {limit}")
             }
             Self::NoMemory { topic, bytes } => {
                 write!(f, "topic {topic}: no memory for a message of {bytes} bytes")
@@ -288,23 +285,23 @@ impl Error {
         }
     }
 
-    /// Nobody got a message, since it cannot be had in some form.
-    pub(crate) fn unfit(topic: String, unfit: Unfit) -> Self {
-        match unfit {
-            Unfit::Value(why) => Self::Encode { topic, why },
-            Unfit::Form(why) => Self::Transcode { topic, why },
-            Unfit::NoMemory(NoMemory { bytes }) => Self::NoMemory { topic, bytes },
+    /// The error if a message cannot be converted.
+    pub(crate) fn conversion(topic: String, error: ConversionError) -> Self {
+        match error {
+            ConversionError::Value(why) => Self::Encode { topic, why },
+            ConversionError::Mismatch(why) => Self::Transcode { topic, why },
+            ConversionError::NoMemory(NoMemory { bytes }) => Self::NoMemory { topic, bytes },
         }
     }
 
-    /// What the operating system refused, and for whom.
+    /// An I/O error with its context.
     pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
     }
 }
 
 impl ActionError {
-    /// The error of an action of this name.
+    /// The error of the action of this name.
     pub(crate) fn of(self, action: &str) -> Error {
         Error::Action { action: action.to_owned(), why: self }
     }

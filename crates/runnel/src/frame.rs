@@ -1,5 +1,5 @@
-//! A serialized message on its way out: its encoding, and its bytes wherever they lie. It belongs to neither generation: what a
-//! transport puts before it is that transport's.
+//! Serialized message for sending: its encoding and its bytes, in any memory. It belongs to neither generation: each
+//! transport adds its own framing.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub(crate) struct Frame {
     payload: Payload,
 }
 
-/// The bytes of a message, in ROS 2 with the representation that they begin with. Cloning it copies none.
+/// The bytes of a message; in ROS 2 with the encapsulation header. Cloning it copies none.
 #[derive(Clone)]
 pub(crate) enum Payload {
     /// In this process's own memory.
     Own(Arc<Vec<u8>>),
-    /// In memory that can be lent to other processes.
+    /// In a slot that can be lent to other processes.
     Slot(Slot),
 }
 
@@ -41,12 +41,12 @@ impl Frame {
         self.payload
     }
 
-    /// The same, whose bytes were copied there.
+    /// The same message, whose bytes were copied to `payload`.
     pub(crate) fn copied_to(&self, payload: impl Into<Payload>) -> Self {
         Self::new(self.encoding, payload)
     }
 
-    /// The same in this process's own memory, or where it lies if there is no memory for that.
+    /// The message in this process's own memory, or unchanged if there is no memory for that.
     pub(crate) fn to_own(&self) -> Self {
         self.copied_to(self.payload.to_own())
     }
@@ -59,7 +59,7 @@ impl AsRef<[u8]> for Frame {
 }
 
 impl Payload {
-    /// The same in this process's own memory, or where it lies if there is no memory for that.
+    /// The bytes in this process's own memory, or unchanged if there is no memory for that.
     pub(crate) fn to_own(&self) -> Self {
         let Self::Slot(slot) = self else { return self.clone() };
         let mut bytes = Vec::new();

@@ -8,19 +8,19 @@ use runnel_msgs::actionlib_msgs::msg::GoalStatus as Wire;
 
 pub use goal_id::GoalId;
 
-/// How far a goal has come, as its server says.
+/// The status of a goal, as reported by its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GoalStatus {
-    /// The server has yet to accept it.
+    /// The server has not accepted it yet.
     Pending,
     /// The server works on it.
     Active,
-    /// It is to be cancelled, and was not accepted yet.
+    /// A cancel request arrived before it was accepted.
     Recalling,
-    /// It is to be cancelled while the server works on it.
+    /// A cancel request arrived while the server works on it.
     Preempting,
-    /// The server has reached it.
+    /// The server has completed it.
     Succeeded,
     /// The server has given up on it.
     Aborted,
@@ -30,27 +30,27 @@ pub enum GoalStatus {
     Recalled,
     /// It was cancelled while the server worked on it.
     Preempted,
-    /// The server does not know it any more or has not heard of it for 30 s, its result has not come for 30 s, or what the
-    /// server sent cannot be read.
+    /// The server does not know it any more, has not reported it for 30 s, has not sent its result for 30 s, or has
+    /// sent something that cannot be read.
     Lost,
 }
 
-/// What a server does with a goal.
+/// An action of a server on a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Accept,
     Reject,
-    /// A client asks for it to be cancelled.
+    /// A client requests cancellation.
     RequestCancel,
     Cancel,
     Abort,
     Succeed,
-    /// Nobody works on it any more.
+    /// The server abandons it.
     Abandon,
 }
 
 impl Step {
-    /// What a goal becomes by it.
+    /// The resulting status.
     pub(crate) fn wanted(self) -> &'static str {
         match self {
             Self::Accept => "active",
@@ -63,7 +63,7 @@ impl Step {
 }
 
 impl GoalStatus {
-    /// Every status, and the number by which ROS 1 sends it.
+    /// Every status with its number in ROS 1.
     const NUMBERS: [(Self, u8); 10] = [
         (Self::Pending, Wire::PENDING),
         (Self::Active, Wire::ACTIVE),
@@ -77,12 +77,12 @@ impl GoalStatus {
         (Self::Lost, Wire::LOST),
     ];
 
-    /// True once nothing more becomes of the goal.
+    /// True if the status is final.
     pub fn is_terminal(self) -> bool {
         !matches!(self, Self::Pending | Self::Active | Self::Recalling | Self::Preempting)
     }
 
-    /// True while the goal is to be cancelled and is not yet.
+    /// True after a cancel request, until the goal is cancelled.
     pub fn is_cancel_requested(self) -> bool {
         matches!(self, Self::Recalling | Self::Preempting)
     }
@@ -95,7 +95,7 @@ impl GoalStatus {
         Self::NUMBERS.iter().find(|(other, _)| *other == self).map_or(Wire::LOST, |(_, number)| *number)
     }
 
-    /// What a step makes of it; `None` if it is not in a state for that.
+    /// The status after a step; `None` if the status does not allow it.
     pub(crate) fn after(self, step: Step) -> Option<Self> {
         let accepted = match self {
             Self::Pending | Self::Recalling => false,
@@ -118,7 +118,7 @@ impl GoalStatus {
     }
 }
 
-/// In capital letters, as actionlib has it.
+/// In capital letters, as in actionlib.
 impl fmt::Display for GoalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goal_takes_the_steps_that_its_status_allows_and_no_other() {
+    fn goal_takes_only_steps_that_its_status_allows() {
         use Step::*;
         let steps = [Accept, Reject, RequestCancel, Cancel, Abort, Succeed, Abandon];
         let table = [
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_a_number_of_its_own() {
+    fn every_status_has_distinct_number() {
         for number in 0..10 {
             assert_eq!(GoalStatus::of_number(number).map(GoalStatus::number), Some(number));
         }

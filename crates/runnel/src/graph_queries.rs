@@ -1,4 +1,4 @@
-//! Questions that a program asks about the ROS 2 graph.
+//! Queries of the ROS 2 graph.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::environment::Range as DiscoveryRange;
 use crate::error::Error;
 use crate::ros2_graph::{EndpointLinks, Gid, Ros2Graph};
 
-/// How often the graph is looked at while it changes.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often the graph is checked while waiting.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How often a question is asked again that may have been lost.
-const ASK_EVERY: Duration = Duration::from_millis(50);
+/// How often a request that may be lost is repeated.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Context {
-    /// What is known of the ROS 2 graph now; `None` where the context is not in that, or has left it. It joins the graph, if no node of it
-    /// has: then next to nothing is known at once, see [`Context::wait_for_ros2_graph`].
+    /// The ROS 2 graph as known now; `None` if the context is not in it, or has left it. If no node has joined the
+    /// graph, this joins it: then almost nothing is known yet, see [`Context::wait_for_ros2_graph`].
     ///
     /// # Errors
-    /// When sockets cannot be opened.
+    /// If sockets cannot be opened.
     pub fn ros2_graph(&self) -> Result<Option<Ros2Graph>, Error> {
         let graph = {
             let mut driver = self.shared.turning.driver();
@@ -33,11 +33,11 @@ impl Context {
         Ok(graph)
     }
 
-    /// What the links of an endpoint of another process are and have carried. `None` if that does not answer within
-    /// `timeout`: only nodes of Runnel do.
+    /// Statistics of the links of an endpoint in another process. `None` if its node does not answer within `timeout`:
+    /// only Runnel nodes answer.
     ///
     /// # Errors
-    /// When the operating system refuses to wait.
+    /// If the operating system refuses to wait.
     pub fn ros2_links(&self, of: Gid, timeout: Duration) -> Result<Option<EndpointLinks>, Error> {
         let of = Guid::from_bytes(of.0);
         let (mut links, mut next) = (None, Instant::default());
@@ -45,7 +45,7 @@ impl Context {
             links = driver.ros2.take_links(of);
             let now = clock::monotonic();
             if links.is_none() && now >= next {
-                next = now + ASK_EVERY;
+                next = now + REQUEST_INTERVAL;
                 driver.ros2.ask_links(of);
             }
             links.is_some()
@@ -53,31 +53,31 @@ impl Context {
         Ok(links)
     }
 
-    /// Whom it finds by itself in ROS 2; `None` if it is in ROS 1 alone.
+    /// The range of its automatic discovery in ROS 2; `None` if it is only in ROS 1.
     pub fn discovery_range(&self) -> Option<DiscoveryRange> {
         self.shared.settings.ros2.as_ref().map(|ros2| ros2.range)
     }
 
-    /// Waits at most `timeout` until the ROS 2 graph is as `done` wants it; false if that is over before, or the context
+    /// Waits at most `timeout` until the ROS 2 graph satisfies `done`. False after the time-out, or if the context
     /// ends.
     ///
     /// # Errors
-    /// When the context is not in the ROS 2 graph, or sockets cannot be opened.
+    /// If the context is not in the ROS 2 graph, or sockets cannot be opened.
     pub fn wait_for_ros2_graph(
         &self,
         timeout: Duration,
         mut done: impl FnMut(&Ros2Graph) -> bool,
     ) -> Result<bool, Error> {
-        let not_there = || Error::NotInGraph { what: "what the ROS 2 graph knows".to_owned() };
+        let not_in_graph = || Error::NotInGraph { what: "the ROS 2 graph".to_owned() };
         let until = clock::monotonic() + timeout;
-        let mut graph = self.ros2_graph()?.ok_or_else(not_there)?;
-        // The user's condition may ask the library, so it is looked at without any lock.
+        let mut graph = self.ros2_graph()?.ok_or_else(not_in_graph)?;
+        // The user's condition may call the library, so no lock is held.
         while !done(&graph) {
             let left = until.since(clock::monotonic());
             if left.is_zero() || !self.ok() {
                 return Ok(false);
             }
-            self.shared.wait(left.min(LOOK_EVERY), |_| false)?;
+            self.shared.wait(left.min(CHECK_INTERVAL), |_| false)?;
             let Some(now) = self.ros2_graph()? else { return Ok(false) };
             graph = now;
         }

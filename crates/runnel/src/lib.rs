@@ -52,7 +52,6 @@ mod driver;
 mod environment;
 mod error;
 mod executor;
-mod forms;
 mod frame;
 mod goal_status;
 mod graph_queries;
@@ -91,6 +90,7 @@ mod taking;
 mod timer;
 mod timers;
 mod turning;
+mod type_mapping;
 mod variables;
 mod wait_set;
 

@@ -1,5 +1,5 @@
-//! How long the end of publishers or the program waits for messages that have not arrived, and the report of those that did not.
-//! The wait itself is the context's.
+//! Linger: how long the end of publishers or of the program waits for messages that have not arrived, and the report
+//! of those that did not. The context does the wait.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,25 +8,25 @@ use crate::error::Error;
 use crate::log_output::console;
 use crate::variables::variable;
 
-/// The variable that says how many seconds the wait may take.
+/// The variable with the longest wait in seconds.
 const VARIABLE: &str = "RUNNEL_LINGER";
 
-/// How long it may take if nothing is said.
-const USUAL: Duration = Duration::from_secs(1);
+/// The default.
+const DEFAULT: Duration = Duration::from_secs(1);
 
-/// The longest that the variable may say, in seconds.
+/// The largest value of the variable, in seconds.
 const LONGEST: f64 = 86_400.0;
 
-/// How long a context waits at the end, and whether its user has ended the wait.
+/// The longest wait of a context, and whether its user has interrupted it.
 pub(crate) struct Linger {
     time: Duration,
-    /// A signal has ended a wait.
+    /// A signal has interrupted a wait.
     is_over: AtomicBool,
-    /// The context has left its graphs: publishers that end later wait for nothing.
+    /// The context has left its graphs: publishers that end later do not wait.
     is_closed: AtomicBool,
 }
 
-/// What a subscriber of a topic has yet to get.
+/// The messages that a subscriber of a topic lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unarrived {
     /// The subscriber's node or endpoint.
@@ -35,17 +35,17 @@ pub(crate) struct Unarrived {
 }
 
 impl Linger {
-    /// As the program says, else the environment.
+    /// The program's setting, or else the environment's.
     ///
     /// # Errors
-    /// When the variable is no number of seconds.
-    pub(crate) fn new(stated: Option<Duration>) -> Result<Self, Error> {
-        let read = || variable(VARIABLE).map_or(Ok(USUAL), |text| seconds(&text));
-        let time = stated.map_or_else(read, Ok)?;
+    /// If the variable is not a number of seconds.
+    pub(crate) fn new(configured: Option<Duration>) -> Result<Self, Error> {
+        let read = || variable(VARIABLE).map_or(Ok(DEFAULT), |text| seconds(&text));
+        let time = configured.map_or_else(read, Ok)?;
         Ok(Self { time, is_over: AtomicBool::new(false), is_closed: AtomicBool::new(false) })
     }
 
-    /// The context has left its graphs.
+    /// Records that the context has left its graphs.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
     }
@@ -55,12 +55,12 @@ impl Linger {
         self.is_closed.load(Ordering::SeqCst)
     }
 
-    /// A signal has ended a wait: those that follow end at once.
+    /// Records that a signal has interrupted a wait: later waits end at once.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
     }
 
-    /// True if a signal has ended a wait.
+    /// True if a signal has interrupted a wait.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::SeqCst)
     }
@@ -75,11 +75,11 @@ fn seconds(text: &str) -> Result<Duration, Error> {
     let seconds = text.trim().parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| Error::Environment {
         variable: VARIABLE,
-        why: format!("{text:?} is no number of seconds, from 0 to {LONGEST}"),
+        why: format!("{text:?} is not a number of seconds from 0 to {LONGEST}"),
     })
 }
 
-/// Says what is left of a topic, and to whom.
+/// Logs which subscribers of a topic lack messages.
 pub(crate) fn report(topic: &str, unarrived: &[Unarrived], linger: &Linger) {
     for Unarrived { subscriber, messages } in unarrived {
         let plural = if *messages == 1 { "message has" } else { "messages have" };
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linger_is_a_number_of_seconds() {
+    fn linger_is_parsed_as_seconds() {
         assert_eq!(seconds(" 2.5 ").unwrap(), Duration::from_millis(2500));
         assert_eq!(seconds("0").unwrap(), Duration::ZERO);
         assert!(["-1", "nan", "inf", "1e9", "x", ""].iter().all(|text| seconds(text).is_err()));

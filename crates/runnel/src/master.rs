@@ -1,4 +1,4 @@
-//! A master in this process.
+//! Master in this process.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -9,23 +9,23 @@ use runnel_ros1::node::Port;
 use runnel_ros1::rpc::Uri;
 
 use crate::context::{Context, ContextOptions};
-use crate::driver::{Engine, Verbs};
+use crate::driver::{Engine, ProtocolEngine};
 use crate::error::Error;
 use crate::persist::PersistentMaster;
 
 impl Context {
-    /// Starts a master in this process. It runs while the context spins or sleeps, or otherwise on the keeper thread.
+    /// Starts a master in this process. It runs while the context spins or sleeps, otherwise on the background thread.
     /// Returns its URI.
     ///
     /// # Errors
-    /// When the address is in use or not of this host, or the file for parameters cannot be used.
+    /// If the address is in use or is no address of this host, or the file for parameters cannot be used.
     pub fn start_master(&self, options: MasterOptions) -> Result<Uri, Error> {
         let (listener, uri) = options.listen()?;
         self.serve_master(&options, listener, &uri)?;
         Ok(uri)
     }
 
-    /// A context with a master in this process that its own nodes use.
+    /// A context with a master in this process, which its own nodes use.
     ///
     /// # Errors
     /// As [`Context::with_options`] and [`Context::start_master`].
@@ -38,9 +38,9 @@ impl Context {
 
     fn serve_master(&self, options: &MasterOptions, listener: Listener, uri: &Uri) -> Result<(), Error> {
         let mut config = MasterConfig::new(uri.to_string(), host::pid());
-        // Before descriptors run out, connections that never asked for anything give way to others.
+        // Connections that never sent a request are closed before descriptors run out.
         config.rpc.max_server_connections = host::connections_for_peers(config.rpc.max_server_connections, 3);
-        let engine: Box<dyn Verbs> = match &options.persist {
+        let engine: Box<dyn ProtocolEngine> = match &options.persist {
             Some(path) => Box::new(PersistentMaster::new(config, path)?),
             None => Box::new(Master::new(config)),
         };
@@ -50,7 +50,7 @@ impl Context {
     }
 }
 
-/// How a master is started.
+/// Options of a master.
 #[derive(Clone, Debug)]
 pub struct MasterOptions {
     bind: SocketAddr,
@@ -59,21 +59,21 @@ pub struct MasterOptions {
 }
 
 impl MasterOptions {
-    /// A master that listens on `address`; port 0 takes a free one.
+    /// A master that listens on `address`; port 0 selects a free one.
     pub fn at(address: impl Into<SocketAddr>) -> Self {
         Self { bind: address.into(), advertised: None, persist: None }
     }
 
-    /// The host that nodes are told instead of the address.
+    /// The host that is announced to nodes instead of the address.
     #[must_use]
     pub fn advertised(mut self, host: impl Into<String>) -> Self {
         self.advertised = Some(host.into());
         self
     }
 
-    /// Keeps parameters in a file, and begins with those that it holds. They are safe there from the end of the process,
-    /// and from a power failure as far as the file system's own delay allows. A change that the file does not take, as on a full
-    /// disk, is not made: the setter gets an error, and a warning is logged.
+    /// Stores parameters in a file, and begins with those in it. They survive the end of the process, and a power
+    /// failure except for the file system's own write delay. A change that cannot be stored, for example on a full
+    /// disk, is not applied: the setter gets an error, and a warning is logged.
     #[must_use]
     pub fn persist(mut self, file: impl Into<PathBuf>) -> Self {
         self.persist = Some(file.into());
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_interface_is_announced_as_the_hosts_name() {
+    fn unspecified_address_is_announced_as_host_name() {
         let text = |address: &str| address_text(address.parse().expect("an address"));
         for address in ["0.0.0.0", "::"] {
             assert_eq!(text(address), host::name());

@@ -50,7 +50,7 @@ impl MessageInfo {
     }
 
     /// Of a message that is kept.
-    pub(crate) fn of_kept(kept: &Kept) -> Self {
+    pub(crate) fn from_kept(kept: &Kept) -> Self {
         Self::new(kept.from(), kept.info(), kept.is_intra_process())
     }
 

@@ -17,12 +17,12 @@ use crate::context::Context;
 use crate::data::SubscriptionCore;
 use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
-use crate::forms::Forms;
 use crate::node_log::{Logger, NodeLog, Rosout};
 use crate::ready::When;
-use crate::rtps::random_origin;
+use crate::rtps::random_dual_node_id;
 use crate::sync::{Class, Mutex};
 use crate::turning::DriverGuard;
+use crate::type_mapping::TypeMapping;
 use publishing::Publishers;
 
 /// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
@@ -92,15 +92,15 @@ impl Node {
     ///
     /// # Errors
     /// When the type has a form in none of the graphs that the node is in.
-    pub(crate) fn topic_of_forms(&self, topic: &str, forms: &Forms) -> Result<Topic, Error> {
+    pub(crate) fn topic_of_mapping(&self, topic: &str, mapping: &TypeMapping) -> Result<Topic, Error> {
         let name = self.resolve(topic)?;
         let settings = &self.inner.context.shared.settings;
-        let why_not = |generation| forms.in_generation(generation).err();
+        let why_not = |generation| mapping.in_generation(generation).err();
         let missing = [
             why_not(Generation::Ros1).filter(|_| settings.ros1.is_some()),
             why_not(Generation::Ros2).filter(|_| settings.ros2.is_some()),
         ];
-        let type_name = &forms.own().def.name;
+        let type_name = &mapping.own().def.name;
         let graphs = usize::from(settings.ros1.is_some()) + usize::from(settings.ros2.is_some());
         let missing: Vec<String> = missing.into_iter().flatten().collect();
         if missing.len() == graphs
@@ -110,9 +110,9 @@ impl Node {
         }
         for why in missing {
             let line = format_args!("topic {name} of type {type_name} is in one graph alone: {why}");
-            self.inner.log().say(log::Level::Warn, line);
+            self.inner.log().log_library(log::Level::Warn, line);
         }
-        Ok(Topic::of_forms(name, forms))
+        Ok(Topic::of_mapping(name, mapping))
     }
 }
 
@@ -139,13 +139,13 @@ impl NodeInner {
         let log = NodeLog::new(&full_name, clock, rosout, &shared.arguments)?;
         let ros1 = shared.settings.ros1.as_ref();
         let is_in_ros2 = shared.settings.ros2.is_some();
-        let origin = (ros1.is_some() && is_in_ros2).then(random_origin).transpose()?;
-        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, origin)).transpose()?;
+        let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
+        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
         let mut driver = shared.turning.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
             return Err(Error::NodeExists { name: full_name });
         }
-        let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, origin)?;
+        let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, dual_node_id)?;
         drop(driver);
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));

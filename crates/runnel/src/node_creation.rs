@@ -24,7 +24,7 @@ impl Context {
         };
         let inner = NodeInner::join(self.clone(), namespace, &name)?;
         inner.advertise_log()?;
-        inner.set_given_params()?;
+        inner.set_argument_params()?;
         inner.follow_sim_time()?;
         if self.shared.settings.ros2.is_some() {
             // Others are answered from now on, also if the program waits for nothing.

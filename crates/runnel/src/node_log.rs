@@ -1,4 +1,4 @@
-//! Where the lines of one node go.
+//! Log of one node: its loggers, its file and `/rosout`.
 
 mod logger;
 mod rosout;
@@ -13,7 +13,7 @@ use runnel_io::{clock, host};
 
 use crate::error::Error;
 use crate::log_output::file::{self, LogFile};
-use crate::log_output::format::{Line, USUAL};
+use crate::log_output::format::{DEFAULT_TEMPLATE, Line};
 use crate::log_output::loggers::{Loggers, ROOT};
 use crate::log_output::{Level, Place, UnknownLevel, console};
 use crate::ros_clock::RosClock;
@@ -21,29 +21,29 @@ use crate::sync::{Class, Mutex, lock};
 pub use logger::Logger;
 pub(crate) use rosout::{ROSOUT, Rosout};
 
-/// The logger of what the library itself says of a node.
+/// The logger of the library's own lines about a node.
 const LIBRARY: &str = "ros.runnel";
 
-/// What a node logs with.
+/// The log of a node.
 pub(crate) struct NodeLog {
     node: String,
     clock: Arc<RosClock>,
     pub(crate) loggers: Loggers,
-    /// The least level of the library's own lines that is kept and published.
+    /// The lowest level of the library's own lines that is stored and published.
     library: Arc<AtomicU8>,
     rosout: Option<Rosout>,
     file: Option<LogFile>,
-    /// Lines that the file has not taken since it last took one.
+    /// Lines that the file has refused since it last accepted one.
     unwritten: AtomicU64,
-    /// What the node publishes: each line tells, so that viewers can filter by it.
+    /// The topics that the node publishes. Each line has them, so that viewers can filter by them.
     topics: Mutex<Vec<String>>,
 }
 
 impl NodeLog {
-    /// The log of a node, as the arguments have it.
+    /// The log of a node, with the settings in the arguments.
     ///
     /// # Errors
-    /// When an argument names a level that is none.
+    /// If an argument names an unknown level.
     pub(crate) fn new(
         node: &str,
         clock: Arc<RosClock>,
@@ -63,7 +63,7 @@ impl NodeLog {
         Ok(Arc::new(log))
     }
 
-    /// An argument `--log-level LEVEL` or `--log-level LOGGER:=LEVEL`.
+    /// Applies an argument `--log-level LEVEL` or `--log-level LOGGER:=LEVEL`.
     fn set_given_level(&self, text: &str) -> Result<(), Error> {
         let (logger, level) = match text.split_once(":=") {
             Some((logger, level)) => (format!("{ROOT}.{logger}"), level),
@@ -78,22 +78,22 @@ impl NodeLog {
         self.loggers.set(logger, level).map_err(|why| format!("[{}]: {why}", self.node))
     }
 
-    /// How the node publishes `/rosout`, if it does.
+    /// The publisher of `/rosout`, if the node has one.
     pub(crate) fn rosout(&self) -> Option<&Rosout> {
         self.rosout.as_ref()
     }
 
-    /// The node publishes a topic from now on.
+    /// Adds a topic that the node publishes.
     pub(crate) fn add_topic(&self, topic: &str) {
         lock(&self.topics).push(topic.to_owned());
     }
 
-    /// It does no longer.
+    /// Removes a topic that the node does not publish any more.
     pub(crate) fn remove_topic(&self, topic: &str) {
         lock(&self.topics).retain(|other| other != topic);
     }
 
-    /// A line of the user's.
+    /// Logs a line of the user.
     pub(crate) fn log(&self, level: Level, logger: &str, place: Place<'_>, text: &str) {
         let line = self.line(level, logger, place, text);
         console::write_line(&line);
@@ -105,9 +105,9 @@ impl NodeLog {
         Line { level, wall: clock::realtime(), simulated, node: &self.node, logger, place, text }
     }
 
-    /// A line that the library has to say of the node. To be called with no publication or subscription locked.
-    pub(crate) fn say(&self, level: log::Level, text: fmt::Arguments<'_>) {
-        console::say(level, format_args!("[{}] {text}", self.node));
+    /// Logs a line of the library about the node. The caller has no publication or subscription locked.
+    pub(crate) fn log_library(&self, level: log::Level, text: fmt::Arguments<'_>) {
+        console::log_line(level, format_args!("[{}] {text}", self.node));
         let level = Level::from(level);
         if level as u8 >= self.library.load(Ordering::Relaxed) {
             let text = text.to_string();
@@ -128,13 +128,15 @@ impl NodeLog {
         }
     }
 
-    /// Writes a line to the node's file. A disk that is full is no reason to end: that is reported where lines go beside the
-    /// file, and once it takes lines again, how many it lacks.
+    /// Writes a line to the node's file. A full disk does not end the program: it is reported to the other
+    /// destinations, and once the file accepts lines again, the number of missing lines is reported.
     fn write_to(&self, file: &LogFile, line: &Line<'_>) {
-        let (level, report) = match file.line(&line.render(USUAL)) {
+        let (level, report) = match file.line(&line.render(DEFAULT_TEMPLATE)) {
             Ok(()) => match self.unwritten.swap(0, Ordering::Relaxed) {
                 0 => return,
-                lost => (Level::Warn, format!("log file {} lacks {lost} lines", file.path().display())),
+                lost => {
+                    (Level::Warn, format!("log file {}: {lost} lines are missing", file.path().display()))
+                }
             },
             Err(_) if self.unwritten.fetch_add(1, Ordering::Relaxed) > 0 => return,
             Err(error) => {
@@ -142,7 +144,7 @@ impl NodeLog {
                 let path = path.display();
                 (
                     Level::Error,
-                    format!("log file {path} takes no lines: {error}; what follows is not written there"),
+                    format!("log file {path}: cannot write: {error}; lines are missing from here on"),
                 )
             }
         };

@@ -1,4 +1,4 @@
-//! What publishers and subscriptions are created with.
+//! Options of publishers and subscriptions.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
 
-/// What a publisher is created with: its [`QoS`], or a depth alone, and callbacks for what becomes of it. They run while
-/// the context spins, in turn with other callbacks, and are told once of what happened several times meanwhile.
+/// Options of a publisher: its [`QoS`] or only a depth, and callbacks for QoS events. They run while the context
+/// spins, like other callbacks. Events that happen before a callback runs are reported in one call.
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -29,33 +29,33 @@ pub struct PublisherOptions {
     pub(crate) callbacks: Callbacks,
 }
 
-/// What a subscription is created with: its [`QoS`], or a depth alone, and callbacks for what becomes of it, as
-/// [`PublisherOptions`] has them.
+/// Options of a subscription: its [`QoS`] or only a depth, and callbacks for QoS events, as in [`PublisherOptions`].
 #[derive(Default)]
 pub struct SubscriptionOptions {
     pub(crate) qos: QoS,
     pub(crate) callbacks: Callbacks,
-    pub(crate) exactly: bool,
+    pub(crate) strict_qos: bool,
     pub(crate) udpros: bool,
 }
 
 impl SubscriptionOptions {
-    /// Asks every publisher for all of the QoS. Otherwise a subscription to a topic of any type asks a publisher that offers
-    /// less for no more than it offers: see [`Node::create_raw_subscription`](crate::Node::create_raw_subscription). What is
-    /// best available is then settled for each publisher.
+    /// Requests the complete QoS from every publisher. Without this, a subscription of any type requests from a
+    /// publisher that offers less only what it offers: see
+    /// [`Node::create_raw_subscription`](crate::Node::create_raw_subscription). Best-available policies are then
+    /// resolved for each publisher.
     #[must_use]
-    pub fn exactly(mut self) -> Self {
-        self.exactly = true;
+    pub fn strict_qos(mut self) -> Self {
+        self.strict_qos = true;
         self
     }
 
-    /// Asks each ROS 1 publisher for datagrams (UDPROS) first, and for a connection (TCPROS) where it has none, as roscpp's
-    /// `TransportHints().unreliable().reliable()` does. In ROS 2 it has no effect.
+    /// Requests UDPROS from each ROS 1 publisher first, and TCPROS if it does not support that, like roscpp's
+    /// `TransportHints().unreliable().reliable()`. It has no effect in ROS 2.
     ///
-    /// It pays only for small messages that come often over a radio that loses packets, where the next message is better than
-    /// the last one late: what is lost is not sent again, and a message of several datagrams is lost with any one of them. So
-    /// [`QoS::best_effort`] does not ask for it. Subscriptions of one node to one topic share their links, which are of datagrams
-    /// only while all of them ask for it.
+    /// Use it only for frequent small messages over a radio that loses packets, where the next message is better than
+    /// a late one. Lost datagrams are not retransmitted, and a message of several datagrams is lost with any one of
+    /// them. So [`QoS::best_effort`] does not imply it. Subscriptions of one node to one topic share their links,
+    /// which use UDPROS only while all of them request it.
     ///
     /// ```no_run
     /// # use runnel::{QoS, SubscriptionOptions, msgs::geometry_msgs::msg::PoseStamped};
@@ -73,14 +73,14 @@ impl SubscriptionOptions {
 }
 
 impl PublisherOptions {
-    /// Is told when nothing was published within the deadline of the QoS.
+    /// Called when nothing was published within the deadline of the QoS.
     #[must_use]
     pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {
         self.callbacks.deadline = Some(Box::new(callback));
         self
     }
 
-    /// Is told when the publisher, whose liveliness is manual, neither published nor said that it lives within its lease:
+    /// Called when a publisher with manual liveliness neither published nor asserted its liveliness within its lease:
     /// see [`PublisherBase::assert_liveliness`](crate::PublisherBase::assert_liveliness).
     #[must_use]
     pub fn liveliness_callback(mut self, callback: impl FnMut(LivelinessLost) + Send + 'static) -> Self {
@@ -88,7 +88,7 @@ impl PublisherOptions {
         self
     }
 
-    /// Is told when a subscription asks for more than the publisher offers. Without it, that is logged as a warning.
+    /// Called when a subscription requests more than the publisher offers. Without it, a warning is logged.
     #[must_use]
     pub fn incompatible_qos_callback(
         mut self,
@@ -98,7 +98,7 @@ impl PublisherOptions {
         self
     }
 
-    /// Is told when subscriptions are met, or parted from.
+    /// Called when subscriptions match or unmatch.
     #[must_use]
     pub fn matched_callback(mut self, callback: impl FnMut(Matched) + Send + 'static) -> Self {
         self.callbacks.matched = Some(Box::new(callback));
@@ -107,21 +107,21 @@ impl PublisherOptions {
 }
 
 impl SubscriptionOptions {
-    /// Is told when no message came within the deadline of the QoS.
+    /// Called when no message arrived within the deadline of the QoS.
     #[must_use]
     pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {
         self.callbacks.deadline = Some(Box::new(callback));
         self
     }
 
-    /// Is told when publishers of ROS 2 come, go, or do not say any more that they live.
+    /// Called when ROS 2 publishers come, go, or stop to assert their liveliness.
     #[must_use]
     pub fn liveliness_callback(mut self, callback: impl FnMut(LivelinessChanged) + Send + 'static) -> Self {
         self.callbacks.liveliness_changed = Some(Box::new(callback));
         self
     }
 
-    /// Is told when a publisher offers less than the subscription asks for. Without it, that is logged as a warning.
+    /// Called when a publisher offers less than the subscription requests. Without it, a warning is logged.
     #[must_use]
     pub fn incompatible_qos_callback(
         mut self,
@@ -131,14 +131,14 @@ impl SubscriptionOptions {
         self
     }
 
-    /// Is told when messages did not arrive, and will not.
+    /// Called when messages were lost.
     #[must_use]
     pub fn message_lost_callback(mut self, callback: impl FnMut(MessageLost) + Send + 'static) -> Self {
         self.callbacks.message_lost = Some(Box::new(callback));
         self
     }
 
-    /// Is told when publishers are met, or parted from.
+    /// Called when publishers match or unmatch.
     #[must_use]
     pub fn matched_callback(mut self, callback: impl FnMut(Matched) + Send + 'static) -> Self {
         self.callbacks.matched = Some(Box::new(callback));

@@ -1,4 +1,4 @@
-//! Parameter value: the kinds of ROS 2, and what the parameter server of ROS 1 holds besides.
+//! Parameter value: the types of ROS 2, and the additional ones of the ROS 1 parameter server.
 
 mod from;
 mod read;
@@ -11,9 +11,8 @@ pub(crate) use ros1::OutOfRange;
 
 /// The value of a parameter.
 ///
-/// The first nine variants are the parameter types of ROS 2 (`rcl_interfaces/msg/ParameterType`). Its tenth,
-/// `PARAMETER_NOT_SET`, is the absence of a value: `None` where a value is optional. The last three are found only in the
-/// parameter server of ROS 1.
+/// The first nine variants are the parameter types of ROS 2 (`rcl_interfaces/msg/ParameterType`). Its tenth type,
+/// `PARAMETER_NOT_SET`, is `None` where a value is optional. Only the ROS 1 parameter server has the last three.
 ///
 /// | | ROS 1 (XML-RPC) | ROS 2 |
 /// |---|---|---|
@@ -27,9 +26,9 @@ pub(crate) use ros1::OutOfRange;
 /// | [`Map`](Self::Map) | `struct`: a namespace of parameters | – |
 /// | [`DateTime`](Self::DateTime) | `dateTime.iso8601` | – |
 ///
-/// ROS 1 has no typed arrays. An array whose elements are all booleans, integers, doubles or strings becomes the array of that
-/// kind; an empty one becomes an empty [`List`](Self::List). [`From`] makes the same choice, so that values compare equal
-/// whichever way they were made:
+/// ROS 1 has no typed arrays. An array whose elements are all booleans, integers, doubles or strings becomes the array
+/// of that kind; an empty one becomes an empty [`List`](Self::List). [`From`] does the same, so values compare equal
+/// however they were made:
 ///
 /// ```
 /// use runnel::ParameterValue;
@@ -44,7 +43,7 @@ pub(crate) use ros1::OutOfRange;
 pub enum ParameterValue {
     /// A truth value.
     Bool(bool),
-    /// An integer. The parameter server of ROS 1 holds those of 32 bits.
+    /// An integer. The ROS 1 parameter server is limited to 32 bits.
     Integer(i64),
     /// A floating-point number.
     Double(f64),
@@ -60,11 +59,11 @@ pub enum ParameterValue {
     DoubleArray(Vec<f64>),
     /// Texts.
     StringArray(Vec<String>),
-    /// ROS 1: values that no array above holds.
+    /// ROS 1: an array that none of the typed arrays can hold.
     List(Vec<ParameterValue>),
-    /// ROS 1: the parameters of a namespace by their names.
+    /// ROS 1: the parameters of a namespace by name.
     Map(BTreeMap<String, ParameterValue>),
-    /// ROS 1: a date and time in the text of ISO 8601, which is passed on as written.
+    /// ROS 1: a date and time as ISO 8601 text, which is passed on unchanged.
     DateTime(String),
 }
 
@@ -87,9 +86,9 @@ impl ParameterValue {
         }
     }
 
-    /// Bytes that the value takes in memory, about.
+    /// Approximate size of the value in memory, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        let behind = match self {
+        let heap = match self {
             Self::Bool(_) | Self::Integer(_) | Self::Double(_) => 0,
             Self::String(text) | Self::DateTime(text) => text.len(),
             Self::ByteArray(bytes) => bytes.len(),
@@ -100,6 +99,6 @@ impl ParameterValue {
             Self::List(values) => values.iter().map(Self::memory).sum(),
             Self::Map(members) => members.iter().map(|(name, value)| name.len() + value.memory()).sum(),
         };
-        size_of::<Self>() + behind
+        size_of::<Self>() + heap
     }
 }

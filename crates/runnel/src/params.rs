@@ -1,4 +1,4 @@
-//! Parameters of the master's parameter server; where there is none, those that the arguments give a node.
+//! Parameters: those of the master's parameter server or, without it, those that the arguments set.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,20 +18,20 @@ use crate::parameter_value::{FromParameter, OutOfRange, ParameterValue};
 use crate::ready::When;
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
 
-/// How long the master may take over an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for an answer of the master.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Node {
-    /// The value of a parameter; `None` if it has none. `~name` is below the node's own name.
+    /// The value of a parameter; `None` if it is not set. `~name` is below the node's own name.
     ///
-    /// A node that is only in ROS 2 has its own parameters and no others, as in rclcpp: `rate` and `~rate` are the same there, and
-    /// a name may have points, `limits.speed`. They have the values that the arguments give them: `-p rate:=5`, `_rate:=5`, or a
-    /// file (`--params-file`). In both graphs the values that arguments give count while no master answers.
+    /// A node that is only in ROS 2 has only its own parameters, as in rclcpp: `rate` and `~rate` are the same there,
+    /// and a name may contain points, `limits.speed`. The arguments set them: `-p rate:=5`, `_rate:=5`, or a file
+    /// (`--params-file`). In both graphs, these values are used while no master answers.
     ///
     /// # Errors
-    /// When the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or the
-    /// value is of another kind ([`Error::Parameter`]); in ROS 2, when the name is absolute and not below the node's own
-    /// ([`Error::Ros1Only`]).
+    /// If the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or
+    /// the value is of another kind ([`Error::Parameter`]); in ROS 2, if the name is absolute and not below the node's
+    /// own ([`Error::Ros1Only`]).
     pub fn get_param<T: FromParameter>(&self, name: &str) -> Result<Option<T>, Error> {
         let key = self.param_key(name)?;
         let Some((value, in_master)) = self.value_at(&key)? else { return Ok(None) };
@@ -44,27 +44,27 @@ impl Node {
         }
     }
 
-    /// The value of a parameter, or `default` if it has none. A node in both graphs gets the default also while no master answers,
-    /// which is logged as a warning.
+    /// The value of a parameter, or `default` if it is not set. A node in both graphs also gets the default while no
+    /// master answers; a warning is logged then.
     ///
     /// # Errors
-    /// As [`Node::get_param`], but for [`Error::NoMaster`].
+    /// As [`Node::get_param`], except [`Error::NoMaster`].
     pub fn param<T: FromParameter>(&self, name: &str, default: T) -> Result<T, Error> {
         match self.get_param(name) {
             Err(Error::NoMaster { what, uri, .. }) => {
                 let advice = format_args!("{what}: no master answers at {uri}; using the default");
-                self.inner.log().say(log::Level::Warn, advice);
+                self.inner.log().log_library(log::Level::Warn, advice);
                 Ok(default)
             }
             value => Ok(value?.unwrap_or(default)),
         }
     }
 
-    /// Sets a parameter, or all below a name with a [`ParameterValue::Map`].
+    /// Sets a parameter, or with a [`ParameterValue::Map`] all parameters below a name.
     ///
     /// # Errors
-    /// When the name is not valid, or the master refuses or does not answer; [`Error::ParameterRange`] when an integer has more
-    /// than the 32 bits that ROS 1 holds; [`Error::Ros1Only`] in ROS 2 alone.
+    /// If the name is not valid, or the master refuses or does not answer; [`Error::ParameterRange`] if an integer
+    /// exceeds the 32 bits of ROS 1; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn set_param(&self, name: &str, value: impl Into<ParameterValue>) -> Result<(), Error> {
         let key = self.resolve(name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
@@ -72,59 +72,59 @@ impl Node {
             name: format!("{key}{at}"),
             value: number,
         })?;
-        self.tell_master("setParam", &[key.into(), value])
+        self.change_at_master("setParam", &[key.into(), value])
     }
 
-    /// Whether a parameter, or one below it, has a value.
+    /// Whether a parameter, or one below it, is set.
     ///
     /// # Errors
-    /// When the name is not valid, or as [`Node::get_param`].
+    /// If the name is not valid, or as [`Node::get_param`].
     pub fn has_param(&self, name: &str) -> Result<bool, Error> {
         let key = self.param_key(name)?;
         if !self.inner.is_in_ros1() {
-            return Ok(self.inner.given_param(&key)?.is_some());
+            return Ok(self.inner.argument_param(&key)?.is_some());
         }
-        match self.ask_master("hasParam", &[key.as_str().into()]) {
+        match self.query_master("hasParam", &[key.as_str().into()]) {
             Ok((_, value)) => Ok(value == Value::Bool(true)),
-            Err(error) => self.given_without_master(&key, error).map(|_| true),
+            Err(error) => self.argument_without_master(&key, error).map(|_| true),
         }
     }
 
-    /// Removes a parameter and all below it; false if there was none.
+    /// Deletes a parameter and all below it. False if it was not set.
     ///
     /// # Errors
     /// As [`Node::set_param`].
     pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
         let key = self.resolve(name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
-        Ok(self.ask_master("deleteParam", &[key.into()])?.0)
+        Ok(self.query_master("deleteParam", &[key.into()])?.0)
     }
 
-    /// The full name of the nearest parameter of this name: in the node's own namespace, then in those around it.
+    /// The full name of the nearest parameter of this name: in the node's own namespace, then in the enclosing ones.
     ///
     /// # Errors
-    /// When the master does not answer; [`Error::Ros1Only`] in ROS 2 alone.
+    /// If the master does not answer; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
         self.inner.needs_ros1(format_args!("parameter {name}"))?;
-        let (found, value) = self.ask_master("searchParam", &[name.into()])?;
+        let (found, value) = self.query_master("searchParam", &[name.into()])?;
         Ok(value.as_str().filter(|_| found).map(str::to_owned))
     }
 
     /// The names of all parameters.
     ///
     /// # Errors
-    /// When the master does not answer; [`Error::Ros1Only`] in ROS 2 alone.
+    /// If the master does not answer; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn param_names(&self) -> Result<Vec<String>, Error> {
-        let (_, value) = self.ask_master("getParamNames", &[])?;
+        let (_, value) = self.query_master("getParamNames", &[])?;
         let names = value.as_array().unwrap_or_default().iter();
         Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
 
-    /// Calls `callback` with the present value of a parameter, and with each later one, from whoever spins: with the
-    /// name, which may be that of a parameter below the one that is watched, and its value, `None` if it has none.
+    /// Calls `callback` with the current value of a parameter and with each later one, on a spinning thread. It gets
+    /// the name, which may be that of a parameter below the watched one, and the value, `None` if it is not set.
     ///
     /// # Errors
-    /// When the name is not valid, or the master refuses; [`Error::Ros1Only`] in ROS 2 alone.
+    /// If the name is not valid, or the master refuses; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn watch_param(
         &self,
         name: &str,
@@ -137,14 +137,14 @@ impl Node {
         if self.inner.add_watch(&watch.core)? {
             self.inner.wait_registered(Role::ParamSubscriber, &watch.core.key)?;
         } else {
-            // The master tells each key once.
+            // The master sends the current value once per key and node.
             let value = self.value_at(&watch.core.key)?;
             watch.core.changed(&watch.core.key, value.map(|(value, _)| value));
         }
         Ok(watch)
     }
 
-    /// The absolute name of a parameter. In ROS 2 a relative name is the node's own, and points divide it.
+    /// The absolute name of a parameter. In ROS 2 a relative name is below the node's own, with points as separators.
     fn param_key(&self, name: &str) -> Result<String, Error> {
         if self.inner.is_in_ros1() || name.starts_with('/') {
             return self.resolve(name);
@@ -154,38 +154,38 @@ impl Node {
         Ok(below)
     }
 
-    /// The value under an absolute name, and whether it is the master's.
+    /// The value of an absolute name, and whether it is from the master.
     fn value_at(&self, key: &str) -> Result<Option<(ParameterValue, bool)>, Error> {
         if !self.inner.is_in_ros1() {
-            return Ok(self.inner.given_param(key)?.map(|value| (value, false)));
+            return Ok(self.inner.argument_param(key)?.map(|value| (value, false)));
         }
-        match self.ask_master("getParam", &[key.into()]) {
+        match self.query_master("getParam", &[key.into()]) {
             Ok((granted, value)) => Ok(granted.then(|| (value.into(), true))),
-            Err(error) => self.given_without_master(key, error).map(|value| Some((value, false))),
+            Err(error) => self.argument_without_master(key, error).map(|value| Some((value, false))),
         }
     }
 
-    /// What the arguments give a parameter that cannot be asked for because there is no master; else the error.
-    fn given_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
+    /// The value that the arguments set for a parameter, if there is no master to ask; else the error.
+    fn argument_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
         if !matches!(error, Error::NoMaster { .. }) {
             return Err(error);
         }
-        self.inner.given_param(key).ok().flatten().ok_or(error)
+        self.inner.argument_param(key).ok().flatten().ok_or(error)
     }
 
-    /// The status and value of an answer; true if the master grants what was asked.
-    fn ask_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
-        self.call_granted(method, params).map(|(granted, _, value)| (granted, value))
+    /// The value of an answer; true if the master granted the request.
+    fn query_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
+        self.call_master_method(method, params).map(|(granted, _, value)| (granted, value))
     }
 
-    fn tell_master(&self, method: &str, params: &[Value]) -> Result<(), Error> {
-        match self.call_granted(method, params)? {
+    fn change_at_master(&self, method: &str, params: &[Value]) -> Result<(), Error> {
+        match self.call_master_method(method, params)? {
             (true, ..) => Ok(()),
             (false, why, _) => Err(Error::Refused(why)),
         }
     }
 
-    fn call_granted(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
+    fn call_master_method(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
         let params = [&[Value::from(self.full_name())], params].concat();
         let no_master = |error| match error {
             Error::Call(why) if self.context().graphs() == Graphs::Both => {
@@ -195,7 +195,7 @@ impl Node {
             }
             error => error,
         };
-        let answer = self.context().call_master(method, &params, PATIENCE).map_err(no_master)?;
+        let answer = self.context().call_master(method, &params, TIMEOUT).map_err(no_master)?;
         let odd = |error| Error::Refused(format!("{method}: {error}"));
         let Answer { status, message, value } = Answer::parse(&answer).map_err(odd)?;
         Ok((status == SUCCESS, message.to_owned(), value.clone()))
@@ -203,14 +203,14 @@ impl Node {
 }
 
 impl NodeInner {
-    /// Has the arguments' parameters of this node set, and returns when the master has them.
-    pub(crate) fn set_given_params(&self) -> Result<(), Error> {
+    /// Sets this node's parameters from the arguments, and returns when the master has them.
+    pub(crate) fn set_argument_params(&self) -> Result<(), Error> {
         if !self.is_in_ros1() {
             return Ok(());
         }
-        // Of two of one name the last counts.
-        let given: HashMap<String, ParameterValue> = self.given_params().collect();
-        for (name, value) in given {
+        // Of two with one name the last is used.
+        let params: HashMap<String, ParameterValue> = self.argument_params().collect();
+        for (name, value) in params {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = ros1_value(value);
             self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
@@ -219,29 +219,31 @@ impl NodeInner {
         Ok(())
     }
 
-    /// The value that files or arguments give the parameter of this absolute name; of two of one name the last counts.
-    fn given_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
+    /// The value that files or arguments set for the parameter of this absolute name. Of two with one name the last is
+    /// used.
+    fn argument_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
         let below = key.strip_prefix(self.full_name()).and_then(|below| below.strip_prefix('/'));
         let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
-        let last = self.given_params().filter(|(name, _)| name == own).last();
+        let last = self.argument_params().filter(|(name, _)| name == own).last();
         Ok(last.map(|(_, value)| value))
     }
 
-    /// What files and arguments give this node, arguments after files. Where ROS 1 has a slash within a name, ROS 2 has a point.
-    fn given_params(&self) -> impl Iterator<Item = (String, ParameterValue)> {
+    /// The parameters of this node in files and arguments, arguments after files. The points of ROS 2 names become the
+    /// slashes of ROS 1.
+    fn argument_params(&self) -> impl Iterator<Item = (String, ParameterValue)> {
         let shared = &self.context.shared;
         let of_files = shared.settings.params.of(self.full_name());
         let of_files = of_files.map(|(name, value)| (name.replace('.', "/"), file_value(value)));
         let of_arguments = shared.arguments.params_of(&self.name);
-        of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), given_value(value))))
+        of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), argument_value(value))))
     }
 
-    /// Hears from now on whether time is simulated; returns when the master has told, or cannot.
+    /// Follows from now on whether time is simulated. Returns when the master has answered, or cannot.
     pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
         if !self.context.shared.sim_time {
             return Ok(());
         }
-        if self.context.shared.settings.ros2.is_some() && self.is_given_sim_time() {
+        if self.context.shared.settings.ros2.is_some() && self.has_sim_time_argument() {
             self.driver().follow_clock(self.key);
         }
         if !self.is_in_ros1() {
@@ -250,19 +252,19 @@ impl NodeInner {
         if let Some(slot) = self.driver().nodes.get_mut(self.key) {
             slot.follows_sim_time = true;
         }
-        // The driver acts on it: the watch has the master tell, and tell again to a watch of the user's.
+        // The driver handles the value. The watch makes the master send it, and again for a watch of the user.
         let nothing = Box::new(|_: &str, _: Option<&ParameterValue>| {});
         self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
         self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
 
-    /// Whether the arguments give the node ROS 2's parameter that says so.
-    fn is_given_sim_time(&self) -> bool {
-        let last = self.given_params().filter(|(name, _)| name == USE_SIM_TIME_ROS2).last();
+    /// Whether the arguments set ROS 2's parameter for simulated time.
+    fn has_sim_time_argument(&self) -> bool {
+        let last = self.argument_params().filter(|(name, _)| name == USE_SIM_TIME_ROS2).last();
         last.is_some_and(|(_, value)| value == ParameterValue::Bool(true))
     }
 
-    /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
+    /// Adds a watch. True if it is the first of its key, so that the master sends the current value.
     fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
         let mut driver = self.driver();
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
@@ -280,14 +282,14 @@ impl NodeInner {
         let Some(slot) = driver.nodes.get_mut(self.key) else { return };
         slot.watches.retain(|other| !Arc::ptr_eq(other, core));
         if !slot.watches.iter().any(|other| other.key == core.key) {
-            // The node may be closed already, and then there is nothing to unsubscribe from.
+            // The node may be closed already, and is then unsubscribed.
             let _ = self.engine(&mut driver, |node, now| node.unwatch_parameter(now, &core.key));
         }
     }
 }
 
-/// The value that an argument `_name:=value` gives a parameter, as roscpp reads it.
-fn given_value(text: &str) -> ParameterValue {
+/// The value of an argument `_name:=value`, parsed as by roscpp.
+fn argument_value(text: &str) -> ParameterValue {
     if let Ok(number) = text.parse::<i64>() {
         return number.into();
     }
@@ -299,21 +301,21 @@ fn given_value(text: &str) -> ParameterValue {
     }
 }
 
-/// The value that a file gives a parameter.
+/// The value of a parameter in a file.
 fn file_value(value: &FileValue) -> ParameterValue {
     match value {
-        FileValue::Plain(text) => given_value(text),
+        FileValue::Plain(text) => argument_value(text),
         FileValue::Text(text) => text.as_str().into(),
         FileValue::List(items) => items.iter().map(file_value).collect::<Vec<_>>().into(),
     }
 }
 
-/// An argument's value as the parameter server of ROS 1 gets it: an integer beyond 32 bits as the number that comes nearest.
+/// An argument's value for the ROS 1 parameter server. An integer beyond 32 bits becomes the nearest double.
 fn ros1_value(value: ParameterValue) -> Value {
     value.into_ros1().unwrap_or_else(|OutOfRange { number, .. }| Value::Double(number as f64))
 }
 
-/// A parameter that is watched, until this is dropped.
+/// A watched parameter. The watch ends when dropped.
 #[must_use = "a watch ends when it is dropped: bind it to a name, `let _changes = ...`, not `let _ = ...`"]
 pub struct ParamWatch {
     node: Arc<NodeInner>,
@@ -326,7 +328,7 @@ impl ParamWatch {
         &self.core.key
     }
 
-    /// Changes that were dropped, the oldest first, because the callback was slower than they came.
+    /// Changes dropped, oldest first, because the callback was too slow.
     pub fn dropped(&self) -> u64 {
         self.core.changes.dropped()
     }

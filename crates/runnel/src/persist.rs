@@ -1,10 +1,10 @@
-//! A master whose parameters outlive it: every change is in a file before it is made and its setter is answered. One that
-//! the file does not take is not made, and its setter is told why.
+//! Master with persistent parameters: each change is written to a file before it is applied and its setter gets an
+//! answer. A change that the file cannot store is not applied, and its setter gets an error.
 //!
-//! The file is a journal of changes, each a call of `setParam` or `deleteParam` in XML-RPC's own form, led by its length
-//! on a line of its own; its first line says what it is. What was cut off in the middle of a change ends the journal. It
-//! is written anew, shorter, at every start and when it has grown many times over. One that could not be restored as a
-//! whole is kept aside as `FILE.damaged` before.
+//! The file is a journal of changes. Each one is an XML-RPC call of `setParam` or `deleteParam`, after its length on a
+//! separate line. The first line of the file is a title. A truncated change ends the journal. The file is compacted at
+//! every start, and when it has grown many times over. A journal that could not be restored completely is first kept
+//! as `FILE.damaged`.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -19,72 +19,72 @@ use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::Port;
 use runnel_ros1::xmlrpc::{Value, decode_call, encode_call};
 
-use crate::driver::{Notice, Verbs};
+use crate::driver::{EngineEvent, ProtocolEngine};
 use crate::error::Error;
 use crate::log_output::console;
 
-/// How a journal begins.
+/// First line of a journal.
 const TITLE: &[u8] = b"# parameters kept by runnel master\n";
 
-/// What is said of a file that begins otherwise.
-const OTHER: &str = "it holds something else (a YAML file is loaded with 'runnel param load')";
+/// Error for a file with another first line.
+const NO_JOURNAL: &str = "it is not a journal of parameters. Try: 'runnel param load' for a YAML file";
 
-/// Bytes that a journal may always have before it is written anew.
+/// Bytes up to which a journal is never compacted.
 const SHORT: u64 = 1 << 20;
 
-/// How many times longer than at its last writing a journal becomes before it is written anew.
+/// How many times longer than after its last compaction a journal becomes before it is compacted.
 const GROWTH: u64 = 4;
 
-/// How many damaged journals are kept aside; the last gives way to the next.
+/// Limit of damaged journals that are kept; the last one is overwritten.
 const DAMAGED: usize = 99;
 
-/// The two methods that stand in a journal.
+/// The two methods in a journal.
 const SET: &str = "setParam";
 const DELETE: &str = "deleteParam";
 
-/// A master that stores its parameters in a file, and what is to be said of what it found there.
+/// A master that stores its parameters in a file, with warnings about the file to report.
 pub(crate) struct PersistentMaster {
     master: Master,
-    notices: VecDeque<Notice>,
+    notices: VecDeque<EngineEvent>,
 }
 
 impl PersistentMaster {
-    /// A master that begins with the parameters that the file holds.
+    /// A master that begins with the parameters in the file.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or another master keeps its parameters there.
+    /// If the file cannot be read or written, or another master uses it.
     pub(crate) fn new(config: MasterConfig, path: &Path) -> Result<Self, Error> {
         let cannot = |error: io::Error| {
             Error::Io(io::Error::new(
                 error.kind(),
-                format!("cannot keep parameters in {}: {error}", path.display()),
+                format!("cannot store parameters in {}: {error}", path.display()),
             ))
         };
         let mut master = Master::new(config);
         let mut journal = Journal::open(path).map_err(cannot)?;
-        let (changes, torn) = journal.read().map_err(cannot)?;
-        let mut lost: Vec<String> =
-            torn.map(|torn| format!("{}: {torn}", path.display())).into_iter().collect();
+        let (changes, damage) = journal.read().map_err(cannot)?;
+        let mut warnings: Vec<String> =
+            damage.map(|damage| format!("{}: {damage}", path.display())).into_iter().collect();
         for change in changes {
             if let Err(why) = master.restore_param(&change) {
-                lost.push(format!("parameter {} is not restored: {why}", change.key));
+                warnings.push(format!("parameter {} is not restored: {why}", change.key));
             }
         }
-        if !lost.is_empty() {
-            journal.tail = Tail::Unread;
+        if !warnings.is_empty() {
+            journal.tail = Tail::Damaged;
         }
-        match journal.renew(master.params()) {
-            Ok(kept) => lost.extend(kept),
+        match journal.compact_keeping_damaged(master.params()) {
+            Ok(kept) => warnings.extend(kept),
             Err(error) if journal.bytes == 0 => return Err(cannot(error)),
-            // On a full disk a master that knows its parameters is better than none.
-            Err(error) => lost.push(format!("{} cannot be written anew: {error}", path.display())),
+            // On a full disk, a master with its parameters is better than none.
+            Err(error) => warnings.push(format!("{} cannot be compacted: {error}", path.display())),
         }
         master.set_param_store(Box::new(journal));
-        Ok(Self { master, notices: lost.into_iter().map(Notice::Warning).collect() })
+        Ok(Self { master, notices: warnings.into_iter().map(EngineEvent::Warning).collect() })
     }
 }
 
-impl Verbs for PersistentMaster {
+impl ProtocolEngine for PersistentMaster {
     fn handle_accepted(&mut self, now: Instant, _: Port, peer: SocketAddr) -> Option<ConnId> {
         self.master.handle_accepted(now, peer)
     }
@@ -109,39 +109,41 @@ impl Verbs for PersistentMaster {
     fn poll_transmit(&mut self) -> Option<Transmit> {
         self.master.poll_transmit()
     }
-    fn poll_notice(&mut self) -> Option<Notice> {
-        self.notices.pop_front().or_else(|| self.master.poll_notice())
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
+        self.notices.pop_front().or_else(|| self.master.poll_engine_event())
     }
 }
 
-/// The file.
+/// The journal file.
 #[derive(Debug)]
 struct Journal {
     path: PathBuf,
     file: File,
-    /// The length of what is good in it, and the length when it was last written anew.
+    /// The length of its valid part, and the length after the last compaction.
     bytes: u64,
-    short: u64,
+    compacted_bytes: u64,
     tail: Tail,
 }
 
-/// What stands behind what is good in a journal. A change that is appended to it would not be read again.
+/// Data behind the valid part of a journal. A change appended to it could not be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
     Nothing,
-    /// Half a change that could not be written: it is cut off.
-    Half,
-    /// What was found at the start and could not be restored: it is kept aside when the journal is written anew.
-    Unread,
+    /// An incomplete change, which is truncated.
+    Incomplete,
+    /// Data that could not be restored at the start. It is kept in another file when the journal is compacted.
+    Damaged,
 }
 
 impl ParamStore for Journal {
     fn store(&mut self, key: &str, value: Option<&Value>, present: Option<&Value>) -> Result<(), String> {
         let stored = record(key, value).and_then(|record| {
-            self.make_ready(present)?;
+            self.prepare(present)?;
             match self.append(&record) {
-                // On a full disk there may be space once what is out of date is gone.
-                Err(_) if self.bytes > self.short && self.write_anew(present).is_ok() => self.append(&record),
+                // On a full disk, compaction may free space.
+                Err(_) if self.bytes > self.compacted_bytes && self.compact(present).is_ok() => {
+                    self.append(&record)
+                }
                 stored => stored,
             }
         });
@@ -154,36 +156,33 @@ impl Journal {
         let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
         let opened = file.metadata()?;
         if !opened.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         lock(&file)?;
-        // The file that a symbolic link names is written anew, not the link.
+        // The target of a symbolic link is compacted, not the link.
         let path = path.canonicalize()?;
-        // One that has been written anew meanwhile is not the file that was locked.
+        // After a compaction by another process, the locked file is not this one any more.
         let there = fs::metadata(&path)?;
         if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
             return Err(in_use());
         }
-        Ok(Self { path, file, bytes: 0, short: 0, tail: Tail::Nothing })
+        Ok(Self { path, file, bytes: 0, compacted_bytes: 0, tail: Tail::Nothing })
     }
 
-    /// The changes that the file holds, and what is wrong behind them.
+    /// The changes in the file, and what is wrong behind them.
     fn read(&mut self) -> io::Result<(Vec<ParamChange>, Option<String>)> {
         let text = fs::read(&self.path)?;
-        // Empty, or cut off before it was begun.
+        // Empty, or truncated within the title.
         if TITLE.starts_with(&text) && text.len() < TITLE.len() {
             return Ok((Vec::new(), None));
         }
-        let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other(OTHER))?;
+        let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other(NO_JOURNAL))?;
         let mut changes = Vec::new();
         while !rest.is_empty() {
             self.bytes = (text.len() - rest.len()) as u64;
             let Some((change, behind)) = next_change(rest) else {
                 let at = self.bytes;
-                return Ok((
-                    changes,
-                    Some(format!("what stands behind byte {at} is no change: passed over")),
-                ));
+                return Ok((changes, Some(format!("invalid data from byte {at} on is ignored"))));
             };
             changes.push(change);
             rest = behind;
@@ -192,136 +191,137 @@ impl Journal {
         Ok((changes, None))
     }
 
-    /// Keeps a copy of the file as it is, beside it: where, and what is to be said of that.
-    fn keep_aside(&self) -> io::Result<(PathBuf, String)> {
+    /// Copies the file beside itself. Returns the path of the copy, and a warning that names it.
+    fn keep_copy(&self) -> io::Result<(PathBuf, String)> {
         let named = |number| match number {
-            1 => self.beside(".damaged"),
-            _ => self.beside(&format!(".damaged.{number}")),
+            1 => self.sibling(".damaged"),
+            _ => self.sibling(&format!(".damaged.{number}")),
         };
         let free = (1..=DAMAGED).map(named).find(|path| fs::symlink_metadata(path).is_err());
-        let (aside, instead) = match free {
+        let (copy, instead) = match free {
             Some(path) => (path, ""),
             None => (named(DAMAGED), ", in place of an older one"),
         };
         if !instead.is_empty() {
-            fs::remove_file(&aside)?;
+            fs::remove_file(&copy)?;
         }
-        // A second name takes no room on a full disk, but not every file system knows them.
-        let kept = fs::hard_link(&self.path, &aside).or_else(|_| fs::copy(&self.path, &aside).map(drop));
+        // A hard link needs no space on a full disk, but not every file system supports it.
+        let kept = fs::hard_link(&self.path, &copy).or_else(|_| fs::copy(&self.path, &copy).map(drop));
         if let Err(error) = kept {
-            let _ = fs::remove_file(&aside);
-            let text = format!("not all of it can be read, or kept as {}: {error}", aside.display());
+            let _ = fs::remove_file(&copy);
+            let text = format!("it is damaged, and cannot be kept as {}: {error}", copy.display());
             return Err(io::Error::new(error.kind(), text));
         }
-        let kept = format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display());
-        Ok((aside, kept))
+        let kept =
+            format!("{}: the damaged file is kept as {}{instead}", self.path.display(), copy.display());
+        Ok((copy, kept))
     }
 
-    fn beside(&self, ending: &str) -> PathBuf {
+    fn sibling(&self, ending: &str) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(ending);
         path.into()
     }
 
     fn append(&mut self, record: &[u8]) -> io::Result<()> {
-        self.cut()?;
+        self.truncate()?;
         if let Err(error) = self.file.write_all(record) {
-            self.tail = Tail::Half;
-            // If this fails it is tried again before the next change.
-            let _ = self.cut();
+            self.tail = Tail::Incomplete;
+            // On failure it is tried again before the next change.
+            let _ = self.truncate();
             return Err(error);
         }
         self.bytes += record.len() as u64;
         Ok(())
     }
 
-    /// Takes away half a change: nothing that comes behind it would be read again.
-    fn cut(&mut self) -> io::Result<()> {
-        if self.tail == Tail::Half {
+    /// Truncates an incomplete change, since nothing behind it could be read again.
+    fn truncate(&mut self) -> io::Result<()> {
+        if self.tail == Tail::Incomplete {
             self.file.set_len(self.bytes)?;
             self.tail = Tail::Nothing;
         }
         Ok(())
     }
 
-    /// Sees to it that a change can be appended.
-    fn make_ready(&mut self, present: Option<&Value>) -> io::Result<()> {
-        if self.tail == Tail::Unread {
-            let kept = self.renew(present)?;
+    /// Prepares the file for another change.
+    fn prepare(&mut self, present: Option<&Value>) -> io::Result<()> {
+        if self.tail == Tail::Damaged {
+            let kept = self.compact_keeping_damaged(present)?;
             kept.into_iter().for_each(|kept| console::warning!("{kept}"));
-        } else if let Err(error) = self.shorten(present) {
-            console::warning!("{} cannot be made shorter: {error}", self.path.display());
+        } else if let Err(error) = self.compact_if_long(present) {
+            console::warning!("{} cannot be compacted: {error}", self.path.display());
         }
         Ok(())
     }
 
-    /// Writes the file anew, and keeps it as it was if not all of it could be restored: then what is to be said of that.
-    fn renew(&mut self, params: Option<&Value>) -> io::Result<Option<String>> {
-        if self.tail != Tail::Unread {
-            return self.write_anew(params).map(|()| None);
+    /// Compacts the file. If it could not be restored completely, keeps a copy first and returns a warning about that.
+    fn compact_keeping_damaged(&mut self, params: Option<&Value>) -> io::Result<Option<String>> {
+        if self.tail != Tail::Damaged {
+            return self.compact(params).map(|()| None);
         }
-        let (aside, kept) = self.keep_aside()?;
-        if let Err(error) = self.write_anew(params) {
-            // It is tried again, and the journal is still as it was.
-            let _ = fs::remove_file(&aside);
+        let (copy, kept) = self.keep_copy()?;
+        if let Err(error) = self.compact(params) {
+            // The journal is unchanged, and compaction is tried again later.
+            let _ = fs::remove_file(&copy);
             return Err(error);
         }
         Ok(Some(kept))
     }
 
-    /// Writes the file anew if it has become long.
-    fn shorten(&mut self, params: Option<&Value>) -> io::Result<()> {
-        if self.bytes <= SHORT.max(self.short.saturating_mul(GROWTH)) {
+    /// Compacts the file if it has become long.
+    fn compact_if_long(&mut self, params: Option<&Value>) -> io::Result<()> {
+        if self.bytes <= SHORT.max(self.compacted_bytes.saturating_mul(GROWTH)) {
             return Ok(());
         }
-        let shortened = self.write_anew(params);
-        // Where that fails it is not tried again at every change.
-        self.short = self.bytes;
-        shortened
+        let compacted = self.compact(params);
+        // After a failure it is not tried again at every change.
+        self.compacted_bytes = self.bytes;
+        compacted
     }
 
-    /// Writes a file of the present parameters and puts it in the place of the old one.
-    fn write_anew(&mut self, params: Option<&Value>) -> io::Result<()> {
+    /// Writes a new file with the current parameters, and replaces the old one.
+    fn compact(&mut self, params: Option<&Value>) -> io::Result<()> {
         let mut text = TITLE.to_vec();
         if let Some(Value::Struct(members)) = params {
             for (name, value) in members {
                 snapshot(&format!("/{name}"), value, &mut text)?;
             }
         }
-        let aside = self.beside(".new");
-        let file = OpenOptions::new().create(true).append(true).open(&aside)?;
+        let new_path = self.sibling(".new");
+        let file = OpenOptions::new().create(true).append(true).open(&new_path)?;
         lock(&file)?;
-        if let Err(error) = self.replace(&file, &aside, &text) {
-            // It would take what room there is.
-            let _ = fs::remove_file(&aside);
+        if let Err(error) = self.replace(&file, &new_path, &text) {
+            // An incomplete file would only use up space.
+            let _ = fs::remove_file(&new_path);
             return Err(error);
         }
         let bytes = text.len() as u64;
-        (self.bytes, self.short, self.file, self.tail) = (bytes, bytes, file, Tail::Nothing);
+        (self.bytes, self.compacted_bytes, self.file, self.tail) = (bytes, bytes, file, Tail::Nothing);
         Ok(())
     }
 
-    /// Puts a file of this text in the place of the old one, for the same readers.
-    fn replace(&self, mut file: &File, aside: &Path, text: &[u8]) -> io::Result<()> {
+    /// Writes a file and replaces the old one by it, with the same owner and permissions.
+    fn replace(&self, mut file: &File, new_path: &Path, text: &[u8]) -> io::Result<()> {
         let old = self.file.metadata()?;
         file.set_len(0)?;
-        // Only root can give a file away.
+        // Only root can change the owner.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()));
         file.set_permissions(old.permissions())?;
         file.write_all(text)?;
         file.sync_all()?;
-        fs::rename(aside, &self.path)
+        fs::rename(new_path, &self.path)
     }
 }
 
 impl Drop for Journal {
-    /// Closing the file does not free it while a process that is just being started has it as well, for a moment.
+    /// Unlocks explicitly: a child process that is just being started may hold the descriptor a little longer.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// One master at a time.
+/// Locks the file for one master.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
@@ -331,10 +331,10 @@ fn lock(file: &File) -> io::Result<()> {
 }
 
 fn in_use() -> io::Error {
-    io::Error::new(io::ErrorKind::WouldBlock, "another master keeps its parameters there")
+    io::Error::new(io::ErrorKind::WouldBlock, "another master stores its parameters there")
 }
 
-/// The change that `text` begins with, and what stands behind it.
+/// The first change in `text`, and the data behind it.
 fn next_change(text: &[u8]) -> Option<(ParamChange, &[u8])> {
     let end = text.iter().position(|byte| *byte == b'\n')?;
     let length: usize = std::str::from_utf8(&text[..end]).ok()?.parse().ok()?;
@@ -348,7 +348,7 @@ fn next_change(text: &[u8]) -> Option<(ParamChange, &[u8])> {
     Some((change, behind.strip_prefix(b"\n")?))
 }
 
-/// What a change is in the file: of a key to a value, or without one of a key that is deleted.
+/// The record of a change: of a key to a value, or of a deletion without one.
 fn record(key: &str, value: Option<&Value>) -> io::Result<Vec<u8>> {
     let method = if value.is_some() { SET } else { DELETE };
     let key = Value::from(key);
@@ -356,7 +356,7 @@ fn record(key: &str, value: Option<&Value>) -> io::Result<Vec<u8>> {
     Ok([format!("{}\n", body.len()).as_bytes(), &body, b"\n"].concat())
 }
 
-/// Appends what sets a parameter and all below it: at once or, where that is too much for one call, in parts.
+/// Appends records that set a parameter and all below it: one or, where that is too much for one call, several.
 fn snapshot(key: &str, value: &Value, text: &mut Vec<u8>) -> io::Result<()> {
     match (record(key, Some(value)), value) {
         (Ok(record), _) => text.extend(record),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use crate::driver::{Driver, Turned};
+use crate::driver::{Driver, PollOutcome};
 use crate::ready::ReadyQueue;
 
 /// How a spinning thread waits for messages: less latency for more CPU.
@@ -31,11 +31,11 @@ impl PollingPolicy {
         until: Option<Instant>,
         ready: &ReadyQueue,
         is_wanted: impl Fn() -> bool,
-    ) -> io::Result<Turned> {
+    ) -> io::Result<PollOutcome> {
         match self {
             Self::Block => block(driver, until, ready),
             Self::Spin => {
-                driver.sessions.look_out(|| is_wanted() || ready.is_due());
+                driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
                 driver.turn(Some(Instant::default()))
             }
             Self::Period(_) => driver.turn(Some(Instant::default())),
@@ -44,7 +44,7 @@ impl PollingPolicy {
     }
 }
 
-fn block(driver: &mut Driver, until: Option<Instant>, ready: &ReadyQueue) -> io::Result<Turned> {
+fn block(driver: &mut Driver, until: Option<Instant>, ready: &ReadyQueue) -> io::Result<PollOutcome> {
     driver.turn(if ready.sleep_if_empty() { until } else { Some(Instant::default()) })
 }
 
@@ -54,11 +54,11 @@ fn look_first(
     until: Option<Instant>,
     ready: &ReadyQueue,
     is_wanted: impl Fn() -> bool,
-) -> io::Result<Turned> {
+) -> io::Result<PollOutcome> {
     let start = clock::monotonic();
     let look = until.map_or(start + span, |until| until.min(start + span));
     while clock::monotonic() < look {
-        driver.sessions.look_out(|| is_wanted() || ready.is_due());
+        driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
         let turned = driver.turn(Some(Instant::default()))?;
         // A look takes the waker's word for it: a wait after it would never hear that again.
         if turned.woken || ready.is_due() || is_wanted() {

@@ -15,22 +15,22 @@ use runnel_core::wire::{Encoding, GrowingSink, NoMemory};
 use runnel_io::clock;
 
 use crate::announced::Topic;
-use crate::data::{Blank, Filled, NoBlank, Outgoing, Publication, QosEvents, Refused};
+use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
 use crate::error::Error;
-use crate::forms::Forms;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
-use crate::outgoing::{Publishable, Typed, Written, translate};
+use crate::outgoing::{Publishable, Typed, Written, convert};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
 use crate::turning::Turning;
+use crate::type_mapping::TypeMapping;
 pub use dynamic::DynamicPublisher;
 
-/// How long publishing waits at most for a subscriber when all messages are to be kept.
-const MAX_BLOCKING: Duration = Duration::from_millis(100);
+/// Default of the time for which publishing waits for a subscriber with keep-all history.
+const DEFAULT_MAX_BLOCKING: Duration = Duration::from_millis(100);
 
-/// How long subscribers may take to map what is reserved.
-const MAPPING: Duration = Duration::from_secs(1);
+/// How long to wait until subscribers have mapped preallocated memory.
+const MAPPING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Publishes messages of type `M` to a topic, from any thread.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub struct Publisher<M> {
     message: PhantomData<fn(M)>,
 }
 
-/// Publishes messages that are known as bytes only.
+/// Publishes messages given as bytes only.
 pub(crate) struct BytesPublisher(PublisherBase);
 
 impl BytesPublisher {
@@ -47,7 +47,7 @@ impl BytesPublisher {
         Self(base)
     }
 
-    /// Publishes the message that `write` appends as ROS 1 has it: the topic is in ROS 1 alone.
+    /// Publishes the message that `write` appends in the ROS 1 encoding. The topic exists only in ROS 1.
     pub(crate) fn publish(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
         let write = |_, out: &mut GrowingSink| {
             write(out);
@@ -65,7 +65,8 @@ impl BytesPublisher {
     }
 }
 
-/// What all publishers have, whatever the type of their messages: [`Publisher`] and [`DynamicPublisher`] dereference to it.
+/// The part of publishers that does not depend on the message type: [`Publisher`] and [`DynamicPublisher`] dereference
+/// to it.
 ///
 /// ```no_run
 /// # use runnel::{PublisherBase, msgs::std_msgs::msg::Empty};
@@ -82,7 +83,7 @@ impl BytesPublisher {
 #[derive(Clone)]
 pub struct PublisherBase {
     end: Arc<PublisherEnd>,
-    /// Of the end's, at hand for each message.
+    /// The publication of `end`, which each message uses.
     publication: Arc<Publication>,
     turning: Arc<Turning>,
     offering: Arc<Offering>,
@@ -92,19 +93,19 @@ pub struct PublisherBase {
 impl<M: Message> Publisher<M> {
     pub(crate) fn new(base: PublisherBase) -> Self {
         let to_ros1 =
-            |bytes: &[u8], out: &mut GrowingSink| translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
+            |bytes: &[u8], out: &mut GrowingSink| convert::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
         base.publication.set_to_ros1(to_ros1);
         Self { base, message: PhantomData }
     }
 
-    /// Publishes a message: serialized once, however many subscribers there are.
+    /// Publishes a message: it is serialized once for all subscribers.
     ///
     /// # Errors
-    /// [`Error::Blocked`] when all messages are to be kept and a subscriber took none for too long. With
-    /// [`QoS::keep_last`] the oldest message is dropped for it instead, and counted. [`Error::TooLong`] when the
-    /// message is longer than subscribers accept. [`Error::NoMemory`] when there is no memory for it as it is to be sent, or
-    /// for the copy that subscribers of this process share. [`Error::Encode`] when something in it has no form in ROS 2,
-    /// where somebody listens.
+    /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message for too long. With
+    /// [`QoS::keep_last`], the oldest message is dropped and counted instead. [`Error::TooLong`] if the message is
+    /// longer than subscribers accept. [`Error::NoMemory`] if there is no memory to serialize it, or for the copy that
+    /// subscriptions of this process share. [`Error::Encode`] if a ROS 2 subscriber needs the message and a value in
+    /// it has no ROS 2 encoding.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.base.publish(Typed::of(message), self.base.max_blocking)
     }
@@ -112,27 +113,28 @@ impl<M: Message> Publisher<M> {
     /// Publishes a message without ever waiting.
     ///
     /// # Errors
-    /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and otherwise as
+    /// [`Error::Blocked`] if the history is keep-all and a subscriber's queue is full, and otherwise as
     /// [`Publisher::publish`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.base.publish(Typed::of(message), Duration::ZERO)
     }
 
-    /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
-    /// holds for this handle and for clones made of it later.
+    /// Sets how long publishing waits for a subscriber with keep-all history; 100 ms by default. It applies to this
+    /// handle and to later clones of it.
     pub fn set_max_blocking_time(&mut self, time: Duration) {
         self.base.max_blocking = time;
     }
 }
 
 impl Node {
-    /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
+    /// Creates a publisher of messages of type `M` to a topic. With
+    /// [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
     ///
-    /// In ROS 1 it returns once the master knows, or with a warning if that cannot be reached: it is told as soon as it can be. In
-    /// ROS 2 nobody is waited for.
+    /// In ROS 1 it returns once the master has registered the publisher. If the master cannot be reached, it logs a
+    /// warning, returns, and registers later. In ROS 2 it does not wait.
     ///
     /// # Errors
-    /// When the name is not valid, the node publishes the topic with another type, or the master of ROS 1 refuses.
+    /// If the name is not valid, the node publishes the topic with another type, or the ROS 1 master refuses.
     pub fn create_publisher<M: Message>(
         &self,
         topic: &str,
@@ -142,7 +144,7 @@ impl Node {
         Ok(Publisher::new(self.publishing(&topic, options)?))
     }
 
-    /// Publishes messages of a type that is known only while the program runs.
+    /// Creates a publisher of messages whose type is known only at run time.
     ///
     /// # Errors
     /// As [`Node::create_publisher`].
@@ -152,12 +154,12 @@ impl Node {
         schema: &Arc<Schema>,
         options: impl Into<PublisherOptions>,
     ) -> Result<DynamicPublisher, Error> {
-        let forms = Forms::of(schema);
-        let topic = self.topic_of_forms(topic, &forms)?;
-        Ok(DynamicPublisher::new(self.publishing(&topic, options)?, forms))
+        let mapping = TypeMapping::of(schema);
+        let topic = self.topic_of_mapping(topic, &mapping)?;
+        Ok(DynamicPublisher::new(self.publishing(&topic, options)?, mapping))
     }
 
-    /// What a publisher of the user's publishes a topic with.
+    /// Creates a user's publisher.
     pub(crate) fn publishing(
         &self,
         topic: &Topic,
@@ -176,95 +178,95 @@ impl PublisherBase {
         &self.end.topic
     }
 
-    /// Subscribers that are connected.
+    /// Connected subscribers.
     pub fn subscription_count(&self) -> usize {
-        self.end.publication.subscriber_count(&self.offering.offer)
+        self.end.publication.subscriber_count(&self.offering.group)
     }
 
-    /// The quality of service that is offered, with what was to be the best available settled.
+    /// The offered QoS, with best-available policies resolved.
     pub fn qos(&self) -> QoS {
-        self.offering.offer.qos
+        self.offering.group.qos
     }
 
-    /// Says that the publisher lives, as publishing does: needed within each lease when its liveliness is manual, of
-    /// no effect when it is automatic.
+    /// Asserts the publisher's liveliness, as publishing does. Needed within each lease if its liveliness is manual;
+    /// no effect if it is automatic.
     pub fn assert_liveliness(&self) {
-        self.offering.offer.assert_liveliness();
+        self.offering.group.assert_liveliness();
     }
 
-    /// Subscriptions that were met so far, and are now.
+    /// Counts of matched subscriptions.
     pub fn matched_status(&self) -> Matched {
         self.offering.events.statuses().matched
     }
 
-    /// Deadlines within which nothing was published.
+    /// Count of deadlines within which nothing was published.
     pub fn deadline_missed_status(&self) -> DeadlineMissed {
         self.offering.events.statuses().deadline
     }
 
-    /// How often the publisher did not show within its lease that it lives.
+    /// Count of expired liveliness leases of the publisher.
     pub fn liveliness_lost_status(&self) -> LivelinessLost {
         self.offering.events.statuses().liveliness_lost
     }
 
-    /// Subscriptions that asked for more than is offered.
+    /// Count of subscriptions that requested more than the publisher offers.
     pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
         self.offering.events.statuses().incompatible_qos
     }
 
-    /// Subscribers of other processes of this host that get messages by shared memory.
+    /// Subscribers in other processes of this host that use shared memory.
     pub fn shared_memory_count(&self) -> usize {
         self.end.publication.shared_memory_count()
     }
 
-    /// Messages published so far.
+    /// Published messages.
     pub fn published(&self) -> u64 {
         self.end.publication.published()
     }
 
-    /// Messages that were dropped because a subscriber was too slow, or that its datagrams could not carry (see
-    /// [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)), all subscribers together.
+    /// Messages dropped because a subscriber was too slow, or because its datagrams could not carry them (see
+    /// [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)); sum over all subscribers.
     pub fn dropped(&self) -> u64 {
         self.end.publication.dropped()
     }
 
-    /// Messages that were copied for a subscriber of this host because its process held as much of this one's shared
-    /// memory as it may: what it has not worked on yet, and what it keeps (see [`Borrowed`](crate::Borrowed)). All
-    /// subscribers together.
-    pub fn copied(&self) -> u64 {
-        self.end.publication.copied()
+    /// Messages copied for a subscriber on this host because its process had reached its quota of this one's shared
+    /// memory: by messages that it has not handled yet, and by those that it keeps (see
+    /// [`Borrowed`](crate::Borrowed)). Sum over all subscribers.
+    pub fn shm_fallback_count(&self) -> u64 {
+        self.end.publication.shm_fallback_count()
     }
 
-    /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, and waits for at
-    /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is
-    /// made when messages first need it, at about a millisecond for 4 MB, and the first messages in it are copied. It
-    /// is given back when the topic's publishers end, and comes on top of what
-    /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below 4 KiB need none.
+    /// Preallocates shared memory for `messages` messages of up to `bytes` serialized bytes each. Waits at most one
+    /// second until subscribers on this host have mapped it; later subscribers map it when they connect. Without it,
+    /// memory is allocated for the first messages, at about a millisecond for 4 MB, and the first messages are copied.
+    /// The memory is freed when the topic's publishers end, and comes on top of
+    /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory). Messages below 4 KiB need none.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is not so much memory, or the operating system refuses to wait.
-    pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
+    /// [`Error::Io`] if there is too little memory, or the operating system refuses to wait.
+    pub fn preallocate(&self, messages: usize, bytes: usize) -> Result<(), Error> {
         let context = &self.end.node.context.shared;
         if context.settings.ipc.is_none() {
             return Ok(());
         }
         let publication = &self.end.publication;
         let what = || format!("topic {}: memory for {messages} messages of {bytes} bytes", self.end.topic);
-        publication.reserve(messages, bytes).map_err(|error| Error::io(what(), &error))?;
-        context.wait(MAPPING, |_| publication.is_reserved_everywhere())?;
+        publication.preallocate(messages, bytes).map_err(|error| Error::io(what(), &error))?;
+        context.wait(MAPPING_TIMEOUT, |_| publication.is_preallocation_mapped())?;
         Ok(())
     }
 
-    /// Waits at most `timeout` for so many subscribers that hear what is published from now on; false if they did not
-    /// come. One of ROS 2 counts once its process has acknowledged that it knows the publisher: before, it may miss
-    /// what is not delivered reliably, though [`subscription_count`](Self::subscription_count) counts it already.
+    /// Waits at most `timeout` until `count` subscribers get everything published from now on. False if there are
+    /// fewer. A ROS 2 subscriber counts once its process has confirmed the match. Before that, a best-effort one may
+    /// miss messages, although [`subscription_count`](Self::subscription_count) already counts it.
     ///
     /// # Errors
-    /// When the operating system refuses to wait.
+    /// If the operating system refuses to wait.
     pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let shared = &self.end.node.context.shared;
-        let (publication, offer) = (&self.end.publication, &self.offering.offer);
-        shared.wait(timeout, |_| publication.ready_count(offer) >= count)
+        let (publication, group) = (&self.end.publication, &self.offering.group);
+        shared.wait(timeout, |_| publication.ready_count(group) >= count)
     }
 }
 
@@ -293,52 +295,52 @@ impl PublisherBase {
         let end = Arc::clone(&offering.end);
         let (publication, turning) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
-        Self { end, publication, turning, offering, max_blocking: MAX_BLOCKING }
+        Self { end, publication, turning, offering, max_blocking: DEFAULT_MAX_BLOCKING }
     }
 
-    /// Whether nobody but subscribers in the ROS 2 graph is to get messages.
-    pub(crate) fn is_for_ros2_alone(&self) -> bool {
-        self.publication.is_for_ros2_alone(&self.offering.offer)
+    /// Whether only ROS 2 subscribers are to get messages.
+    pub(crate) fn has_only_ros2_subscribers(&self) -> bool {
+        self.publication.has_only_ros2_subscribers(&self.offering.group)
     }
 
-    /// Memory for a message of so many bytes in an encoding.
-    pub(crate) fn blank(&self, bytes: usize, encoding: Encoding) -> Result<Blank, Error> {
-        let blank = self.publication.blank(bytes, encoding);
+    /// Memory for a message of `bytes` bytes in an encoding.
+    pub(crate) fn loan(&self, bytes: usize, encoding: Encoding) -> Result<LoanedBuffer, Error> {
+        let buffer = self.publication.loan(bytes, encoding);
         let topic = || self.end.topic.clone();
-        blank.map_err(|why| match why {
-            NoBlank::TooLong(length) => Error::TooLong { topic: topic(), length },
-            NoBlank::NoMemory(NoMemory { bytes }) => Error::NoMemory { topic: topic(), bytes },
+        buffer.map_err(|why| match why {
+            LoanError::TooLong(length) => Error::TooLong { topic: topic(), length },
+            LoanError::NoMemory(NoMemory { bytes }) => Error::NoMemory { topic: topic(), bytes },
         })
     }
 
-    /// Publishes what was written there, as [`PublisherBase::publish`] does.
-    pub(crate) fn publish_filled(&self, filled: Filled<'_>) -> Result<(), Error> {
-        self.attending(filled, self.max_blocking, |publication, filled| {
-            publication.publish_filled(filled, &self.offering.offer)
+    /// Publishes a loaned message like [`PublisherBase::publish`].
+    pub(crate) fn publish_loan(&self, loan: WrittenLoan<'_>) -> Result<(), Error> {
+        self.publish_and_attend(loan, self.max_blocking, |publication, loan| {
+            publication.publish_loan(loan, &self.offering.group)
         })
     }
 
-    /// Publishes a message; if all are to be kept, waits until nobody loses one for it, at most so long.
-    fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
-        let offer = &*self.offering.offer;
-        self.attending(message, patience, |publication, message| publication.publish(message, offer))
+    /// Publishes a message. With keep-all history, waits until no queue would drop a message, at most for `timeout`.
+    fn publish(&self, message: impl Outgoing, timeout: Duration) -> Result<(), Error> {
+        let group = &*self.offering.group;
+        self.publish_and_attend(message, timeout, |publication, message| publication.publish(message, group))
     }
 
-    fn attending<O>(
+    fn publish_and_attend<O>(
         &self,
         message: O,
-        patience: Duration,
+        timeout: Duration,
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
-        let published = self.patiently(message, patience, publish);
+        let published = self.publish_blocking(message, timeout, publish);
         self.turning.attend();
         published
     }
 
-    fn patiently<O>(
+    fn publish_blocking<O>(
         &self,
         mut message: O,
-        patience: Duration,
+        timeout: Duration,
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
         let publication = &*self.publication;
@@ -351,18 +353,18 @@ impl PublisherBase {
             let topic = || self.end.topic.clone();
             let (subscriber, bytes) = match refused {
                 Refused::TooLong(length) => return Err(Error::TooLong { topic: topic(), length }),
-                Refused::Unfit(why) => return Err(Error::unfit(topic(), why)),
+                Refused::Conversion(why) => return Err(Error::conversion(topic(), why)),
                 Refused::Full { subscriber, message: kept, bytes } => {
                     message = kept;
                     (subscriber, bytes)
                 }
             };
             let waited = clock::monotonic().since(*start.get_or_insert_with(clock::monotonic));
-            if waited >= patience {
+            if waited >= timeout {
                 return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
             let shared = &self.end.node.context.shared;
-            shared.wait(patience - waited, |_| publication.has_room(bytes, &self.offering.offer))?;
+            shared.wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
         }
     }
 }

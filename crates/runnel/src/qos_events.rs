@@ -1,17 +1,16 @@
-//! What a publisher or a subscription can be told of its quality of service: statuses with the names and fields that they
-//! have in ROS 2.
+//! QoS event statuses of publishers and subscriptions, with the names and fields of ROS 2.
 
 use runnel_core::qos::Policy;
 
-/// Statuses that count how often something happened.
+/// Statuses that count occurrences.
 macro_rules! counted {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name {
-            /// How often so far.
+            /// Count since creation.
             pub total_count: u64,
-            /// How often since the callback was last told.
+            /// Count since the last callback.
             pub total_count_change: u64,
         }
 
@@ -21,36 +20,36 @@ macro_rules! counted {
                 self.total_count_change = self.total_count_change.saturating_add(count);
             }
 
-            /// The status as it is to be told, after which nothing has changed since.
-            pub(crate) fn told(&mut self) -> Self {
-                let told = *self;
+            /// Takes the status for a callback, and resets the changes.
+            pub(crate) fn take_changes(&mut self) -> Self {
+                let status = *self;
                 self.total_count_change = 0;
-                told
+                status
             }
         }
     )*};
 }
 
 counted! {
-    /// No message came within the deadline that a subscription asks for, or none was published within the one that a
-    /// publisher offers. Each deadline that passes counts, and none before the first message.
+    /// No message arrived within the deadline that a subscription requests, or none was published within the one that
+    /// a publisher offers. Each missed deadline counts, but none before the first message.
     DeadlineMissed
-    /// A publisher whose liveliness is manual neither published nor said that it lives within its lease.
+    /// A publisher with manual liveliness neither published nor asserted its liveliness within its lease.
     LivelinessLost
-    /// Messages of publishers did not come, and will not.
+    /// Messages of publishers were lost.
     MessageLost
 }
 
-/// Publishers that a subscription has met have come, gone, or fallen silent for longer than their lease.
+/// Matched publishers of a subscription have come, gone, or fallen silent for longer than their lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LivelinessChanged {
-    /// Publishers that live.
+    /// Publishers that are alive.
     pub alive_count: i64,
-    /// Publishers that are there and do not say that they live.
+    /// Publishers that are matched but not alive.
     pub not_alive_count: i64,
-    /// By how many the first has changed since the callback was last told.
+    /// Change of `alive_count` since the last callback.
     pub alive_count_change: i64,
-    /// By how many the second has.
+    /// Change of `not_alive_count` since the last callback.
     pub not_alive_count_change: i64,
 }
 
@@ -62,51 +61,52 @@ impl LivelinessChanged {
         self.not_alive_count_change += not_alive;
     }
 
-    pub(crate) fn told(&mut self) -> Self {
-        let told = *self;
+    pub(crate) fn take_changes(&mut self) -> Self {
+        let status = *self;
         (self.alive_count_change, self.not_alive_count_change) = (0, 0);
-        told
+        status
     }
 }
 
-/// A publisher and a subscription to the same topic do not meet, since less is offered than is asked for.
+/// A publisher and a subscription to the same topic do not match, since the publisher offers less than the
+/// subscription requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IncompatibleQoS {
-    /// How often so far.
+    /// Count since creation.
     pub total_count: u64,
-    /// How often since the callback was last told.
+    /// Count since the last callback.
     pub total_count_change: u64,
-    /// The policy that stood in the way the last time; `None` if that never was. Of several it is the one of the highest number
-    /// in DDS (durability, deadline, liveliness, reliability, data representation), as with ROS 2's default implementation,
-    /// which does not tell a lease from the kind of liveliness.
+    /// The incompatible policy of the last time; `None` if there was none. Of several policies it is the one with the
+    /// highest number in DDS (durability, deadline, liveliness, reliability, data representation), as in ROS 2's
+    /// default implementation, which does not distinguish a lease from the kind of liveliness.
     pub last_policy_kind: Option<Policy>,
 }
 
 impl IncompatibleQoS {
-    /// So many more, the last time because of this.
+    /// Counts more occurrences, the last one because of `policy`.
     pub(crate) fn add(&mut self, count: u64, policy: Option<Policy>) {
         self.total_count = self.total_count.saturating_add(count);
         self.total_count_change = self.total_count_change.saturating_add(count);
         self.last_policy_kind = policy.or(self.last_policy_kind);
     }
 
-    pub(crate) fn told(&mut self) -> Self {
-        let told = *self;
+    pub(crate) fn take_changes(&mut self) -> Self {
+        let status = *self;
         self.total_count_change = 0;
-        told
+        status
     }
 }
 
-/// Publishers and subscriptions have met, or parted: those of this process, of ROS 1 and of ROS 2.
+/// Publishers and subscriptions have matched or unmatched: those of this process, of ROS 1 and of ROS 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// How many were met so far.
+    /// Matches since creation.
     pub total_count: u64,
-    /// How many were since the callback was last told.
+    /// Matches since the last callback.
     pub total_count_change: u64,
-    /// How many are met now.
+    /// Current matches.
     pub current_count: i64,
-    /// By how many that has changed since the callback was last told.
+    /// Change of `current_count` since the last callback.
     pub current_count_change: i64,
 }
 
@@ -118,14 +118,14 @@ impl Matched {
         self.current_count_change += by;
     }
 
-    pub(crate) fn told(&mut self) -> Self {
-        let told = *self;
+    pub(crate) fn take_changes(&mut self) -> Self {
+        let status = *self;
         (self.total_count_change, self.current_count_change) = (0, 0);
-        told
+        status
     }
 }
 
-/// A kind of event of the quality of service.
+/// A kind of QoS event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum QosEventKind {
@@ -143,7 +143,7 @@ pub enum QosEventKind {
     Matched,
 }
 
-/// All that has happened of one kind since it was last taken.
+/// All events of one kind since it was last taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QosEvent {
     /// See [`DeadlineMissed`].

@@ -1,4 +1,4 @@
-//! A loop at a steady rate.
+//! Rate of a loop.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use runnel_io::clock;
 use crate::context::Context;
 use crate::error::Error;
 
-/// Paces a loop. Peers are served while it sleeps.
+/// Keeps a loop at a constant rate. Peers are served while it sleeps.
 pub struct Rate {
     context: Context,
     period: Duration,
-    /// Whatever ROS time does.
+    /// Uses the wall clock even if time is simulated.
     wall: bool,
     next: Instant,
-    /// By simulated time, while that counts.
+    /// In simulated time, while that is in use.
     next_simulated: Option<Time>,
 }
 
 impl Rate {
-    /// A rate of `hertz` rounds a second of ROS time, which `/clock` may tell; anything but a positive number counts as 1.
+    /// A rate of `hertz` in ROS time, which may be simulated. Anything but a positive number counts as 1.
     pub fn new(context: &Context, hertz: f64) -> Self {
         let hertz = if hertz.is_finite() && hertz > 0.0 { hertz } else { 1.0 };
         let period = Duration::try_from_secs_f64(1.0 / hertz).unwrap_or(Duration::MAX);
@@ -28,12 +28,12 @@ impl Rate {
         Self { context: context.clone(), period, wall: false, next, next_simulated: None }
     }
 
-    /// A rate by the clock on the wall, whatever `/clock` tells.
+    /// A rate by the wall clock, even if time is simulated.
     pub fn wall(context: &Context, hertz: f64) -> Self {
         Self { wall: true, ..Self::new(context, hertz) }
     }
 
-    /// Sleeps what is left of the round. A round that took longer than the period is not made up for.
+    /// Sleeps for the rest of the cycle. A cycle that took longer than the period does not shorten the next ones.
     ///
     /// # Errors
     /// As [`Context::spin`].
@@ -53,10 +53,10 @@ impl Rate {
     }
 
     fn sleep_simulated(&mut self) -> Result<(), Error> {
-        // Before the time is known, no time of it can pass.
+        // No simulated time passes before the first message on `/clock`.
         self.context.pass_simulated_time(|now| now.is_zero())?;
         let (now, period) = (self.context.now(), self.period.into());
-        // At first, and when time has jumped back.
+        // For the first cycle, and after time has jumped back.
         let next = self.next_simulated.filter(|next| *next <= now + period).unwrap_or(now + period);
         self.next_simulated = Some(if next > now {
             self.context.sleep_until(next)?;

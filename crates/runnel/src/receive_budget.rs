@@ -1,8 +1,8 @@
-//! Memory budget of messages that have arrived in part over links of ROS 1.
+//! Memory budget for incomplete messages on ROS 1 links.
 //!
-//! A peer that announces a long message and sends it slowly makes its receiver hold what has arrived. The budget bounds
-//! that over all links of a context: topics, requests and responses of services, UDPROS. Whole messages do not count;
-//! the queues in which they wait have bounds of their own.
+//! A peer that announces a long message and sends it slowly makes its receiver hold the received part. The budget
+//! bounds that over all links of a context: topics, requests and responses of services, UDPROS. Complete messages do
+//! not count; their queues have their own limits.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,47 +16,48 @@ use runnel_ros1::tcpros::{AcceptedLength, FrameError, IncompleteFrame, LENGTH};
 use crate::error::Error;
 use crate::variables::variable;
 
-/// Bytes of incomplete messages in memory, unless the program or the environment says otherwise.
+/// Default budget for incomplete messages, in bytes.
 const BYTES: usize = 256 << 20;
 
-/// How long an incomplete message may make no progress, likewise. A peer that a debugger or SIGSTOP holds for less keeps
-/// its link.
+/// Default time without progress after which an incomplete message is given up. A peer that a debugger or SIGSTOP
+/// stops for less keeps its link.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The least budget: less would refuse what every node sends, such as its parameters.
-const LEAST_BYTES: usize = 1 << 20;
+/// The smallest budget: less would refuse what every node sends, such as its parameters.
+const MIN_BYTES: usize = 1 << 20;
 
 /// Links that have delivered less count as if they had delivered this many bytes.
-const LEAST_DELIVERED: u64 = 1 << 10;
+const MIN_DELIVERED: u64 = 1 << 10;
 
-/// The least of that time: a message may come in several reads.
-const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
+/// The shortest timeout: a message may take several reads.
+const MIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// What incomplete messages may cost, as set.
+/// Limits for incomplete messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiveLimits {
     /// Bytes of all incomplete messages together.
     pub(crate) bytes: usize,
-    /// How long one of them may make no progress.
+    /// Longest time without progress of a message.
     pub(crate) timeout: Duration,
 }
 
-/// State of a context's memory budget for incomplete messages of ROS 1: see
+/// State of a context's memory budget for incomplete ROS 1 messages: see
 /// [`Context::receive_budget`](crate::Context::receive_budget).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReceiveBudget {
-    /// Bytes that incomplete messages may take together; a longer message is refused.
+    /// Limit of the bytes of all incomplete messages; a longer message is refused.
     pub limit: usize,
-    /// Bytes that they take now.
+    /// Bytes in use now.
     pub in_use: usize,
-    /// How long one of them may make no progress.
+    /// Longest time without progress of a message.
     pub timeout: Duration,
-    /// Messages given up so far, because the budget was used up or they made no progress. On TCP the link was closed.
+    /// Messages given up since the beginning, because the budget was exhausted or they made no progress. On TCP the
+    /// link was closed.
     pub given_up: u64,
 }
 
-/// The budget. Its owner is the driver, which reads all links.
+/// The budget. The driver owns it, since it reads all links.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameBudget {
     limits: ReceiveLimits,
@@ -69,7 +70,7 @@ struct Usage {
     given_up: AtomicU64,
 }
 
-/// What the incomplete message of one link takes of the budget; given back when this is dropped.
+/// The share of one link's incomplete message in the budget, released when dropped.
 #[derive(Debug)]
 pub(crate) struct FrameClaim {
     usage: Arc<Usage>,
@@ -78,7 +79,7 @@ pub(crate) struct FrameClaim {
     bytes: usize,
     /// Number of the message within its stream.
     number: u64,
-    /// Bytes of the messages before it in its stream.
+    /// Bytes of the earlier messages in its stream.
     delivered: u64,
     arrived: usize,
     since: Instant,
@@ -93,21 +94,21 @@ impl ReceiveLimits {
         Ok(Self { bytes, timeout })
     }
 
-    /// The same with what the program sets.
+    /// The limits with those that the program sets.
     pub(crate) fn with(self, bytes: Option<usize>, timeout: Option<Duration>) -> Self {
         Self {
-            bytes: bytes.map_or(self.bytes, |bytes| bytes.max(LEAST_BYTES)),
-            timeout: timeout.map_or(self.timeout, |timeout| timeout.max(LEAST_TIMEOUT)),
+            bytes: bytes.map_or(self.bytes, |bytes| bytes.max(MIN_BYTES)),
+            timeout: timeout.map_or(self.timeout, |timeout| timeout.max(MIN_TIMEOUT)),
         }
     }
 }
 
 fn bytes(text: &str) -> Result<usize, Error> {
     let megabytes = text.trim().parse::<f64>().ok().filter(|number| (1.0..=1e6).contains(number));
-    megabytes.map(|number| (number * 1e6) as usize).map(|bytes| bytes.max(LEAST_BYTES)).ok_or_else(|| {
+    megabytes.map(|number| (number * 1e6) as usize).map(|bytes| bytes.max(MIN_BYTES)).ok_or_else(|| {
         Error::Environment {
             variable: "RUNNEL_RECEIVE_BUDGET",
-            why: format!("{text:?} is no number of megabytes, from 1 to 1000000"),
+            why: format!("{text:?} is not a number of megabytes from 1 to 1000000"),
         }
     })
 }
@@ -116,7 +117,7 @@ fn timeout(text: &str) -> Result<Duration, Error> {
     let seconds = text.trim().parse::<f64>().ok().filter(|number| (0.1..=1e6).contains(number));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| Error::Environment {
         variable: "RUNNEL_RECEIVE_TIMEOUT",
-        why: format!("{text:?} is no number of seconds, from 0.1 to 1000000"),
+        why: format!("{text:?} is not a number of seconds from 0.1 to 1000000"),
     })
 }
 
@@ -134,12 +135,12 @@ impl FrameBudget {
         self.limits.bytes.min(MAX_MESSAGE)
     }
 
-    /// The lengths that messages of a type may announce, which all have `fixed` bytes if that is given.
+    /// The accepted length prefixes for messages of a type, which all have `fixed` bytes if that is given.
     pub(crate) fn accepted(&self, fixed: Option<usize>) -> AcceptedLength {
         AcceptedLength::of_type(fixed, self.longest())
     }
 
-    /// A claim of no bytes, for a link from this address.
+    /// An empty claim for a link from this address.
     pub(crate) fn claim(&self, address: IpAddr) -> FrameClaim {
         FrameClaim {
             usage: Arc::clone(&self.usage),
@@ -153,7 +154,7 @@ impl FrameBudget {
         }
     }
 
-    /// True if more is claimed than there is.
+    /// True if more is claimed than the limit.
     pub(crate) fn is_short(&self) -> bool {
         self.usage.bytes.load(Ordering::Relaxed) > self.limits.bytes
     }
@@ -179,7 +180,7 @@ impl FrameBudget {
 }
 
 impl FrameClaim {
-    /// Adjusts the claim after a read. `now` is asked for only if a message is incomplete.
+    /// Adjusts the claim after a read. `now` is only called if a message is incomplete.
     pub(crate) fn update(&mut self, frame: Option<IncompleteFrame>, now: impl FnOnce() -> Instant) {
         let Some(frame) = frame else { return self.set(0) };
         let is_new = self.bytes == 0 || self.number != frame.number;
@@ -192,7 +193,7 @@ impl FrameClaim {
         self.number = frame.number;
         self.delivered = frame.delivered;
         self.arrived = frame.arrived;
-        // A length of which nothing has followed counts, too, so that it has a deadline.
+        // A length prefix without data counts too, so that it has a deadline.
         self.set(frame.reserved.max(LENGTH));
     }
 
@@ -209,17 +210,16 @@ impl FrameClaim {
         self.address
     }
 
-    /// When bytes of the incomplete message arrived last; `None` if there is none.
+    /// When bytes of the incomplete message last arrived; `None` if there is none.
     pub(crate) fn last_progress(&self) -> Option<Instant> {
         (self.bytes > 0).then_some(self.progress)
     }
 
-    /// The memory held times how long it has been held, for each byte that the link has delivered: of two links, a slow
-    /// sender's has more than that of an image on its way, whichever message is longer, and a link that is opened again
-    /// whenever it was closed has more than one that brings images.
+    /// The held memory times its duration, per byte that the link has delivered. So a slow sender costs more than an
+    /// image in transfer, whichever message is longer. A link that is reopened whenever it was closed costs more than
+    /// one that delivers images.
     fn cost(&self, now: Instant) -> u128 {
-        self.bytes as u128 * now.since(self.since).as_nanos()
-            / u128::from(self.delivered.max(LEAST_DELIVERED))
+        self.bytes as u128 * now.since(self.since).as_nanos() / u128::from(self.delivered.max(MIN_DELIVERED))
     }
 }
 
@@ -229,7 +229,7 @@ impl Drop for FrameClaim {
     }
 }
 
-/// Why the messages of a link cannot be read further, and what to set if the budget alone is too small for one.
+/// Why the messages of a link cannot be read any further, and what to set if only the budget is too small.
 pub(crate) fn explain(error: FrameError) -> String {
     match error {
         FrameError::BeyondLimit(LengthBeyondLimit { claimed, .. }) if claimed <= MAX_MESSAGE => {
@@ -240,8 +240,8 @@ pub(crate) fn explain(error: FrameError) -> String {
     }
 }
 
-/// The link that loses its message when the budget is short: of the address that holds most bytes, the link that costs
-/// most. `None` if no link has claimed anything.
+/// The link whose message is given up when the budget is exceeded: of the address that holds most bytes, the link with
+/// the highest cost. `None` if no link has a claim.
 pub(crate) fn loser<'a, K: Copy>(
     claims: impl Iterator<Item = (K, &'a FrameClaim)> + Clone,
     now: Instant,
@@ -255,8 +255,8 @@ pub(crate) fn loser<'a, K: Copy>(
         }
     }
     let (most, _) = by_address.into_iter().max_by_key(|(_, bytes)| *bytes)?;
-    let of_most = claims.filter(|(_, claim)| claim.address == most);
-    of_most.max_by_key(|(_, claim)| (claim.cost(now), claim.bytes)).map(|(key, _)| key)
+    let of_largest = claims.filter(|(_, claim)| claim.address == most);
+    of_largest.max_by_key(|(_, claim)| (claim.cost(now), claim.bytes)).map(|(key, _)| key)
 }
 
 #[cfg(test)]
@@ -275,7 +275,7 @@ mod tests {
         FrameBudget::new(ReceiveLimits { bytes, timeout: TIMEOUT })
     }
 
-    /// A claim of a message that began then.
+    /// A claim of a message that began at `since`.
     fn claim(budget: &FrameBudget, host: u8, bytes: usize, since: u64) -> FrameClaim {
         let mut claim = budget.claim(IpAddr::from([10, 0, 0, host]));
         claim.update(frame(0, bytes), || at(since));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn link_that_delivers_images_outlasts_links_opened_again() {
+    fn image_link_outlasts_reopened_links() {
         let budget = budget(100);
         let mut camera = claim(&budget, 1, 12_000_000, 0);
         let image = IncompleteFrame { number: 5, delivered: 60_000_000, ..frame(0, 12_000_000).unwrap() };
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_of_a_stream_has_an_age_of_its_own() {
+    fn age_is_counted_per_message() {
         let budget = budget(100);
         let mut stream = claim(&budget, 1, 50, 0);
         stream.update(frame(7, 50), || at(5000));
@@ -356,23 +356,23 @@ mod tests {
     #[test]
     fn refused_length_names_variable_that_helps() {
         let refused = |claimed, limit| explain(FrameError::BeyondLimit(LengthBeyondLimit { claimed, limit }));
-        let said = refused(300_000_001, BYTES);
-        assert!(said.contains("300000001 bytes") && said.contains("268435456"), "{said}");
-        assert!(said.contains("RUNNEL_RECEIVE_BUDGET=301 "), "{said}");
-        // No budget makes room for a message beyond the limit of all.
+        let text = refused(300_000_001, BYTES);
+        assert!(text.contains("300000001 bytes") && text.contains("268435456"), "{text}");
+        assert!(text.contains("RUNNEL_RECEIVE_BUDGET=301 "), "{text}");
+        // No budget allows a message beyond the general limit.
         assert!(!refused(MAX_MESSAGE + 1, MAX_MESSAGE).contains("RUNNEL_RECEIVE_BUDGET"));
     }
 
     #[test]
-    fn programs_cannot_set_less_than_the_least() {
+    fn limits_have_lower_bounds() {
         let set = budget(100).limits().with(Some(0), Some(Duration::ZERO));
-        assert_eq!(set, ReceiveLimits { bytes: LEAST_BYTES, timeout: LEAST_TIMEOUT });
+        assert_eq!(set, ReceiveLimits { bytes: MIN_BYTES, timeout: MIN_TIMEOUT });
     }
 
     #[test]
     fn settings_outside_their_range_are_refused() {
         assert_eq!(bytes(" 64 ").unwrap(), 64_000_000);
-        assert_eq!(bytes("1").unwrap(), LEAST_BYTES);
+        assert_eq!(bytes("1").unwrap(), MIN_BYTES);
         assert!(["0", "-1", "nan", "inf", "64M", ""].iter().all(|text| bytes(text).is_err()));
         assert_eq!(timeout("0.5").unwrap(), Duration::from_millis(500));
         assert!(["0", "-1", "nan", "inf", "never"].iter().all(|text| timeout(text).is_err()));

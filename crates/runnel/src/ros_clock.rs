@@ -1,34 +1,34 @@
-//! ROS time: the wall clock, or a simulated one that `/clock` tells while the parameter `/use_sim_time` is true.
+//! ROS time: the wall clock, or simulated time from `/clock` while the parameter `/use_sim_time` is true.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use runnel_core::time::Time;
 use runnel_io::clock;
 
-/// The parameter that says whether time is simulated.
+/// The ROS 1 parameter that switches to simulated time.
 pub(crate) const USE_SIM_TIME: &str = "/use_sim_time";
 
-/// The parameter of a node that says so in ROS 2.
+/// The node parameter that does so in ROS 2.
 pub(crate) const USE_SIM_TIME_ROS2: &str = "use_sim_time";
 
-/// The topic that tells simulated time.
+/// The topic with simulated time.
 pub(crate) const CLOCK: &str = "/clock";
 
 /// The time of all nodes of a context.
 #[derive(Debug, Default)]
 pub(crate) struct RosClock {
     simulated: AtomicBool,
-    /// What was told last, in nanoseconds; 0 before.
-    told: AtomicI64,
-    /// Threads that wait for it to go on.
+    /// The last time from `/clock` in nanoseconds; 0 before.
+    last_time: AtomicI64,
+    /// Threads that sleep in ROS time.
     sleepers: AtomicUsize,
 }
 
 impl RosClock {
-    /// Now. Simulated time is 0 until somebody tells it.
+    /// The current time. Simulated time is 0 before the first message on `/clock`.
     pub(crate) fn now(&self) -> Time {
         if self.is_simulated() {
-            Time::from_nanos(self.told.load(Ordering::Acquire))
+            Time::from_nanos(self.last_time.load(Ordering::Acquire))
         } else {
             clock::realtime()
         }
@@ -39,26 +39,26 @@ impl RosClock {
         self.simulated.load(Ordering::Acquire)
     }
 
-    /// From now on time is simulated and not told yet, or no longer simulated; false if it was so already.
+    /// Switches simulated time on, without a time yet, or off. False if nothing changes.
     pub(crate) fn set_simulated(&self, simulated: bool) -> bool {
         let is_new = self.simulated.swap(simulated, Ordering::AcqRel) != simulated;
         if is_new {
-            self.told.store(0, Ordering::Release);
+            self.last_time.store(0, Ordering::Release);
         }
         is_new
     }
 
     /// Sets the simulated time.
     pub(crate) fn set(&self, now: Time) {
-        self.told.store(now.as_nanos(), Ordering::SeqCst);
+        self.last_time.store(now.as_nanos(), Ordering::SeqCst);
     }
 
-    /// True if threads wait for the time to go on.
+    /// True if threads sleep in ROS time.
     pub(crate) fn has_sleepers(&self) -> bool {
         self.sleepers.load(Ordering::SeqCst) > 0
     }
 
-    /// The caller waits for the time to go on, until what is given back is dropped.
+    /// Counts the caller as a thread that sleeps in ROS time, until the returned value is dropped.
     pub(crate) fn sleep(&self) -> impl Drop + '_ {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         Sleeper(self)

@@ -8,7 +8,7 @@ use runnel_core::message::Service;
 use runnel_core::wire::{Wire, decode_into, try_write};
 use runnel_ros1::node::{Role, ServiceSpec};
 
-use crate::data::{Asked, ServiceCore, ServiceTypes, no_memory_for_response};
+use crate::data::{ServiceCall, ServiceCore, ServiceTypes, no_memory_for_response};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::ready::When;
@@ -64,7 +64,7 @@ impl Node {
         &self,
         service: &str,
         when: When,
-        callback: impl FnMut(Asked<'_>) -> Result<(), String> + Send + 'static,
+        callback: impl FnMut(ServiceCall<'_>) -> Result<(), String> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let service = self.service_name(service)?;
         let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), when, Box::new(callback));
@@ -118,14 +118,14 @@ impl NodeInner {
 /// What becomes of a request: the user's callback between the bytes of its request and those of its response.
 pub(crate) fn answering<S: Service, E: fmt::Display>(
     mut callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
-) -> impl FnMut(Asked<'_>) -> Result<(), String> + Send + 'static {
+) -> impl FnMut(ServiceCall<'_>) -> Result<(), String> + Send + 'static {
     let mut owned = S::Request::default();
     move |asked| match asked {
-        Asked::Bytes { request, response } => {
+        ServiceCall::Bytes { request, response } => {
             read_request(&mut owned, request)?;
             write_response(&callback(&owned).map_err(|error| error.to_string())?, response)
         }
-        Asked::Local { request, response } => {
+        ServiceCall::Local { request, response } => {
             let request = request.downcast_ref().ok_or("the request is of another type")?;
             *response = Some(Box::new(callback(request).map_err(|error| error.to_string())?));
             Ok(())

@@ -1,4 +1,4 @@
-//! Simulated time: the subscription to `/clock`, and what it moves.
+//! Simulated time: the subscription to `/clock`, and the clock and timers that it sets.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::ready::{ReadyQueue, When};
 use crate::ros_clock::{CLOCK, RosClock};
 use crate::timers::Timers;
 
-/// The simulated clock and what it moves.
+/// The simulated clock, and the timers that follow it.
 pub(crate) struct Simulation {
     pub(crate) clock: Arc<RosClock>,
     pub(crate) timers: Arc<Timers>,
@@ -21,13 +21,13 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// A clock that is not simulated yet, and no timers.
+    /// A clock that is not simulated yet, without timers.
     pub(crate) fn new(ready: Arc<ReadyQueue>) -> Self {
         let clock = Arc::new(RosClock::default());
         Self { timers: Arc::new(Timers::new(Arc::clone(&clock))), clock, ready }
     }
 
-    /// From now on time is simulated, or no longer.
+    /// Switches simulated time on or off.
     pub(crate) fn set(&self, simulated: bool) {
         if self.clock.set_simulated(simulated) {
             self.timers.simulate(simulated);
@@ -41,13 +41,14 @@ impl Simulation {
         }
     }
 
-    fn tell(&self, now: Time) {
+    fn set_time(&self, now: Time) {
         self.clock.set(now);
         self.timers.tell(now);
         self.wake_sleepers();
     }
 
-    /// The topic `/clock`, and the subscription to it. It hears at once, also in a program that never spins.
+    /// The topic `/clock`, and the subscription to it. Its callback runs inline, so also in a program that never
+    /// spins.
     pub(crate) fn subscription(self: &Arc<Self>) -> (Topic, QoS, Arc<SubscriptionCore>) {
         let (topic, qos) = (Topic::of::<Clock>(CLOCK.to_owned()), QoS::keep_last(1).best_effort());
         let options = topic.subscription_options(qos, Some(TypeId::of::<Clock>()));
@@ -55,12 +56,15 @@ impl Simulation {
         let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
             match delivery {
                 Delivery::Bytes { bytes, from, .. } => {
-                    let mut told = Clock::default();
-                    from.read_into(&mut told, bytes.bytes())?;
-                    simulation.tell(told.clock);
+                    let mut message = Clock::default();
+                    from.read_into(&mut message, bytes.bytes())?;
+                    simulation.set_time(message.clock);
                 }
                 Delivery::Shared { message, .. } => {
-                    message.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
+                    message
+                        .downcast_ref()
+                        .into_iter()
+                        .for_each(|message: &Clock| simulation.set_time(message.clock));
                 }
             }
             Ok(())

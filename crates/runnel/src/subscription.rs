@@ -20,28 +20,28 @@ use crate::callback_group::CallbackGroup;
 use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
-use crate::forms::Forms;
 use crate::message_info::MessageInfo;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 use crate::ready::{Waitable, When};
+use crate::type_mapping::TypeMapping;
 pub use callback::SubscriptionCallback;
 pub use raw_message::RawMessage;
 
-/// Messages that are taken at once, so that a publisher which never stops holds nobody up.
+/// Messages taken in one call, so that a publisher that never stops does not block the caller.
 const MOST_AT_ONCE: usize = 1000;
 
-/// What a subscription takes of messages besides their bytes.
+/// What a subscription gets of messages beside their bytes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Takes {
-    /// The type of which messages of this process come by reference.
+    /// The type of messages that it gets from this process by reference.
     pub(crate) by_reference: Option<TypeId>,
-    /// When each message came, and of those that come by reference from whom.
+    /// Reception times and, for messages by reference, publishers.
     pub(crate) info: bool,
 }
 
-/// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
+/// A subscription to a topic. It ends when dropped, together with the messages that wait for its callback.
 #[must_use = "a subscription ends when it is dropped: bind it to a name, `let _chatter = ...`, not `let _ = ...`"]
 pub struct Subscription {
     node: Arc<NodeInner>,
@@ -67,45 +67,45 @@ impl Subscription {
         &self.topic
     }
 
-    /// Publishers that are connected, those of this process included.
+    /// Connected publishers, including those of this process.
     pub fn publisher_count(&self) -> usize {
-        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.links_beside(&self.inputs.ros1));
+        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.link_count_without(&self.inputs.ros1));
         self.inputs.ros1.link_count() + ros2 + self.node.count_publishers_of_this_process(&self.core)
     }
 
-    /// The quality of service that is asked for, with what was to be the best available settled.
+    /// The requested QoS, with best-available policies resolved.
     pub fn qos(&self) -> QoS {
         self.qos
     }
 
-    /// Publishers that were met so far, and are now.
+    /// Counts of matched publishers.
     pub fn matched_status(&self) -> Matched {
         self.core.events().statuses().matched
     }
 
-    /// Deadlines within which no message came.
+    /// Count of deadlines within which no message arrived.
     pub fn deadline_missed_status(&self) -> DeadlineMissed {
         self.core.events().statuses().deadline
     }
 
-    /// Publishers of ROS 2 that live, and that do not say so any more.
+    /// ROS 2 publishers that are alive and not alive.
     pub fn liveliness_changed_status(&self) -> LivelinessChanged {
         self.core.events().statuses().liveliness_changed
     }
 
-    /// Publishers that offer less than is asked for.
+    /// Count of publishers that offer less than requested.
     pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
         self.core.events().statuses().incompatible_qos
     }
 
-    /// Publishers of other processes of this host whose messages come by shared memory.
+    /// Publishers in other processes of this host whose messages come by shared memory.
     pub fn shared_memory_count(&self) -> usize {
         let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.shared_memory_count());
         self.inputs.ros1.shared_memory_count() + ros2
     }
 
     /// Whether a node of this name is among the publishers.
-    pub(crate) fn hears(&self, node: &str) -> bool {
+    pub(crate) fn has_publisher(&self, node: &str) -> bool {
         let output = self.node.driver().nodes.output_of(node, &self.topic);
         output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
     }
@@ -119,48 +119,49 @@ impl Subscription {
         &self.core
     }
 
-    /// Has `hear` take the messages that wait in place of the callback, with the name of their publisher. One that it cannot read
-    /// counts as if the callback could not.
-    pub(crate) fn take_each(&self, hear: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
+    /// Takes the waiting messages in place of the callback, and calls `handle` with the name of the publisher. A
+    /// message that it cannot read counts as malformed.
+    pub(crate) fn take_each(&self, handle: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
         for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
             if let Taken::Bytes(message) = message
-                && let Err(error) = hear(&message.from().publisher, message.bytes())
+                && let Err(error) = handle(&message.from().publisher, message.bytes())
             {
                 self.core.refuse(&message, error);
             }
         }
     }
 
-    /// Messages that arrived, those dropped included.
+    /// Received messages, including dropped ones.
     pub fn received(&self) -> u64 {
         self.core.received()
     }
 
-    /// Messages that arrived and could not be read; they are logged with their publisher and field.
+    /// Received messages that could not be read. They are logged with their publisher and field.
     pub fn malformed(&self) -> u64 {
         self.core.malformed()
     }
 
-    /// Messages that did not arrive whole, and will not: of ROS 1 those that publishers sent as datagrams (see
-    /// [`SubscriptionOptions::udpros`]), of ROS 2 those of best effort, and those that a publisher held no longer.
-    /// Of datagrams a loss shows when a later message arrives, and 256 in a row do not show: there are at least so many.
+    /// Lost messages, of which at least a part never arrived: in ROS 1 those sent as datagrams (see
+    /// [`SubscriptionOptions::udpros`]), in ROS 2 best-effort ones and those that a publisher did not hold any more. A
+    /// loss of datagrams shows when a later message arrives, and 256 lost in a row do not show, so this is a lower
+    /// bound.
     pub fn lost(&self) -> u64 {
         self.core.lost()
     }
 
-    /// Messages that were dropped because the callback was slower than the publishers.
+    /// Messages dropped because the callback was slower than the publishers.
     pub fn dropped(&self) -> u64 {
         self.core.dropped()
     }
 }
 
 impl Node {
-    /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
-    /// and otherwise to one whose memory is used again for the next. A second parameter gets what is known of the message
-    /// besides: see [`SubscriptionCallback`].
+    /// Creates a subscription to a topic. `callback` gets a reference: to the publisher's own message if that is from
+    /// this process, otherwise to one whose memory is reused for the next message. A second parameter gets the
+    /// message's metadata: see [`SubscriptionCallback`].
     ///
     /// # Errors
-    /// When the name is not valid, the node subscribes to the topic with another type, or the master of ROS 1 refuses.
+    /// If the name is not valid, the node subscribes to the topic with another type, or the ROS 1 master refuses.
     pub fn create_subscription<M: Message, Args>(
         &self,
         topic: &str,
@@ -172,8 +173,8 @@ impl Node {
         self.subscribe(&topic, options, takes, reading(callback))
     }
 
-    /// Subscribes to a topic with a callback that gets a view: arrays borrowed from the received bytes, and so is text unless
-    /// another process could write it.
+    /// Creates a subscription whose callback gets a view: arrays are borrowed from the received bytes, and so is text
+    /// unless another process could write it.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -199,10 +200,10 @@ impl Node {
         })
     }
 
-    /// Subscribes to a topic with a callback that gets each message to keep, where it lies: see [`Borrowed`].
+    /// Creates a subscription whose callback gets each message to keep in place: see [`Borrowed`].
     ///
-    /// A message that cannot be read is counted and logged, and the callback does not get it. One of this process is
-    /// serialized, as for other processes, and is not copied after that.
+    /// A message that cannot be read is counted and logged, and the callback does not get it. A message from this
+    /// process is serialized, as for other processes, and not copied after that.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -222,12 +223,12 @@ impl Node {
         })
     }
 
-    /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
-    /// publisher says of their type: see [`RawMessage::decode`].
+    /// Creates a subscription to a topic of any type, or of the type of `schema`. `callback` gets the bytes and the
+    /// publisher's description of their type: see [`RawMessage::decode`].
     ///
-    /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
-    /// that offers less than is asked for is heard with what it offers, unless it is asked for
-    /// [exactly](SubscriptionOptions::exactly).
+    /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. From a publisher
+    /// that offers less than requested it requests only what is offered, unless the options have
+    /// [`strict_qos`](SubscriptionOptions::strict_qos).
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -240,10 +241,10 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let options = options.into();
         let topic = match schema {
-            Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
+            Some(schema) => self.topic_of_mapping(topic, &TypeMapping::of(&Arc::new(schema.clone())))?,
             None => {
-                let exactly = options.exactly.then_some(options.qos);
-                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
+                let strict_qos = options.strict_qos.then_some(options.qos);
+                Topic { strict_qos, ..Topic::of_any(self.resolve(topic)?) }
             }
         };
         self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
@@ -254,8 +255,8 @@ impl Node {
         })
     }
 
-    /// Subscribes to a topic of a type that is known only while the program runs. `callback` gets each message in the form of
-    /// `schema`, whichever generation of ROS it came from.
+    /// Creates a subscription to a topic whose type is known only at run time. `callback` gets each message with the
+    /// definition of `schema`, from either ROS generation.
     ///
     /// A message that cannot be read is counted and logged, and the callback does not get it.
     ///
@@ -268,17 +269,17 @@ impl Node {
         options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let forms = Forms::of(schema);
-        let topic = self.topic_of_forms(topic, &forms)?;
+        let mapping = TypeMapping::of(schema);
+        let topic = self.topic_of_mapping(topic, &mapping)?;
         self.subscribe(&topic, options, Takes::default(), move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&forms.decode(bytes.bytes(), from.encoding)?);
+                callback(&mapping.decode(bytes.bytes(), from.encoding)?);
             }
             Ok(())
         })
     }
 
-    /// Subscribes to a topic.
+    /// Creates a subscription.
     pub(crate) fn subscribe(
         &self,
         topic: &Topic,
@@ -289,7 +290,7 @@ impl Node {
         self.subscribe_in_group(topic, options, (takes, &Arc::new(CallbackGroup::new())), callback)
     }
 
-    /// The same with a callback that is of a group.
+    /// Creates a subscription whose callback belongs to a callback group.
     pub(crate) fn subscribe_in_group(
         &self,
         topic: &Topic,
@@ -304,7 +305,7 @@ impl Node {
         self.subscribe_as((&topic, qos, takes), (when, group), events, callback)
     }
 
-    /// The same, however messages and events are attended to.
+    /// Creates a subscription with any dispatch of messages and events.
     pub(crate) fn subscribe_as(
         &self,
         (topic, qos, takes): (&Topic, QoS, Takes),
@@ -325,12 +326,12 @@ impl Node {
     }
 }
 
-/// Whether a callback takes what is known of messages.
+/// Whether a callback takes metadata.
 fn takes_info<M, Args, C: SubscriptionCallback<M, Args>>(_: &C) -> bool {
     C::TAKES_INFO
 }
 
-/// Reads each message for a callback.
+/// A function that reads each message for a callback.
 fn reading<M: Message, Args, C: SubscriptionCallback<M, Args>>(
     mut callback: C,
 ) -> impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static {
@@ -364,7 +365,7 @@ impl Drop for Subscription {
         self.core.end();
         self.node.remove_subscription(&self.topic, &self.core);
         self.core.events().forget();
-        // Its callback may hold its own node, which would then wait in line for ever.
+        // Its callback may own its own node, and would then stay in the ready queue for ever.
         drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
     }
 }

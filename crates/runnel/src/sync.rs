@@ -1,4 +1,4 @@
-//! Mutexes that have a place in one order of all locks, and that stay usable after a callback of the user's has panicked.
+//! Mutexes with a global lock order, which stay usable after a user's callback has panicked.
 
 #[cfg(debug_assertions)]
 mod checked;

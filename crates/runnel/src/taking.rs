@@ -144,7 +144,7 @@ impl<M: Message> TakenMessage<M> {
     }
 
     fn new_borrowed(kept: Kept) -> Self {
-        let info = kept.info().received.map(|_| MessageInfo::of_kept(&kept));
+        let info = kept.info().received.map(|_| MessageInfo::from_kept(&kept));
         Self { content: Content::Borrowed(Borrowed::new(kept)), info }
     }
 }

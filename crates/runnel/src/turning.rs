@@ -21,7 +21,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{Waker, clock};
 
-use crate::driver::{Driver, Turned};
+use crate::driver::{Driver, PollOutcome};
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::ReadyQueue;
@@ -149,7 +149,7 @@ impl Turning {
         due: impl Fn() -> Option<Instant>,
         ready: &ReadyQueue,
         policy: PollingPolicy,
-    ) -> io::Result<Turned> {
+    ) -> io::Result<PollOutcome> {
         self.pause(policy, &due, ready);
         self.driver.yield_to_wanting();
         let mut driver = self.driver.take();
@@ -163,7 +163,7 @@ impl Turning {
     }
 
     /// Turns the driver once without waiting.
-    pub(crate) fn turn_at_once(&self) -> io::Result<Turned> {
+    pub(crate) fn turn_at_once(&self) -> io::Result<PollOutcome> {
         self.turn_as(Poller::Waiter, self.driver.take(), Some(Instant::default()))
     }
 
@@ -209,7 +209,7 @@ impl Turning {
         who: Poller,
         mut driver: MutexGuard<'_, Driver>,
         until: Option<Instant>,
-    ) -> io::Result<Turned> {
+    ) -> io::Result<PollOutcome> {
         self.driver.poll_as(who);
         let turned = driver.turn(self.patience(until));
         // The keeper stays until others turn the driver again: it does not count as one of them.

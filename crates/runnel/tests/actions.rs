@@ -1,4 +1,4 @@
-//! Actions over real sockets and within a process.
+//! Tests of actions over real sockets and within a process.
 
 mod common;
 #[path = "common/action_scene.rs"]
@@ -27,7 +27,7 @@ use runnel::{
 };
 use scene::{Scene, goal, result};
 
-/// Too short for anything to come of it.
+/// Too short for a result to arrive.
 const SHORT: Duration = Duration::from_millis(50);
 
 /// Executes a goal until it is preempted.
@@ -44,7 +44,7 @@ fn why(error: Error) -> ActionError {
 }
 
 #[test]
-fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_thread_serves_the_client() {
+fn waiting_thread_receives_feedback_and_result() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         let order = goal.goal().goal;
@@ -55,8 +55,8 @@ fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_threa
     });
     let client = scene.client();
     assert!(client.server_is_ready());
-    let (told, done) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
-    let (into, at_last) = (Arc::clone(&told), Arc::clone(&done));
+    let (feedback, done) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
+    let (into, at_last) = (Arc::clone(&feedback), Arc::clone(&done));
     let here = thread::current().id();
     let handle = client.send_goal_with(
         &goal(5),
@@ -69,12 +69,12 @@ fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_threa
     let outcome = handle.unwrap().wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((outcome.status, outcome.text.as_str()), (GoalStatus::Succeeded, "done"));
     assert_eq!(outcome.result, Some(result(10)));
-    assert_eq!(*told.lock().unwrap(), [0, 1, 2, 3, 4]);
+    assert_eq!(*feedback.lock().unwrap(), [0, 1, 2, 3, 4]);
     assert_eq!(done.lock().unwrap().take(), Some(outcome));
 }
 
 #[test]
-fn an_action_is_five_topics_of_the_types_that_actionlib_has() {
+fn action_uses_five_topics_of_actionlib() {
     let scene = Scene::new();
     let (_server, _goals) = scene.server();
     let types = scene.graph.ask("getTopicTypes", &["/test".into()]);
@@ -95,25 +95,28 @@ fn an_action_is_five_topics_of_the_types_that_actionlib_has() {
 }
 
 #[test]
-fn a_server_works_on_several_goals_at_once_and_ends_each_in_its_way() {
+fn server_executes_concurrent_goals() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
     let sent: Vec<_> = (0..4).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
-    let came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    let arrived: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
     assert!(
-        came.iter().zip(&sent).all(|(came, sent)| came.id() == sent.id() && came.stamp() == sent.stamp())
+        arrived
+            .iter()
+            .zip(&sent)
+            .all(|(arrived, sent)| arrived.id() == sent.id() && arrived.stamp() == sent.stamp())
     );
-    assert!(came.iter().zip(0..).all(|(came, number)| came.goal().goal == number));
-    came[3].reject(&result(3), "too much").unwrap();
-    came[0].accept().unwrap();
-    came[1].accept().unwrap();
-    wait_until("the client hears that a goal is active", || sent[1].status() == GoalStatus::Active);
-    // On other threads than that which spins, and not in their order.
-    let other = came[1].clone();
+    assert!(arrived.iter().zip(0..).all(|(arrived, number)| arrived.goal().goal == number));
+    arrived[3].reject(&result(3), "too much").unwrap();
+    arrived[0].accept().unwrap();
+    arrived[1].accept().unwrap();
+    wait_until("the client learns that a goal is active", || sent[1].status() == GoalStatus::Active);
+    // On other threads than the spinning one, and in another order.
+    let other = arrived[1].clone();
     thread::spawn(move || other.abort(&result(1), "no way").unwrap()).join().unwrap();
-    came[0].succeed(&result(0), "").unwrap();
-    came[2].canceled(&result(2), "not now").unwrap();
+    arrived[0].succeed(&result(0), "").unwrap();
+    arrived[2].canceled(&result(2), "not now").unwrap();
     let ends = sent.iter().map(|handle| handle.wait_for_result(LONG).unwrap().expect("an end"));
     let ends: Vec<_> = ends.map(|end| (end.status, end.text, end.result)).collect();
     let expected = [
@@ -128,29 +131,32 @@ fn a_server_works_on_several_goals_at_once_and_ends_each_in_its_way() {
 }
 
 #[test]
-fn a_step_that_does_not_fit_is_refused_by_name() {
+fn invalid_goal_transition_is_refused() {
     let scene = Scene::new();
     let (server, goals) = scene.server();
     let client = scene.client();
     let handle = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
     let status = GoalStatus::Pending;
-    let refused = ActionError::WrongStatus { goal: came.id().clone(), status, wanted: "succeeded" };
-    assert_eq!(why(came.succeed(&result(1), "").unwrap_err()), refused);
-    came.accept().unwrap();
-    assert!(came.accept().is_err() && came.reject(&result(1), "").is_err());
-    came.succeed(&result(1), "").unwrap();
-    let error = came.abort(&result(1), "").unwrap_err();
+    let refused = ActionError::WrongStatus { goal: arrived.id().clone(), status, wanted: "succeeded" };
+    assert_eq!(why(arrived.succeed(&result(1), "").unwrap_err()), refused);
+    arrived.accept().unwrap();
+    assert!(arrived.accept().is_err() && arrived.reject(&result(1), "").is_err());
+    arrived.succeed(&result(1), "").unwrap();
+    let error = arrived.abort(&result(1), "").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("action /test: goal {} is SUCCEEDED and cannot become aborted", handle.id())
     );
     drop(server);
-    assert_eq!(why(came.publish_feedback(&TestFeedback::default()).unwrap_err()), ActionError::ServerEnded);
+    assert_eq!(
+        why(arrived.publish_feedback(&TestFeedback::default()).unwrap_err()),
+        ActionError::ServerEnded
+    );
 }
 
 #[test]
-fn a_client_cancels_a_goal_by_name_and_the_server_says_what_comes_of_it() {
+fn client_cancels_one_goal() {
     let scene = Scene::new();
     let (cancelled, goals) = (Arc::new(Mutex::new(Vec::new())), channel());
     let into = Arc::clone(&cancelled);
@@ -162,28 +168,28 @@ fn a_client_cancels_a_goal_by_name_and_the_server_says_what_comes_of_it() {
     let _server = server.unwrap();
     let client = scene.client();
     let sent: Vec<_> = (0..3).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
-    let came: Vec<_> = sent.iter().map(|_| goals.1.recv_timeout(LONG).unwrap()).collect();
-    came[1].accept().unwrap();
+    let arrived: Vec<_> = sent.iter().map(|_| goals.1.recv_timeout(LONG).unwrap()).collect();
+    arrived[1].accept().unwrap();
     wait_until("the goal is active", || sent[1].status() == GoalStatus::Active);
     sent[1].cancel().unwrap();
-    wait_until("the cancel arrives", || came[1].is_cancel_requested());
-    wait_until("the client hears of it", || sent[1].status() == GoalStatus::Preempting);
-    assert!(!came[0].is_cancel_requested() && !came[2].is_cancel_requested());
-    // A server may finish what it was to cancel.
-    came[1].succeed(&result(1), "it was as good as done").unwrap();
+    wait_until("the cancel arrives", || arrived[1].is_cancel_requested());
+    wait_until("the client is informed", || sent[1].status() == GoalStatus::Preempting);
+    assert!(!arrived[0].is_cancel_requested() && !arrived[2].is_cancel_requested());
+    // A server may complete a goal that it was asked to cancel.
+    arrived[1].succeed(&result(1), "it was as good as done").unwrap();
     assert_eq!(sent[1].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
     sent[0].cancel().unwrap();
-    wait_until("the other cancel arrives", || came[0].status() == GoalStatus::Recalling);
-    came[0].accept().unwrap();
-    assert_eq!(came[0].status(), GoalStatus::Preempting);
-    came[0].canceled(&result(0), "").unwrap();
+    wait_until("the other cancel arrives", || arrived[0].status() == GoalStatus::Recalling);
+    arrived[0].accept().unwrap();
+    assert_eq!(arrived[0].status(), GoalStatus::Preempting);
+    arrived[0].canceled(&result(0), "").unwrap();
     assert_eq!(sent[0].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Preempted);
     wait_until("the callback has had both", || *cancelled.lock().unwrap() == [1, 0]);
     assert_eq!(sent[2].wait_for_result(SHORT).unwrap(), None);
 }
 
 #[test]
-fn a_client_cancels_all_goals_or_those_of_a_time_and_before() {
+fn client_cancels_goals_by_time() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -203,7 +209,7 @@ fn a_client_cancels_all_goals_or_those_of_a_time_and_before() {
 }
 
 #[test]
-fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
+fn newer_goal_preempts_active_goal() {
     let scene = Scene::new();
     let executed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&executed);
@@ -233,7 +239,7 @@ fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
 }
 
 #[test]
-fn a_goal_that_never_has_its_turn_is_recalled() {
+fn replaced_pending_goal_is_recalled() {
     let scene = Scene::new();
     let free = Arc::new(AtomicBool::new(false));
     let go = Arc::clone(&free);
@@ -256,7 +262,7 @@ fn a_goal_that_never_has_its_turn_is_recalled() {
 }
 
 #[test]
-fn a_goal_that_is_left_open_is_aborted_with_a_reason() {
+fn unfinished_goal_is_aborted_with_reason() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| match goal.goal().goal {
         1 => Ok(()),
@@ -275,21 +281,21 @@ fn a_goal_that_is_left_open_is_aborted_with_a_reason() {
 }
 
 #[test]
-fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
+fn dropped_handle_or_server_ends_goals() {
     let scene = Scene::new();
     let (server, goals) = scene.server();
     let client = scene.client();
     let sent: Vec<_> = (0..4).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
-    let mut came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
-    came[0].accept().unwrap();
-    came[2].accept().unwrap();
+    let mut arrived: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    arrived[0].accept().unwrap();
+    arrived[2].accept().unwrap();
     let end = |number: usize| {
         let end = sent[number].wait_for_result(LONG).unwrap().unwrap();
         (end.status, end.text)
     };
     let dropped = "nobody works on the goal any more: its handle was dropped before it ended".to_owned();
-    let also = came[0].clone();
-    came.drain(0..2);
+    let also = arrived[0].clone();
+    arrived.drain(0..2);
     assert_eq!(end(1), (GoalStatus::Rejected, dropped.clone()));
     assert_eq!(sent[0].wait_for_result(SHORT).unwrap(), None, "another handle is there");
     drop(also);
@@ -302,7 +308,7 @@ fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
 }
 
 #[test]
-fn a_callback_may_send_goals_and_wait_for_them() {
+fn callback_may_wait_for_goals() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         goal.publish_feedback(&TestFeedback { feedback: 7 })?;
@@ -338,7 +344,7 @@ fn a_callback_may_send_goals_and_wait_for_them() {
 }
 
 #[test]
-fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
+fn action_works_within_node_and_process() {
     let scene = Scene::new();
     let one = scene.near.create_node("one").unwrap();
     let two = scene.near.create_node("two").unwrap();
@@ -358,7 +364,7 @@ fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
 }
 
 #[test]
-fn an_action_is_remapped_as_a_whole() {
+fn remapping_applies_to_whole_action() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let context = scene.graph.context_with(&["work:=/test"]);
@@ -376,7 +382,7 @@ fn an_action_is_remapped_as_a_whole() {
 }
 
 #[test]
-fn a_type_that_is_known_only_while_the_program_runs_will_do() {
+fn action_type_may_be_dynamic() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         goal.publish_feedback(&TestFeedback { feedback: 3 })?;
@@ -387,29 +393,29 @@ fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     let client = scene.node().create_dynamic_action_client("test", &schema).unwrap();
     assert!(client.wait_for_server(LONG).unwrap() && client.server_is_ready());
     let message = DynamicMessage::decode(&schema.goal, &encode(&goal(6))).unwrap();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&told);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let feedback = move |feedback: &DynamicMessage| into.lock().unwrap().push(feedback.to_bytes());
     let handle = client.send_goal_with(&message, feedback, |_| {}).unwrap();
     let outcome = handle.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((outcome.status, handle.status()), (GoalStatus::Succeeded, GoalStatus::Succeeded));
     assert_eq!(outcome.result.unwrap().to_bytes(), encode(&result(6)));
-    assert_eq!(*told.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
+    assert_eq!(*received.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
     assert_eq!(schema.goal.md5, TestGoal::MD5);
 }
 
 thread_local! {
-    /// What this thread's logger asks for its status.
-    static ASKED_BY_LOGGER: RefCell<Option<(ServerGoalHandle<TestAction>, usize)>> = const { RefCell::new(None) };
+    /// The goal whose status this thread's logger queries.
+    static QUERIED_GOAL: RefCell<Option<(ServerGoalHandle<TestAction>, usize)>> = const { RefCell::new(None) };
 }
 
-/// Whether a thread logs that a server says 77 of a goal, and whether it may go on.
+/// Whether a thread logs an invalid status of a goal, and whether it may continue.
 static HELD: (AtomicBool, AtomicBool) = (AtomicBool::new(false), AtomicBool::new(false));
 
-/// A program's own logger, which uses what it logs for.
-struct Curious;
+/// A logger that uses the objects that it logs about.
+struct QueryingLogger;
 
-impl log::Log for Curious {
+impl log::Log for QueryingLogger {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
         true
     }
@@ -418,7 +424,7 @@ impl log::Log for Curious {
             HELD.0.store(true, Ordering::SeqCst);
             wait_until("the test lets go", || HELD.1.load(Ordering::SeqCst));
         }
-        ASKED_BY_LOGGER.with_borrow_mut(|asked| {
+        QUERIED_GOAL.with_borrow_mut(|asked| {
             if let Some((goal, count)) = asked {
                 assert!(!goal.status().is_terminal());
                 *count += 1;
@@ -429,15 +435,15 @@ impl log::Log for Curious {
 }
 
 fn be_curious() {
-    // Another test of this process may have done it already.
-    let _ = log::set_logger(&Curious);
+    // Another test of this process may have set the logger.
+    let _ = log::set_logger(&QueryingLogger);
     log::set_max_level(log::LevelFilter::Info);
 }
 
 #[test]
-fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
+fn logger_may_query_the_action_server() {
     be_curious();
-    // The server of a failure never ends.
+    // When the test fails, the server's end would block.
     let scene = ManuallyDrop::new(Scene::new());
     let (server, goals) = scene.server();
     let server = ManuallyDrop::new(server);
@@ -445,22 +451,22 @@ fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
     let _sent = [1, 2].map(|number| client.send_goal(&goal(number)).unwrap());
     let [dropped, asked] = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
     let logging = thread::spawn(move || {
-        ASKED_BY_LOGGER.set(Some((asked, 0)));
+        QUERIED_GOAL.set(Some((asked, 0)));
         drop(dropped);
-        ASKED_BY_LOGGER.take().map(|(_, count)| count)
+        QUERIED_GOAL.take().map(|(_, count)| count)
     });
     wait_until("the drop is over", || logging.is_finished());
     assert_eq!(logging.join().unwrap(), Some(1));
     drop((ManuallyDrop::into_inner(server), ManuallyDrop::into_inner(scene)));
 }
 
-fn told(goal: &ClientGoalHandle<TestAction>, status: u8) -> WireStatus {
+fn status_of(goal: &ClientGoalHandle<TestAction>, status: u8) -> WireStatus {
     let goal_id = GoalID { stamp: goal.stamp(), id: goal.id().to_string() };
     WireStatus { goal_id, status, text: String::new() }
 }
 
 #[test]
-fn a_result_counts_before_lists_while_another_thread_works_on_results() {
+fn result_precedes_status_during_concurrent_results() {
     be_curious();
     let scene = Scene::new();
     let server = scene.near.create_node("server").unwrap();
@@ -473,17 +479,17 @@ fn a_result_counts_before_lists_while_another_thread_works_on_results() {
     let [odd, ended, other] = [1, 2, 3].map(|number| client.send_goal(&goal(number)).unwrap());
     let list = |status_list| lists.publish(GoalStatusArray { status_list, ..Default::default() }).unwrap();
     let end = |status| results.publish(TestActionResult { status, ..Default::default() }).unwrap();
-    list([&odd, &ended, &other].map(|goal| told(goal, WireStatus::ACTIVE)).into());
+    list([&odd, &ended, &other].map(|goal| status_of(goal, WireStatus::ACTIVE)).into());
     wait_until("all are active", || {
         [&odd, &ended, &other].iter().all(|goal| goal.status() == GoalStatus::Active)
     });
-    end(told(&odd, 77));
+    end(status_of(&odd, 77));
     let working = thread::spawn(move || odd.wait_for_result(LONG).unwrap().unwrap().status);
     wait_until("another thread works on a result", || HELD.0.load(Ordering::SeqCst));
-    end(told(&ended, WireStatus::SUCCEEDED));
+    end(status_of(&ended, WireStatus::SUCCEEDED));
     spin_until(&scene.far, "the next result waits", || come.received() == 2);
-    list(vec![told(&other, WireStatus::PREEMPTING)]);
-    wait_until("the list is heard", || other.status() == GoalStatus::Preempting);
+    list(vec![status_of(&other, WireStatus::PREEMPTING)]);
+    wait_until("the list is received", || other.status() == GoalStatus::Preempting);
     assert_eq!(ended.status(), GoalStatus::Active);
     HELD.1.store(true, Ordering::SeqCst);
     assert_eq!(ended.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);

@@ -1,10 +1,10 @@
-//! Publishing, and receiving with a callback, allocate nothing per message once buffers have grown to their sizes.
+//! Test that publishing, and receiving with a callback, allocate nothing per message once buffers have grown.
 //!
-//! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are, in either graph; two nodes of
-//! one context take messages by reference. The counter is that of the whole process: the driver, the keeper thread and the master in
-//! the background count as well. The master asks nodes now and then whether they live, and participants announce themselves
-//! every three seconds, and that allocates: what is asked for is a long row of messages without a single allocation. On a machine
-//! so busy that the graph has something to say before a row is long, no allocation for a while does as well.
+//! Two contexts of one process are connected by TCP, UDP or shared memory in either graph, like two processes. Two
+//! nodes of one context pass messages by reference. The counter is that of the whole process, including the driver, the
+//! background threads and the master. The master polls its nodes, and participants announce themselves every three
+//! seconds, which allocates. So the test looks for a long row of messages without an allocation. On a busy machine a
+//! time without an allocation counts as much.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -26,33 +26,33 @@ use runnel_testkit::namespace::require_private_network;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Messages until buffers have their sizes.
+/// Messages until buffers have reached their sizes.
 const WARM_UP: u64 = 300;
 
-/// Messages in a row that must do without an allocation. A cost that comes now and then breaks every such row.
+/// Number of consecutive messages without an allocation. Any recurring cost breaks such a row.
 const ROW: u64 = 1000;
 
-/// How long none is allocated, in a row of [`FEWEST`] messages or more, that is as good: the graph speaks more often than a busy
-/// machine has long rows.
+/// Time without an allocation that counts as much, in a row of at least [`FEWEST`] messages: discovery traffic is more
+/// frequent than long rows on a busy machine.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// A cost that comes more often than this breaks each row on the busiest machine, too.
+/// A cost that recurs more often than this breaks every row, even on the busiest machine.
 const FEWEST: u64 = 100;
 
-/// Messages among which there must be such a row, whatever the graph has to say meanwhile.
+/// Number of messages among which there must be such a row, whatever discovery does meanwhile.
 const MESSAGES: u64 = 20_000;
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step takes: only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(30);
 
-/// How the two nodes are joined.
+/// Path between the two nodes.
 #[derive(Clone, Copy, PartialEq)]
 enum Link {
     Network,
     Memory,
-    /// They are of one context.
+    /// Both are in one context.
     Process,
-    /// The same in the ROS 2 graph.
+    /// ROS 2, over the network.
     Ros2Network,
     Ros2Memory,
     Ros2Process,
@@ -72,7 +72,7 @@ impl Link {
     }
 }
 
-/// A context of the ROS 2 graph.
+/// A context in the ROS 2 graph.
 fn ros2_context(domain: u16, link: Link) -> Context {
     let options = ContextOptions::default().arguments(Vec::<String>::new()).signals(false);
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(link.is_memory())).unwrap()
@@ -84,7 +84,7 @@ fn context(master: &str, link: Link) -> Context {
     Context::with_options(options.ipc(link.is_memory())).unwrap()
 }
 
-/// A master if there is to be one, a node that publishes, and one that subscribes, whose context spins on a thread of its own.
+/// A master if the path needs one, a publishing node, and a subscribing node whose context spins on its own thread.
 struct Graph {
     _master: Option<Context>,
     talker: Node,
@@ -111,8 +111,8 @@ impl Graph {
         Self { talker, listener, _master: master, link }
     }
 
-    /// Publishes one message after the other, each when `received` has counted the one before, until there was a row for which
-    /// nothing was allocated, once the first were over.
+    /// Publishes messages one at a time, each after `received` has counted the one before, until a row of them
+    /// allocated nothing.
     fn longest_row<M: Message>(
         &self,
         publisher: &Publisher<M>,
@@ -158,7 +158,7 @@ impl Graph {
     }
 }
 
-/// Messages without an allocation.
+/// A row of messages without an allocation.
 struct Row {
     messages: u64,
     allocations: u64,
@@ -197,7 +197,7 @@ fn wait_until(otherwise: &str, done: impl Fn() -> bool) {
     }
 }
 
-/// As [`Graph::longest_row`], to a subscription that `subscribe` makes.
+/// As [`Graph::longest_row`], with a subscription from `subscribe`.
 fn longest_row<M: Message>(
     link: Link,
     publish: impl Fn(&Publisher<M>),
@@ -210,12 +210,12 @@ fn longest_row<M: Message>(
     graph.spinning(|| graph.longest_row(&publisher, &received, publish))
 }
 
-/// To an ordinary subscription: a message whose memory is used again.
+/// To an ordinary subscription, with a reused message.
 fn owned<M: Message>(link: Link, message: &M) -> Outcome {
     owned_with(link, message, QoS::keep_last(10))
 }
 
-/// The same, with datagrams.
+/// The same by datagrams.
 fn over_udp<M: Message>(message: &M) -> Outcome {
     owned_with(Link::Network, message, SubscriptionOptions::from(10).udpros())
 }
@@ -245,7 +245,7 @@ fn referred<M: Message>(link: Link, message: M) -> Outcome {
     })
 }
 
-/// To a subscription that borrows.
+/// To a borrowing subscription.
 fn viewed(link: Link, message: &UInt8MultiArray) -> Outcome {
     let length = message.data.len();
     longest_row(link, publishing(message), |node, received| {
@@ -257,7 +257,7 @@ fn viewed(link: Link, message: &UInt8MultiArray) -> Outcome {
     })
 }
 
-/// Loaned memory of so many bytes, to a subscription that keeps each message until the next one has come.
+/// Loaned messages of this length, to a subscription that keeps each one until the next has arrived.
 fn loaned(link: Link, length: usize) -> Outcome {
     let loan = |publisher: &Publisher<UInt8MultiArray>| {
         let mut loan = publisher.loan(&UInt8MultiArray::default(), length).unwrap();
@@ -275,7 +275,7 @@ fn loaned(link: Link, length: usize) -> Outcome {
     })
 }
 
-/// Likewise, by turns with a short message on another topic; each is dropped where it is heard.
+/// The same, alternating with a short message on another topic. Each message is dropped in its callback.
 fn loaned_beside_text(link: Link, length: usize) -> Outcome {
     let graph = Graph::new(link);
     let [received, texts] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
@@ -313,9 +313,9 @@ fn bytes(length: usize) -> UInt8MultiArray {
     UInt8MultiArray { data: vec![7; length], ..UInt8MultiArray::default() }
 }
 
-/// One test for all, since the counter is that of the process.
+/// One test for all paths, since the counter is that of the process.
 #[test]
-fn messages_cost_no_allocations_in_the_steady_state() {
+fn messages_do_not_allocate_in_steady_state() {
     require_private_network();
     let rows = [
         ("text", owned(Link::Network, &Text { data: "hello".into() })),

@@ -1,4 +1,4 @@
-//! Messages that there is no memory for: an error for each that names the topic and the size, and the node goes on.
+//! Tests of messages beyond available memory: each is an error with topic and size, and the node continues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use runnel::msgs::sensor_msgs::{
 };
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, ServiceError, Subscription};
 use runnel_testkit::scarce_memory::{ENOUGH, Scarce, limit, with_memory};
-use two_graphs::{Heard, TwoGraphs};
+use two_graphs::{Received, TwoGraphs};
 
 #[path = "common/mod.rs"]
 mod common;
@@ -41,22 +41,22 @@ mod two_graphs;
 #[global_allocator]
 static ALLOCATOR: Scarce = Scarce;
 
-/// Bytes of a long message.
+/// Length of a long message.
 const BYTES: usize = 4_000_000;
 
-/// Bytes of memory that are too few for it, and enough for all that is not governed by a message.
-const LITTLE: usize = 1_000_000;
+/// Memory that is too small for it, but enough for everything else.
+const TOO_LITTLE: usize = 1_000_000;
 
-/// How the two nodes are joined.
+/// Path between the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Link {
     Ros1,
     Ros2,
-    /// They are of one context.
+    /// Both are in one context.
     Process,
 }
 
-/// A node that publishes and one that subscribes.
+/// A publishing and a subscribing node.
 struct Pair {
     _master: Option<Graph>,
     near: Context,
@@ -64,7 +64,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Joined by the network.
+    /// Connected by the network.
     fn new(link: Link) -> Self {
         Self::with(link, false)
     }
@@ -101,7 +101,7 @@ fn image(bytes: usize) -> Image {
     Image { data: vec![7; bytes], ..Image::default() }
 }
 
-/// Counts images, which all have `bytes` bytes.
+/// Counts images and asserts their length.
 fn count(node: &Node, qos: QoS) -> (Subscription, Arc<AtomicUsize>) {
     let counter = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&counter);
@@ -111,7 +111,7 @@ fn count(node: &Node, qos: QoS) -> (Subscription, Arc<AtomicUsize>) {
     (node.create_subscription("images", qos, callback).unwrap(), counter)
 }
 
-/// The size that an error tells of, which is one about memory and about the topic.
+/// Length in an error, after asserting that it is about memory and the topic.
 #[track_caller]
 fn refused<T>(result: Result<T, Error>) -> usize {
     match result.map(drop).unwrap_err() {
@@ -136,52 +136,52 @@ fn published_message_beyond_memory_is_an_error() {
         let pair = Pair::new(link);
         let (talker, listener) = pair.nodes();
         let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
-        let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+        let (_subscription, received) = count(&listener, QoS::keep_last(10));
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
-        let published = with_memory(LITTLE, || publisher.publish(&long));
+        let published = with_memory(TOO_LITTLE, || publisher.publish(&long));
         assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
-        let published = with_memory(LITTLE, || publisher.try_publish(&long));
+        let published = with_memory(TOO_LITTLE, || publisher.try_publish(&long));
         assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
         publisher.publish(&long).unwrap();
         publisher.publish(image(1)).unwrap();
-        pair.spin_until("the others are heard", || heard.load(Ordering::SeqCst) == 2);
+        pair.spin_until("the others are received", || received.load(Ordering::SeqCst) == 2);
         assert_eq!(publisher.published(), 2);
     }
 }
 
 #[test]
-fn copy_for_subscribers_of_the_process_beyond_memory_is_an_error() {
+fn copy_for_local_subscribers_beyond_memory_fails() {
     let pair = Pair::new(Link::Process);
     let (talker, listener) = pair.nodes();
     let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
-    let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+    let (_subscription, received) = count(&listener, QoS::keep_last(10));
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let long = image(BYTES);
-    assert_eq!(refused(with_memory(LITTLE, || publisher.publish(&long))), BYTES);
-    // No copy is needed of what is given away.
-    with_memory(LITTLE, || publisher.publish(long)).unwrap();
-    pair.spin_until("the other is heard", || heard.load(Ordering::SeqCst) == 1);
+    assert_eq!(refused(with_memory(TOO_LITTLE, || publisher.publish(&long))), BYTES);
+    // A message passed by value needs no copy.
+    with_memory(TOO_LITTLE, || publisher.publish(long)).unwrap();
+    pair.spin_until("the other is received", || received.load(Ordering::SeqCst) == 1);
     assert_eq!(publisher.published(), 1);
 }
 
 #[test]
-fn nobody_gets_a_message_that_there_is_no_memory_for_in_one_form() {
+fn message_without_memory_for_one_encoding_reaches_nobody() {
     let graphs = TwoGraphs::new();
     let talker = graphs.both.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
     let [one, two] = [&graphs.ros1, &graphs.ros2].map(|context| context.create_node("listener").unwrap());
-    let (one, two): (Heard<Image>, Heard<Image>) =
-        (Heard::on(&one, "images", 10), Heard::on(&two, "images", 10));
+    let (one, two): (Received<Image>, Received<Image>) =
+        (Received::on(&one, "images", 10), Received::on(&two, "images", 10));
     let own = graphs.both.create_node("own").unwrap();
-    let own: Heard<Image> = Heard::on(&own, "images", 10);
+    let own: Received<Image> = Received::on(&own, "images", 10);
     assert!(publisher.wait_for_subscribers(3, LONG).unwrap());
     let long = image(BYTES);
-    // Whichever of the forms is refused: one may lie in shared memory.
+    // Any of the encodings may be refused: one of them may use shared memory.
     for little in [1, 5] {
-        refused(with_memory(little * LITTLE, || publisher.publish(&long)));
+        refused(with_memory(little * TOO_LITTLE, || publisher.publish(&long)));
     }
     publisher.publish(image(2)).unwrap();
-    graphs.spin_until("the short one is heard", || [one.len(), two.len(), own.len()] == [1; 3]);
+    graphs.spin_until("the short one is received", || [one.len(), two.len(), own.len()] == [1; 3]);
     assert_eq!([one.last_of(1), two.last_of(1), own.last_of(1)].map(|image| image.data.len()), [2; 3]);
 }
 
@@ -194,7 +194,7 @@ fn dynamic_message_beyond_memory_is_an_error() {
         let schema = schema::<Image>(generation);
         let publisher = talker.create_dynamic_publisher("images", &schema, 10).unwrap();
         let [one, two] = [&graphs.ros1, &graphs.ros2].map(|context| context.create_node("listener").unwrap());
-        let one: Heard<Image> = Heard::on(&one, "images", 10);
+        let one: Received<Image> = Received::on(&one, "images", 10);
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let serialized = bytes(generation, &long);
         let message = match generation {
@@ -208,13 +208,13 @@ fn dynamic_message_beyond_memory_is_an_error() {
             };
             refused(raw(little));
         };
-        refuse(LITTLE);
-        // For one of two graphs it is translated, by which memory is refused elsewhere.
-        let two: Heard<Image> = Heard::on(&two, "images", 10);
+        refuse(TOO_LITTLE);
+        // For one of two graphs the message is converted, which uses other memory.
+        let two: Received<Image> = Received::on(&two, "images", 10);
         assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
-        [1, 5].into_iter().for_each(|little| refuse(little * LITTLE));
+        [1, 5].into_iter().for_each(|little| refuse(little * TOO_LITTLE));
         publisher.publish_bytes(|out| out.extend_from_slice(&bytes(generation, &image(1)))).unwrap();
-        graphs.spin_until("the short one is heard", || one.len() == 1 && two.len() == 1);
+        graphs.spin_until("the short one is received", || one.len() == 1 && two.len() == 1);
         assert_eq!([one.last_of(1), two.last_of(1)].map(|image| image.data.len()), [1; 2]);
     }
 }
@@ -225,30 +225,30 @@ fn loan_beyond_memory_is_an_error() {
         let pair = Pair::new(link);
         let (talker, listener) = pair.nodes();
         let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
-        let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+        let (_subscription, received) = count(&listener, QoS::keep_last(10));
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let head = Image::default();
-        let bytes = refused(with_memory(LITTLE, || publisher.loan(&head, BYTES)));
+        let bytes = refused(with_memory(TOO_LITTLE, || publisher.loan(&head, BYTES)));
         assert!((BYTES..BYTES + 100).contains(&bytes), "{bytes}");
         publisher.loan(&head, BYTES).unwrap().publish().unwrap();
-        pair.spin_until("the other is heard", || heard.load(Ordering::SeqCst) == 1);
+        pair.spin_until("the other is received", || received.load(Ordering::SeqCst) == 1);
     }
 }
 
 #[test]
-fn latched_message_beyond_memory_is_an_error_and_the_one_before_stays() {
+fn latched_message_beyond_memory_keeps_previous() {
     let pair = Pair::new(Link::Ros1);
     let (talker, listener) = pair.nodes();
     let publisher = talker.create_publisher::<Image>("images", QoS::keep_last(1).transient_local()).unwrap();
     publisher.publish(image(3)).unwrap();
     let long = image(BYTES);
-    refused(with_memory(LITTLE, || publisher.publish(&long)));
-    let heard: Heard<Image> = Heard::on(&listener, "images", 10);
-    pair.spin_until("the one before is heard", || heard.len() == 1);
-    assert_eq!(heard.last_of(1).data.len(), 3);
+    refused(with_memory(TOO_LITTLE, || publisher.publish(&long)));
+    let received: Received<Image> = Received::on(&listener, "images", 10);
+    pair.spin_until("the one before is received", || received.len() == 1);
+    assert_eq!(received.last_of(1).data.len(), 3);
 }
 
-/// Counts images that it reads where they lie.
+/// A borrowing subscription that counts images.
 fn view(node: &Node) -> (Subscription, Arc<AtomicUsize>) {
     let counter = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&counter);
@@ -258,21 +258,21 @@ fn view(node: &Node) -> (Subscription, Arc<AtomicUsize>) {
     (node.create_view_subscription::<Image>("images", 100, callback).unwrap(), counter)
 }
 
-/// How many of a message that there is little memory for two subscriptions of a process have lost.
+/// Numbers of messages that two subscriptions of a process lose when there is little memory.
 fn lost_by_first_and_further_subscription() -> (u64, u64) {
     let pair = Pair::with(Link::Ros1, true);
     let (talker, listener) = pair.nodes();
     let latched = QoS::keep_last(100).transient_local();
     let publisher = talker.create_publisher::<Image>("images", latched).unwrap();
-    let ((first, heard), (second, _)) = (view(&listener), view(&listener));
+    let ((first, received), (second, _)) = (view(&listener), view(&listener));
     pair.spin_until("shared memory", || publisher.shared_memory_count() == 1);
-    publisher.reserve(4, BYTES + 1000).unwrap();
+    publisher.preallocate(4, BYTES + 1000).unwrap();
     let long = image(BYTES);
     thread::scope(|scope| {
         scope.spawn(|| publisher.publish(&long).unwrap());
-        wait_until("it is heard", || {
-            with_memory(LITTLE, || pair.far.spin_once(Duration::from_millis(10))).unwrap();
-            heard.load(Ordering::SeqCst) == 1
+        wait_until("it is received", || {
+            with_memory(TOO_LITTLE, || pair.far.spin_once(Duration::from_millis(10))).unwrap();
+            received.load(Ordering::SeqCst) == 1
         });
     });
     (first.lost(), second.lost())
@@ -280,29 +280,29 @@ fn lost_by_first_and_further_subscription() -> (u64, u64) {
 
 #[test]
 fn copies_for_further_subscriptions_beyond_memory_are_lost() {
-    // Where the thread that answers peers meanwhile is quicker it has memory enough, of which the next copies are made too.
+    // If the background thread is faster, it has enough memory, and the next copies are made.
     let lost = (0..100).map(|_| lost_by_first_and_further_subscription()).find(|lost| *lost != (0, 0));
     assert_eq!(lost, Some((0, 1)));
 }
 
 #[test]
-fn waiting_messages_that_cannot_be_copied_stay_where_they_lie() {
+fn queued_messages_stay_in_slots_without_memory() {
     let scene = Scene::new();
     let mut reader = Reader::new(&scene);
-    borrow_long(&scene, &mut reader);
-    // More than may be lent to a reader that takes nothing, than its ring takes, and than may wait in slots as a rule.
+    fill_ring_with_long_message(&scene, &mut reader);
+    // More than the lending quota, the ring, and the slots that may wait.
     for _ in 0..30 {
         let message = numbered(scene.published.get(), BYTES);
-        with_memory(LITTLE, || scene.publisher.publish(&message)).unwrap();
+        with_memory(TOO_LITTLE, || scene.publisher.publish(&message)).unwrap();
         scene.published.set(scene.published.get() + 1);
         reader.session.map_segments();
     }
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
     assert_eq!(scene.publisher.dropped(), 0);
 }
 
-/// Has a long message lie in the ring of a reader, which does not say that it has seen it.
-fn borrow_long(scene: &Scene, reader: &mut Reader) {
+/// Puts a long message into the ring of a reader, which does not report it as read.
+fn fill_ring_with_long_message(scene: &Scene, reader: &mut Reader) {
     wait_until("a long message that is lent", || {
         scene.talk(1, BYTES);
         reader.session.map_segments();
@@ -311,17 +311,17 @@ fn borrow_long(scene: &Scene, reader: &mut Reader) {
     });
 }
 
-/// Ends a session while a long message lies in its ring unread. Gives what comes of the link: whether it has ended.
+/// Ends an IPC connection with a long unread message in its ring. Returns whether the link has ended.
 fn link_ends_without_memory(scene: &Scene) -> bool {
     let mut reader = Reader::new(scene);
-    borrow_long(scene, &mut reader);
+    fill_ring_with_long_message(scene, &mut reader);
     reader.stream.set_nonblocking(true).unwrap();
     scene.talking.spin_once(Duration::ZERO).unwrap();
     reader.session.packets.shutdown().unwrap();
     reader.session.set(END, 1);
     let mut seen = None;
     wait_until("the link's end, or what it carries on with", || {
-        with_memory(LITTLE, || scene.talking.spin_once(Duration::ZERO)).unwrap();
+        with_memory(TOO_LITTLE, || scene.talking.spin_once(Duration::ZERO)).unwrap();
         seen = reader.stream.peek(&mut [0]).ok();
         seen.is_some()
     });
@@ -329,20 +329,20 @@ fn link_ends_without_memory(scene: &Scene) -> bool {
 }
 
 #[test]
-fn stream_beyond_memory_when_a_session_ends_ends_its_link() {
+fn fallback_beyond_memory_ends_the_link() {
     let scene = Scene::new();
-    // Where the thread that answers peers meanwhile is quicker it has memory enough.
+    // If the background thread is faster, it has enough memory.
     assert!((0..10).any(|_| link_ends_without_memory(&scene)));
     scene.talk(1, 100);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
-fn request_and_response_beyond_memory_are_errors_and_the_service_goes_on() {
+fn request_and_response_beyond_memory_are_errors() {
     let graph = Graph::new();
     let [near, far] = [(); 2].map(|()| Context::with_options(graph.options().ipc(false)).unwrap());
     let provider = near.create_node("provider").unwrap();
-    // What the thread that answers has left once the response is made.
+    // Memory left for the responding thread after it has created the response.
     let left = Arc::new(AtomicUsize::new(ENOUGH));
     let memory = Arc::clone(&left);
     let answer = move |_: &SetCameraInfoRequest| {
@@ -360,13 +360,13 @@ fn request_and_response_beyond_memory_are_errors_and_the_service_goes_on() {
     for client in [caller.create_client::<SetCameraInfo>("camera"), caller.create_persistent_client("camera")]
     {
         let client = client.unwrap();
-        left.store(LITTLE, Ordering::SeqCst);
+        left.store(TOO_LITTLE, Ordering::SeqCst);
         let error = client.call(&short).unwrap_err();
         let Error::Service { why: ServiceError::Failed(why), .. } = &error else { panic!("{error}") };
         assert_eq!(*why, format!("no memory for a response of {} bytes", 1 + 4 + BYTES));
         left.store(ENOUGH, Ordering::SeqCst);
         assert_eq!(client.call(&short).unwrap().status_message.len(), BYTES);
-        let error = with_memory(LITTLE, || client.call(&long)).unwrap_err();
+        let error = with_memory(TOO_LITTLE, || client.call(&long)).unwrap_err();
         let Error::Service { service, why: ServiceError::NoMemory(NoMemory { bytes }) } = &error else {
             panic!("{error}");
         };

@@ -1,4 +1,4 @@
-//! What nodes of the ROS 2 graph log, and the simulated time that they hear.
+//! Tests of log lines of ROS 2 nodes, and of their simulated time.
 
 mod common;
 #[path = "common/domains.rs"]
@@ -23,14 +23,14 @@ fn options(domain: u16) -> ContextOptions {
     options.graphs(Graphs::Ros2).domain_id(domain)
 }
 
-/// What a context that does not log itself hears on `/rosout`.
-struct Ear<M> {
+/// A context that subscribes to `/rosout` and does not log itself.
+struct RosoutSubscriber<M> {
     context: Context,
     lines: Arc<Mutex<Vec<M>>>,
     subscription: Subscription,
 }
 
-impl<M: Message> Ear<M> {
+impl<M: Message> RosoutSubscriber<M> {
     fn new(options: ContextOptions) -> Self {
         let context = Context::with_options(options.rosout(false)).unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
@@ -41,7 +41,7 @@ impl<M: Message> Ear<M> {
         Self { context, lines, subscription }
     }
 
-    /// All lines, once there are so many.
+    /// All lines, once there are this many.
     #[track_caller]
     fn lines(&self, count: usize) -> Vec<M> {
         spin_until(&self.context, "so many lines", || self.lines.lock().unwrap().len() >= count);
@@ -50,18 +50,18 @@ impl<M: Message> Ear<M> {
 }
 
 #[test]
-fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later() {
+fn ros2_log_line_reaches_late_joiners_with_all_fields() {
     let domain = new_domain();
     let context = Context::with_options(options(domain)).unwrap();
     let node = context.create_node("robot/camera").unwrap();
     runnel::log_warn!(node.logger().child("driver"), "{} frames lost", 3);
     runnel::log_debug!(node, "not asked for");
     runnel::log_error!(node, "no light");
-    let ear = Ear::<Log>::new(options(domain));
-    let [lost, light] = ear.lines(2).try_into().unwrap();
-    let told = |line: &Log| (line.level, line.name.clone(), line.msg.clone());
-    assert_eq!(told(&lost), (30, "robot.camera.driver".into(), "3 frames lost".into()));
-    assert_eq!(told(&light), (40, "robot.camera".into(), "no light".into()));
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
+    let [lost, light] = rosout.lines(2).try_into().unwrap();
+    let fields = |line: &Log| (line.level, line.name.clone(), line.msg.clone());
+    assert_eq!(fields(&lost), (30, "robot.camera.driver".into(), "3 frames lost".into()));
+    assert_eq!(fields(&light), (40, "robot.camera".into(), "no light".into()));
     assert!(lost.file.ends_with("ros2_logging.rs") && lost.line > 50, "{}:{}", lost.file, lost.line);
     assert_eq!(lost.function, "ros2_logging");
     let age = node.now() - lost.stamp;
@@ -69,14 +69,14 @@ fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later
 }
 
 #[test]
-fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
+fn dual_node_logs_in_both_graphs() {
     let (graph, domain) = (Graph::new(), new_domain());
     let context = Context::with_options(graph.options().graphs(Graphs::Both).domain_id(domain)).unwrap();
     let node = context.create_node("talker").unwrap();
-    let ros1 = Ear::<rosgraph_msgs::msg::Log>::new(graph.options());
-    let ros2 = Ear::<Log>::new(options(domain));
-    spin_until(&ros1.context, "the talker is met", || ros1.subscription.publisher_count() == 1);
-    spin_until(&ros2.context, "the talker is met", || ros2.subscription.publisher_count() == 1);
+    let ros1 = RosoutSubscriber::<rosgraph_msgs::msg::Log>::new(graph.options());
+    let ros2 = RosoutSubscriber::<Log>::new(options(domain));
+    spin_until(&ros1.context, "the talker is matched", || ros1.subscription.publisher_count() == 1);
+    spin_until(&ros2.context, "the talker is matched", || ros2.subscription.publisher_count() == 1);
     runnel::log_info!(node, "hello");
     let [one] = ros1.lines(1).try_into().unwrap();
     let [two] = ros2.lines(1).try_into().unwrap();
@@ -89,25 +89,27 @@ fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
 }
 
 #[test]
-fn lines_are_heard_within_the_process_as_well() {
+fn log_lines_are_received_within_process() {
     let context = Context::with_options(options(new_domain())).unwrap();
     let node = context.create_node("talker").unwrap();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let keep = move |line: &Log| into.lock().unwrap().push((line.name.clone(), line.msg.clone()));
     let _ear = node.create_subscription("/rosout", QoS::rosout(), keep).unwrap();
     runnel::log_info!(node, "to myself");
-    spin_until(&context, "it is heard", || *heard.lock().unwrap() == [("talker".into(), "to myself".into())]);
+    spin_until(&context, "it is received", || {
+        *received.lock().unwrap() == [("talker".into(), "to myself".into())]
+    });
 }
 
 #[test]
-fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log() {
+fn rosout_has_the_qos_of_rclcpp() {
     let domain = new_domain();
-    let ear = Ear::<Log>::new(options(domain));
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _talker = context.create_node("talker").unwrap();
-    spin_until(&ear.context, "the talker is met", || ear.subscription.publisher_count() == 1);
-    let seen = ear.context.ros2_graph().unwrap().unwrap().endpoints;
+    spin_until(&rosout.context, "the talker is matched", || rosout.subscription.publisher_count() == 1);
+    let seen = rosout.context.ros2_graph().unwrap().unwrap().endpoints;
     let is_rosout = |end: &&runnel::EndpointInfo| {
         end.dds_topic == "rt/rosout" && end.endpoint_type == EndpointType::Publisher
     };
@@ -118,13 +120,13 @@ fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log()
 }
 
 #[test]
-fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
+fn dropped_node_removes_rosout_after_last_line() {
     let domain = new_domain();
-    let ear = Ear::<Log>::new(options(domain));
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _stays = context.create_node("stays").unwrap();
     let talkers =
-        |count| spin_until(&ear.context, "so many log", || ear.subscription.publisher_count() == count);
+        |count| spin_until(&rosout.context, "so many log", || rosout.subscription.publisher_count() == count);
     talkers(1);
     for round in 1..=3 {
         let passing = context.create_node("passing").unwrap();
@@ -132,12 +134,12 @@ fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
         runnel::log_info!(passing, "round {round}");
         drop(passing);
         talkers(1);
-        assert_eq!(ear.lines(round)[round - 1].msg, format!("round {round}"));
+        assert_eq!(rosout.lines(round)[round - 1].msg, format!("round {round}"));
     }
 }
 
 #[test]
-fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
+fn ros2_node_follows_simulated_time() {
     let domain = new_domain();
     let follows = options(domain).arguments(["--ros-args", "-p", "use_sim_time:=true"]);
     let context = Context::with_options(follows).unwrap();
@@ -145,15 +147,15 @@ fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
     let simulator = Context::with_options(options(domain)).unwrap();
     let simulator = simulator.create_node("simulator").unwrap();
     let clock = simulator.create_publisher("/clock", QoS::keep_last(1).best_effort()).unwrap();
-    let told = Time::from_nanos(1_234_567_890);
+    let fields = Time::from_nanos(1_234_567_890);
     spin_until(&context, "it has the simulator's time", || {
-        clock.publish(Clock { clock: told }).unwrap();
-        node.now() == told
+        clock.publish(Clock { clock: fields }).unwrap();
+        node.now() == fields
     });
 }
 
 #[test]
-fn who_looks_for_a_fault_is_told_of_each_link_of_ros_2() {
+fn debug_log_names_each_ros2_link() {
     keep_log();
     log::set_max_level(log::LevelFilter::Debug);
     let domain = new_domain();
@@ -163,14 +165,14 @@ fn who_looks_for_a_fault_is_told_of_each_link_of_ros_2() {
     let publisher = talker.create_publisher::<Log>("told", QoS::default()).unwrap();
     let subscription = listener.create_subscription("told", QoS::default(), |_: &Log| {}).unwrap();
     for words in [
-        &["DEBUG topic /told: subscriber", "joined"][..],
-        &["DEBUG topic /told: publisher", "joined"],
+        &["DEBUG topic /told: ROS 2 subscriber", "joined"][..],
+        &["DEBUG topic /told: ROS 2 publisher", "joined"],
         &["DEBUG topic /told: publisher", "[/talker]"],
         &["DEBUG publisher [/talker]: its messages come by shared memory"],
     ] {
         wait_logged(words);
     }
     drop(publisher);
-    wait_logged(&["DEBUG topic /told: publisher [/talker] of ROS 2 left"]);
+    wait_logged(&["DEBUG topic /told: ROS 2 publisher [/talker] left"]);
     drop(subscription);
 }

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, in programs of their own.
+//! Tests of SIGINT and SIGTERM, in child processes.
 
 use std::env;
 use std::io::{BufRead, BufReader, stdin};
@@ -9,55 +9,55 @@ use std::thread;
 use runnel::{Context, ContextOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Names the part that this program plays where another started it.
-const PART: &str = "PART";
+/// Environment variable with the role of a child process.
+const ROLE: &str = "PART";
 
 fn context() -> Context {
     Context::with_options(ContextOptions::default().arguments([""; 0])).unwrap()
 }
 
-fn say(word: &str) {
+fn print_line(word: &str) {
     println!("\n{word}");
 }
 
-/// Plays a part and ends the program.
-fn play(part: &str) -> ! {
+/// Runs a role and exits.
+fn run_role(role: &str) -> ! {
     let context = context();
-    match part {
+    match role {
         "spins" => {
-            say("ready");
+            print_line("ready");
             context.spin().unwrap();
             exit(0);
         }
         "has no context any more" => {
             drop(context);
-            say("ready");
+            print_line("ready");
         }
         "is stuck in a callback" => {
-            say("ready");
+            print_line("ready");
             while context.ok() {
                 thread::yield_now();
             }
-            say("stopping");
+            print_line("stopping");
         }
-        other => panic!("no such part: {other}"),
+        other => panic!("no such role: {other}"),
     }
-    // Whoever started this holds the other end.
+    // The parent holds the other end.
     let _ = stdin().read_line(&mut String::new());
     exit(1)
 }
 
 struct Program {
     child: Child,
-    /// Open until the end has been seen: waiting would close it.
+    /// Open until the child has ended: waiting would close it.
     stdin: Option<ChildStdin>,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Program {
-    fn that(part: &str) -> Self {
+    fn that(role: &str) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "a_signal_ends_a_program_whatever_it_does", "--nocapture"]).env(PART, part);
+        command.args(["--exact", "signal_ends_every_kind_of_wait", "--nocapture"]).env(ROLE, role);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stdin = child.stdin.take();
@@ -82,9 +82,9 @@ impl Program {
 }
 
 #[test]
-fn a_signal_ends_a_program_whatever_it_does() {
-    if let Ok(part) = env::var(PART) {
-        play(&part);
+fn signal_ends_every_kind_of_wait() {
+    if let Ok(role) = env::var(ROLE) {
+        run_role(&role);
     }
     let regular = Program::that("spins");
     regular.send(Signal::INT);

@@ -73,7 +73,7 @@ fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(),
     let messages = if args.rate.is_some() { PACED } else { args.depth };
     let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
     for size in sizes {
-        publisher.reserve(
+        publisher.preallocate(
             messages,
             len_with_tail(&UInt8MultiArray::default(), Encoding::Ros1, size).unwrap_or(size),
         )?;

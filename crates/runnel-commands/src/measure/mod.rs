@@ -42,7 +42,7 @@ impl Measured {
 
     /// How its topics are subscribed to.
     pub fn options(self) -> SubscriptionOptions {
-        let options = SubscriptionOptions::from(self.qos).exactly();
+        let options = SubscriptionOptions::from(self.qos).strict_qos();
         if self.udp { options.udpros() } else { options }
     }
 }

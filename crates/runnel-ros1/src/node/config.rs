@@ -27,7 +27,7 @@ pub struct NodeConfig {
     /// What the node announces to peers for shared memory on the same host; nothing if `None`.
     pub same_host: Option<LocalIdentity>,
     /// Random id by which a node in both graphs is recognized in ROS 2; unique per node.
-    pub origin: Option<u64>,
+    pub dual_node_id: Option<u64>,
 }
 
 impl NodeConfig {

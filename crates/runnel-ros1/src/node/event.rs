@@ -106,7 +106,7 @@ pub struct PublisherLink {
     /// The link's id in statements between messages, if both ends understand them.
     pub delivery: Option<u64>,
     /// The peer's id if it is in ROS 2, too.
-    pub origin: Option<u64>,
+    pub dual_node_id: Option<u64>,
     /// Counters, for the code that reads the messages.
     pub stats: Arc<LinkStats>,
 }
@@ -130,7 +130,7 @@ pub struct SubscriberLink {
     /// The link's id in statements between messages, if both ends understand them.
     pub delivery: Option<u64>,
     /// The peer's id if it is in ROS 2, too.
-    pub origin: Option<u64>,
+    pub dual_node_id: Option<u64>,
     /// Counters, for the code that sends the messages.
     pub stats: Arc<LinkStats>,
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
+use super::dual_node_id;
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
 use super::fault::{AskedType, HandshakeFault, PeerFault, TypeSum, TypesDiffer};
-use super::origin;
 use super::same_host::{announce_statements, announced_delivery_id, requested_peer};
 use super::timer::Timer;
 use super::{Conn, Linked, Node};
@@ -146,8 +146,8 @@ impl Node {
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: &ConnectionHeader) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
         let same_host = self.answer_process(requested_peer(asked), &mut reply);
-        let origin = origin::announced_in(asked);
-        let is_used = same_host.is_some() || self.config.origin.is_some() && origin.is_some();
+        let dual_node_id = dual_node_id::announced_in(asked);
+        let is_used = same_host.is_some() || self.config.dual_node_id.is_some() && dual_node_id.is_some();
         let delivery = announced_delivery_id(asked).filter(|_| is_used);
         if delivery.is_some() {
             announce_statements(&mut reply);
@@ -166,7 +166,7 @@ impl Node {
             datagrams: None,
             same_host,
             delivery,
-            origin,
+            dual_node_id,
             stats,
         };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
@@ -183,7 +183,7 @@ impl Node {
             ("topic", topic),
             ("type", &spec.type_name),
         ]);
-        origin::announce(&mut header, self.config.origin);
+        dual_node_id::announce(&mut header, self.config.dual_node_id);
         Some(header)
     }
 }

@@ -13,11 +13,11 @@
 mod config;
 mod conn;
 mod connect_limit;
+mod dual_node_id;
 mod event;
 mod fault;
 mod incoming;
 mod master_calls;
-mod origin;
 mod outgoing;
 mod params;
 mod registrar;

@@ -14,7 +14,7 @@ use super::event::{LinkStats, NodeEvent, PublisherLink};
 use super::fault::{HandshakeFault, LinkFault, NextStep, PeerFault, TypeSum, TypesDiffer};
 use super::timer::Timer;
 use super::{Conn, Linked, Node, Purpose};
-use super::{origin, same_host};
+use super::{dual_node_id, same_host};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::peer_text::sanitize;
@@ -224,7 +224,7 @@ impl Node {
     pub(super) fn link_connected(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str) {
         let Some(mut header) = self.subscriber_header(topic) else { return };
         let token = self.announce_process(&mut header);
-        if token.is_some() || self.config.origin.is_some() {
+        if token.is_some() || self.config.dual_node_id.is_some() {
             same_host::announce_statements(&mut header);
         }
         self.send(conn, header.emit());
@@ -243,7 +243,7 @@ impl Node {
             ("topic", topic),
             ("type", &spec.type_name),
         ]);
-        origin::announce(&mut header, self.config.origin);
+        dual_node_id::announce(&mut header, self.config.dual_node_id);
         Some(header)
     }
 
@@ -327,7 +327,7 @@ impl Node {
             same_host: same_host::answered_peer(header, token),
             delivery: (datagrams.is_none() && same_host::has_statements(header))
                 .then(|| same_host::delivery_id(token)),
-            origin: origin::announced_in(header),
+            dual_node_id: dual_node_id::announced_in(header),
             stats,
         }));
     }

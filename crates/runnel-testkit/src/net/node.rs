@@ -254,7 +254,7 @@ impl Net {
             pid: 1000 + self.running.len() as i32,
             limits: Limits::default(),
             same_host: None,
-            origin: None,
+            dual_node_id: None,
         }
     }
 

@@ -136,8 +136,8 @@ impl ClientCore {
         self.tracker.server().is_some_and(|server| {
             self.goals.reaches(&server)
                 && self.cancels.reaches(&server)
-                && self.results.subscription.hears(&server)
-                && self.feedback.subscription.hears(&server)
+                && self.results.subscription.has_publisher(&server)
+                && self.feedback.subscription.has_publisher(&server)
         })
     }
 

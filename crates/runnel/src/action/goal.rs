@@ -7,13 +7,13 @@ use runnel_core::time::{Instant, Time};
 use runnel_core::wire::Bytes;
 
 use super::conversation::{Conversation, Heard};
-use crate::data::{Events, Most};
+use crate::data::{EventLimit, Events};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::ready::{Listeners, ReadyQueue, Waitable, When};
 use crate::sync::{Class, Mutex, lock};
 
 /// Feedback that waits for a callback at most.
-const MOST: Most = Most { count: 100, bytes: 64 << 20 };
+const LIMIT: EventLimit = EventLimit { count: 100, bytes: 64 << 20 };
 
 /// How a goal ended.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub(super) type Calls = Events<Event>;
 
 /// Those calls by a callback.
 pub(super) fn calls(ready: &Arc<ReadyQueue>, callback: Callback) -> Arc<Calls> {
-    Events::new(MOST, When::Spun(Arc::clone(ready)), callback)
+    Events::new(LIMIT, When::Spun(Arc::clone(ready)), callback)
 }
 
 /// A goal that a client has sent.

@@ -95,14 +95,14 @@ impl Node {
         match self.has_param(&old) {
             Ok(true) => {
                 let advice = format_args!("{old} is out of use: actionlib_status_frequency stands for it");
-                self.inner.log().say(log::Level::Warn, advice);
+                self.inner.log().log_library(log::Level::Warn, advice);
                 return self.number(&old, FREQUENCY);
             }
             Err(Error::NoMaster { uri, .. }) => {
                 let advice = format_args!(
                     "action {action}: no master answers at {uri}; clients find it once one does"
                 );
-                self.inner.log().say(log::Level::Warn, advice);
+                self.inner.log().log_library(log::Level::Warn, advice);
                 return Ok(FREQUENCY);
             }
             _ => {}

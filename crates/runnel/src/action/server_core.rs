@@ -321,7 +321,7 @@ impl<A: Action> ServerCore<A> {
 
     /// Says something of the action in the node's log.
     pub(super) fn warn(&self, what: fmt::Arguments<'_>) {
-        self.node.inner.log().say(log::Level::Warn, format_args!("action {}: {what}", self.action));
+        self.node.inner.log().log_library(log::Level::Warn, format_args!("action {}: {what}", self.action));
     }
 
     fn open_desk(&self) -> Result<MutexGuard<'_, Desk<A>>, Error> {

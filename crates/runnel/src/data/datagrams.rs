@@ -1,5 +1,5 @@
-//! The sending side of a link of UDPROS. There is no flow control: what the kernel does not take at once is dropped, with
-//! the rest of its message.
+//! Sending side of a UDPROS link. There is no flow control: if the kernel does not accept a datagram at once, the rest
+//! of the message is dropped.
 
 use std::io::IoSlice;
 use std::net::IpAddr;
@@ -14,17 +14,17 @@ use runnel_ros1::peer_text::sanitize;
 use runnel_ros1::udpros::Fragmenter;
 use runnel_rtps::wire::EntityId;
 
-/// Refusals in a row after which a subscriber counts as gone, and how long after the first of them that is at the
-/// soonest: one that is started again may take the same port.
+/// A subscriber counts as gone after this many refusals in a row, and not earlier than this time after the first of
+/// them: a restarted subscriber may use the same port.
 const REFUSALS: u32 = 3;
 const REFUSED_FOR: Duration = Duration::from_secs(1);
 
-/// Refusals are in a row unless so many messages were sent, and so much time has passed, without one: a host tells of
-/// one a second at most, however many messages it refuses.
+/// Refusals are in a row unless this many messages were sent, and this time has passed, without one. A host reports at
+/// most one refusal per second, however many messages it refuses.
 const UNREFUSED: u32 = 10;
 const UNREFUSED_FOR: Duration = Duration::from_secs(10);
 
-/// A link to a subscriber.
+/// A UDPROS link to a subscriber.
 pub(super) struct DatagramLink {
     pub(super) conn: ConnId,
     pub(super) token: Token,
@@ -33,49 +33,49 @@ pub(super) struct DatagramLink {
     pub(super) stats: Arc<LinkStats>,
     pub(super) topic: String,
     pub(super) subscriber: String,
-    /// By what the subscriber's node is known in both graphs, if it is in both, and where it is.
-    pub(super) origin: Option<u64>,
+    /// The id of the subscriber's node, if that is a dual node, and its address.
+    pub(super) dual_node_id: Option<u64>,
     pub(super) address: Option<IpAddr>,
-    /// Writers that served the subscriber's node by RTPS before the link stood, and do so still.
+    /// Writers that served the subscriber's node by RTPS before the link was established, and still do.
     pub(super) standby: Vec<EntityId>,
-    /// The subscriber is gone; the driver is about to learn of it.
+    /// The subscriber is gone; the driver is about to be notified.
     pub(super) refused: bool,
     pub(super) refusals: Refusals,
     /// Messages that were too long.
     pub(super) too_long: u64,
 }
 
-/// What became of a message.
+/// What happened to a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Offered {
-    /// The kernel has it.
+pub(super) enum SendOutcome {
+    /// The kernel has accepted it.
     Sent,
-    /// It is dropped, or its rest is.
+    /// It was dropped, at least in part.
     Dropped,
-    /// It is too long for datagrams, of which users should know: with the line to log.
+    /// It is too long for datagrams. Has the line to log, if one is due.
     TooLong(String),
-    /// Dropped, and the subscriber is gone.
+    /// It was dropped, and the subscriber is gone.
     Refused,
 }
 
 impl DatagramLink {
-    /// Whether it carries what this writer, if there is one, writes in ROS 2.
+    /// Whether it carries the messages of this ROS 2 writer, if there is one.
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
         writer.is_none_or(|writer| !self.standby.contains(&writer))
     }
 
     /// Sends a message.
-    pub(super) fn offer(&mut self, message: &[u8]) -> Offered {
+    pub(super) fn send(&mut self, message: &[u8]) -> SendOutcome {
         let datagrams = match self.fragmenter.fragment(message) {
             Ok(datagrams) => datagrams,
             Err(error) => {
                 self.too_long += 1;
                 let (topic, subscriber, too_long) = (&self.topic, sanitize(&self.subscriber), self.too_long);
-                // Each time twice as many have come, since a publisher may send nothing else.
+                // Only powers of two are logged, since a publisher may send nothing else.
                 if !too_long.is_power_of_two() {
-                    return Offered::Dropped;
+                    return SendOutcome::Dropped;
                 }
-                return Offered::TooLong(format!(
+                return SendOutcome::TooLong(format!(
                     "topic {topic}: message dropped for subscriber [{subscriber}] over UDPROS: {error} ({too_long} so far)"
                 ));
             }
@@ -83,37 +83,37 @@ impl DatagramLink {
         for (head, part) in datagrams {
             match self.socket.send_vectored(&[IoSlice::new(head.as_ref()), IoSlice::new(part)]) {
                 Sent::Taken => {}
-                Sent::Refused if self.refusals.refused(clock::monotonic()) => return Offered::Refused,
-                Sent::Refused | Sent::Dropped => return Offered::Dropped,
+                Sent::Refused if self.refusals.refused(clock::monotonic()) => return SendOutcome::Refused,
+                Sent::Refused | Sent::Dropped => return SendOutcome::Dropped,
             }
         }
         self.refusals.sent();
-        Offered::Sent
+        SendOutcome::Sent
     }
 }
 
-/// What a subscriber's host has said of nobody taking its datagrams. One such word is no proof: a subscriber may begin to
-/// read after the first of them came.
+/// ICMP port-unreachable reports of a subscriber's host. One report is no proof: a subscriber may begin to read after
+/// the first datagram came.
 #[derive(Default)]
 pub(super) struct Refusals {
     count: u32,
-    /// When the first of the row and the last came.
+    /// Times of the first and the last report of the row.
     since: Instant,
     last: Instant,
-    /// Messages sent after the last.
+    /// Messages sent after the last report.
     sent: u32,
 }
 
 impl Refusals {
-    /// A message was sent.
+    /// Counts a sent message.
     fn sent(&mut self) {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// One came; whether the subscriber counts as gone.
+    /// Counts a refusal. True if the subscriber counts as gone.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
-        let over = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
-        if over || self.count == 0 {
+        let is_separate = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
+        if is_separate || self.count == 0 {
             (self.count, self.since) = (0, now);
         }
         self.count = self.count.saturating_add(1);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscriber_is_gone_after_several_refusals_over_some_time() {
+    fn repeated_refusals_over_time_remove_subscriber() {
         assert_eq!(
             refused_at(&mut Refusals::default(), &[5, 6, 7, 1004, 1005]),
             [false, false, false, false, true]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_with_many_messages_and_much_time_between_them_are_not_in_a_row() {
+    fn refusals_with_messages_and_time_between_are_separate() {
         for (messages, pause, gone) in [(10, 10_000, false), (9, 10_000, true), (1000, 9_999, true)] {
             let mut refusals = Refusals::default();
             refused_at(&mut refusals, &[0, 1000]);

@@ -1,4 +1,4 @@
-//! What one node has of one topic: its subscriptions, and the links that they share.
+//! Subscriptions of one node to one topic, and the links that they share.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use runnel_core::wire::Bytes;
 use super::received::Received;
 use super::sample_info::SampleInfo;
 use super::subscription::{LinkInfo, SubscriptionCore};
-use crate::ipc::Lent;
+use crate::ipc::BorrowedSlot;
 use crate::sync::{Class, Mutex, lock};
 
-/// All subscriptions of one node to one topic: they share the links to the publishers.
+/// All subscriptions of one node to one topic. They share the links to the publishers.
 pub(crate) struct TopicInput {
     readers: Mutex<Readers>,
     links: Mutex<Vec<Link>>,
@@ -18,17 +18,17 @@ pub(crate) struct TopicInput {
 
 #[derive(Default)]
 struct Readers {
-    /// The only one, which reads all that comes: it is at hand.
+    /// The only subscription, if it can read all messages.
     only: Option<Arc<SubscriptionCore>>,
     all: Vec<Arc<SubscriptionCore>>,
-    /// There was a publisher whose type not all of them read: each message is held against their types.
+    /// Not all subscriptions can read the type of some publisher, so each message is checked against their types.
     mixed: bool,
 }
 
-/// A link to a publisher of another process.
+/// A link to a publisher in another process.
 struct Link {
     from: Arc<LinkInfo>,
-    /// The last message of a latched topic, for subscriptions that are added later.
+    /// The last message of a latched topic, for late subscriptions.
     latched: Option<Vec<u8>>,
 }
 
@@ -40,22 +40,23 @@ impl Default for TopicInput {
 }
 
 impl TopicInput {
-    /// The type of a subscription whose messages this one cannot read.
+    /// The type of another subscription, if that cannot read what this one reads.
     pub(crate) fn conflict(&self, subscription: &SubscriptionCore) -> Option<String> {
         let readers = lock(&self.readers);
         let other = readers.all.iter().find(|other| !other.agrees_with(subscription.md5()))?;
         Some(other.type_name().to_owned())
     }
 
-    /// Adds a subscription: it gets what latched publishers sent last, but for those of nodes of these origins, whose messages
-    /// come by ROS 2 meanwhile: what they sent here last may be outdated, and what they keep comes from there.
-    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>, by_ros2: &[u64]) {
+    /// Adds a subscription. It gets the last messages of latched publishers, except those of the dual nodes `served_by_ros2`,
+    /// whose messages come by ROS 2 now: what they last sent here may be outdated, and ROS 2 delivers what they keep.
+    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>, served_by_ros2: &[u64]) {
         let mut mixed = false;
         let links = lock(&self.links);
         for link in links.iter() {
             subscription.events().linked(&link.from, 1);
             if subscription.reads(&link.from) {
-                let is_last = link.from.origin.is_none_or(|origin| !by_ros2.contains(&origin));
+                let is_last =
+                    link.from.dual_node_id.is_none_or(|dual_node_id| !served_by_ros2.contains(&dual_node_id));
                 let latched = link.latched.iter().filter(|_| is_last);
                 latched.for_each(|latched| {
                     subscription.push_copy(latched.into(), &link.from, SampleInfo::default());
@@ -68,39 +69,39 @@ impl TopicInput {
         let mut readers = lock(&self.readers);
         readers.mixed |= mixed;
         readers.all.push(subscription);
-        readers.settle();
+        readers.find_only();
     }
 
-    /// Removes a subscription; true if none is left.
+    /// Removes a subscription. True if none is left.
     pub(crate) fn remove(&self, subscription: &Arc<SubscriptionCore>) -> bool {
         let mut readers = lock(&self.readers);
         readers.all.retain(|other| !Arc::ptr_eq(other, subscription));
-        readers.settle();
+        readers.find_only();
         readers.all.is_empty()
     }
 
-    /// A link to a publisher stands.
+    /// A link to a publisher is established.
     pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
         let mut readers = lock(&self.readers);
         let Readers { all, mixed, .. } = &mut *readers;
         all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
-        readers.settle();
-        all_linked(&readers, from, 1);
+        readers.find_only();
+        report_links(&readers, from, 1);
         drop(readers);
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
 
-    /// A link to a publisher is gone.
+    /// A link to a publisher has ended.
     pub(crate) fn leave(&self, from: &Arc<LinkInfo>) {
         let mut links = lock(&self.links);
         let before = links.len();
         links.retain(|link| !Arc::ptr_eq(&link.from, from));
         let left = before - links.len();
         drop(links);
-        all_linked(&lock(&self.readers), from, -(left as i64));
+        report_links(&lock(&self.readers), from, -(left as i64));
     }
 
-    /// The publisher at the other end of a link is known by another name.
+    /// The publisher at the other end of a link has another name.
     pub(crate) fn rename(&self, from: &Arc<LinkInfo>, named: &Arc<LinkInfo>) {
         let mut links = lock(&self.links);
         if let Some(link) = links.iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
@@ -108,64 +109,65 @@ impl TopicInput {
         }
     }
 
-    /// Publishers of other processes that are connected.
+    /// Connected publishers in other processes.
     pub(crate) fn link_count(&self) -> usize {
         lock(&self.links).len()
     }
 
-    /// Those of them who are not connected by `other`, too, in another graph.
-    pub(crate) fn links_beside(&self, other: &Self) -> usize {
-        let others: Vec<u64> = lock(&other.links).iter().filter_map(|link| link.from.origin).collect();
-        let is_other = |link: &&Link| link.from.origin.is_some_and(|origin| others.contains(&origin));
+    /// Connected publishers that `other`, the input of the other graph, does not have as well.
+    pub(crate) fn link_count_without(&self, other: &Self) -> usize {
+        let others: Vec<u64> = lock(&other.links).iter().filter_map(|link| link.from.dual_node_id).collect();
+        let is_other =
+            |link: &&Link| link.from.dual_node_id.is_some_and(|dual_node_id| others.contains(&dual_node_id));
         lock(&self.links).iter().filter(|link| !is_other(link)).count()
     }
 
-    /// Those of them whose messages come by shared memory.
+    /// Connected publishers whose messages come by shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
         lock(&self.links).iter().filter(|link| link.from.stats.is_by_memory()).count()
     }
 
-    /// Whether a publisher of another process that is connected is a node of this name.
+    /// Whether a connected publisher in another process belongs to the node of this name.
     pub(crate) fn has_publisher(&self, node: &str) -> bool {
         lock(&self.links).iter().any(|link| link.from.publisher == node)
     }
 
-    /// Whether this is so for any subscription.
+    /// Whether this holds for any subscription.
     pub(crate) fn any(&self, is_so: impl FnMut(&Arc<SubscriptionCore>) -> bool) -> bool {
         lock(&self.readers).all.iter().any(is_so)
     }
 
-    /// Bytes of every message of this publisher, if its type has a fixed size here.
+    /// Length of every message of this publisher, if its type has a fixed size here.
     pub(crate) fn fixed_len(&self, from: &LinkInfo) -> Option<usize> {
         lock(&self.readers).all.iter().find_map(|subscription| subscription.fixed_len(&from.md5))
     }
 
-    /// A buffer to receive the next message into; what it holds does not matter.
+    /// A buffer for the next message, with unspecified content.
     pub(crate) fn spare(&self) -> Vec<u8> {
         lock(&self.readers).all.first().map(|first| first.spare()).unwrap_or_default()
     }
 
-    /// Gives a received message to every subscription; only the first takes it without a copy.
+    /// Delivers a received message to every subscription. Only the first gets it without a copy.
     pub(crate) fn push(&self, message: Vec<u8>, from: &Arc<LinkInfo>) {
         self.push_sample(Received::Own(message), from, SampleInfo::default());
     }
 
-    /// The same of a message of which more is known.
+    /// Delivers a message with its metadata.
     pub(crate) fn push_sample(&self, message: Received, from: &Arc<LinkInfo>, info: SampleInfo) {
-        self.give(message, (from, info), |_| true);
+        self.deliver(message, (from, info), |_| true);
     }
 
-    /// The same to those subscriptions that it is for.
+    /// Delivers a message to some subscriptions.
     pub(crate) fn push_to(
         &self,
         message: Vec<u8>,
         from: &Arc<LinkInfo>,
         is_for: impl Fn(&Arc<SubscriptionCore>) -> bool,
     ) {
-        self.give(Received::Own(message), (from, SampleInfo::default()), is_for);
+        self.deliver(Received::Own(message), (from, SampleInfo::default()), is_for);
     }
 
-    /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
+    /// Delivers a message of `len` bytes, which `fill` writes into a buffer, to every subscription.
     pub(crate) fn push_filled(
         &self,
         len: usize,
@@ -185,12 +187,12 @@ impl TopicInput {
         self.push_sample(Received::Own(message), from, info);
     }
 
-    /// The same of a message that lies in another process's memory.
-    pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
-        self.push_sample(Received::Lent(message), from, SampleInfo::default());
+    /// Delivers a message in the memory of another process.
+    pub(crate) fn push_borrowed(&self, message: BorrowedSlot, from: &Arc<LinkInfo>) {
+        self.push_sample(Received::Borrowed(message), from, SampleInfo::default());
     }
 
-    fn give(
+    fn deliver(
         &self,
         message: Received,
         (from, info): (&Arc<LinkInfo>, SampleInfo),
@@ -207,12 +209,12 @@ impl TopicInput {
         first.push_bytes(message, from, info);
     }
 
-    /// Messages of a publisher did not arrive whole.
+    /// Counts messages of a publisher that were lost.
     pub(crate) fn lose(&self, messages: u64, from: &LinkInfo) {
         self.lose_for(messages, from, |_| true);
     }
 
-    /// The same of those subscriptions that they were for.
+    /// Counts messages that were lost for some subscriptions.
     pub(crate) fn lose_for(
         &self,
         messages: u64,
@@ -225,7 +227,7 @@ impl TopicInput {
         }
     }
 
-    /// Keeps a message for subscriptions that are added later, which do without if there is no memory for it.
+    /// Keeps a message for late subscriptions, which get none if there is no memory for it.
     fn keep(&self, message: Bytes<'_>, from: &Arc<LinkInfo>) {
         if let Some(link) = lock(&self.links).iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
             let mut latched = link.latched.take().unwrap_or_default();
@@ -234,27 +236,27 @@ impl TopicInput {
         }
     }
 
-    /// Does `each` for every subscription.
+    /// Calls `each` for every subscription.
     pub(crate) fn for_each(&self, each: impl FnMut(&Arc<SubscriptionCore>)) {
         lock(&self.readers).all.iter().for_each(each);
     }
 }
 
-/// So many links more to a publisher stand.
-fn all_linked(readers: &Readers, from: &LinkInfo, by: i64) {
+/// Reports a change in the number of links to a publisher.
+fn report_links(readers: &Readers, from: &LinkInfo, by: i64) {
     readers.all.iter().for_each(|subscription| subscription.events().linked(from, by));
 }
 
 impl Readers {
-    /// Finds out anew whether there is an only one.
-    fn settle(&mut self) {
+    /// Determines whether there is an only subscription.
+    fn find_only(&mut self) {
         self.only = match self.all.as_slice() {
             [only] if !self.mixed => Some(Arc::clone(only)),
             _ => None,
         };
     }
 
-    /// Those that read what this publisher sends.
+    /// The subscriptions that can read messages of this publisher.
     fn of(&self, from: &LinkInfo) -> impl Iterator<Item = &Arc<SubscriptionCore>> {
         self.all.iter().filter(|subscription| !self.mixed || subscription.agrees_with(&from.md5))
     }

@@ -9,17 +9,17 @@ use super::sample_info::SampleInfo;
 use super::subscription::{LinkInfo, Queue};
 use crate::sync::{Mutex, lock};
 
-/// A message that outlives its callback. Its memory goes back to whoever's it is when it is dropped.
+/// A message that outlives its callback. Dropping it returns its memory to the owner.
 pub(crate) struct Kept {
     message: Received,
     from: Arc<LinkInfo>,
     info: SampleInfo,
-    /// Of the subscription, whose buffer it may lie in.
+    /// The queue of the subscription, which may own the message's buffer.
     queue: Arc<Mutex<Queue>>,
 }
 
 impl Kept {
-    /// Takes the message away from a callback's delivery.
+    /// Takes the message out of a callback's delivery.
     pub(crate) fn take(
         message: &mut Received,
         (from, info): (&Arc<LinkInfo>, SampleInfo),
@@ -49,7 +49,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         if let Received::Own(bytes) = std::mem::take(&mut self.message) {
-            lock(&self.queue).give_back(bytes);
+            lock(&self.queue).recycle(bytes);
         }
     }
 }

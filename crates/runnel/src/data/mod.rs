@@ -1,12 +1,12 @@
-//! The data plane: what carries messages once a link stands. Nothing here knows of the master, or resolves a
-//! name.
+//! Data plane: carries messages over established links. It knows neither the master nor name resolution.
 
 mod datagrams;
+mod deadline_monitor;
 mod events;
 mod frames;
 mod input;
 mod kept;
-mod met;
+mod matched_publishers;
 mod param_watch;
 mod pending_call;
 mod publication;
@@ -14,26 +14,28 @@ mod qos_events;
 mod received;
 mod sample_info;
 mod service;
+mod stream_path;
 mod subscription;
 mod unsent;
-mod watch;
-mod way;
 
-pub(crate) use events::{Event, Events, Most};
+pub(crate) use deadline_monitor::Monitored;
+pub(crate) use events::{Event, EventLimit, Events};
 pub(crate) use input::TopicInput;
 pub(crate) use kept::Kept;
 pub(crate) use param_watch::WatchCore;
 pub(crate) use pending_call::{CallAnswer, PendingCall};
 pub(crate) use publication::{
-    Blank, Filled, NoBlank, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter,
+    LoanError, LoanedBuffer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, WriterGroup,
+    WrittenLoan,
 };
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
-pub(crate) use service::{Asked, ClientLink, Responder, ServiceCore, ServiceTypes, no_memory_for_response};
+pub(crate) use service::{
+    ClientLink, Responder, ServiceCall, ServiceCore, ServiceTypes, no_memory_for_response,
+};
+pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{
     Delivery, LinkInfo, PairPosition, SubscriptionCore, SubscriptionSpec, Taken, Unreadable,
 };
 pub(crate) use unsent::Unsent;
-pub(crate) use watch::Watched;
-pub(crate) use way::Way;

@@ -1,15 +1,15 @@
-//! Parameters that are watched, and the changes that wait for their callbacks.
+//! Watched parameters, and the queue of changes for their callbacks.
 
 use std::sync::Arc;
 
-use super::events::{Event, Events, Most};
+use super::events::{Event, EventLimit, Events};
 use crate::parameter_value::ParameterValue;
 use crate::ready::When;
 
-/// Changes that wait for a callback at most.
-const MOST: Most = Most { count: 1000, bytes: 64 << 20 };
+/// Limit of waiting changes.
+const LIMIT: EventLimit = EventLimit { count: 1000, bytes: 64 << 20 };
 
-/// A change of a parameter: its name, and its value unless it has none any more.
+/// A change of a parameter: its name, and its value unless it was deleted.
 pub(crate) type Change = (String, Option<ParameterValue>);
 
 impl Event for Change {
@@ -18,30 +18,30 @@ impl Event for Change {
     }
 }
 
-/// A parameter that is watched, and what hears of its changes.
+/// A watched parameter, and the queue of its changes.
 pub(crate) struct WatchCore {
     pub(crate) key: String,
     pub(crate) changes: Arc<Events<Change>>,
 }
 
 impl WatchCore {
-    /// Has `callback` hear of changes.
+    /// A watched parameter whose changes `callback` gets.
     pub(crate) fn new(
         key: String,
         when: When,
         mut callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Arc<Self> {
-        let hear = move |(key, value): Change| callback(&key, value.as_ref());
-        Arc::new(Self { key, changes: Events::new(MOST, when, hear) })
+        let call = move |(key, value): Change| callback(&key, value.as_ref());
+        Arc::new(Self { key, changes: Events::new(LIMIT, when, call) })
     }
 
-    /// Whether a parameter is the one that is watched, or below it.
+    /// Whether a parameter is the watched one, or below it.
     pub(crate) fn concerns(&self, key: &str) -> bool {
         let below = key.strip_prefix(&self.key);
         below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.key == "/")
     }
 
-    /// A parameter has changed.
+    /// Queues a change of the parameter.
     pub(crate) fn changed(&self, key: &str, value: Option<ParameterValue>) {
         self.changes.push((key.to_owned(), value));
     }

@@ -1,4 +1,4 @@
-//! A call of a service that is under way, and its answer once that is there: for a callback, or to be taken.
+//! Service call in progress, whose response goes to a callback or is taken.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,14 +9,14 @@ use crate::callback_group::Turn;
 use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 
-/// What a call came to.
+/// The result of a call.
 pub(crate) type CallAnswer = Result<Response, ServiceFailure>;
 
 type Callback = Box<dyn FnOnce(ServiceLinkId, CallAnswer) + Send>;
 
 /// See the module's documentation.
 pub(crate) struct PendingCall {
-    /// The link that it goes by, from its beginning.
+    /// The link that carries the call, once it has begun.
     link: OnceLock<ServiceLinkId>,
     answer: Mutex<Option<CallAnswer>>,
     callback: TryMutex<Option<Callback>>,
@@ -24,12 +24,12 @@ pub(crate) struct PendingCall {
 }
 
 impl PendingCall {
-    /// A call whose answer is taken.
+    /// A call whose response is taken.
     pub(crate) fn new() -> Arc<Self> {
         Self::with(When::Taken, None)
     }
 
-    /// A call whose answer `callback` gets.
+    /// A call whose response `callback` gets.
     pub(crate) fn with_callback(
         when: When,
         callback: impl FnOnce(ServiceLinkId, CallAnswer) + Send + 'static,
@@ -46,24 +46,24 @@ impl PendingCall {
         })
     }
 
-    /// It begins, by this link.
+    /// Records the link that carries the call.
     pub(crate) fn begin(&self, link: ServiceLinkId) {
-        // It begins once.
+        // A call begins once.
         let _ = self.link.set(link);
     }
 
-    /// The link that it goes by; `None` if it has not begun.
+    /// The link that carries the call; `None` if it has not begun.
     pub(crate) fn link(&self) -> Option<ServiceLinkId> {
         self.link.get().copied()
     }
 
-    /// Its answer is there.
+    /// Sets the response.
     pub(crate) fn complete(&self, answer: CallAnswer) {
         *lock(&self.answer) = Some(answer);
         self.turn.push();
     }
 
-    /// Takes its answer, once.
+    /// Takes the response, once.
     pub(crate) fn take(&self) -> Option<CallAnswer> {
         lock(&self.answer).take()
     }
@@ -82,7 +82,7 @@ impl Waitable for PendingCall {
 impl Runnable for PendingCall {
     fn run(&self) {
         let Some(_entered) = self.turn.enter("the callback of a call") else { return };
-        // Only a thread that is in the group uses it.
+        // Only a thread in the group uses it.
         let callback = self.callback.try_lock().and_then(|mut callback| callback.take());
         if let (Some(callback), Some(link), Some(answer)) = (callback, self.link(), self.take()) {
             callback(link, answer);

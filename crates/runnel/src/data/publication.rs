@@ -1,25 +1,25 @@
-//! The sending side: one serialization for all subscribers, written straight to their sockets by the thread that
-//! publishes; what a socket does not take waits in that link's bounded queue.
+//! Publications: one serialization for all subscribers, written to their sockets by the publishing thread. Each link
+//! has a bounded queue for what its socket does not accept.
 
-mod blank;
-mod ending;
+mod capacity;
 mod framed;
 mod leaving;
 mod lendable;
-mod life;
+mod lifespan;
+mod linger_wait;
 mod link;
 mod links;
+mod loaned_buffer;
 mod locals;
 mod matched_readers;
 mod memory_links;
 mod memory_path;
-mod numbers;
-mod offer;
+mod message_numbers;
 mod outgoing;
 mod returned;
-mod room;
 mod shared_links;
 mod writer;
+mod writer_group;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -28,41 +28,41 @@ use runnel_core::wire::GrowingSink;
 use runnel_io::{Interest, Reactor};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::datagrams::{DatagramLink, Offered};
+use super::datagrams::{DatagramLink, SendOutcome};
 use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, Payload, QueueBound};
 use crate::ipc::{self, Pool, Reservation};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
-pub(crate) use blank::{Blank, Filled, NoBlank};
-use leaving::Leaving;
+use leaving::LeavingReader;
 use link::Link;
-use locals::{Earlier, KeptFrame, Local};
+pub(crate) use loaned_buffer::{LoanError, LoanedBuffer, WrittenLoan};
+use locals::{EarlierFrames, KeptFrame, LocalSubscription};
 use memory_links::MemoryLink;
-pub(crate) use offer::Offer;
 pub(crate) use outgoing::{Outgoing, Refused};
 use returned::ToRos1;
 pub(crate) use writer::RtpsWriter;
+pub(crate) use writer_group::WriterGroup;
 
-/// How a topic is published. Several publishers of one node share the most that any of them asks for.
+/// How a topic is published. Publishers of one node share the largest values requested.
 #[derive(Clone, Debug)]
 pub(crate) struct PublicationOptions {
     pub(crate) bound: QueueBound,
-    /// The last message is kept for those who come later.
+    /// The last message is kept for late joiners.
     pub(crate) latching: bool,
-    /// Messages begin with a header whose `seq` is counted up.
+    /// Messages begin with a header whose `seq` the publication increments.
     pub(crate) has_header: bool,
 }
 
-/// One topic as one node publishes it. What each message touches comes first.
+/// One topic as one node publishes it. Fields that each message uses come first.
 #[repr(C)]
 pub(crate) struct Publication {
     published: AtomicU64,
-    /// Links whose subscribers read messages in shared memory.
+    /// ROS 1 links whose subscribers read from shared memory.
     channels: AtomicUsize,
-    /// Subscribers in the ROS 2 graph that do.
+    /// ROS 2 subscribers that read from shared memory.
     memory_channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
@@ -71,38 +71,38 @@ pub(crate) struct Publication {
     pool: Arc<Pool>,
 }
 
-/// What each message touches comes first.
+/// Fields that each message uses come first.
 #[repr(C)]
 struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
-    locals: Vec<Local>,
-    /// What its publishers offer, each QoS once.
-    offers: Vec<Arc<Offer>>,
-    /// It shows that it lives, as far as it has promised to.
-    lives: bool,
-    /// Subscribers in the ROS 2 graph that get messages in shared memory.
+    locals: Vec<LocalSubscription>,
+    /// One per QoS of its publishers.
+    groups: Vec<Arc<WriterGroup>>,
+    /// Whether the publication counts as alive, by the liveliness that it offers.
+    is_alive: bool,
+    /// ROS 2 subscribers that get messages in shared memory.
     memory_links: Vec<MemoryLink>,
-    /// Readers of both graphs whose messages wait until what came by a link has arrived.
-    leaving: Vec<Leaving>,
+    /// Readers of dual nodes whose messages wait until the subscriber has received everything that the link carried.
+    leaving: Vec<LeavingReader>,
     options: PublicationOptions,
     seq: u32,
-    /// The last message, for those who come later.
+    /// The last message, for late joiners.
     latched: Option<KeptFrame>,
-    /// Those before it, if they get these as well.
-    earlier: Option<Earlier>,
+    /// Messages before the last one, if late joiners get these as well.
+    earlier: Option<EarlierFrames>,
     pool: FramePool,
     /// The writer of the last message.
     last_writer: Option<EntityId>,
-    /// Readers that are held, and sessions that they are asked for by.
-    wanted: Vec<(Guid, Arc<ipc::Sender>)>,
-    /// Memory that was made ahead.
+    /// Held readers, each with the IPC connection that requests it.
+    memory_requests: Vec<(Guid, Arc<ipc::Sender>)>,
+    /// Preallocated memory.
     reserved: Vec<Reservation>,
-    /// Messages that were copied for subscribers that are gone, because they held as much as they may.
-    copied: u64,
-    /// Somebody waits for what was published to arrive.
-    wait: Option<ending::Wait>,
-    /// Has a message in the encoding of ROS 1, if that can be had.
+    /// Messages copied for subscribers that have left since, because these had reached their quota.
+    shm_copies: u64,
+    /// A wait until the published messages have arrived.
+    wait: Option<linger_wait::Wait>,
+    /// Converts a message to the ROS 1 encoding, where the type has one.
     to_ros1: Option<ToRos1>,
 }
 
@@ -118,18 +118,18 @@ impl Publication {
             links: Vec::new(),
             datagram_links: Vec::new(),
             locals: Vec::new(),
-            offers: Vec::new(),
-            lives: true,
+            groups: Vec::new(),
+            is_alive: true,
             memory_links: Vec::new(),
             leaving: Vec::new(),
             last_writer: None,
-            wanted: Vec::new(),
+            memory_requests: Vec::new(),
             latched: None,
             earlier: None,
             pool: FramePool::default(),
             reserved: Vec::new(),
             seq: 0,
-            copied: 0,
+            shm_copies: 0,
             wait: None,
             to_ros1: None,
         };
@@ -147,21 +147,21 @@ impl Publication {
         }
     }
 
-    /// The type of the topic, if a publisher of the node's whose type has this sum cannot share it.
+    /// The type name of this topic, if it conflicts with a further publisher whose type has this MD5 sum.
     pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
         (self.info.md5 != md5).then(|| self.info.type_name.clone())
     }
 
-    /// How its messages are translated that are held in the encoding of ROS 2.
+    /// Sets the conversion of messages from the ROS 2 encoding to the ROS 1 encoding.
     pub(crate) fn set_to_ros1(
         &self,
-        to_ros1: impl Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync + 'static,
+        to_ros1: impl Fn(&[u8], &mut GrowingSink) -> Result<(), ConversionError> + Send + Sync + 'static,
     ) {
         lock(&self.state).to_ros1.get_or_insert_with(|| Box::new(to_ros1));
     }
 
-    /// Another publisher of the node's asks for this.
-    pub(crate) fn widen(&self, wanted: &PublicationOptions) {
+    /// Applies the options of a further publisher of the node.
+    pub(crate) fn apply_options(&self, wanted: &PublicationOptions) {
         let mut state = lock(&self.state);
         let State { options, links, .. } = &mut *state;
         options.latching |= wanted.latching;
@@ -171,26 +171,28 @@ impl Publication {
         state.set_bound_in_memory(bound);
     }
 
-    /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
-    /// datagrams; all subscribers together.
+    /// Messages dropped because a subscriber was slower than the publisher, or because its datagrams could not carry
+    /// them; sum over all subscribers.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
-    pub(crate) fn copied(&self) -> u64 {
+    /// Messages copied because a subscriber's process had reached its quota; sum over all subscribers.
+    pub(crate) fn shm_fallback_count(&self) -> u64 {
         let state = lock(&self.state);
-        state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_in_memory()
+        state.shm_copies
+            + state.links.iter().map(Link::shm_copies).sum::<u64>()
+            + state.shm_copies_in_memory()
     }
 
-    /// Messages that were published.
+    /// Published messages.
     pub(crate) fn published(&self) -> u64 {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// Subscribers that get what is published with an offer, those of this process included.
-    pub(crate) fn subscriber_count(&self, offer: &Offer) -> usize {
-        lock(&self.state).subscriber_count(offer)
+    /// Subscribers that get the messages of a writer group, including subscriptions of this process.
+    pub(crate) fn subscriber_count(&self, group: &WriterGroup) -> usize {
+        lock(&self.state).subscriber_count(group)
     }
 
     /// Subscribers that read messages in shared memory.
@@ -198,90 +200,90 @@ impl Publication {
         self.channels.load(Ordering::Relaxed) + self.memory_channels.load(Ordering::Relaxed)
     }
 
-    /// Whether a subscriber of another process is a node of this name.
+    /// Whether a subscriber in another process belongs to the node of this name.
     pub(crate) fn has_subscriber(&self, node: &str) -> bool {
         let state = lock(&self.state);
         state.links.iter().any(|link| link.subscriber == node)
             || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
-    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. If the
-    /// offer is to keep all, only if no message is dropped for it.
+    /// Publishes a message: as bytes, and by reference to those subscriptions of this process that accept its type. A
+    /// keep-all group publishes only if no queue would drop a message.
     ///
     /// # Errors
-    /// When nobody gets the message.
-    pub(crate) fn publish<O: Outgoing>(&self, message: O, offer: &Offer) -> Result<(), Refused<O>> {
-        // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
-        // message, too, which may have been dropped by all who had it when they have got it.
+    /// When no subscriber gets the message.
+    pub(crate) fn publish<O: Outgoing>(&self, message: O, group: &WriterGroup) -> Result<(), Refused<O>> {
+        // Dropped values can own anything of the user's, which must not run its `Drop` under the lock. The message
+        // itself can be among them, if all receivers have already dropped it.
         let shared_message;
         let mut copy = None;
         let mut deferred = Deferred::default();
-        let mut complaint = None;
-        // Datagrams are sent without the lock as well.
+        let mut warning = None;
+        // Datagrams are also sent without the lock.
         let mut unsent = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
-        let keep_all = offer.keeps_all();
-        if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
+        let keep_all = group.keeps_all();
+        if keep_all && let Some(subscriber) = state.full_for_any_length(group) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });
         }
         let shared_type = message.shared_type();
-        let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
+        let by_reference = |local: &LocalSubscription| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         let mut bytes = None;
-        if state.is_kept_as_bytes(offer) || state.locals.len() > shared {
-            let frame = state.written(&message, lendable).map_err(Refused::Unfit)?;
+        if state.is_kept_as_bytes(group) || state.locals.len() > shared {
+            let frame = state.written(&message, lendable).map_err(Refused::Conversion)?;
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
-            if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
-                state.give_back(frame);
+            if keep_all && let Some(subscriber) = self.slowest_full(&mut state, length) {
+                state.recycle(frame);
                 return Err(Refused::Full { subscriber, message, bytes: length });
             }
             bytes = Some(frame);
         }
-        // All forms are had before anybody gets one.
+        // All encodings are written before any subscriber gets one.
         let copied = if shared > 0 { message.copy_to_share() } else { Ok(None) };
         let cdr = match copied.and_then(|copied| {
             copy = copied;
-            state.written_cdr(&message, offer)
+            state.written_cdr(&message, group)
         }) {
             Ok(cdr) => cdr,
-            Err(unfit) => {
-                bytes.into_iter().for_each(|frame| state.give_back(frame));
-                return Err(Refused::Unfit(unfit));
+            Err(error) => {
+                bytes.into_iter().for_each(|frame| state.recycle(frame));
+                return Err(Refused::Conversion(error));
             }
         };
         if let Some(frame) = cdr {
-            unsent = self.send_cdr(&mut state, frame, offer);
+            unsent = self.send_cdr(&mut state, frame, group);
         }
-        // A link that stood by until now carries on.
-        if bytes.is_none() && state.has_carrying_link(offer) {
+        // A link that was on standby begins to carry messages.
+        if bytes.is_none() && state.has_carrying_link(group) {
             bytes = state.written(&message, None).ok();
             self.count_dropped(u64::from(bytes.is_none()));
         }
         if let Some(frame) = bytes {
-            let takes_bytes = |local: &Local| !by_reference(local);
-            complaint = self.publish_frame(&mut state, frame, offer, takes_bytes, &mut deferred);
+            let takes_bytes = |local: &LocalSubscription| !by_reference(local);
+            warning = self.publish_frame(&mut state, frame, group, takes_bytes, &mut deferred);
         }
         if shared > 0 {
             shared_message = copy.take().unwrap_or_else(|| message.into_shared());
-            let (until, from) = (offer.lifespan_end(), offer.info(&self.info));
+            let (until, from) = (group.lifespan_end(), group.info(&self.info));
             for local in state.locals.iter().filter(|local| by_reference(local)) {
                 local.core.push_shared(Arc::clone(&shared_message), local.until(until), from, &mut deferred);
             }
         }
-        state.note_published(offer);
-        // Written under this lock only.
+        state.note_published(group);
+        // Only written under this lock.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
         drop(unsent);
-        complain(complaint);
+        log_warning(warning);
         deferred.run();
         Ok(())
     }
 
     fn count_dropped(&self, messages: u64) {
-        // An atomic addition costs what a small message does.
+        // An atomic addition costs as much as a small message.
         if messages > 0 {
             self.dropped.fetch_add(messages, Ordering::Relaxed);
         }
@@ -291,68 +293,68 @@ impl Publication {
         &self,
         state: &mut State,
         frame: Frame,
-        offer: &Offer,
-        takes_bytes: impl Fn(&Local) -> bool,
+        group: &WriterGroup,
+        takes_bytes: impl Fn(&LocalSubscription) -> bool,
         deferred: &mut Deferred,
     ) -> Option<String> {
         debug_assert!(frame.encoding().is_ros1(), "links and datagrams of ROS 1 carry its encoding");
-        let mut complaint = None;
+        let mut warning = None;
         state.seq = state.seq.wrapping_add(1);
-        let writer = offer.writer_id();
+        let writer = group.writer_id();
         state.last_writer = writer;
-        let gives_way = state.gives_way(offer);
+        let yields_to_keep_all = state.yields_to_keep_all(group);
         for link in state.links.iter_mut().filter(|link| link.carries(writer)) {
-            if gives_way && link.is_full(frame.as_ref().len()) {
-                link.leave_out();
+            if yields_to_keep_all && link.is_full(frame.as_ref().len()) {
+                link.count_drop();
                 self.count_dropped(1);
                 continue;
             }
             link.before_message(&self.reactor, writer);
-            self.count_dropped(link.offer(&self.reactor, &frame));
+            self.count_dropped(link.send_or_queue(&self.reactor, &frame));
         }
         let bytes = frame.as_ref();
         for link in state.datagram_links.iter_mut().filter(|link| link.carries(writer)) {
-            complaint = self.offer_datagrams(link, bytes).or(complaint);
+            warning = self.send_datagrams(link, bytes).or(warning);
         }
-        let (until, from) = (offer.lifespan_end(), offer.info(&self.info));
+        let (until, from) = (group.lifespan_end(), group.info(&self.info));
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
             local.core.push_frame(&frame, local.until(until), from, deferred);
         }
         if state.options.latching {
             state.keep(frame, until);
         } else {
-            state.give_back(frame);
+            state.recycle(frame);
         }
-        complaint
+        warning
     }
 
-    /// Sends a frame as datagrams, as far as the socket takes it. Gives what is to be logged without the lock.
-    fn offer_datagrams(&self, link: &mut DatagramLink, bytes: &[u8]) -> Option<String> {
+    /// Sends a frame as datagrams, if the socket accepts them. Returns a warning to log without the lock.
+    fn send_datagrams(&self, link: &mut DatagramLink, bytes: &[u8]) -> Option<String> {
         if link.refused {
             return None;
         }
-        let offered = link.offer(bytes);
-        if offered == Offered::Sent {
+        let outcome = link.send(bytes);
+        if outcome == SendOutcome::Sent {
             link.stats.count_framed(bytes.len());
             return None;
         }
         link.stats.count_dropped(1);
         self.count_dropped(1);
-        match offered {
-            Offered::TooLong(line) => return Some(line),
-            Offered::Refused => {
+        match outcome {
+            SendOutcome::TooLong(line) => return Some(line),
+            SendOutcome::Refused => {
                 link.refused = true;
-                // The socket has told its error and has none left for the driver, which asks when it can be written.
+                // The socket has already reported its error to this thread. The driver polls for writability instead.
                 let _ = self.reactor.modify(&*link.socket, link.token, Interest::Both);
             }
-            Offered::Sent | Offered::Dropped => {}
+            SendOutcome::Sent | SendOutcome::Dropped => {}
         }
         None
     }
 }
 
 impl Drop for Publication {
-    /// Memory that only this topic took is given back.
+    /// Frees memory that only this topic used.
     fn drop(&mut self) {
         let state = self.state.get_mut();
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
@@ -362,27 +364,27 @@ impl Drop for Publication {
 }
 
 impl State {
-    /// Whether a message is dropped rather than another one for it, which a publisher wants kept.
-    fn gives_way(&self, offer: &Offer) -> bool {
-        self.offers.len() > 1 && !offer.keeps_all() && self.offers.iter().any(|other| other.keeps_all())
+    /// Whether a full queue drops a message of this group, so that it never drops those of a keep-all group.
+    fn yields_to_keep_all(&self, group: &WriterGroup) -> bool {
+        self.groups.len() > 1 && !group.keeps_all() && self.groups.iter().any(|other| other.keeps_all())
     }
 
-    /// Whether a message is wanted as bytes, apart from subscribers of this process.
-    fn is_kept_as_bytes(&self, offer: &Offer) -> bool {
-        self.options.latching || self.has_carrying_link(offer)
+    /// Whether the message is needed as bytes, apart from subscriptions of this process.
+    fn is_kept_as_bytes(&self, group: &WriterGroup) -> bool {
+        self.options.latching || self.has_carrying_link(group)
     }
 
-    /// Has the memory of a frame used again.
-    pub(super) fn give_back(&mut self, frame: Frame) {
+    /// Returns the memory of a frame to the pool.
+    pub(super) fn recycle(&mut self, frame: Frame) {
         if let Payload::Own(bytes) = frame.into_payload() {
-            self.pool.give_back(bytes);
+            self.pool.recycle(bytes);
         }
     }
 }
 
-/// Logs a line, without the lock: whoever takes lines may publish them.
-fn complain(complaint: Option<String>) {
-    if let Some(line) = complaint {
+/// Logs a line. The caller holds no lock, since a logger may publish.
+fn log_warning(warning: Option<String>) {
+    if let Some(line) = warning {
         console::warning!("{line}");
     }
 }

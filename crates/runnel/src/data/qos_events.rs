@@ -1,13 +1,13 @@
-//! Which events of its quality of service a publisher or a subscription has had, and the callbacks that are told of them.
+//! QoS events of a publisher or a subscription: counts, and the callbacks that report them.
 //!
-//! Events are counted, not queued: a callback that is slow is told once of all that has happened meanwhile.
+//! Events are counted, not queued: a slow callback gets all that happened meanwhile in one call.
 
 use std::sync::Arc;
 
 use runnel_core::qos::Policy;
 
-use super::events::{Event, Events, Most};
-use super::met::Met;
+use super::events::{Event, EventLimit, Events};
+use super::matched_publishers::MatchedPublishers;
 use super::subscription::LinkInfo;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
@@ -17,7 +17,7 @@ use crate::ready::{Waitable, When};
 use crate::sync::{Class, Mutex, lock};
 
 /// Each kind waits once at most.
-const MOST: Most = Most { count: Kind::Matched as usize + 1, bytes: 0 };
+const LIMIT: EventLimit = EventLimit { count: Kind::Matched as usize + 1, bytes: 0 };
 
 impl Event for Kind {
     fn bytes(&self) -> usize {
@@ -25,7 +25,7 @@ impl Event for Kind {
     }
 }
 
-/// What has happened so far.
+/// The counts of all kinds of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Statuses {
     pub(crate) deadline: DeadlineMissed,
@@ -34,13 +34,13 @@ pub(crate) struct Statuses {
     pub(crate) incompatible_qos: IncompatibleQoS,
     pub(crate) message_lost: MessageLost,
     pub(crate) matched: Matched,
-    /// Kinds of which a callback is about to be told, each a bit.
+    /// Kinds whose callback is scheduled, as bits.
     pending: u8,
 }
 
 type Callback<S> = Option<Box<dyn FnMut(S) + Send>>;
 
-/// Those of the user's.
+/// The user's callbacks.
 #[derive(Default)]
 pub(crate) struct Callbacks {
     pub(crate) deadline: Callback<DeadlineMissed>,
@@ -54,15 +54,15 @@ pub(crate) struct Callbacks {
 /// See the module's documentation.
 pub(crate) struct QosEvents {
     statuses: Arc<Mutex<Statuses>>,
-    /// Kinds that have a callback or are taken, each a bit.
-    heard: u8,
-    /// Kinds of which something has happened since they were last taken.
+    /// Kinds that have a callback or are taken, as bits.
+    enabled: u8,
+    /// Kinds with events since they were last taken.
     events: Option<Arc<Events<Kind>>>,
-    met: Mutex<Met>,
+    publishers: Mutex<MatchedPublishers>,
 }
 
 impl Default for QosEvents {
-    /// Counts events, of which no callback is told.
+    /// Counts events, without callbacks.
     fn default() -> Self {
         Self::new(Callbacks::default(), When::AtOnce)
     }
@@ -70,85 +70,90 @@ impl Default for QosEvents {
 
 impl QosEvents {
     pub(crate) fn new(mut callbacks: Callbacks, when: When) -> Self {
-        let heard = callbacks.heard();
-        Self::with(heard, |statuses| {
+        let enabled = callbacks.enabled();
+        Self::with(enabled, |statuses| {
             let call = move |kind| {
-                // The lock is free while the callback runs: it may ask for a status.
+                // The lock is free while the callback runs, since the callback may ask for a status.
                 let event = lock(&statuses).take(kind);
                 callbacks.call(event);
             };
-            (heard != 0).then(|| Events::new(MOST, when, call))
+            (enabled != 0).then(|| Events::new(LIMIT, when, call))
         })
     }
 
     /// Events of these kinds are taken.
     pub(crate) fn taken(kinds: &[Kind]) -> Self {
-        let heard = kinds.iter().fold(0, |heard, kind| heard | kind.bit());
-        Self::with(heard, |_| Some(Events::new(MOST, When::Taken, drop)))
+        let enabled = kinds.iter().fold(0, |enabled, kind| enabled | kind.bit());
+        Self::with(enabled, |_| Some(Events::new(LIMIT, When::Taken, drop)))
     }
 
-    fn with(heard: u8, events: impl FnOnce(Arc<Mutex<Statuses>>) -> Option<Arc<Events<Kind>>>) -> Self {
+    fn with(enabled: u8, events: impl FnOnce(Arc<Mutex<Statuses>>) -> Option<Arc<Events<Kind>>>) -> Self {
         let statuses = Arc::new(Mutex::new(Class::QosStatuses, Statuses::default()));
         let events = events(Arc::clone(&statuses));
-        Self { statuses, heard, events, met: Mutex::new(Class::PublisherCounts, Met::default()) }
+        Self {
+            statuses,
+            enabled,
+            events,
+            publishers: Mutex::new(Class::PublisherCounts, MatchedPublishers::default()),
+        }
     }
 
-    /// Those that wait for their callbacks, or to be taken; `None` if there are no callbacks.
+    /// The events that wait for their callbacks or to be taken; `None` if there are none of either.
     pub(crate) fn waitable(&self) -> Option<Arc<impl Waitable + use<>>> {
         self.events.clone()
     }
 
-    /// Takes what has happened of the kind that has waited longest, in place of its callback.
+    /// Takes the oldest waiting kind of events, in place of its callback.
     pub(crate) fn take(&self) -> Option<QosEvent> {
         let kind = self.events.as_ref()?.take()?;
         Some(lock(&self.statuses).take(kind))
     }
 
-    /// What has happened so far.
+    /// The counts since creation.
     pub(crate) fn statuses(&self) -> Statuses {
         *lock(&self.statuses)
     }
 
-    /// So many deadlines have passed without a message.
+    /// Counts missed deadlines.
     pub(crate) fn deadline_missed(&self, count: u64) {
         self.note(Kind::Deadline, |statuses| statuses.deadline.add(count));
     }
 
-    /// The publisher did not show that it lives.
+    /// Counts an expired liveliness lease of the publisher.
     pub(crate) fn liveliness_lost(&self) {
         self.note(Kind::LivelinessLost, |statuses| statuses.liveliness_lost.add(1));
     }
 
-    /// So many more publishers live, and so many more do not.
+    /// Records changes in the number of publishers that are alive and not alive.
     pub(crate) fn liveliness_changed(&self, alive: i64, not_alive: i64) {
         self.note(Kind::LivelinessChanged, |statuses| statuses.liveliness_changed.change(alive, not_alive));
     }
 
-    /// Another end is not met because of these. False if no callback is told.
+    /// Counts an endpoint that does not match because of these policies. False if there is no callback for that.
     pub(crate) fn incompatible(&self, policies: &[Policy]) -> bool {
         self.note(Kind::Incompatible, |statuses| statuses.incompatible_qos.add(1, policies.last().copied()));
-        self.hears(Kind::Incompatible)
+        self.is_enabled(Kind::Incompatible)
     }
 
-    /// So many messages did not come.
+    /// Counts lost messages.
     pub(crate) fn messages_lost(&self, count: u64) {
         self.note(Kind::MessageLost, |statuses| statuses.message_lost.add(count));
     }
 
-    /// So many other ends more are met.
+    /// Records a change in the number of matched endpoints.
     pub(crate) fn matched(&self, by: i64) {
         if by != 0 {
             self.note(Kind::Matched, |statuses| statuses.matched.change(by));
         }
     }
 
-    /// So many links more to a publisher of another process.
+    /// Records a change in the number of links to a publisher in another process.
     pub(crate) fn linked(&self, from: &LinkInfo, by: i64) {
-        let publishers = lock(&self.met).change(from, by);
+        let publishers = lock(&self.publishers).change(from, by);
         self.matched(publishers);
     }
 
-    /// Whom one before it did not meet, this one does not meet either.
+    /// Copies the incompatible endpoints of an earlier publisher in the same writer group.
     pub(crate) fn incompatible_as(&self, former: &Self) {
         let IncompatibleQoS { total_count, last_policy_kind, .. } = former.statuses().incompatible_qos;
         if total_count > 0 {
@@ -157,14 +162,14 @@ impl QosEvents {
         }
     }
 
-    fn hears(&self, kind: Kind) -> bool {
-        self.heard & kind.bit() != 0
+    fn is_enabled(&self, kind: Kind) -> bool {
+        self.enabled & kind.bit() != 0
     }
 
     fn note(&self, kind: Kind, change: impl FnOnce(&mut Statuses)) {
         let mut statuses = lock(&self.statuses);
         change(&mut statuses);
-        let news = self.hears(kind) && statuses.pending & kind.bit() == 0;
+        let news = self.is_enabled(kind) && statuses.pending & kind.bit() == 0;
         if news {
             statuses.pending |= kind.bit();
         }
@@ -174,7 +179,7 @@ impl QosEvents {
         }
     }
 
-    /// Nobody is to be told any more.
+    /// Drops all waiting events.
     pub(crate) fn forget(&self) {
         self.events.iter().for_each(|events| events.forget());
     }
@@ -187,22 +192,22 @@ impl Kind {
 }
 
 impl Statuses {
-    /// What has happened of a kind since it was last taken.
+    /// The events of a kind since it was last taken.
     fn take(&mut self, kind: Kind) -> QosEvent {
         self.pending &= !kind.bit();
         match kind {
-            Kind::Deadline => QosEvent::DeadlineMissed(self.deadline.told()),
-            Kind::LivelinessLost => QosEvent::LivelinessLost(self.liveliness_lost.told()),
-            Kind::LivelinessChanged => QosEvent::LivelinessChanged(self.liveliness_changed.told()),
-            Kind::Incompatible => QosEvent::IncompatibleQoS(self.incompatible_qos.told()),
-            Kind::MessageLost => QosEvent::MessageLost(self.message_lost.told()),
-            Kind::Matched => QosEvent::Matched(self.matched.told()),
+            Kind::Deadline => QosEvent::DeadlineMissed(self.deadline.take_changes()),
+            Kind::LivelinessLost => QosEvent::LivelinessLost(self.liveliness_lost.take_changes()),
+            Kind::LivelinessChanged => QosEvent::LivelinessChanged(self.liveliness_changed.take_changes()),
+            Kind::Incompatible => QosEvent::IncompatibleQoS(self.incompatible_qos.take_changes()),
+            Kind::MessageLost => QosEvent::MessageLost(self.message_lost.take_changes()),
+            Kind::Matched => QosEvent::Matched(self.matched.take_changes()),
         }
     }
 }
 
 impl Callbacks {
-    fn heard(&self) -> u8 {
+    fn enabled(&self) -> u8 {
         let bits = [
             (Kind::Deadline, self.deadline.is_some()),
             (Kind::LivelinessLost, self.liveliness_lost.is_some()),
@@ -211,7 +216,7 @@ impl Callbacks {
             (Kind::MessageLost, self.message_lost.is_some()),
             (Kind::Matched, self.matched.is_some()),
         ];
-        bits.iter().filter(|(_, is_heard)| *is_heard).fold(0, |heard, (kind, _)| heard | kind.bit())
+        bits.iter().filter(|(_, is_enabled)| *is_enabled).fold(0, |enabled, (kind, _)| enabled | kind.bit())
     }
 
     fn call(&mut self, event: QosEvent) {
@@ -238,7 +243,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn a_callback_is_told_once_of_all_that_has_happened_meanwhile() {
+    fn callback_reports_all_events_in_one_call() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
         let (tell, told) = channel();

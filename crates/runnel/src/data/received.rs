@@ -1,4 +1,4 @@
-//! A message at a subscription: its bytes, or the value that subscriptions of one process share.
+//! Received message: its bytes, or the value that subscriptions of one process share.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use runnel_core::wire::Bytes;
 
 use crate::frame::Frame;
-use crate::ipc::Lent;
+use crate::ipc::BorrowedSlot;
 
-/// A message that subscribers of this process take by reference.
+/// A message that subscriptions of this process take by reference.
 pub(crate) type SharedMessage = Arc<dyn Any + Send + Sync>;
 
-/// A message as its bytes.
+/// A message as bytes.
 pub(crate) enum Received {
-    /// In memory of the subscription's, which is used again.
+    /// In a buffer of the subscription's pool.
     Own(Vec<u8>),
     /// In memory of another process.
-    Lent(Lent),
-    /// Where a publisher of this process wrote it.
+    Borrowed(BorrowedSlot),
+    /// In the memory where a publisher of this process wrote it.
     Frame(Frame),
 }
 
@@ -25,7 +25,7 @@ impl Received {
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
             Self::Own(bytes) => bytes.into(),
-            Self::Lent(lent) => lent.bytes(),
+            Self::Borrowed(lent) => lent.bytes(),
             Self::Frame(frame) => frame.as_ref().into(),
         }
     }

@@ -1,5 +1,5 @@
-//! The side of services that answers: requests stand in line for the user's callback, or to be taken; the thread that answers
-//! sends the response.
+//! Service servers: requests wait for the user's callback or to be taken, and the thread that answers sends the
+//! response.
 
 mod client_link;
 #[cfg(test)]
@@ -18,28 +18,28 @@ use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
 
-/// In the words of a check.
+/// Names the callback in errors.
 const CALLBACK: &str = "the callback of a service";
 
-/// One call on its way to the user's callback.
-pub(crate) enum Asked<'a> {
-    /// From another process: the response is to be appended.
+/// One call for the user's callback.
+pub(crate) enum ServiceCall<'a> {
+    /// From another process: the callback appends the response.
     Bytes { request: &'a [u8], response: &'a mut Vec<u8> },
     /// From this process, by reference.
     Local { request: &'a (dyn Any + Send + Sync), response: &'a mut Option<Box<dyn Any + Send>> },
 }
 
-/// It fails with what the client is told.
-type Callback = Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>;
+/// Fails with an error text for the client.
+type Callback = Box<dyn FnMut(ServiceCall<'_>) -> Result<(), String> + Send>;
 
-/// Of which type a service is.
+/// The type of a service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServiceTypes {
     pub(crate) name: &'static str,
     pub(crate) md5: &'static str,
-    /// Request and response, for calls of this process.
+    /// Types of request and response, for calls of this process.
     pub(crate) ids: [TypeId; 2],
-    /// Bytes of every request in ROS 1, if that is fixed.
+    /// Length of every ROS 1 request, if that is fixed.
     pub(crate) request_len: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl ServiceTypes {
     }
 }
 
-/// One service of the user's.
+/// One service of the user.
 pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
@@ -62,38 +62,38 @@ pub(crate) struct ServiceCore {
 #[derive(Default)]
 struct Requests {
     waiting: VecDeque<Waiting>,
-    /// It stands in the ready queue, waits for its group, or its callback runs for a request of these.
+    /// It is in the ready queue, waits for its group, or its callback runs for one of these requests.
     scheduled: bool,
 }
 
 struct Waiting {
     request: Vec<u8>,
     client: Arc<ClientLink>,
-    /// Among those of its connection.
+    /// The number of the request on its connection.
     number: u64,
 }
 
-/// A request of another process that was taken, with what answers it: at any time, on any thread.
+/// A taken request of another process, with its responder, which any thread can use at any time.
 pub(crate) struct ServiceRequest {
     pub(crate) bytes: Vec<u8>,
     pub(crate) responder: Responder,
 }
 
-/// Answers one request. One that is dropped says that there is no response.
+/// Answers one request. When dropped, it answers that there is no response.
 pub(crate) struct Responder {
     client: Arc<ClientLink>,
     number: u64,
-    /// Bytes of the request.
-    asked: usize,
+    /// Length of the request in bytes.
+    request_len: usize,
     result: Result<Vec<u8>, String>,
 }
 
 impl Responder {
-    fn new(client: Arc<ClientLink>, number: u64, asked: usize) -> Self {
-        Self { client, number, asked, result: Err("the service has not responded".to_owned()) }
+    fn new(client: Arc<ClientLink>, number: u64, request_len: usize) -> Self {
+        Self { client, number, request_len, result: Err("the service has not responded".to_owned()) }
     }
 
-    /// Gives the response, or why there is none.
+    /// Sends the response, or the error text.
     pub(crate) fn respond(mut self, result: Result<Vec<u8>, String>) {
         self.result = result;
     }
@@ -102,12 +102,12 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         let result = std::mem::replace(&mut self.result, Ok(Vec::new()));
-        self.client.answer(self.number, (self.asked, result));
+        self.client.answer(self.number, (self.request_len, result));
     }
 }
 
 impl ServiceCore {
-    /// A service whose requests get their answers of `callback`, unless it is one that is taken from.
+    /// A service that `callback` answers, unless its requests are taken.
     pub(crate) fn new(service: String, types: ServiceTypes, when: When, callback: Callback) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             service,
@@ -118,12 +118,12 @@ impl ServiceCore {
         })
     }
 
-    /// True if the callback answers, also to calls of this process.
+    /// True if the callback answers, also calls of this process.
     pub(crate) fn has_callback(&self) -> bool {
         self.turn.has_callback()
     }
 
-    /// Has a request wait; false if its client sends more than is accepted.
+    /// Queues a request. False if its client sends more than the limit.
     pub(crate) fn push(&self, request: Vec<u8>, client: &Arc<ClientLink>) -> bool {
         let number = match client.admit(request.len()) {
             Admission::Accepted { number } => number,
@@ -140,7 +140,7 @@ impl ServiceCore {
         true
     }
 
-    /// Takes the request that has waited longest.
+    /// Takes the oldest request.
     pub(crate) fn take(&self) -> Option<ServiceRequest> {
         let mut requests = lock(&self.requests);
         let next = requests.waiting.pop_front();
@@ -152,7 +152,7 @@ impl ServiceCore {
         Some(ServiceRequest { bytes, responder })
     }
 
-    /// The user has dropped the service: what waits is not answered.
+    /// Ends the service when the user has dropped it. Waiting requests get no response.
     pub(crate) fn end(&self) {
         let unanswered = std::mem::take(&mut lock(&self.requests).waiting);
         unanswered.iter().for_each(|waiting| waiting.client.end());
@@ -161,16 +161,16 @@ impl ServiceCore {
     /// Answers a call of this process on the calling thread.
     ///
     /// # Errors
-    /// Who runs the callback now.
-    pub(crate) fn call(&self, asked: Asked<'_>) -> Result<Result<(), String>, Runner> {
+    /// If the callback runs already: which thread runs it.
+    pub(crate) fn call(&self, call: ServiceCall<'_>) -> Result<Result<(), String>, Runner> {
         let _entered = self.turn.try_enter(CALLBACK)?;
-        Ok(self.answer(asked))
+        Ok(self.answer(call))
     }
 
-    /// Runs the callback, of which no other thread is in the group.
-    fn answer(&self, asked: Asked<'_>) -> Result<(), String> {
+    /// Runs the callback. The caller is in its group.
+    fn answer(&self, call: ServiceCall<'_>) -> Result<(), String> {
         match self.callback.try_lock() {
-            Some(mut callback) => callback(asked),
+            Some(mut callback) => callback(call),
             None => Err("another call is under way".to_owned()),
         }
     }
@@ -193,12 +193,13 @@ impl Runnable for ServiceCore {
         let Some(ServiceRequest { bytes, mut responder }) = self.take() else { return };
         responder.result = Err("the callback panicked".to_owned());
         let mut response = Vec::new();
-        let done = self.answer(Asked::Bytes { request: &bytes, response: &mut response });
+        let done = self.answer(ServiceCall::Bytes { request: &bytes, response: &mut response });
         responder.respond(done.map(|()| response));
     }
 }
 
-/// The callback under way for the first of the requests that wait. When it ends, also by a panic, the next has its turn.
+/// The callback for the oldest waiting request. When it ends, also by a panic, the service is scheduled for the next
+/// one.
 struct Running<'a> {
     core: &'a ServiceCore,
     entered: Option<Entered<'a>>,
@@ -206,7 +207,7 @@ struct Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // The group is free before the next request has its turn.
+        // The group is released before the next request is scheduled.
         self.entered = None;
         let mut requests = lock(&self.core.requests);
         requests.scheduled = !requests.waiting.is_empty();
@@ -218,7 +219,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// What the client is told of a response that there is no memory for.
+/// Error text for the client if there is no memory for a response.
 pub(crate) fn no_memory_for_response(NoMemory { bytes }: NoMemory) -> String {
     format!("no memory for a response of {bytes} bytes")
 }

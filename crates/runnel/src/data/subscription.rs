@@ -1,12 +1,12 @@
-//! The receiving side: a bounded queue between the sockets and the user's callback.
+//! Subscriptions: a bounded queue between the sockets and the user's callback.
 
+mod buffer_pool;
+mod capacity;
 mod deferred;
 mod link_info;
 mod pair_position;
 mod push;
 mod queue;
-mod room;
-mod spares;
 mod take;
 
 use std::any::{Any, TypeId};
@@ -20,33 +20,34 @@ use runnel_core::time::Instant;
 use runnel_core::wire::DecodeError;
 use runnel_ros1::peer_text::sanitize;
 
+use super::deadline_monitor::{DeadlineMonitor, Monitored};
 use super::qos_events::QosEvents;
 use super::received::Received;
 use super::sample_info::SampleInfo;
-use super::watch::{Pulse, Watched};
 use crate::callback_group::{CallbackGroup, Turn};
 use crate::frame::QueueBound;
 use crate::log_output::console;
 use crate::ready::When;
 use crate::sync::{Class, Mutex, TryMutex, lock};
+use capacity::Capacity;
 pub(crate) use deferred::Deferred;
 pub(crate) use link_info::LinkInfo;
 pub(crate) use pair_position::PairPosition;
 pub(crate) use queue::Queue;
-use room::Room;
 pub(crate) use take::Taken;
 
-/// One message on its way to a callback.
+/// One message for a callback.
 pub(crate) enum Delivery<'a> {
-    /// As its bytes, which the callback may take along: see [`Kept`](super::Kept).
+    /// As bytes, which the callback may keep: see [`Kept`](super::Kept).
     Bytes { bytes: &'a mut Received, from: &'a Arc<LinkInfo>, info: SampleInfo, queue: &'a Arc<Mutex<Queue>> },
-    /// By reference from a publisher of this process, with what is known of it where the subscription asks for that.
+    /// By reference from a publisher of this process, with its publisher and metadata if the subscription requests
+    /// these.
     Shared { message: &'a (dyn Any + Send + Sync), info: Option<(&'a Arc<LinkInfo>, SampleInfo)> },
 }
 
-/// A message that cannot be read.
+/// Why a message cannot be read.
 pub(crate) enum Unreadable {
-    /// As one of a type that is known.
+    /// As a message of a known type.
     Typed(DecodeError),
     /// By a schema.
     Dynamic(DynamicError),
@@ -73,39 +74,39 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// It fails on a message that cannot be read.
+/// Fails if the message cannot be read.
 type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send>;
 
-/// What a subscription is to. What each message is held against comes first.
+/// Parameters of a subscription. Fields that each message uses come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct SubscriptionSpec {
-    /// What may wait for the callback.
+    /// Queue limit.
     pub(crate) bound: QueueBound,
     /// The longest time between two messages.
     pub(crate) deadline: Option<Duration>,
-    /// It is to be noted when messages come and, of those that come by reference, from whom.
+    /// Whether to record reception times and, for messages by reference, publishers.
     pub(crate) wants_info: bool,
-    /// Publishers that keep all are to wait when there is no room.
+    /// Keep-all history: keep-all publishers wait while the queue is full.
     pub(crate) keeps_all: bool,
     pub(crate) topic: String,
     pub(crate) type_name: String,
-    /// MD5 sum of the type; `*` takes any.
+    /// MD5 sum of the type; `*` accepts any type.
     pub(crate) md5: String,
-    /// The type that it takes by reference; `None` takes bytes only.
+    /// The type that it accepts by reference; `None` accepts only bytes.
     pub(crate) takes: Option<TypeId>,
-    /// Bytes of every message of the type in ROS 1, if that is fixed.
+    /// Length of every message of the type in ROS 1, if that is fixed.
     pub(crate) fixed_len: Option<usize>,
 }
 
-/// One subscription of the user's. What each message touches comes first.
+/// One subscription of the user. Fields that each message uses come first.
 #[repr(C)]
 pub(crate) struct SubscriptionCore {
     queue: Arc<Mutex<Queue>>,
     turn: Turn,
     received: AtomicU64,
-    deadline: Pulse,
-    room: Room,
+    deadline: DeadlineMonitor,
+    capacity: Capacity,
     callback: TryMutex<Callback>,
     options: SubscriptionSpec,
     dropped: AtomicU64,
@@ -124,7 +125,7 @@ impl SubscriptionCore {
         Self::in_group(options, (when, &Arc::new(CallbackGroup::new())), events, callback)
     }
 
-    /// A subscription whose callback is of a group.
+    /// A subscription whose callback belongs to a callback group.
     pub(crate) fn in_group(
         options: SubscriptionSpec,
         (when, group): (When, &Arc<CallbackGroup>),
@@ -135,8 +136,8 @@ impl SubscriptionCore {
             queue: Arc::new(Mutex::new(Class::SubscriptionQueue, Queue::default())),
             turn: Turn::in_group(when, group, myself),
             received: AtomicU64::new(0),
-            deadline: Pulse::new(options.deadline),
-            room: Room::default(),
+            deadline: DeadlineMonitor::new(options.deadline),
+            capacity: Capacity::default(),
             callback: TryMutex::new(Box::new(callback)),
             options,
             dropped: AtomicU64::new(0),
@@ -150,7 +151,7 @@ impl SubscriptionCore {
         &self.options.topic
     }
 
-    /// What the user is told of it.
+    /// Its QoS events.
     pub(crate) fn events(&self) -> &QosEvents {
         &self.events
     }
@@ -163,36 +164,36 @@ impl SubscriptionCore {
         &self.options.md5
     }
 
-    /// Bytes of every message that a publisher of this MD5 sum sends by ROS 1, if that is fixed.
+    /// Length of every ROS 1 message of a publisher with this MD5 sum, if that is fixed.
     pub(super) fn fixed_len(&self, md5: &str) -> Option<usize> {
         self.options.fixed_len.filter(|_| self.options.md5 == md5)
     }
 
-    /// What may wait for the callback.
+    /// Queue limit.
     pub(super) fn bound(&self) -> QueueBound {
         self.options.bound
     }
 
-    /// True if messages of this MD5 sum can be read here.
+    /// True if it can read messages with this MD5 sum.
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
-        let mine = self.options.md5.as_str();
-        mine == md5 || mine == "*" || md5 == "*"
+        let own = self.options.md5.as_str();
+        own == md5 || own == "*" || md5 == "*"
     }
 
-    /// True if messages of all types are taken.
+    /// True if it accepts messages of all types.
     pub(crate) fn takes_any(&self) -> bool {
         self.options.md5 == "*"
     }
 
-    /// Compares types with a publisher, as the headers do for those of other processes: with these it is another
-    /// subscription of the node's that takes any type and let the publisher in. Says so if they differ.
+    /// Whether it can read the messages of a publisher; logs an error if not. The headers compare types too, but
+    /// another subscription of the node that accepts any type lets such a publisher in.
     pub(super) fn reads(&self, publisher: &LinkInfo) -> bool {
         let mismatch = self.mismatch(publisher);
         mismatch.iter().for_each(|line| console::error!("{line}"));
         mismatch.is_none()
     }
 
-    /// What is to be said if the types differ.
+    /// The error text if the types differ.
     pub(super) fn mismatch(&self, publisher: &LinkInfo) -> Option<String> {
         if self.agrees_with(&publisher.md5) {
             return None;
@@ -205,22 +206,22 @@ impl SubscriptionCore {
         ))
     }
 
-    /// Messages that were dropped because the callback was slower than the publishers.
+    /// Messages dropped because the callback was slower than the publishers.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Messages that arrived, those dropped included.
+    /// Received messages, including dropped ones.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Messages that did not arrive whole, and will not.
+    /// Lost messages, of which at least a part never arrived.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Messages did not arrive whole.
+    /// Counts lost messages.
     pub(super) fn lose(&self, messages: u64) {
         self.lost.fetch_add(messages, Ordering::Relaxed);
         self.events.messages_lost(messages);
@@ -231,8 +232,8 @@ impl SubscriptionCore {
         self.malformed.load(Ordering::Relaxed)
     }
 
-    /// Counts a message that cannot be read, and says so: each time twice as many have come, since a publisher may
-    /// send nothing else.
+    /// Counts a message that cannot be read, and logs it. Since a publisher may send nothing else, only counts that
+    /// are powers of two are logged.
     fn note_malformed(&self, from: &LinkInfo, error: &Unreadable) {
         self.malformed.fetch_add(1, Ordering::Relaxed);
         from.stats.count_dropped(1);
@@ -248,27 +249,27 @@ impl SubscriptionCore {
         }
     }
 
-    /// True if messages of this type are taken by reference.
+    /// True if it accepts messages of this type by reference.
     pub(super) fn takes(&self, message: TypeId) -> bool {
         self.options.takes == Some(message)
     }
 
-    /// The user has dropped the subscription: what waits is for nobody.
+    /// Ends the subscription when the user has dropped it, with the messages in its queue.
     pub(crate) fn end(&self) {
-        let unheard = lock(&self.queue).end();
-        // A shared message may hold anything of the user's, whose end must not happen under that lock.
-        drop(unheard);
+        let dropped = lock(&self.queue).end();
+        // A shared message can own anything of the user's, which must not be dropped under that lock.
+        drop(dropped);
     }
 
-    /// A buffer to receive the next message into; what it holds does not matter.
+    /// A buffer for the next message, with unspecified content.
     pub(super) fn spare(&self) -> Vec<u8> {
         lock(&self.queue).spare()
     }
 }
 
-impl Watched for SubscriptionCore {
-    fn look(&self, now: Instant) -> Option<Instant> {
-        let (missed, next) = self.deadline.look(now)?;
+impl Monitored for SubscriptionCore {
+    fn check(&self, now: Instant) -> Option<Instant> {
+        let (missed, next) = self.deadline.check(now)?;
         if missed > 0 {
             self.events.deadline_missed(missed);
         }

@@ -1,4 +1,4 @@
-//! Bytes that the kernel has not taken yet.
+//! Bytes that the kernel has not accepted yet.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,15 +20,15 @@ impl Unsent {
         self.bytes.len()
     }
 
-    /// Puts bytes behind all others.
+    /// Appends bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// Puts two parts of a message behind all others.
+    /// Appends two parts of a message.
     ///
     /// # Errors
-    /// When there is no memory for them. Nothing is put then.
+    /// If there is no memory for them. Nothing is appended then.
     pub(crate) fn try_push(&mut self, [head, body]: [&[u8]; 2]) -> Result<(), NoMemory> {
         self.try_reserve(head.len() + body.len())?;
         self.bytes.extend(head);
@@ -41,22 +41,22 @@ impl Unsent {
         reserved.map_err(|_| NoMemory { bytes })
     }
 
-    /// All of them.
+    /// All bytes.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes.into()
     }
 
-    /// Puts bytes before all others.
+    /// Prepends bytes.
     ///
     /// # Errors
-    /// When there is no memory for them. Nothing is put then.
+    /// If there is no memory for them. Nothing is prepended then.
     pub(crate) fn push_first(&mut self, bytes: &[u8]) -> Result<(), NoMemory> {
         self.try_reserve(bytes.len())?;
         bytes.iter().rev().for_each(|byte| self.bytes.push_front(*byte));
         Ok(())
     }
 
-    /// Sends what `send` takes, which tells how many bytes of those that it is given.
+    /// Sends as many bytes as `send` accepts, which returns their number.
     pub(crate) fn flush(&mut self, mut send: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.bytes.is_empty() {
             let sent = send(self.bytes.as_slices().0)?;

@@ -1,5 +1,5 @@
-//! What components of the driver want done by others, and when they have something to do themselves. The loop takes these one at
-//! a time and hands each to the component that it concerns ([`super::turn`]), so that no component calls another.
+//! Requests between the components of the driver, and their deadlines. The event loop ([`super::turn`]) takes them one
+//! at a time and passes each to its component, so that no component calls another.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -18,105 +18,107 @@ use super::table::Key;
 use crate::data::{CallAnswer, LinkInfo, Publication, TopicInput};
 use crate::ipc::{Sender, Unread};
 
-/// What is to be done: effects in the order in which they arose, and deadlines.
+/// Pending effects in the order in which they arose, and deadlines.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) queue: VecDeque<Effect>,
     pub(super) deadlines: Timers<Deadline>,
 }
 
-/// What a component has to do at some time.
+/// Work that a component does at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// An engine of ROS 1 has something to do.
+    /// Timeout of a ROS 1 engine.
     Engine(Key),
-    /// Listeners that paused accept again: those of engines, and those for other processes of this host.
+    /// Paused listeners accept again: those of engines, and those for IPC connections.
     Accept,
     AcceptProcesses,
-    /// Messages that arrive too slowly are given up, once the sockets have been read.
+    /// Timeout of incomplete messages. They are checked once the sockets have been read.
     IncompleteFrames,
-    /// It is looked at whether the other end of a session that ends has read.
-    EndingSession(Key),
-    /// A link does not wait longer for what its connection still has: sessions are looked at.
-    LateLinks,
-    /// A process of this host is met again.
+    /// Checks whether the peer has read the rest of an IPC connection that ends.
+    SessionTeardown(Key),
+    /// Timeout of a link that waits for the rest of its connection: all IPC connections are polled.
+    WaitingStreams,
+    /// Connects to a process of this host again.
     Process(u128),
-    /// The greeting on a connection is late.
-    Greeting(Key),
-    /// An endpoint is looked at whose deadline or lease is watched.
-    WatchedEndpoint(u64),
-    /// A participant of this host is told again who this process is.
-    Neighbour(GuidPrefix),
-    /// Complaints no longer wait for the names of nodes.
-    Complaints,
-    /// A link begins though discovery may still deliver readers of its node: the turn looks at such links when it ends.
+    /// Timeout of the handshake on an IPC connection.
+    Handshake(Key),
+    /// Checks the deadline or liveliness lease of an endpoint.
+    MonitoredEndpoint(u64),
+    /// Announces this process to a participant of this host again.
+    LocalPeer(GuidPrefix),
+    /// Logs diagnostics that have waited for a node's name long enough.
+    Diagnostics,
+    /// Timeout of links that wait for readers from discovery. They are checked at the end of each iteration.
     JoiningSubscribers,
 }
 
 /// See the module's documentation.
 pub(super) enum Effect {
-    /// A connection came to a listener of an engine.
+    /// A listener of an engine has a new connection.
     Accepted { engine: Key, port: Port, stream: Stream, peer: SocketAddr },
-    /// A connection that an engine asked for stands.
+    /// A connection that an engine requested is established.
     Connected { engine: Key, conn: ConnId },
-    /// A datagram socket that an engine asked for is open.
+    /// A datagram socket that an engine requested is open.
     Bound { engine: Key, conn: ConnId, port: u16 },
-    /// A connection of an engine has ended, or could not be made. Its socket is gone.
+    /// A connection of an engine has ended or could not be made. Its socket is removed.
     Closed { engine: Key, conn: ConnId, why: Option<String> },
-    /// A connection was not even tried, since its host has no address.
+    /// A connection was not attempted, since the host name has no address.
     Unresolved { engine: Key, conn: ConnId, why: String },
-    /// The connection of a link has ended, which still has its socket: what its session brings is to be taken first.
+    /// The connection of a link has ended. Its socket remains until the messages on its IPC connection have been taken.
     LinkEnded { key: Key, why: Option<String> },
-    /// RTPS has been read for a link to a subscriber of a node in both graphs.
+    /// RTPS has been read for a link to a subscriber of a dual node.
     SubscriberJoined(Box<JoiningSubscriber>),
-    /// A link makes no sense.
+    /// A peer has violated the protocol of a link.
     Misbehaved { link: Key, why: &'static str },
-    /// What has come by a link is something that its publisher is to be told of.
-    PublisherUntold { key: Key },
-    /// What has come by a link changes which subscriptions RTPS serves instead.
-    LinkShared { key: Key },
-    /// A link is gone by which such changes came, from the node of this origin at this address: RTPS serves these pairs, if no other
-    /// link does.
-    LinkUnshared { node: (u64, IpAddr), pairs: Vec<PairId> },
-    /// Something is to be logged about a peer.
+    /// A report to the publisher of a link is due.
+    PublisherReportDue { key: Key },
+    /// The set of subscriptions that RTPS serves in place of a link has changed.
+    LinkShareChanged { key: Key },
+    /// A shared link has ended, which served these pairs of the dual node with this id at this address. RTPS serves
+    /// them unless another link does.
+    SharedLinkEnded { node: (u64, IpAddr), pairs: Vec<PairId> },
+    /// A fault of a peer, to be logged.
     PeerFault { engine: Key, peer: Peer, why: String },
-    /// A link is gone whose other end may be of this host.
-    Parted { key: Key },
-    /// There are records of a session, or room for more.
-    BellRang { session: Key },
-    /// The publisher of a link is to be asked to send by a session.
-    AskPublisher { session: Key, link: Key },
-    /// What a link carries is to go by a session.
+    /// A link has ended whose peer may be on this host.
+    LocalLinkClosed { key: Key },
+    /// The ring of an IPC connection has new records or free space.
+    DoorbellRang { session: Key },
+    /// Requests that the publisher of a link sends by an IPC connection.
+    RequestFromPublisher { session: Key, link: Key },
+    /// Switches a link to an IPC connection.
     SwitchPath { session: Key, link: Key, token: u128 },
-    /// A session is over: its links go back to their connections, with what the other end has not read.
-    SessionOver { sender: Arc<Sender>, unread: Unread },
-    /// A node has something to say of a peer.
-    NodeTrouble { node: NodeKey, line: String },
-    /// Others are to be told of the nodes of this process, which have changed or have other endpoints.
+    /// An IPC connection has closed. Its links fall back to their own connections and resend what the peer has not
+    /// read.
+    SessionClosed { sender: Arc<Sender>, unread: Unread },
+    /// A warning about a peer, to be logged by a node.
+    NodeWarning { node: NodeKey, line: String },
+    /// The nodes of this process or their endpoints have changed, and are to be announced.
     NodesChanged,
-    /// Pairs have ended: what their sessions still bring is to be taken, then the datagrams that came behind.
+    /// Pairs have ended. The rest of their IPC connections comes first, then the datagrams behind them.
     PairsEnded,
-    /// RTPS has brought samples of pairs that links serve: links that have ended are to be read to their ends.
+    /// RTPS has delivered samples of pairs that links serve. Links that have ended are read to their end first.
     SamplesRefused,
-    /// That is done: the samples of pairs that no link serves any longer are due, then the datagrams that came behind.
+    /// These links have been read. The samples of pairs that no link serves any longer are due, then the datagrams
+    /// behind them.
     EndedLinksRead,
-    /// The participant may have events, since it was worked on.
-    ParticipantWorked,
-    /// A reader has been made.
-    ReaderMade { reader: EntityId },
-    /// A pair with an endpoint of another process is known by which it may leave the network.
-    PairKnown { local: EntityId, remote: Guid },
-    /// The publisher of a pair is known by another name.
+    /// The participant was used and may have events.
+    ParticipantUsed,
+    /// A reader was created.
+    ReaderCreated { reader: EntityId },
+    /// A pair with a participant that may be on this host has matched.
+    PairMatched { local: EntityId, remote: Guid },
+    /// The name of the node of a pair's publisher has become known.
     PublisherRenamed { pair: Key, named: Arc<LinkInfo> },
-    /// A participant of this host asks by what this process is found.
-    NeighbourAsks { participant: GuidPrefix },
-    /// The pairs with a participant are known otherwise from now on.
-    NeighbourChanged { participant: GuidPrefix },
-    /// A reader's user may have room for what a pair holds.
+    /// A participant of this host asks for this process's id.
+    LocalPeerAsks { participant: GuidPrefix },
+    /// The tokens of all pairs with a participant have changed.
+    LocalPeerChanged { participant: GuidPrefix },
+    /// The user of a reader may have capacity for samples that a pair holds.
     DeliverPair { pair: Key },
-    /// A reader's user has room for what RTPS holds.
+    /// The user of a reader has capacity for samples that RTPS holds.
     TakeHeld { reader: EntityId },
-    /// A service has answered.
+    /// A service has responded.
     Answered { engine: Key, link: ServiceLinkId, answer: CallAnswer },
 }
 
@@ -148,31 +150,31 @@ impl Effect {
         matches!(self, Self::NodesChanged)
     }
 
-    /// Whether a link has ended and RTPS may not know yet which pairs it is to serve.
+    /// Whether the effect is the end of a link that RTPS may not have been informed of.
     pub(super) fn is_of_ended_link(&self) -> bool {
-        matches!(self, Self::LinkEnded { .. } | Self::LinkUnshared { .. })
+        matches!(self, Self::LinkEnded { .. } | Self::SharedLinkEnded { .. })
     }
 }
 
-/// A link to a subscriber of a node in both graphs that has yet to begin.
+/// A link to a subscriber of a dual node, before it begins.
 pub(super) struct JoiningSubscriber {
     pub(super) key: Key,
     pub(super) publication: Arc<Publication>,
     pub(super) link: SubscriberLink,
-    /// How often RTPS may still be read before it begins.
+    /// How many more times RTPS may be read before the link begins.
     pub(super) reads: usize,
 }
 
-/// The other end of a link.
+/// Peer of a link.
 pub(super) enum Peer {
     Publisher { topic: Arc<TopicInput>, name: String, address: Source },
     Subscriber { topic: String, name: String },
     Client { service: String, name: String, address: IpAddr },
 }
 
-/// Where messages come from.
+/// Source address of messages.
 pub(super) enum Source {
     Address(IpAddr),
-    /// Datagrams do not prove where they are from.
+    /// Datagrams, whose source address is not verified.
     Datagrams,
 }

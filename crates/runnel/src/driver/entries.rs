@@ -1,5 +1,5 @@
-//! What threads of the program ask of the driver, which they hold meanwhile: nodes, topics, services, the graph. What that makes others
-//! do is an [`Effect`](super::effect::Effect) as any other.
+//! Requests of the program's threads, which lock the driver meanwhile: nodes, topics, services, the graph. Their
+//! effects on components are queued like all others ([`Effect`](super::effect::Effect)).
 
 mod graph;
 mod nodes;

@@ -1,34 +1,35 @@
-//! What is said of a publisher and a subscription that do not meet: what is offered and asked for, and how to mend it.
+//! Explanation of an incompatible QoS between a publisher and a subscription: both values, and what to set.
 
 use std::time::Duration;
 
 use runnel_core::qos::{Policy, QoS};
 
-/// What is said of a serialization that the other does not understand.
+/// Explanation of incompatible data representations.
 const REPRESENTATION: &str = "the subscription does not read the data representation that the publisher writes \
                               (here publishers write XCDR1, as those of ROS 2 do, and subscriptions read XCDR1 and XCDR2)";
 
-/// Such as `reliability is best effort at the publisher and reliable at the subscription (set reliable at the publisher, or
-/// best effort at the subscription)`. In words, since it is read by those who set it at a shell, too.
-pub(super) fn why_not(policies: &[Policy], offered: &QoS, asked: &QoS) -> String {
-    let each: Vec<String> = policies.iter().map(|policy| of(*policy, offered, asked)).collect();
+/// Such as `reliability is best effort at the publisher and reliable at the subscription (set reliable at the
+/// publisher, or best effort at the subscription)`. It has words instead of identifiers, since users of the command
+/// line read it too.
+pub(super) fn explain_incompatible(policies: &[Policy], offered: &QoS, requested: &QoS) -> String {
+    let each: Vec<String> = policies.iter().map(|policy| explain(*policy, offered, requested)).collect();
     each.join("; ")
 }
 
-fn of(policy: Policy, offered: &QoS, asked: &QoS) -> String {
+fn explain(policy: Policy, offered: &QoS, requested: &QoS) -> String {
     if policy == Policy::DataRepresentation {
         return REPRESENTATION.to_owned();
     }
-    let [has, wants] = [offered, asked].map(|qos| told(policy, qos));
-    let [more, less] = [asked, offered].map(|qos| setting(policy, qos));
+    let [has, wants] = [offered, requested].map(|qos| value(policy, qos));
+    let [more, less] = [requested, offered].map(|qos| setting(policy, qos));
     format!(
         "{policy} is {has} at the publisher and {wants} at the subscription \
          (set {more} at the publisher, or {less} at the subscription)"
     )
 }
 
-/// A policy's value.
-fn told(policy: Policy, qos: &QoS) -> String {
+/// Value of a policy.
+fn value(policy: Policy, qos: &QoS) -> String {
     match policy {
         Policy::Reliability => qos.reliability.to_string(),
         Policy::Durability => qos.durability.to_string(),
@@ -43,10 +44,10 @@ fn time(time: Option<Duration>) -> String {
     time.map_or("for ever".to_owned(), |time| format!("{time:?}"))
 }
 
-/// A policy and its value, as what to set.
+/// What to set for a policy.
 fn setting(policy: Policy, qos: &QoS) -> String {
     match policy {
-        Policy::Reliability | Policy::Durability => told(policy, qos),
+        Policy::Reliability | Policy::Durability => value(policy, qos),
         Policy::Deadline if qos.deadline.is_none() => "no deadline".to_owned(),
         Policy::Deadline => format!("a deadline of {}", time(qos.deadline)),
         Policy::Liveliness => format!("liveliness of kind {}", qos.liveliness),
@@ -61,9 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_what_is_offered_and_asked_for_and_how_to_mend_it() {
-        let (offered, asked) = (QoS::sensor_data(), QoS::latched().deadline(Duration::from_millis(100)));
-        let why = why_not(&asked.incompatible_with(&offered), &offered, &asked);
+    fn explanation_names_both_values_and_settings() {
+        let (offered, requested) = (QoS::sensor_data(), QoS::latched().deadline(Duration::from_millis(100)));
+        let why = explain_incompatible(&requested.incompatible_with(&offered), &offered, &requested);
         let parts: Vec<&str> = why.split("; ").collect();
         assert_eq!(
             parts,
@@ -79,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn a_serialization_that_is_not_understood_is_said_to_be_so() {
-        let why = why_not(&[Policy::DataRepresentation], &QoS::default(), &QoS::default());
+    fn unsupported_data_representation_is_explained() {
+        let why = explain_incompatible(&[Policy::DataRepresentation], &QoS::default(), &QoS::default());
         assert_eq!(why, REPRESENTATION);
     }
 }

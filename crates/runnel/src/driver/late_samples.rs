@@ -1,4 +1,5 @@
-//! Samples that memory brings of a pair that RTPS has lost already: the link of ROS 1 that serves the pair next has them wait.
+//! Samples that shared memory delivers after RTPS has lost their pair. They wait for the ROS 1 link that serves the
+//! pair next.
 
 use std::sync::Arc;
 
@@ -6,13 +7,13 @@ use runnel_delivery::{Credit, PairId};
 
 use crate::data::LinkInfo;
 
-/// One of them, with its number.
+/// A sample with its number.
 pub(super) struct LateSample {
     pub(super) pair: PairId,
     pub(super) number: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) from: Arc<LinkInfo>,
-    /// All that is missing before it is lost: it is not sent again.
+    /// Every sample that is missing before this one is lost and will not be resent.
     pub(super) is_drained: bool,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct LateSamples {
 }
 
 impl LateSamples {
-    /// Beyond what a writer may have sent unasked they are lost.
+    /// Drops the sample if more would wait than a writer may send without credit.
     pub(super) fn push(&mut self, late: LateSample) {
         let bytes = self.bytes + late.bytes.len();
         if self.samples.len() < Credit::DEFAULT.messages as usize && bytes <= Credit::DEFAULT.bytes {

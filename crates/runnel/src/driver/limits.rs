@@ -1,7 +1,7 @@
-//! How much one source may take before others get their turn.
+//! Limits of one source's share of an iteration.
 
-/// Connections that are accepted from one listener at once.
+/// Connections accepted from one listener at a time.
 pub(super) const ACCEPT_BATCH: usize = 64;
 
-/// Bytes that are read from a socket at once.
+/// Bytes read from a socket at a time.
 pub(super) const SCRATCH: usize = 64 * 1024;

@@ -1,15 +1,15 @@
-//! The driver: what a process has in both graphs, and the loop that keeps it going. Whoever holds the driver turns it; it
-//! never calls user code.
+//! The driver: all sockets, engines and timers of a context, and the event loop that runs them. The thread that holds the
+//! driver's lock runs it. It never calls user code.
 //!
-//! It has four components, each with its own state: the [`sockets`], the graph of [`ros1`], the graph of [`ros2`], and the
-//! [`sessions`] with other processes of this host. What one of them wants of another is an [`effect`], which the loop
-//! ([`turn`]) hands on; when one has something to do itself is a deadline of the loop's.
+//! It has four components, each with its own state: [`sockets`], the ROS 1 graph ([`ros1`]), the ROS 2 graph ([`ros2`]) and
+//! the IPC connections with other processes of this host ([`sessions`]). A request of one component to another is an
+//! [`effect`], which the event loop ([`turn`]) applies. Work of a component at a later time is a deadline of that loop.
 //!
 //! ```text
 //!  reactor ─► control socket ─► engine ─► transmits ─► control socket
 //!                                  └────► events ────► links of the data plane
-//!  reactor ─► input socket ─► subscription queues ─► (ready queue, run by whoever spins)
-//!  reactor ─► output socket ─► what a subscriber had not taken
+//!  reactor ─► input socket ─► subscription queues ─► ready queue, run by the thread that spins
+//!  reactor ─► output socket ─► messages that the socket did not take before
 //! ```
 
 mod effect;
@@ -17,8 +17,9 @@ mod entries;
 mod incompatible;
 mod late_samples;
 mod limits;
-mod matches;
+mod local_matching;
 mod memory_input;
+mod monitored_endpoints;
 mod nodes;
 mod pair_delivery;
 mod pair_end;
@@ -30,7 +31,6 @@ mod sockets;
 mod table;
 mod throttle;
 mod turn;
-mod watches;
 
 use std::io;
 use std::sync::Arc;
@@ -49,22 +49,22 @@ use crate::receive_budget::ReceiveBudget;
 use crate::simulation::Simulation;
 use effect::Effects;
 pub(crate) use entries::{Inputs, Ros1End};
-use matches::Endpoints;
+use local_matching::Endpoints;
+use monitored_endpoints::MonitoredEndpoints;
 pub(crate) use nodes::NodeKey;
 use nodes::Nodes;
 pub use ros1::ServiceInfo;
-pub(crate) use ros1::{Asks, Engine};
+pub(crate) use ros1::{CallRequest, Engine};
 #[cfg(feature = "master")]
-pub(crate) use ros1::{Notice, Verbs};
+pub(crate) use ros1::{EngineEvent, ProtocolEngine};
 use ros1::{Ros1, Slot};
 use ros2::Ros2;
 use sessions::Sessions;
 use sockets::Sockets;
 pub(crate) use table::Key;
-use watches::Watches;
 
-/// Until when somebody waits who only looks.
-const LOOK: Instant = Instant(0);
+/// A deadline for a poll that does not wait.
+const NO_WAIT: Instant = Instant(0);
 
 /// See the module's documentation.
 pub(crate) struct Driver {
@@ -74,24 +74,24 @@ pub(crate) struct Driver {
     pub(crate) sessions: Sessions,
     pub(crate) nodes: Nodes,
     endpoints: Endpoints,
-    watches: Watches,
-    /// What is still to be done.
+    monitored_endpoints: MonitoredEndpoints,
+    /// Pending requests between components, and deadlines.
     effects: Effects,
-    /// Room for what the reactor tells.
+    /// Buffer for the reactor's events.
     events: Events,
-    /// Set when all nodes have been told to stop.
+    /// Set once all nodes have been told to stop.
     stop: Arc<AtomicBool>,
     simulation: Arc<Simulation>,
-    /// The node that hears `/clock` for all, while time is simulated, and what it hears with.
+    /// The node that subscribes to `/clock` for all nodes while time is simulated, and its subscription.
     clock: Option<(NodeKey, Arc<SubscriptionCore>)>,
 }
 
-/// What one turn of the driver met.
+/// Result of one iteration of the event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turned {
-    /// Some socket was ready.
+pub(crate) struct PollOutcome {
+    /// A socket was ready.
     pub(crate) served: bool,
-    /// Another thread or a signal wants to be looked at before the next wait.
+    /// Another thread or a signal has work that comes before the next wait.
     pub(crate) woken: bool,
 }
 
@@ -110,7 +110,7 @@ impl Driver {
             ros2: Ros2::new(settings.ros2.clone(), settings.ipc.is_some()),
             nodes: Nodes::default(),
             endpoints: Endpoints::default(),
-            watches: Watches::default(),
+            monitored_endpoints: MonitoredEndpoints::default(),
             effects: Effects::default(),
             events: Events::default(),
             stop,
@@ -119,12 +119,12 @@ impl Driver {
         }
     }
 
-    /// Adds an engine that is no node's, with the sockets it listens on.
+    /// Adds an engine that belongs to no node, with the sockets it listens on.
     pub(crate) fn add_engine(&mut self, engine: Engine, listeners: Vec<(Listener, Port)>) -> io::Result<Key> {
         self.add_engine_of(None, engine, listeners)
     }
 
-    /// Adds an engine that speaks for a node, or for none.
+    /// Adds an engine, for a node or for none.
     fn add_engine_of(
         &mut self,
         node: Option<NodeKey>,
@@ -147,7 +147,7 @@ impl Driver {
         self.ros1.remove(key, &mut self.effects)
     }
 
-    /// Works on an engine, which is asked afterwards what is to be done.
+    /// Calls `work` with an engine, and polls the engine afterwards.
     pub(crate) fn with_engine<T>(
         &mut self,
         key: Key,
@@ -156,12 +156,12 @@ impl Driver {
         self.ros1.with(key, work)
     }
 
-    /// What a call of an engine came to, once it is answered.
+    /// Result of an engine's own call, once it has arrived.
     pub(crate) fn take_call_answer(&mut self, key: Key, call: CallId) -> Option<Result<Value, CallError>> {
         self.ros1.take_call_answer(key, call)
     }
 
-    /// The memory that incomplete messages take.
+    /// Memory used by incomplete messages.
     pub(crate) fn receive_budget(&self) -> ReceiveBudget {
         self.sockets.receive_budget()
     }

@@ -1,4 +1,4 @@
-//! The nodes of the process: what the driver keeps for each, whichever graphs it is in.
+//! Nodes of the process, with the state that the driver keeps for each.
 
 mod locals;
 
@@ -19,44 +19,44 @@ use crate::linger::Unarrived;
 use crate::log_output::console;
 use crate::node_log::NodeLog;
 
-/// The key of a node, which is not that of its engine.
+/// Key of a node. Its engine has another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeKey(pub(super) Key);
 
-/// What the driver keeps for a node.
+/// State of a node.
 pub(crate) struct NodeSlot {
     /// Its full name.
     pub(super) name: String,
-    /// The engine by which it is in the ROS 1 graph, and where others find it there.
+    /// Its engine and its URI in the ROS 1 graph.
     pub(super) ros1: Option<Key>,
     pub(super) uri: Option<String>,
-    /// It is in the ROS 2 graph.
+    /// Whether it is in the ROS 2 graph.
     pub(super) ros2: bool,
-    /// By what it is known in each graph to be the same, if it is in both.
-    pub(super) origin: Option<u64>,
+    /// Dual node id, if it is in both graphs.
+    pub(super) dual_node_id: Option<u64>,
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     pub(crate) services: HashMap<String, Arc<ServiceCore>>,
     pub(crate) watches: Vec<Arc<WatchCore>>,
-    /// Links to services, by what the engine calls them.
+    /// Links to services, by the engine's id.
     pub(super) calls: HashMap<ServiceLinkId, Call>,
-    /// Publishers of this process that each topic takes messages from.
+    /// URIs of this process's nodes from which each topic takes messages.
     pub(super) locals: HashMap<String, BTreeSet<String>>,
-    /// Registrations that the master has answered, refused ones with the reason.
+    /// Answers of the master to registrations: the reason if it refused one.
     pub(crate) answered: HashMap<(Role, String), Option<String>>,
-    /// Why the master could not be reached, until it can.
+    /// Why the master cannot be reached.
     pub(crate) unreachable: Option<String>,
-    /// The master need not be there yet, and has not answered so far: nobody waits for it.
+    /// The node does not wait for a master, and none has answered yet.
     pub(crate) awaits_master: bool,
-    /// Why the node has been told to stop.
+    /// Why the node was told to stop.
     pub(crate) stopped: Option<String>,
-    /// Everything is unregistered.
+    /// All its registrations have been removed.
     closed: bool,
-    /// Where what is to be said of it goes.
+    /// Its log.
     pub(crate) log: Option<Arc<NodeLog>>,
-    /// What is logged about its peers.
+    /// Limits log lines about its peers.
     throttle: Throttle,
-    /// It hears of `/use_sim_time`.
+    /// It follows `/use_sim_time`.
     pub(crate) follows_sim_time: bool,
 }
 
@@ -65,8 +65,8 @@ pub(crate) struct NodeSlot {
 pub(crate) struct Nodes(Table<NodeSlot>);
 
 impl Nodes {
-    pub(super) fn add(&mut self, name: String, ros2: bool, origin: Option<u64>) -> NodeKey {
-        NodeKey(self.0.insert_with(|_| NodeSlot::new(name, ros2, origin)))
+    pub(super) fn add(&mut self, name: String, ros2: bool, dual_node_id: Option<u64>) -> NodeKey {
+        NodeKey(self.0.insert_with(|_| NodeSlot::new(name, ros2, dual_node_id)))
     }
 
     pub(super) fn remove(&mut self, key: NodeKey) -> Option<NodeSlot> {
@@ -89,27 +89,27 @@ impl Nodes {
         self.0.iter()
     }
 
-    /// The node of this full name, if it is of this process.
+    /// The node of this process with this full name.
     fn named(&self, name: &str) -> Option<&NodeSlot> {
         self.iter().find(|node| node.name == name)
     }
 
-    /// True if a node of this full name runs in this process, which no master has stopped.
+    /// Whether a node of this full name runs in this process. One that a master has stopped does not count.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.iter().any(|node| node.name == name && node.stopped.is_none())
     }
 
-    /// By what a node is known in both graphs to be the same, if it is in both.
-    pub(super) fn origin(&self, key: NodeKey) -> Option<u64> {
-        self.get(key)?.origin
+    /// Dual node id of a node, if it is in both graphs.
+    pub(super) fn dual_node_id(&self, key: NodeKey) -> Option<u64> {
+        self.get(key)?.dual_node_id
     }
 
-    /// Where others find the nodes in the ROS 1 graph.
+    /// URIs of the nodes in the ROS 1 graph.
     pub(super) fn uris(&self) -> Vec<String> {
         self.iter().filter_map(|node| node.uri.clone()).collect()
     }
 
-    /// What the provider at the other end of a link of a node said of itself.
+    /// Header of the service at the other end of a node's link.
     pub(crate) fn service_info(&self, key: NodeKey, link: ServiceLinkId) -> Option<ServiceInfo> {
         self.get(key)?.calls.get(&link)?.info.clone()
     }
@@ -124,42 +124,42 @@ impl Nodes {
         running.find_map(|node| node.services.get(service)).map(Arc::clone)
     }
 
-    /// True if no link of ROS 1 holds back what was published.
+    /// Whether all ROS 1 links have sent what was published.
     pub(crate) fn are_sent_in_ros1(&self) -> bool {
         self.iter().all(NodeSlot::is_sent_in_ros1)
     }
 
-    /// What has not arrived of what was published, by topic.
+    /// Published messages that have not arrived, by topic.
     pub(crate) fn unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) -> Vec<(String, Vec<Unarrived>)> {
         self.outputs().map(|(topic, output)| (topic.clone(), of(output))).collect()
     }
 
-    /// Until when what was published with this is waited for. If nobody waits for it yet, a wait begins for all that was
-    /// published in the process.
+    /// When to stop waiting for the messages of this publication. Unless a wait is under way, begins one for all
+    /// publications of the process.
     pub(crate) fn waits_until(&self, publication: &Publication, linger: Duration) -> Instant {
         let now = clock::monotonic();
         let begin = || {
             self.outputs().for_each(|(_, output)| output.begin_wait(now, linger));
             publication.begin_wait(now, linger);
-            publication.is_waited_for().unwrap_or(now)
+            publication.wait_deadline().unwrap_or(now)
         };
-        publication.is_waited_for().unwrap_or_else(begin)
+        publication.wait_deadline().unwrap_or_else(begin)
     }
 
-    /// True if all have left their graphs.
+    /// Whether all nodes have left their graphs.
     pub(crate) fn are_closed(&self) -> bool {
         self.iter().all(NodeSlot::is_closed)
     }
 }
 
 impl NodeSlot {
-    fn new(name: String, ros2: bool, origin: Option<u64>) -> Self {
+    fn new(name: String, ros2: bool, dual_node_id: Option<u64>) -> Self {
         Self {
             name,
             ros1: None,
             uri: None,
             ros2,
-            origin,
+            dual_node_id,
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             services: HashMap::new(),
@@ -177,50 +177,50 @@ impl NodeSlot {
         }
     }
 
-    /// True if nobody in the ROS 2 graph has yet to get what it published itself, such as the lines that it logged.
+    /// Whether all ROS 2 subscribers have acknowledged what the node itself published, such as its log lines.
     pub(crate) fn is_acknowledged_in_ros2(&self) -> bool {
         self.outputs.values().all(|output| output.is_acknowledged())
     }
 
-    /// True if no link of ROS 1 holds back what it published.
+    /// Whether all ROS 1 links have sent what the node published.
     pub(crate) fn is_sent_in_ros1(&self) -> bool {
         self.outputs.values().all(|output| output.is_sent_by_links())
     }
 
-    /// True if nobody is to be told any more that it ends.
+    /// Whether the end of the node has been announced everywhere.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed || self.ros1.is_none() || self.awaits_master
     }
 
-    /// The name of a topic that it subscribes to.
+    /// Name of the topic of an input.
     pub(super) fn topic_of(&self, input: &Arc<TopicInput>) -> Option<&str> {
         let mut topics = self.inputs.iter();
         topics.find(|(_, other)| Arc::ptr_eq(other, input)).map(|(topic, _)| topic.as_str())
     }
 
-    /// Says something of the node.
+    /// Logs a line in the node's name.
     pub(super) fn say(&self, level: log::Level, line: fmt::Arguments<'_>) {
         match &self.log {
-            Some(log) => log.say(level, line),
-            None => console::say(level, line),
+            Some(log) => log.log_library(level, line),
+            None => console::log_line(level, line),
         }
     }
 
-    /// Says what peers did, as long as they do not do it all the time.
+    /// Logs a fault of a peer, within a limit per time.
     pub(super) fn warn_of_peer(&mut self, line: fmt::Arguments<'_>) {
         let Self { throttle, log, .. } = self;
         throttle.warn(clock::monotonic(), line, |line| match log {
-            Some(log) => log.say(log::Level::Warn, line),
-            None => console::say(log::Level::Warn, line),
+            Some(log) => log.log_library(log::Level::Warn, line),
+            None => console::log_line(log::Level::Warn, line),
         });
     }
 
-    /// A registration begins: an earlier answer is no longer one.
+    /// Begins a registration: an earlier answer no longer counts.
     pub(crate) fn begin(&mut self, role: Role, topic: &str) {
         self.answered.remove(&(role, topic.to_owned()));
     }
 
-    /// Removes a subscription; true if it was the last one to the topic.
+    /// Removes a subscription; true if it was the last one of the topic.
     pub(crate) fn remove_input(&mut self, topic: &str, subscription: &Arc<SubscriptionCore>) -> bool {
         let last = self.inputs.get(topic).is_some_and(|input| input.remove(subscription));
         if last {
@@ -231,7 +231,7 @@ impl NodeSlot {
         last
     }
 
-    /// Notes what others wait for, and logs what users should know.
+    /// Records an event for waiting threads, and logs it if users need it.
     pub(super) fn note(&mut self, event: NodeEvent) {
         match event {
             NodeEvent::Registered { role, name } => {
@@ -246,9 +246,8 @@ impl NodeSlot {
             }
             NodeEvent::MasterUnreachable { .. } if self.awaits_master => {}
             NodeEvent::MasterUnreachable { why } => {
-                let meanwhile = if self.ros2 { ", while ROS 2 goes on" } else { "" };
-                let text =
-                    format_args!("the master does not answer and is tried until it does{meanwhile}: {why}");
+                let meanwhile = if self.ros2 { " while ROS 2 works" } else { "" };
+                let text = format_args!("the master does not answer; retrying{meanwhile}: {why}");
                 self.say(log::Level::Warn, text);
                 self.unreachable = Some(why.to_string());
             }

@@ -1,31 +1,31 @@
-//! Order of a pair's messages while two paths bring them: the receiver of the delivery machine.
+//! Order of a pair's messages while two paths deliver them: the receiver of `runnel-delivery`.
 //!
-//! The network, RTPS or the connection of a link of ROS 1, puts its own messages in order, which the receiver gets one by one with
-//! their numbers.
+//! The network (RTPS, or the connection of a ROS 1 link) puts its own messages in order. The receiver gets them one by
+//! one with their numbers.
 
 use runnel_delivery::{Credit, Path, PathId, PathKind, ReceiveError, Receiver, Statement, StreamId};
 
-use crate::ipc::{Piece, SessionFault};
+use crate::ipc::{IpcFault, SampleData};
 
-/// The receiver's name of the path by the network. That of memory is another one with each channel.
+/// Path id of the network. Each channel of shared memory gets an id of its own.
 const NETWORK: PathId = PathId(0);
 
-/// After so many samples a writer that waits for the user is told.
+/// Number of samples after which a keep-all writer gets a report.
 const REPORT_EVERY: u64 = Credit::DEFAULT.messages as u64 / 2;
 
 /// See the module's documentation.
 pub(super) struct PairDelivery {
-    pub(super) receiver: Receiver<Piece>,
-    /// The path by memory, and the epoch by which the sender knows it.
+    pub(super) receiver: Receiver<SampleData>,
+    /// Path id of shared memory, and the sender's epoch of it.
     memory: PathId,
     epoch: u32,
-    /// The first sample of memory, and the number after the last that came by it.
+    /// First sample of shared memory, and the number after its last one.
     pub(super) first: u64,
     pub(super) position: u64,
 }
 
 impl PairDelivery {
-    /// The network carries the pair since this epoch, and gives the message `next` next.
+    /// The network delivers the pair since this epoch. Its next message has the number `next`.
     pub(super) fn new(
         id: StreamId,
         network: PathKind,
@@ -42,15 +42,15 @@ impl PairDelivery {
         Ok(Self { receiver, memory: NETWORK, epoch: 0, first: next, position: next })
     }
 
-    /// Memory brings the messages from `from` on. Where epochs are `counted` here, since the sender begins anew with each
-    /// channel, its own is that by which it is told how far this end is.
+    /// Shared memory delivers the messages from `from` on. If the sender restarts its epochs with each channel, epochs
+    /// are `counted` here, and reports to the sender name its own epoch.
     pub(super) fn begin_memory(
         &mut self,
         (epoch, from): (u32, u64),
         counted: bool,
     ) -> Result<(), ReceiveError> {
         self.memory = PathId(self.memory.0 + 1);
-        // The one before is down.
+        // The channel before is down.
         let _ = self.receiver.path_up(Path::new(self.memory, PathKind::SharedMemory));
         let here = if counted { self.receiver.epoch() + 1 } else { epoch };
         self.receiver.begin(self.memory, here, from, false)?;
@@ -58,12 +58,12 @@ impl PairDelivery {
         Ok(())
     }
 
-    /// The network brings the messages from `from` on.
+    /// The network delivers the messages from `from` on.
     pub(super) fn begin_network(&mut self, epoch: u32, from: u64) -> Result<(), ReceiveError> {
         self.receiver.begin(NETWORK, epoch, from, false)
     }
 
-    /// True if the sample of this number, which memory has brought, goes to the user at once.
+    /// Whether the sample with this number from shared memory can be delivered at once.
     #[inline]
     pub(super) fn accept_in_order(&mut self, number: u64) -> bool {
         let is_accepted = self.receiver.accept_in_order(self.memory, number);
@@ -73,23 +73,23 @@ impl PairDelivery {
         is_accepted
     }
 
-    /// Whether memory can bring the sample of this number next.
-    pub(super) fn check_order(&self, number: u64) -> Result<(), SessionFault> {
+    /// Checks that shared memory may deliver the sample with this number next.
+    pub(super) fn check_order(&self, number: u64) -> Result<(), IpcFault> {
         let next = self.position;
         if number < next || number > i64::MAX as u64 {
-            return Err(SessionFault::SampleOutOfOrder { number, next });
+            return Err(IpcFault::SampleOutOfOrder { number, next });
         }
         Ok(())
     }
 
-    /// Memory has brought a sample. A slot that is lent is not held.
+    /// Takes a sample from shared memory. A borrowed slot is copied if the sample must wait.
     pub(super) fn message_of_memory(
         &mut self,
         number: u64,
-        piece: Piece,
-        has_room: bool,
+        piece: SampleData,
+        has_capacity: bool,
     ) -> Result<(), ReceiveError> {
-        let is_next = has_room && number == self.receiver.next();
+        let is_next = has_capacity && number == self.receiver.next();
         let piece = if is_next { piece } else { piece.into_own() };
         let bytes = piece.bytes().len();
         self.receiver.message(self.memory, number, piece, bytes)?;
@@ -97,33 +97,33 @@ impl PairDelivery {
         Ok(())
     }
 
-    /// None before this number comes by memory.
+    /// Shared memory delivers no sample before this number.
     pub(super) fn skip_of_memory(&mut self, to: u64) -> Result<(), ReceiveError> {
         self.receiver.skip(self.memory, to)?;
         self.position = self.position.max(to);
         Ok(())
     }
 
-    /// The network has given a message, in order. One whose number cannot be is left out.
+    /// Takes a message from the network, which delivers in order. One with an impossible number is dropped.
     pub(super) fn message_of_network(&mut self, number: u64, bytes: Vec<u8>) {
         let length = bytes.len();
         if self.receiver.skip(NETWORK, number).is_ok() {
-            let _ = self.receiver.message(NETWORK, number, Piece::Own(bytes), length);
+            let _ = self.receiver.message(NETWORK, number, SampleData::Own(bytes), length);
         }
     }
 
-    /// The network gives none before this number.
+    /// The network delivers no message before this number.
     pub(super) fn skip_of_network(&mut self, next: u64) {
         let _ = self.receiver.skip(NETWORK, next);
     }
 
-    /// Memory brings nothing more. What is missing waits for the network to begin anew.
+    /// Ends the path of shared memory. Missing messages wait for the network.
     pub(super) fn end_memory(&mut self) {
         self.receiver.path_down(self.memory);
     }
 
-    /// Memory brings nothing more, and RTPS all that is missing and follows. Gives the samples that RTPS need not bring: those up
-    /// to the second number, from the first on, which is 1 if RTPS owes none before it.
+    /// Ends the path of shared memory: RTPS delivers all missing and later samples. Returns the samples that RTPS need
+    /// not deliver: from the first number up to the second. The first is 1 if RTPS has delivered all earlier ones.
     pub(super) fn return_to_rtps(&mut self) -> (u64, u64) {
         let next = self.receiver.next();
         self.end_memory();
@@ -131,7 +131,7 @@ impl PairDelivery {
         (if self.waits_for_network() { self.first } else { 1 }, self.position)
     }
 
-    /// What the sender knows a Reached by.
+    /// The report with the sender's own epoch.
     pub(super) fn reached(&self, reached: Statement) -> Statement {
         match reached {
             Statement::Reached { id, next, .. } => Statement::Reached { id, epoch: self.epoch, next },
@@ -139,7 +139,7 @@ impl PairDelivery {
         }
     }
 
-    /// Whether the network still owes messages of before the change.
+    /// Whether messages of before the handover are missing from the network.
     pub(super) fn waits_for_network(&self) -> bool {
         self.receiver.next() < self.first
     }

@@ -1,4 +1,5 @@
-//! The end in this process of a pair with an endpoint of another one: the graph knows it, a session may carry it.
+//! Local endpoint of a pair with an endpoint of another process. The graph knows the pair, and an IPC connection may
+//! carry it.
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use crate::rtps::Rtps;
 
 /// See the module's documentation.
 pub(super) enum PairEnd {
-    /// A reader, and where what comes by the pair goes.
+    /// A reader, and the destination of its samples.
     Reader { topic: Arc<TopicInput>, from: Arc<LinkInfo>, rtps: Arc<Rtps>, reader: EntityId, writer: Guid },
-    /// A writer, and what sends by the pair.
+    /// A writer, and the publication that sends its samples.
     Writer { publication: Arc<Publication>, writer: EntityId, reader: Guid },
 }

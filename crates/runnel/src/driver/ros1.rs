@@ -1,4 +1,4 @@
-//! The process in the ROS 1 graph: its engines, which are given what comes and say what is to be done.
+//! ROS 1 graph: the engines of the process. They take input and give output.
 
 mod calls;
 mod engine;
@@ -17,43 +17,43 @@ use super::nodes::NodeKey;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 pub use calls::ServiceInfo;
-pub(crate) use calls::{Asks, Call};
+pub(crate) use calls::{Call, CallRequest};
 #[cfg(feature = "master")]
-pub(crate) use engine::Verbs;
-pub(crate) use engine::{Engine, Notice};
+pub(crate) use engine::ProtocolEngine;
+pub(crate) use engine::{Engine, EngineEvent};
 
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Ros1 {
     engines: Table<Slot>,
-    /// Engines that may ask for something.
-    pub(super) unserved: VecDeque<Key>,
+    /// Engines that may have output.
+    pub(super) unpolled: VecDeque<Key>,
 }
 
-/// An engine and what is kept for it.
+/// An engine and its state in the driver.
 pub(super) struct Slot {
     pub(super) engine: Engine,
-    /// The node that it speaks for, if it is one's.
+    /// Its node, if it belongs to one.
     pub(super) node: Option<NodeKey>,
-    /// What is logged about its peers, unless it is a node's: that has its own.
+    /// Limits log lines about its peers. A node has a limit of its own.
     pub(super) throttle: Throttle,
-    /// Answers to its own calls that nobody has taken yet.
+    /// Results of its own calls that have not been taken.
     answers: HashMap<CallId, Result<Value, CallError>>,
 }
 
-/// What an engine says.
-pub(super) enum Saying {
+/// Output of an engine.
+pub(super) enum EngineOutput {
     Transmit(Transmit),
     Event(NodeEvent),
-    Notice(Notice),
+    EngineEvent(EngineEvent),
 }
 
 impl Ros1 {
-    /// Adds an engine that speaks for a node, or for none.
+    /// Adds an engine, for a node or for none.
     pub(super) fn add(&mut self, node: Option<NodeKey>, engine: Engine) -> Key {
         let slot = Slot { engine, node, throttle: Throttle::default(), answers: HashMap::new() };
         let key = self.engines.insert_with(|_| slot);
-        self.unserved.push_back(key);
+        self.unpolled.push_back(key);
         key
     }
 
@@ -75,17 +75,17 @@ impl Ros1 {
         self.engines.keys()
     }
 
-    /// Works on an engine, which is asked afterwards what is to be done.
+    /// Calls `work` with an engine, and polls the engine afterwards.
     pub(super) fn with<T>(&mut self, key: Key, work: impl FnOnce(&mut Engine, Instant) -> T) -> Option<T> {
         let slot = self.engines.get_mut(key)?;
         let result = work(&mut slot.engine, clock::monotonic());
-        if !self.unserved.contains(&key) {
-            self.unserved.push_back(key);
+        if !self.unpolled.contains(&key) {
+            self.unpolled.push_back(key);
         }
         Some(result)
     }
 
-    /// Tells every node which others are of this process.
+    /// Gives every node the URIs of this process's nodes.
     pub(super) fn set_local_nodes(&mut self, uris: &[String]) {
         for key in self.keys() {
             self.with(key, |engine, _| {
@@ -96,20 +96,20 @@ impl Ros1 {
         }
     }
 
-    /// Has an engine do what is due.
+    /// Handles a timeout of an engine.
     pub(super) fn handle_timeout(&mut self, key: Key) {
-        self.with(key, |engine, now| engine.verbs().handle_timeout(now));
+        self.with(key, |engine, now| engine.protocol().handle_timeout(now));
     }
 
-    /// What an engine says next. One that has been worked on is asked until it says nothing more; those that are worked on
-    /// meanwhile have their turn afterwards, since a peer can make that as many as it likes.
-    pub(super) fn poll(&mut self, effects: &mut Effects) -> Option<(Key, Saying)> {
-        while let Some(key) = self.unserved.front().copied() {
-            if let Some(saying) = self.engines.get_mut(key).and_then(Slot::poll) {
-                return Some((key, saying));
+    /// Next output of an engine. An engine is polled until it has no more. Engines that get work meanwhile are polled
+    /// afterwards, since a peer can cause any amount of it.
+    pub(super) fn poll(&mut self, effects: &mut Effects) -> Option<(Key, EngineOutput)> {
+        while let Some(key) = self.unpolled.front().copied() {
+            if let Some(output) = self.engines.get_mut(key).and_then(Slot::poll) {
+                return Some((key, output));
             }
-            self.unserved.pop_front();
-            match self.engines.get_mut(key).and_then(|slot| slot.engine.verbs().poll_timeout()) {
+            self.unpolled.pop_front();
+            match self.engines.get_mut(key).and_then(|slot| slot.engine.protocol().poll_timeout()) {
                 Some(at) => effects.schedule(Deadline::Engine(key), at),
                 None => effects.cancel(Deadline::Engine(key)),
             }
@@ -117,27 +117,27 @@ impl Ros1 {
         None
     }
 
-    /// A call of an engine has come to something.
+    /// Records the result of an engine's call.
     pub(super) fn add_answer(&mut self, key: Key, call: CallId, result: Result<Value, CallError>) {
         if let Some(slot) = self.engines.get_mut(key) {
             slot.answers.insert(call, result);
         }
     }
 
-    /// What a call of an engine came to, once it is answered.
+    /// Result of an engine's own call, once it has arrived.
     pub(super) fn take_call_answer(&mut self, key: Key, call: CallId) -> Option<Result<Value, CallError>> {
         self.engines.get_mut(key)?.answers.remove(&call)
     }
 }
 
 impl Slot {
-    fn poll(&mut self) -> Option<Saying> {
-        if let Some(transmit) = self.engine.verbs().poll_transmit() {
-            return Some(Saying::Transmit(transmit));
+    fn poll(&mut self) -> Option<EngineOutput> {
+        if let Some(transmit) = self.engine.protocol().poll_transmit() {
+            return Some(EngineOutput::Transmit(transmit));
         }
         match &mut self.engine {
-            Engine::Node(node) => node.poll_event().map(Saying::Event),
-            Engine::Other(other) => other.poll_notice().map(Saying::Notice),
+            Engine::Node(node) => node.poll_event().map(EngineOutput::Event),
+            Engine::Other(other) => other.poll_engine_event().map(EngineOutput::EngineEvent),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
+//! ROS 2 graph: the participant of the process, the owners of its endpoints, and the destinations of samples.
 
-mod any;
-mod complaints;
+mod diagnostics;
 mod endpoints;
 mod graph;
 mod inbox;
 mod links;
+mod local_peers;
 mod matching;
-mod neighbours;
-mod parted;
 mod qos;
 mod receiving;
 mod refused;
-mod sight;
+mod snapshot;
+mod unmatched_writers;
+mod untyped;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -28,92 +28,93 @@ use super::effect::{Effect, Effects};
 use super::nodes::NodeKey;
 use super::table::Key;
 use super::throttle::Throttle;
-use crate::data::{LinkInfo, Offer, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, SubscriptionCore, TopicInput, WriterGroup};
 use crate::environment::Ros2Settings;
 use crate::log_output::console;
-use crate::rtps::{Brought, Rtps};
-use any::AnyEnd;
-pub(super) use any::as_offered;
-use complaints::Complaints;
+use crate::rtps::{ReceivedBatch, Rtps};
+use diagnostics::Diagnostics;
 use graph::Graph;
 #[cfg(test)]
 pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
-use neighbours::Neighbours;
-use parted::PartedWriters;
+use local_peers::LocalPeers;
 use refused::Refused;
+use unmatched_writers::UnmatchedWriters;
+use untyped::UntypedSubscription;
+pub(super) use untyped::limited_to_offer;
 
-/// What is further off than that need not be done to the microsecond: no fragment waits so long for its turn.
-const AT_LEISURE: Duration = Duration::from_millis(3);
+/// Waits from this length on are rounded up to milliseconds. Delays between fragments are shorter.
+const ROUND_FROM: Duration = Duration::from_millis(3);
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// What the driver keeps for the ROS 2 graph.
+/// State of the process in the ROS 2 graph.
 pub(crate) struct Ros2 {
     settings: Option<Ros2Settings>,
-    /// Links may leave the network within this host.
+    /// Whether pairs may use shared memory.
     has_sessions: bool,
     pub(super) rtps: Option<Arc<Rtps>>,
     writers: BTreeMap<EntityId, WriterEnd>,
     pub(super) readers: BTreeMap<EntityId, ReaderEnd>,
-    /// Subscriptions that have readers as publishers tell their types.
-    any: Vec<AnyEnd>,
+    /// Untyped subscriptions. They get a reader for each type that publishers announce.
+    untyped: Vec<UntypedSubscription>,
     graph: Graph,
-    complaints: Complaints,
-    /// Participants whose processes may be of this host.
-    neighbours: Neighbours,
-    /// Whose links somebody of this process asks for.
-    asked: Option<links::Asked>,
-    /// The ends of pairs, which the loop is to do, and what happened behind the first of them. RTPS is read no further until then.
-    pub(super) ends: VecDeque<Event>,
-    /// Samples of pairs that a link of ROS 1 serves, until the loop has looked at it.
+    diagnostics: Diagnostics,
+    /// Participants that may be on this host.
+    local_peers: LocalPeers,
+    /// The endpoint whose link counters are requested.
+    requested_links: Option<links::RequestedLinks>,
+    /// The first event that may end pairs, and all events behind it, until the event loop handles them. No datagram is
+    /// taken before.
+    pub(super) pending_events: VecDeque<Event>,
+    /// Samples of pairs that a ROS 1 link serves, until the event loop has read that link.
     refused: Refused,
-    /// Room for what RTPS brings at once.
-    pub(super) brought: Brought,
-    /// Datagrams that have been received, and room for them.
+    /// Reused buffer for the output of RTPS.
+    pub(super) received_batch: ReceivedBatch,
+    /// Received datagrams, and their buffer.
     pub(super) inbox: Inbox,
-    /// When a datagram came in this turn.
-    pub(super) heard_at: Option<Instant>,
+    /// Reception time of a datagram in this iteration.
+    pub(super) received_at: Option<Instant>,
     throttle: Throttle,
-    /// The process has left the graph, and stays out of it.
+    /// The process has left the graph for good.
     left: bool,
 }
 
 struct WriterEnd {
     node: NodeKey,
     topic: String,
-    offer: Weak<Offer>,
+    group: Weak<WriterGroup>,
 }
 
 pub(super) struct ReaderEnd {
     node: NodeKey,
     topic: String,
     pub(super) core: Weak<SubscriptionCore>,
-    /// What the reader alone brings, apart from the links of ROS 1.
+    /// Input of the reader only, without ROS 1 links.
     input: Arc<TopicInput>,
     type_name: String,
     md5: String,
     type_hash: String,
-    /// Publishers have told its type.
-    any: bool,
+    /// Created for an untyped subscription, with a type that publishers announced.
+    is_untyped: bool,
     pub(super) links: BTreeMap<Guid, Arc<LinkInfo>>,
-    /// Writers of nodes in both graphs that it has lost.
-    pub(super) parted: PartedWriters,
-    /// Publishers that do not say any more that they live.
-    lapsed: BTreeSet<Guid>,
-    /// How many messages more there is room for, if publishers are to wait for it.
-    room: Option<usize>,
-    /// Writers whose samples come by memory as well, and the pairs whose receivers put them in order.
+    /// Writers of dual nodes that it has lost.
+    pub(super) unmatched_writers: UnmatchedWriters,
+    /// Publishers that are not alive.
+    not_alive: BTreeSet<Guid>,
+    /// Remaining capacity in messages, if publishers wait for it.
+    capacity: Option<usize>,
+    /// Writers that also send by shared memory, and the pairs whose receivers order their samples.
     receivers: Vec<(Guid, Key)>,
 }
 
 impl Ros2 {
-    /// How long to wait for what is due at that time, when so much is left. What the participant does by itself, and not
-    /// soon, has time: a wait of whole milliseconds takes one system call less.
-    pub(super) fn leisurely(&self, at: Instant, left: Duration) -> Duration {
+    /// Length of the wait for a deadline in `left`. Waits for the participant's own, distant deadlines are rounded up
+    /// to whole milliseconds, which saves a system call.
+    pub(super) fn round_up_wait(&self, at: Instant, left: Duration) -> Duration {
         let is_ours = self.rtps.as_ref().is_some_and(|rtps| rtps.deadline() == Some(at));
         let rest = Duration::from_nanos(u64::from(left.subsec_nanos()) % NANOS_PER_MILLI);
-        if !is_ours || left < AT_LEISURE || rest.is_zero() {
+        if !is_ours || left < ROUND_FROM || rest.is_zero() {
             return left;
         }
         left + (Duration::from_millis(1) - rest)
@@ -121,98 +122,102 @@ impl Ros2 {
 
     pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
         let (writers, readers) = (BTreeMap::new(), BTreeMap::new());
-        let (graph, brought) = (Graph::default(), Brought::default());
+        let (graph, received_batch) = (Graph::default(), ReceivedBatch::default());
         Self {
             settings,
             has_sessions,
             rtps: None,
             writers,
             readers,
-            any: Vec::new(),
+            untyped: Vec::new(),
             graph,
-            complaints: Complaints::default(),
-            neighbours: Neighbours::default(),
-            asked: None,
-            ends: VecDeque::new(),
+            diagnostics: Diagnostics::default(),
+            local_peers: LocalPeers::default(),
+            requested_links: None,
+            pending_events: VecDeque::new(),
             refused: Refused::default(),
-            brought,
+            received_batch,
             inbox: Inbox::default(),
-            heard_at: None,
+            received_at: None,
             throttle: Throttle::default(),
             left: false,
         }
     }
 
-    /// The enclave that is told to others.
+    /// The announced enclave.
     fn enclave(&self) -> Option<String> {
         self.settings.as_ref().map(|settings| settings.enclave.clone())
     }
 
-    /// When the participant has something to do: other threads work on it, too, so that it keeps its deadline itself.
+    /// Next deadline of the participant. Other threads use the participant too, so it keeps its deadline itself.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.rtps.as_ref()?.deadline()
     }
 
-    /// Says what somebody in the graph did, as long as nobody does it all the time.
+    /// Logs a fault of a participant, within a limit per time.
     fn warn_of_participant(&mut self, line: fmt::Arguments<'_>) {
         self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
     }
 }
 
 impl Ros2 {
-    /// The writers of this process to a topic.
+    /// Writers of this process on a topic.
     #[cfg(test)]
-    pub(super) fn writers_to(&self, topic: &str) -> Vec<(EntityId, Option<Arc<Offer>>)> {
+    pub(super) fn writers_to(&self, topic: &str) -> Vec<(EntityId, Option<Arc<WriterGroup>>)> {
         let to_topic = self.writers.iter().filter(|(_, end)| end.topic == topic);
-        to_topic.map(|(id, end)| (*id, end.offer.upgrade())).collect()
+        to_topic.map(|(id, end)| (*id, end.group.upgrade())).collect()
     }
 
-    /// What the process joins the graph with, unless it has joined or left it.
+    /// Settings to join the graph with, unless the process has joined or left it.
     pub(super) fn wants_to_join(&self) -> Option<&Ros2Settings> {
         self.settings.as_ref().filter(|_| self.rtps.is_none() && !self.left)
     }
 
-    /// The process joins the graph.
+    /// Joins the graph.
     pub(super) fn join(&mut self, rtps: Arc<Rtps>, effects: &mut Effects) {
         self.graph.join(&rtps);
         self.rtps = Some(rtps);
-        // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
+        // A peer that queries the graph waits for the nodes of every participant, even of one without nodes.
         effects.push_back(Effect::NodesChanged);
     }
 
-    /// The process leaves the graph, and tells its peers; false if it was not there.
+    /// Leaves the graph and announces that; false if the process had not joined it.
     pub(super) fn leave(&mut self, effects: &mut Effects) -> bool {
         self.left = true;
-        self.say_all(effects);
+        self.log_all_diagnostics(effects);
         let Some(rtps) = self.rtps.take() else { return false };
         rtps.leave();
         true
     }
 
-    /// True if nobody in the ROS 2 graph has yet to get a message.
+    /// Whether all ROS 2 subscribers have acknowledged all messages.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.writers.values().filter_map(|end| end.offer.upgrade()).all(|offer| offer.is_acknowledged())
+        self.writers.values().filter_map(|end| end.group.upgrade()).all(|group| group.is_acknowledged())
     }
 
-    /// A participant is gone; what stands for its pairs.
+    /// Removes a lost participant. Returns the keys of its pairs.
     pub(super) fn participant_lost(&mut self, participant: GuidPrefix, effects: &mut Effects) -> Vec<Key> {
-        self.say_of_participant(participant, effects);
+        self.log_participant_diagnostics(participant, effects);
         self.graph.forget(participant);
-        self.neighbour_lost(participant, effects)
+        self.remove_local_peer(participant, effects)
     }
 
-    /// The interfaces of the host may be others.
-    pub(super) fn look_at_interfaces(&self, effects: &mut Effects) {
+    /// Checks for changed network interfaces.
+    pub(super) fn check_interfaces(&self, effects: &mut Effects) {
         let Some(rtps) = &self.rtps else { return };
-        if let Err(error) = rtps.look_at_interfaces() {
-            console::warning!("the network interfaces cannot be looked at: {error}");
+        if let Err(error) = rtps.update_addresses() {
+            console::warning!("cannot read the network interfaces: {error}");
         }
-        effects.push_back(Effect::ParticipantWorked);
+        effects.push_back(Effect::ParticipantUsed);
     }
 
-    /// The origin of a publisher in both graphs that a reader is matched with, and the reader's subscription.
-    pub(super) fn shared_by(&self, reader: EntityId, writer: Guid) -> Option<(u64, Arc<SubscriptionCore>)> {
+    /// Dual node id of a publisher that a reader has matched, and the reader's subscription.
+    pub(super) fn dual_publisher_of(
+        &self,
+        reader: EntityId,
+        writer: Guid,
+    ) -> Option<(u64, Arc<SubscriptionCore>)> {
         let end = self.readers.get(&reader)?;
-        Some((end.links.get(&writer)?.origin?, end.core.upgrade()?))
+        Some((end.links.get(&writer)?.dual_node_id?, end.core.upgrade()?))
     }
 }

@@ -1,39 +1,39 @@
-//! Sessions with other processes of this host: how they come about, how links go over to them and back.
+//! IPC connections with other processes of this host: set-up, and the handover of links to them and back.
 //!
 //! ```text
 //!  subscriber or client                              publisher or service
-//!     header: my process, a token        ─► TCP ─►   a link of that token
-//!                                        ◄─ TCP ◄─   header: my process
-//!     (whose number is less connects: one session for each pair of processes)
-//!  topics:   REACHED, ASK token        ─► ring ─►    the link goes over between two messages:
-//!     reads messages before that of TCP ◄─ ring ◄─   OPEN_SAMPLES channel, token, the first message
-//!     messages                         ◄─ ring ◄─    SAMPLE, SAMPLE_SLOT, SAMPLE_BEGIN, BYTES channel
-//!     REACHED                          ─► ring ─►    sends without limit
-//!  services: ASK token                 ─► ring ─►    the link goes over, wherever its stream is:
-//!     reads that many bytes of TCP     ◄─ ring ◄─    OPEN channel, token, bytes that went by TCP
-//!     responses                        ◄─ ring ◄─    BYTES channel
+//!     header: process id, token          ─► TCP ─►   finds the link by its token
+//!                                        ◄─ TCP ◄─   header: process id
+//!     (the process with the lower id connects; two processes have one IPC connection)
+//!  topics:   REACHED, ASK token          ─► ring ─►  switches the link between two messages:
+//!     reads the messages before on TCP   ◄─ ring ◄─  OPEN_SAMPLES channel, token, number of the first message
+//!     messages                           ◄─ ring ◄─  SAMPLE, SAMPLE_SLOT, SAMPLE_BEGIN, BYTES channel
+//!     REACHED                            ─► ring ─►  sends without limit
+//!  services: ASK token                   ─► ring ─►  switches the link at any byte of its stream:
+//!     reads that many bytes of TCP       ◄─ ring ◄─  OPEN channel, token, number of bytes sent by TCP
+//!     responses                          ◄─ ring ◄─  BYTES channel
 //! ```
-//! A pair of the ROS 2 graph goes over as a topic of ROS 1 does, but for three things: it asks by ASK_SAMPLES, says REACHED only once
-//! it has what RTPS brings, and reads that before the messages of the ring.
+//! A ROS 2 pair switches like a ROS 1 topic, with three differences: the request is ASK_SAMPLES, the reader sends REACHED only
+//! once it has everything from RTPS, and it reads RTPS before the messages of the ring.
 //!
-//! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
-//! what the other end has not read; then the processes meet again.
+//! Without an IPC connection, a link stays on its own connection. When the IPC connection ends, the link falls back to its own
+//! connection with all messages that the peer has not read. Then the processes connect again.
 
+mod connecting;
 mod delivery;
-mod ending;
-mod finding;
-mod greeting;
-mod hearing;
-mod late;
-mod meeting;
+mod handshake;
+mod memory_requests;
 mod orphans;
 mod pairs;
 mod processes;
+mod records;
+mod teardown;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod unread_network;
 mod versions;
+mod waiting_streams;
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -51,154 +51,154 @@ use super::effect::Effects;
 use super::table::{Key, Owner, Table};
 use super::throttle::Throttle;
 use crate::environment::IpcSettings;
-use crate::ipc::{Pool, Receiver, Sender, awake};
+use crate::ipc::{Pool, Receiver, Sender, sleep_flag};
 use crate::log_output::console;
-use ending::Ending;
-use greeting::Greeting;
-pub(super) use hearing::{Batch, MOST_CHANNELS, Taken};
-use late::LateLinks;
-pub(super) use late::PATIENCE;
-pub(super) use meeting::OtherEnd;
+use handshake::Handshake;
+pub(super) use memory_requests::OtherEnd;
 pub(super) use orphans::Orphan;
 use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
+pub(super) use records::{Batch, MAX_CHANNELS, Taken};
+use teardown::Teardown;
+pub(super) use waiting_streams::CONNECTION_TIMEOUT;
+use waiting_streams::WaitingStreams;
 
-/// Processes that may have a session with this one at a time, those that are being greeted included.
-const MOST_SESSIONS: usize = 256;
+/// Maximum number of IPC connections, those in the handshake included.
+const MAX_SESSIONS: usize = 256;
 
-/// Turns with messages for each look at the reactor, which takes a system call, while messages come.
-const TURNS: u32 = 64;
+/// Iterations between two polls of the reactor (a system call) while records arrive.
+const POLLS_PER_WAIT: u32 = 64;
 
-/// Looks at the rings for each look at the reactor, while nobody sleeps and none comes.
-const LOOKS: u32 = 1000;
+/// Polls of the rings between two polls of the reactor, in a busy loop while no record arrives.
+const RING_POLLS: u32 = 1000;
 
-/// The pause before a session that ended is made again, doubled each time that it did not stand for [`LONGEST_PAUSE`].
+/// First pause before an IPC connection is made again. It doubles unless the connection lasted for [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// All sessions of a driver.
+/// All IPC connections of a driver.
 pub(crate) struct Sessions {
     reactor: Arc<Reactor>,
-    /// What the reactor tells of, and what stands for pairs of the ROS 2 graph.
+    /// Descriptors in the reactor, and entries of ROS 2 pairs.
     entries: Table<Entry>,
-    /// `None` if links stay on the network.
+    /// `None` if all links stay on the network.
     settings: Option<IpcSettings>,
-    /// Memory for long messages.
+    /// Shared memory for long messages.
     pool: Arc<Pool>,
-    /// Whether this process sleeps; made with the first session.
+    /// Memory with this process's sleep flag, made for the first IPC connection.
     page: Option<SharedWords>,
-    /// By which threads wake the driver: no peer has it. Made with the page.
-    own_bell: Option<Arc<Ringer>>,
-    /// It listens, or has tried to.
+    /// Doorbell by which threads of this process wake the driver. No peer has it. Made with the page.
+    own_doorbell: Option<Arc<Ringer>>,
+    /// The process listens, or has tried to.
     listens: bool,
     open: Table<Session>,
-    /// Those, to be looked at one after the other.
-    pub(super) standing: Vec<Key>,
-    /// Those whose other end may still read.
-    ending: Vec<Key>,
-    /// Sockets of sessions that stand or are being made, by the process at the other end.
+    /// Established IPC connections, in the order in which they are polled.
+    pub(super) established: Vec<Key>,
+    /// IPC connections in teardown.
+    closing: Vec<Key>,
+    /// Keys of the sockets of IPC connections and handshakes, by the process of the peer.
     peers: HashMap<u128, Key>,
-    /// Links and pairs whose other end may be of this host, by token, and what is known of each.
+    /// Links and pairs whose peers may be on this host: their keys by token, and the state of each.
     links: HashMap<u128, Key>,
-    met: HashMap<Key, Met>,
-    /// Processes that were met, and the pause before they are met again.
-    again: HashMap<u128, Duration>,
-    /// Processes with which there can be no session.
+    local_links: HashMap<Key, LocalLink>,
+    /// Pauses before processes are connected to again.
+    reconnect_pauses: HashMap<u128, Duration>,
+    /// Processes with another version of Runnel. They get no IPC connection.
     other_versions: Processes,
-    /// Processes that made no session, of which the log has said why.
+    /// Processes whose handshake failed, which has been logged.
     refused: Processes,
-    /// Since when a link of some session waits for what its connection still has.
-    pub(super) late_since: Option<Instant>,
-    /// Pairs that wait for samples of RTPS.
+    /// Time since when a link has waited for the rest of its connection.
+    pub(super) waiting_since: Option<Instant>,
+    /// Pairs that wait for samples from RTPS.
     pub(super) draining: Vec<Key>,
-    /// Pairs that RTPS has lost, and whose writers may not know that.
+    /// Pairs that RTPS has lost, while their writers may still send by shared memory.
     orphans: Vec<Orphan>,
-    /// RTPS has not been read before pairs that began: the end of another pair is to be done first.
+    /// RTPS was not read before some pairs switched to shared memory, since the end of another pair comes first.
     pub(super) is_network_unread: bool,
-    /// These pairs, whose samples wait for that, and their path by it.
+    /// These pairs, and their network path. Their samples wait until RTPS has been read.
     undrained: Vec<(Key, PathId)>,
     /// Links that wait for messages of their connections, and since when.
     owed: Vec<(Key, Instant)>,
-    /// With messages, since the reactor was looked at.
-    turns: u32,
+    /// Iterations with records since the reactor was polled.
+    polls: u32,
     throttle: Throttle,
 }
 
-/// What stands for one key of the component.
+/// Entry of one key of the component.
 enum Entry {
-    /// Accepts other processes of this host.
+    /// Accepts connections of other processes of this host.
     Listener(PacketListener),
-    /// Another process of this host is about to greet on it.
-    Greeting(Greeting),
-    /// Stands for the other end of a session: carries descriptors, and tells of its end.
+    /// A connection in the handshake.
+    Handshake(Handshake),
+    /// Socket of an IPC connection: passes descriptors and shows the peer's end.
     Session(Key),
-    /// The doorbell of a session.
-    Bell(Key),
-    /// The bell by which threads of this process wake the driver for sessions.
-    OwnBell { _doorbell: Doorbell },
-    /// A writer of another process in the ROS 2 graph, which may be of this host; no descriptor.
+    /// Doorbell of an IPC connection.
+    Doorbell(Key),
+    /// Doorbell by which threads of this process wake the driver.
+    OwnDoorbell { _doorbell: Doorbell },
+    /// A remote ROS 2 writer that may be on this host. It has no descriptor.
     SampleInput(SampleInput),
-    /// A reader of another process, likewise.
+    /// A remote ROS 2 reader that may be on this host. It has no descriptor.
     SampleOutput(SampleOutput),
-    /// Is about to be another.
+    /// Placeholder while an entry is being made.
     Nothing,
 }
 
-/// What the loop reads when the reactor tells of a key.
+/// What the event loop reads for a ready key.
 pub(super) enum Readable {
-    /// A session, whose doorbell has rung.
-    Bell(Key),
-    /// The socket of a session.
+    /// The records of an IPC connection.
+    Doorbell(Key),
+    /// The socket of an IPC connection.
     Socket(Key),
-    /// All sessions: a thread of this process has rung.
-    OwnBell,
+    /// The records of all IPC connections, since a thread of this process rang.
+    OwnDoorbell,
 }
 
-/// A link or a pair whose other end may be of this host.
-struct Met {
+/// A link or a pair whose peer may be on this host.
+struct LocalLink {
     peer: LocalPeerId,
     other_end: OtherEnd,
 }
 
-/// A session that stands.
+/// An established IPC connection.
 struct Session {
     process: u128,
-    /// Its socket in the driver, and that of its doorbell.
+    /// Keys of its socket and of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
-    _bell: Doorbell,
+    _doorbell: Doorbell,
     receiver: Receiver,
     sender: Arc<Sender>,
-    /// Sockets of the links that come by each channel.
+    /// The link or pair of each channel.
     channels: Vec<Option<Key>>,
-    /// Tokens that were not asked for or not answered yet: for want of room, or because a header of ours is on its way.
-    unasked: Vec<u128>,
-    unopened: Vec<u128>,
-    /// Tokens that the other process has asked for and this one does not know yet, the latest.
-    early: VecDeque<(u128, bool)>,
-    /// Pairs whose writers could not be told how far their readers are.
-    untold: Vec<Key>,
-    /// Links that wait for what their connections still have.
-    late: LateLinks,
+    /// Tokens whose requests or answers wait: for space in the ring, or for the connection header that names the link.
+    unsent_requests: Vec<u128>,
+    pending_switches: Vec<u128>,
+    /// The latest tokens that the peer has requested and this process does not know yet.
+    early_requests: VecDeque<(u128, bool)>,
+    /// Links and pairs whose reports to their publishers wait for space in the ring.
+    unsent_reports: Vec<Key>,
+    /// Links that wait for the rest of their connections.
+    waiting: WaitingStreams,
     since: Instant,
-    /// The session ends, but the peer may still read what it finds.
-    ending: Option<Ending>,
+    /// Set once teardown has begun. The peer may still read its ring.
+    teardown: Option<Teardown>,
 }
 
 impl Session {
-    /// What a channel carries.
+    /// The link or pair of a channel.
     fn link_of(&self, channel: u32) -> Option<Key> {
         self.channels.get(channel as usize).copied().flatten()
     }
 
-    /// One that nothing has come by.
+    /// A new IPC connection, without channels.
     fn new(
         process: u128,
         sockets: [Key; 2],
         packets: Arc<Packets>,
-        bell: Doorbell,
+        doorbell: Doorbell,
         receiver: Receiver,
         sender: Arc<Sender>,
     ) -> Self {
@@ -206,17 +206,17 @@ impl Session {
             process,
             sockets,
             packets,
-            _bell: bell,
+            _doorbell: doorbell,
             receiver,
             sender,
             channels: Vec::new(),
-            unasked: Vec::new(),
-            unopened: Vec::new(),
-            early: VecDeque::new(),
-            untold: Vec::new(),
-            late: LateLinks::default(),
+            unsent_requests: Vec::new(),
+            pending_switches: Vec::new(),
+            early_requests: VecDeque::new(),
+            unsent_reports: Vec::new(),
+            waiting: WaitingStreams::default(),
             since: clock::monotonic(),
-            ending: None,
+            teardown: None,
         }
     }
 }
@@ -229,42 +229,42 @@ impl Sessions {
             settings,
             pool,
             page: None,
-            own_bell: None,
+            own_doorbell: None,
             listens: false,
             open: Table::default(),
-            standing: Vec::new(),
-            ending: Vec::new(),
+            established: Vec::new(),
+            closing: Vec::new(),
             peers: HashMap::new(),
             links: HashMap::new(),
-            met: HashMap::new(),
-            again: HashMap::new(),
+            local_links: HashMap::new(),
+            reconnect_pauses: HashMap::new(),
             other_versions: Processes::default(),
             refused: Processes::default(),
-            late_since: None,
+            waiting_since: None,
             draining: Vec::new(),
             orphans: Vec::new(),
             is_network_unread: false,
             undrained: Vec::new(),
             owed: Vec::new(),
-            turns: 0,
+            polls: 0,
             throttle: Throttle::default(),
         }
     }
 
-    /// The reactor tells of a key: what the loop is to read for it.
+    /// Handles a ready key. Returns what the event loop is to read for it.
     pub(super) fn readable(&mut self, key: Key, effects: &mut Effects) -> Option<Readable> {
         match self.entries.get(key)? {
-            Entry::Bell(session) => return Some(Readable::Bell(*session)),
+            Entry::Doorbell(session) => return Some(Readable::Doorbell(*session)),
             Entry::Session(session) => return Some(Readable::Socket(*session)),
-            Entry::OwnBell { .. } => return Some(Readable::OwnBell),
+            Entry::OwnDoorbell { .. } => return Some(Readable::OwnDoorbell),
             Entry::Listener(_) => self.packets_accepted(key, effects),
-            Entry::Greeting(_) => self.greeting_readable(key, effects),
+            Entry::Handshake(_) => self.handshake_readable(key, effects),
             Entry::SampleInput(_) | Entry::SampleOutput(_) | Entry::Nothing => {}
         }
         None
     }
 
-    /// The session with a process, if it stands.
+    /// The established IPC connection with a process.
     fn session_with(&self, process: u128) -> Option<Key> {
         match self.peers.get(&process).and_then(|key| self.entries.get(*key)) {
             Some(Entry::Session(session)) => Some(*session),
@@ -272,53 +272,53 @@ impl Sessions {
         }
     }
 
-    /// The session with the process at the other end of a link.
+    /// The IPC connection with the peer of a link.
     pub(super) fn session_of(&self, link: Key) -> Option<Key> {
         self.session_with(self.peer_of(link)?.process)
     }
 
-    /// How a link finds its other end on this host.
+    /// The peer of a link on this host.
     pub(super) fn peer_of(&self, link: Key) -> Option<LocalPeerId> {
-        self.met.get(&link).map(|met| met.peer)
+        self.local_links.get(&link).map(|link| link.peer)
     }
 
-    /// What is sent by a session.
+    /// The sender of an IPC connection.
     pub(super) fn sender(&self, session: Key) -> Option<Arc<Sender>> {
         self.open.get(session).map(|open| Arc::clone(&open.sender))
     }
 
-    /// Closes what stands for a key.
+    /// Closes and removes an entry.
     fn remove(&mut self, key: Key) {
         self.entries.remove(key);
     }
 
-    /// Logs what a peer did, unless there is too much of it.
+    /// Logs a fault of a peer, within a limit per time.
     fn warn(&mut self, line: fmt::Arguments<'_>) {
         self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
     }
 
-    /// Logs what a peer did that ended its session.
+    /// Logs the fault that ended a peer's IPC connection.
     fn warn_of_end(&mut self, why: impl fmt::Display) {
-        self.warn(format_args!("another process of this host: {why}; its links go on over the network"));
+        self.warn(format_args!("IPC connection with another process of this host ended: {why}; its links continue over the network"));
     }
 
-    /// Whether the reactor may be passed over once more.
-    pub(super) fn passes_over_reactor(&mut self) -> bool {
-        self.turns = (self.turns + 1) % TURNS;
-        self.turns != 0
+    /// Whether this iteration skips the reactor.
+    pub(super) fn skips_reactor(&mut self) -> bool {
+        self.polls = (self.polls + 1) % POLLS_PER_WAIT;
+        self.polls != 0
     }
 
-    /// From now on peers ring. Their rings are to be looked at before this process sleeps.
+    /// From now on peers ring the doorbell. The rings must be polled once more before this process sleeps.
     pub(super) fn fall_asleep(&self) {
         self.page.iter().for_each(|page| {
-            awake::fall_asleep(page.words());
+            sleep_flag::fall_asleep(page.words());
         });
     }
 
-    /// Peers need not ring.
+    /// From now on peers need not ring the doorbell.
     pub(super) fn wake_up(&self) {
         self.page.iter().for_each(|page| {
-            awake::wake_up(page.words());
+            sleep_flag::wake_up(page.words());
         });
     }
 }

@@ -1,7 +1,7 @@
-//! Links of ROS 1 to publishers in both graphs: which of a node's subscriptions RTPS serves instead.
+//! ROS 1 links to publishers of dual nodes, and which of the local node's subscriptions RTPS serves in their place.
 //!
-//! A pair of a writer and a reader that RTPS has matched is asked for on the link. It is served by RTPS once the publisher has
-//! stated so on the link: all that came before is with the subscription then. See [`SharedLinkReceiver`].
+//! The subscriber requests a pair that RTPS has matched on the link. RTPS serves the pair once the publisher has stated
+//! so on the link. By then the subscription has all earlier messages. See [`SharedLinkReceiver`].
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,84 +14,85 @@ use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
 use super::sessions::Orphan;
-use super::sockets::{Input, LinkShare, Name, Socket, name_of};
+use super::sockets::{Input, LinkShare, Socket, SubscriptionId, id_of};
 use super::table::Key;
 use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
-use crate::rtps::{Brought, pair_id};
+use crate::rtps::{ReceivedBatch, pair_id};
 
-/// The publisher's end of a link, by what it says of its node and by where it is.
+/// The publisher of a link: the dual node id from its header, and its address.
 #[derive(Clone, Copy)]
-struct FarEnd {
-    origin: u64,
+struct PublisherEnd {
+    dual_node_id: u64,
     address: IpAddr,
 }
 
 impl Input {
-    fn far_end(&self) -> Option<FarEnd> {
-        Some(FarEnd { origin: self.from.origin?, address: self.claim.address() })
+    fn publisher_end(&self) -> Option<PublisherEnd> {
+        Some(PublisherEnd { dual_node_id: self.from.dual_node_id?, address: self.claim.address() })
     }
 }
 
 impl Ros2 {
-    /// The reader and the writer of a pair that have matched, and the link of RTPS: the writer's node is of this origin, and its
-    /// participant is where the far end of the link is. Who says the same from elsewhere does not speak for it.
-    fn pair(&self, far_end: FarEnd, pair: PairId) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
+    /// The reader and the writer of a matched pair, and its RTPS link. The writer's node has the publisher's dual node
+    /// id, and its participant is at the publisher's address. A link cannot speak for a participant at another address.
+    fn pair(&self, publisher_end: PublisherEnd, pair: PairId) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
         let reader = EntityId::from_number(pair.reader);
         let (rtps, links) = (self.rtps.as_ref()?, &self.readers.get(&reader)?.links);
         let is_meant = |(writer, from): &(&Guid, &Arc<LinkInfo>)| {
             writer.entity.number() == pair.writer
-                && from.origin == Some(far_end.origin)
-                && rtps.is_at(**writer, far_end.address)
+                && from.dual_node_id == Some(publisher_end.dual_node_id)
+                && rtps.is_at(**writer, publisher_end.address)
         };
         links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
     }
 
-    /// How far RTPS is with a pair.
-    fn position_of(&self, far_end: FarEnd, pair: PairId) -> Option<Arc<PairPosition>> {
-        self.pair(far_end, pair).map(|(.., from)| Arc::clone(&from.position))
+    /// RTPS's position in a pair.
+    fn position_of(&self, publisher_end: PublisherEnd, pair: PairId) -> Option<Arc<PairPosition>> {
+        self.pair(publisher_end, pair).map(|(.., from)| Arc::clone(&from.position))
     }
 
-    /// What puts in order what is counted at this position, if that is not RTPS. Its participant may be lost already.
+    /// The pair whose receiver orders the samples counted at this position; `None` if RTPS orders them. The participant
+    /// may be lost already.
     fn receiver_at(&self, pair: PairId, position: &Arc<PairPosition>) -> Option<Key> {
         let end = self.readers.get(&EntityId::from_number(pair.reader))?;
         let (writer, _) = end.links.iter().find(|(_, from)| Arc::ptr_eq(&from.position, position))?;
         end.receiver_of(*writer)
     }
 
-    /// The writers of nodes of this origin with which RTPS has matched readers of a subscription.
-    fn pairs_of(&self, origin: u64, subscription: Name) -> Vec<PairId> {
+    /// Pairs of a subscription's readers with writers of a dual node.
+    fn pairs_of(&self, dual_node_id: u64, subscription: SubscriptionId) -> Vec<PairId> {
         let Some(rtps) = &self.rtps else { return Vec::new() };
         let readers = self.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == subscription);
         let pairs = readers
             .flat_map(|(reader, _)| rtps.matched(*reader).into_iter().map(move |writer| (*reader, writer)));
-        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.origin_of(*writer) == Some(origin);
+        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.dual_node_id_of(*writer) == Some(dual_node_id);
         pairs.filter(is_of_node).map(|(reader, writer)| pair_id(writer.entity, reader)).collect()
     }
 }
 
 impl Driver {
-    /// A link to a publisher stands: its node's subscriptions share it.
+    /// Shares a new link to a publisher among the node's subscriptions.
     pub(super) fn share_link(&mut self, key: Key) {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
-        let (topic, far_end) = (Arc::clone(&input.topic), input.far_end());
-        let (Some(share), Some(far_end)) = (input.share(), far_end) else { return };
-        topic.for_each(|core| share.receiver.add(name_of(core), true));
-        topic.for_each(|core| add_readers(share, ros2, (far_end, name_of(core))));
-        topic.for_each(|core| add_matched(share, ros2, (far_end, name_of(core))));
+        let (topic, publisher_end) = (Arc::clone(&input.topic), input.publisher_end());
+        let (Some(share), Some(publisher_end)) = (input.share(), publisher_end) else { return };
+        topic.for_each(|core| share.receiver.add(id_of(core), true));
+        topic.for_each(|core| add_readers(share, ros2, (publisher_end, id_of(core))));
+        topic.for_each(|core| add_matched(share, ros2, (publisher_end, id_of(core))));
     }
 
-    /// What has changed of the pairs of a link: RTPS is told which of them it serves from where on, then the publisher.
-    pub(super) fn share_changed(&mut self, key: Key) {
+    /// Handles changes of a link's pairs: informs RTPS which pairs it serves and from which number, then the publisher.
+    pub(super) fn link_share_changed(&mut self, key: Key) {
         self.settle_returned(key);
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        let Some(far_end) = input.far_end() else { return };
+        let Some(publisher_end) = input.publisher_end() else { return };
         let Some(share) = input.share() else { return };
         share.is_settled = false;
-        let left = std::mem::take(&mut share.left);
-        self.note_served(key);
+        let left = std::mem::take(&mut share.departed_pairs);
+        self.update_served_pairs(key);
         for left in left {
-            if let Err(why) = self.note_left(far_end, left) {
+            if let Err(why) = self.pair_left_link(publisher_end, left) {
                 return self.sockets.misbehaved(key, why, &mut self.effects);
             }
         }
@@ -99,9 +100,13 @@ impl Driver {
         self.sockets.send_statements(key);
     }
 
-    /// RTPS owes nothing of a pair before the number that its link has stated.
-    fn note_left(&mut self, far_end: FarEnd, LeftLink { pair, before }: LeftLink) -> Result<(), String> {
-        let Some((reader, writer, from)) = self.ros2.pair(far_end, pair) else { return Ok(()) };
+    /// Handles a stated number of a pair: RTPS needs to deliver nothing before it.
+    fn pair_left_link(
+        &mut self,
+        publisher_end: PublisherEnd,
+        LeftLink { pair, before }: LeftLink,
+    ) -> Result<(), String> {
+        let Some((reader, writer, from)) = self.ros2.pair(publisher_end, pair) else { return Ok(()) };
         let (pair, position) = ((reader, writer), Arc::clone(&from.position));
         let Some(rtps) = self.ros2.rtps.clone() else { return Ok(()) };
         if before <= 1 {
@@ -109,17 +114,19 @@ impl Driver {
         }
         let announced = rtps.last_announced(pair);
         if before > announced.saturating_add(MAX_NUMBER_LEAP) {
-            return Err(format!("it states number {before} of a pair, of {announced} by RTPS"));
+            return Err(format!(
+                "it states number {before} of a pair, but RTPS has announced only {announced}"
+            ));
         }
         position.pass(before);
-        let mut brought = Brought::default();
-        rtps.note_received(pair, (1, before), &mut brought);
-        self.dispatch_rtps(brought, &[]);
+        let mut received_batch = ReceivedBatch::default();
+        rtps.note_received(pair, (1, before), &mut received_batch);
+        self.dispatch_rtps(received_batch, &[]);
         Ok(())
     }
 
-    /// Pairs come back to a link, which waits for that: what memory has brought of them goes to the user first, and RTPS gives
-    /// nothing more.
+    /// Settles pairs that return to a link which waits for that. Messages from shared memory go to the user first, and
+    /// RTPS delivers nothing more.
     pub(super) fn settle_returned(&mut self, key: Key) {
         loop {
             let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
@@ -140,66 +147,68 @@ impl Driver {
         }
     }
 
-    /// Of the pairs of a link, those that it serves get nothing by RTPS, which keeps what it has for them.
-    fn note_served(&mut self, key: Key) {
+    /// Stops delivery by RTPS for the pairs that a link serves. RTPS keeps their samples.
+    fn update_served_pairs(&mut self, key: Key) {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
-        let (Some(far_end), Some(share)) = (input.far_end(), input.share()) else { return };
+        let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
         for (pair, accepts_rtps) in share.receiver.pairs() {
-            let Some((reader, writer, from)) = ros2.pair(far_end, pair) else { continue };
+            let Some((reader, writer, from)) = ros2.pair(publisher_end, pair) else { continue };
             from.set_served_by_link(!accepts_rtps);
             if !accepts_rtps
                 && from.position.set_paused(true)
                 && let Some(rtps) = &ros2.rtps
             {
-                // It brings nothing.
+                // A pause delivers nothing.
                 drop(rtps.set_paused((reader, writer), true));
             }
         }
     }
 
-    /// RTPS brings what it has kept of the pairs that their link does not serve any longer.
+    /// Delivers the samples that RTPS has kept for pairs that their link no longer serves.
     fn resume_pairs(&mut self, key: Key) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        let (Some(far_end), Some(share)) = (input.far_end(), input.share()) else { return };
+        let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
         let pairs: Vec<PairId> = share.receiver.pairs().map(|(pair, _)| pair).collect();
-        pairs.into_iter().for_each(|pair| self.resume_pair(far_end, pair));
+        pairs.into_iter().for_each(|pair| self.resume_pair(publisher_end, pair));
     }
 
-    fn resume_pair(&mut self, far_end: FarEnd, pair: PairId) {
-        let Some((reader, writer, from)) = self.ros2.pair(far_end, pair) else { return };
+    fn resume_pair(&mut self, publisher_end: PublisherEnd, pair: PairId) {
+        let Some((reader, writer, from)) = self.ros2.pair(publisher_end, pair) else { return };
         if !from.is_served_by_link()
             && from.position.set_paused(false)
             && let Some(rtps) = self.ros2.rtps.clone()
         {
-            let brought = rtps.set_paused((reader, writer), false);
-            self.dispatch_rtps(brought, &[]);
+            let received_batch = rtps.set_paused((reader, writer), false);
+            self.dispatch_rtps(received_batch, &[]);
         }
     }
 
-    /// RTPS has matched a reader of a node with a writer, whose node may have a link to it.
+    /// Handles a match of a node's reader with a writer, whose node may have a link.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
+        let Some((dual_node_id, core)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
-            |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
-            |share, (ros2, far_end)| {
-                let position = ros2.position_of(far_end, pair);
+            |input| {
+                input.from.dual_node_id == Some(dual_node_id) && input.topic.any(|of| Arc::ptr_eq(of, &core))
+            },
+            |share, (ros2, publisher_end)| {
+                let position = ros2.position_of(publisher_end, pair);
                 position.into_iter().for_each(|position| share.follow(pair, position));
-                share.receiver.matched(pair, name_of(&core));
+                share.receiver.matched(pair, id_of(&core));
             },
         );
     }
 
-    /// It has lost it.
+    /// Handles the end of such a match.
     pub(super) fn reader_unmatched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((origin, _)) = self.ros2.shared_by(reader, writer) else { return };
+        let Some((dual_node_id, _)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
-            |input| input.from.origin == Some(origin),
-            |share, (ros2, far_end)| {
-                // It may be the writer of another participant, which names its origin and its writer alike.
-                if ros2.pair(far_end, pair).is_some_and(|(_, of_link, _)| of_link != writer) {
+            |input| input.from.dual_node_id == Some(dual_node_id),
+            |share, (ros2, publisher_end)| {
+                // It may be a writer of another participant with the same dual node id and entity id.
+                if ros2.pair(publisher_end, pair).is_some_and(|(_, of_link, _)| of_link != writer) {
                     return;
                 }
                 share.receiver.note_position(pair, share.returns.next(pair));
@@ -208,71 +217,73 @@ impl Driver {
         );
     }
 
-    /// A subscription to a topic of a node has been added.
+    /// Handles a new subscription of a node.
     pub(super) fn subscription_added(&mut self, topic: &Arc<TopicInput>, core: &Arc<SubscriptionCore>) {
-        let name = name_of(core);
+        let name = id_of(core);
         for key in self.shared_links(|input| Arc::ptr_eq(&input.topic, topic)) {
             let Self { sockets, ros2, .. } = self;
             let Some(Socket::Input(input)) = sockets.get_mut(key) else { continue };
-            let (far_end, latching) = (input.far_end(), input.from.latching);
-            let (Some(share), Some(far_end)) = (input.share(), far_end) else { continue };
-            // What was kept of it, it has got, unless that may be outdated.
+            let (publisher_end, latching) = (input.publisher_end(), input.from.latching);
+            let (Some(share), Some(publisher_end)) = (input.share(), publisher_end) else { continue };
+            // It has received the kept messages, unless these may be outdated.
             let is_fresh = !latching || share.receiver.is_on_standby();
             share.receiver.add(name, is_fresh);
-            add_readers(share, ros2, (far_end, name));
-            add_matched(share, ros2, (far_end, name));
+            add_readers(share, ros2, (publisher_end, name));
+            add_matched(share, ros2, (publisher_end, name));
             share.receiver.update_standby();
-            self.effects.push_back(Effect::LinkShared { key });
+            self.effects.push_back(Effect::LinkShareChanged { key });
         }
     }
 
-    /// A subscription is about to end.
+    /// Handles a subscription that is about to end.
     pub(super) fn subscription_removed(&mut self, node: NodeKey, topic: &str, core: &Arc<SubscriptionCore>) {
         let input = self.nodes.get_mut(node).and_then(|node| node.inputs.get(topic).cloned());
         let Some(topic) = input else { return };
-        let name = name_of(core);
+        let name = id_of(core);
         self.change_shares(|input| Arc::ptr_eq(&input.topic, &topic), |share, _| share.receiver.remove(name));
     }
 
-    /// The publishers in both graphs whose links bring nothing to a node's subscriptions.
-    pub(super) fn origins_on_standby(&mut self, topic: &Arc<TopicInput>) -> Vec<u64> {
+    /// Ids of the dual nodes whose links to a topic deliver nothing at present.
+    pub(super) fn dual_nodes_on_standby(&mut self, topic: &Arc<TopicInput>) -> Vec<u64> {
         let keys = self.shared_links(|input| Arc::ptr_eq(&input.topic, topic));
         let on_standby = |key: Key| match self.sockets.get_mut(key)? {
             Socket::Input(input) => {
-                let origin = input.from.origin?;
-                input.share()?.receiver.is_on_standby().then_some(origin)
+                let dual_node_id = input.from.dual_node_id?;
+                input.share()?.receiver.is_on_standby().then_some(dual_node_id)
             }
             _ => None,
         };
         keys.into_iter().filter_map(on_standby).collect()
     }
 
-    /// A link has ended that served pairs of the node of this origin. Another link may serve them.
-    pub(super) fn link_unshared(&mut self, (origin, address): (u64, IpAddr), pairs: &[PairId]) {
+    /// Handles the end of a link that served pairs of this dual node. Another link may serve them.
+    pub(super) fn shared_link_ended(&mut self, (dual_node_id, address): (u64, IpAddr), pairs: &[PairId]) {
         for pair in pairs {
-            if let Some((.., from)) = self.ros2.pair(FarEnd { origin, address }, *pair) {
+            if let Some((.., from)) = self.ros2.pair(PublisherEnd { dual_node_id, address }, *pair) {
                 from.set_served_by_link(false);
             }
         }
-        for key in self.shared_links(|input| input.from.origin == Some(origin)) {
-            self.note_served(key);
+        for key in self.shared_links(|input| input.from.dual_node_id == Some(dual_node_id)) {
+            self.update_served_pairs(key);
         }
-        pairs.iter().for_each(|pair| self.resume_pair(FarEnd { origin, address }, *pair));
+        pairs.iter().for_each(|pair| self.resume_pair(PublisherEnd { dual_node_id, address }, *pair));
     }
 
-    /// Whether a link carries what RTPS loses of a pair.
-    pub(super) fn has_link_for(&self, origin: u64, pair: (EntityId, Guid)) -> bool {
-        !self.links_for(origin, pair).is_empty()
+    /// Whether a link serves a pair that RTPS loses.
+    pub(super) fn has_link_for(&self, dual_node_id: u64, pair: (EntityId, Guid)) -> bool {
+        !self.links_for(dual_node_id, pair).is_empty()
     }
 
-    pub(super) fn links_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> Vec<Key> {
+    pub(super) fn links_for(&self, dual_node_id: u64, (reader, writer): (EntityId, Guid)) -> Vec<Key> {
         let pair = pair_id(writer.entity, reader);
-        self.shared_links(|input| input.from.origin == Some(origin) && input.follows(pair))
+        self.shared_links(|input| input.from.dual_node_id == Some(dual_node_id) && input.follows(pair))
     }
 
-    /// RTPS has lost a pair, which was known to sessions by this key.
+    /// Remembers a pair that RTPS has lost, by its key in `Sessions`.
     pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
-        let link = from.origin.and_then(|origin| self.links_for(origin, (reader, writer)).first().copied());
+        let link = from
+            .dual_node_id
+            .and_then(|dual_node_id| self.links_for(dual_node_id, (reader, writer)).first().copied());
         if let Some(link) = link
             && let Some(memory) = self.sessions.memory_input(key)
         {
@@ -284,45 +295,45 @@ impl Driver {
     fn change_shares(
         &mut self,
         is_meant: impl Fn(&Input) -> bool,
-        mut change: impl FnMut(&mut LinkShare, (&Ros2, FarEnd)),
+        mut change: impl FnMut(&mut LinkShare, (&Ros2, PublisherEnd)),
     ) {
         for key in self.shared_links(is_meant) {
             let Self { sockets, ros2, .. } = self;
             if let Some(Socket::Input(input)) = sockets.get_mut(key)
-                && let Some(far_end) = input.far_end()
+                && let Some(publisher_end) = input.publisher_end()
                 && let Some(share) = input.share()
             {
-                change(share, (ros2, far_end));
-                self.note_served(key);
-                self.effects.push_back(Effect::LinkShared { key });
+                change(share, (ros2, publisher_end));
+                self.update_served_pairs(key);
+                self.effects.push_back(Effect::LinkShareChanged { key });
             }
         }
     }
 
     fn shared_links(&self, is_meant: impl Fn(&Input) -> bool) -> Vec<Key> {
         let is_shared = |key: &Key| match self.sockets.get(*key) {
-            Some(Socket::Input(input)) => input.from.origin.is_some() && is_meant(input),
+            Some(Socket::Input(input)) => input.from.dual_node_id.is_some() && is_meant(input),
             _ => false,
         };
         self.sockets.keys().into_iter().filter(is_shared).collect()
     }
 }
 
-/// The readers of a subscription, and how far RTPS was with what they have lost.
-fn add_readers(share: &mut LinkShare, ros2: &Ros2, (far_end, name): (FarEnd, Name)) {
+/// Adds the readers of a subscription, and RTPS's positions in the pairs that they have lost.
+fn add_readers(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (PublisherEnd, SubscriptionId)) {
     let of_subscription = ros2.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == name);
     for (reader, end) in of_subscription {
         share.receiver.add_reader(reader.number(), name);
-        for (writer, position) in end.parted.of_node(far_end.origin) {
+        for (writer, position) in end.unmatched_writers.of_node(publisher_end.dual_node_id) {
             share.receiver.add_lost_pair(pair_id(writer, *reader), position.next());
         }
     }
 }
 
-/// What RTPS has matched a subscription with.
-fn add_matched(share: &mut LinkShare, ros2: &Ros2, (far_end, name): (FarEnd, Name)) {
-    for pair in ros2.pairs_of(far_end.origin, name) {
-        let position = ros2.position_of(far_end, pair);
+/// Adds the matched pairs of a subscription.
+fn add_matched(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (PublisherEnd, SubscriptionId)) {
+    for pair in ros2.pairs_of(publisher_end.dual_node_id, name) {
+        let position = ros2.position_of(publisher_end, pair);
         position.into_iter().for_each(|position| share.follow(pair, position));
         share.receiver.matched(pair, name);
     }

@@ -1,7 +1,7 @@
-//! The sockets of the process and the reactor that watches them: connections and datagram sockets of ROS 1, from the first
-//! byte to the last, and the descriptors that the other components have put here.
+//! Sockets of the process, and the reactor that watches them: ROS 1 connections and datagram sockets, and the
+//! descriptors of other components.
 //!
-//! What comes by links of ROS 1 goes to their subscriptions at once. All else that happens is an [`Effect`] for the loop.
+//! Messages of ROS 1 links go to their subscriptions at once. Everything else is an [`Effect`] for the event loop.
 
 mod control;
 mod datagrams;
@@ -38,35 +38,36 @@ use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
 pub(super) use joining::{DualNode, JoiningSubscribers};
 #[cfg(test)]
-pub(super) use last_messages::MOST_UNDER_WAY;
+pub(super) use last_messages::MAX_IN_TRANSIT;
 #[cfg(test)]
 pub(super) use link_returns::LinkReturns;
-pub(super) use link_share::{LinkShare, Name, name_of};
+pub(super) use link_share::{LinkShare, SubscriptionId, id_of};
 use lookups::Lookups;
-pub(super) use paths::Given;
-pub(super) use socket::{Called, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
+pub(super) use paths::StreamProgress;
+pub(super) use socket::{CalledService, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
 
 /// See the module's documentation.
 pub(super) struct Sockets {
     pub(super) reactor: Arc<Reactor>,
     scratch: Vec<u8>,
     table: Table<Socket>,
-    /// The sockets of each engine's connections.
+    /// Keys of engine connections.
     conns: HashMap<(Key, ConnId), Key>,
+    /// Links that begin once discovery has delivered the readers of their nodes.
     pub(super) joining: JoiningSubscribers,
     lookups: Lookups,
-    /// Which addresses of hosts are taken.
+    /// IP family for resolved host names.
     family: Family,
-    /// Listeners that wait for descriptors to become free.
+    /// Listeners that wait until file descriptors are free.
     paused: Vec<Key>,
-    /// What is logged about that.
+    /// Limits log lines about that.
     accepting: Throttle,
-    /// Memory of incomplete messages of ROS 1, and when to look whether they make progress.
+    /// Memory of incomplete ROS 1 messages, and the time of the next check of their progress.
     frame_budget: FrameBudget,
     frame_check: Option<Instant>,
 }
 
-/// Bytes that came for an engine.
+/// Received bytes for an engine.
 pub(super) struct Received {
     pub(super) engine: Key,
     pub(super) conn: ConnId,
@@ -110,18 +111,18 @@ impl Sockets {
         self.table.iter()
     }
 
-    /// The socket of an engine's connection.
+    /// Key of an engine's connection.
     pub(super) fn key_of(&self, engine: Key, conn: ConnId) -> Option<Key> {
         self.conns.get(&(engine, conn)).copied()
     }
 
-    /// Has an engine listen.
+    /// Adds a listener of an engine.
     pub(super) fn listen(&mut self, engine: Key, listener: Listener, port: Port) -> io::Result<()> {
         let key = self.insert(Socket::Listener { listener, engine, port });
         self.watch(key, Interest::Read)
     }
 
-    /// Reads from a socket that has something. Bytes of an engine's own are for the loop to give to it.
+    /// Reads from a ready socket. Returns received bytes for the event loop to pass to their engine.
     pub(super) fn readable(&mut self, key: Key, effects: &mut Effects) -> Option<Received> {
         match self.table.get(key)? {
             Socket::Listener { .. } => self.accept(key, effects),
@@ -130,22 +131,22 @@ impl Sockets {
             Socket::Output(_) => self.output_readable(key, effects),
             Socket::DatagramInput(_) => self.datagram_input_readable(key, effects),
             Socket::DatagramOutput(_) => self.datagram_output_readable(key, effects),
-            Socket::Served(_) => self.served_readable(key, effects),
-            Socket::Called(_) => self.called_readable(key, effects),
+            Socket::ServedClient(_) => self.served_readable(key, effects),
+            Socket::CalledService(_) => self.called_readable(key, effects),
             _ => {}
         }
         None
     }
 
-    /// A socket takes more.
+    /// Writes to a socket that accepts more.
     pub(super) fn writable(&mut self, key: Key, effects: &mut Effects) {
         match self.table.get(key) {
             Some(Socket::Control(_)) => self.control_writable(key, effects),
             Some(Socket::Input(_)) => self.send_statements(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
             Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key, effects),
-            Some(Socket::Served(served)) => served.client.writable(),
-            Some(Socket::Called(_)) => self.flush_request(key, effects),
+            Some(Socket::ServedClient(served)) => served.client.writable(),
+            Some(Socket::CalledService(_)) => self.flush_request(key, effects),
             _ => {}
         }
     }
@@ -159,7 +160,7 @@ impl Sockets {
         }
     }
 
-    /// Closes a socket and forgets it.
+    /// Closes and removes a socket.
     pub(super) fn remove(&mut self, key: Key, effects: &mut Effects) {
         let Some(mut socket) = self.table.remove(key) else { return };
         if let Socket::Input(input) = &mut socket {
@@ -171,17 +172,17 @@ impl Sockets {
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
             Socket::Output(Output { publication, conn, .. })
             | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
-            // Requests that wait hold the socket open, whose end would be told again and again.
-            Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
+            // Waiting requests keep the socket open, so the reactor would report its end again and again.
+            Socket::ServedClient(served) => drop(self.reactor.remove(&*served.stream)),
             _ => {}
         }
         if let Some(of) = socket.conn() {
             self.conns.remove(&of);
         }
-        effects.extend(socket.meeting().map(|_| Effect::Parted { key }));
+        effects.extend(socket.local_peer().map(|_| Effect::LocalLinkClosed { key }));
     }
 
-    /// Closes all sockets of an engine, which is gone.
+    /// Closes all sockets of a removed engine.
     pub(super) fn remove_engine(&mut self, engine: Key, effects: &mut Effects) {
         for key in self.keys() {
             if self.get(key).and_then(Socket::engine) == Some(engine) {
@@ -191,7 +192,7 @@ impl Sockets {
         self.lookups.forget_engine(engine);
     }
 
-    /// A connection has ended by itself. Of a link, its session may have more.
+    /// Handles the end of a connection. The IPC connection of a link may still have records.
     fn ended(&mut self, key: Key, why: Option<String>, effects: &mut Effects) {
         match self.get(key) {
             Some(Socket::Control(_)) => self.finish(key, why, effects),
@@ -200,10 +201,10 @@ impl Sockets {
         }
     }
 
-    /// A connection has ended, and nothing more comes of it: its engine is told.
+    /// Removes an ended connection and informs its engine.
     pub(super) fn finish(&mut self, key: Key, why: Option<String>, effects: &mut Effects) {
         let Some((engine, conn)) = self.get(key).and_then(Socket::conn) else { return };
-        // An engine that has closed a connection does not know it any more.
+        // The engine no longer knows a connection that it has closed.
         let is_forgotten = matches!(self.get(key), Some(Socket::Control(Control { closing: true, .. })));
         self.remove(key, effects);
         if !is_forgotten {
@@ -211,7 +212,7 @@ impl Sockets {
         }
     }
 
-    /// Reads once from a peer; gives how many bytes lie in the buffer.
+    /// Reads from a stream once. Returns the number of bytes in the buffer.
     fn receive(&mut self, key: Key, stream: &Stream, effects: &mut Effects) -> usize {
         self.prepare_scratch();
         match stream.recv(&mut self.scratch) {
@@ -223,20 +224,20 @@ impl Sockets {
         0
     }
 
-    /// The bytes that were received for an engine.
+    /// The received bytes for an engine.
     pub(super) fn bytes(&self, received: &Received) -> &[u8] {
         self.scratch.get(..received.count).unwrap_or_default()
     }
 
-    /// The buffer for one read is made when it is first needed.
+    /// Allocates the read buffer at first use.
     fn prepare_scratch(&mut self) {
         if self.scratch.is_empty() {
-            // Fresh zeroed memory takes no pages until it is used, which a resize would.
+            // Newly zeroed memory takes no pages until it is used; resizing would.
             self.scratch = vec![0; SCRATCH];
         }
     }
 
-    /// The buffer, for somebody who works on this component while it is read. To be given back.
+    /// Takes the read buffer, for use while this component is borrowed. The caller returns it.
     fn take_scratch(&mut self) -> Vec<u8> {
         if self.scratch.is_empty() {
             self.prepare_scratch();

@@ -1,4 +1,4 @@
-//! Things under small numbers that are never given twice, each of one component.
+//! Generational table: values under keys that are never reused.
 
 /// A key of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,12 +13,12 @@ impl Key {
         u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
-    /// The key that a number stands for.
+    /// The key from its number.
     pub(crate) fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, generation: (bits >> 32) as u32 }
     }
 
-    /// The component in whose table it is.
+    /// The component whose table has the key.
     pub(crate) fn owner(self) -> Owner {
         match self.generation >> OWNER_SHIFT {
             0 => Owner::Sockets,
@@ -27,7 +27,7 @@ impl Key {
     }
 }
 
-/// The component in whose table a key is, of those that the reactor gives keys of.
+/// The components whose keys are tokens of the reactor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Owner {
@@ -35,10 +35,10 @@ pub(crate) enum Owner {
     Sessions = 1,
 }
 
-/// The bit of a generation that says whose it is; the highest one stays free for the reactor's own token.
+/// Lowest bit of a generation that identifies its owner. The highest bit is free for the reactor's own token.
 const OWNER_SHIFT: u32 = 30;
 
-/// A vector whose places are used again under new keys.
+/// A vector whose free places are reused under new keys.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     owner: Owner,
@@ -46,7 +46,7 @@ pub(crate) struct Table<T> {
     free: Vec<u32>,
 }
 
-/// Whoever looks something up reads its generation and what it begins with: they lie side by side.
+/// A lookup reads the generation and the beginning of the value, so they are adjacent.
 #[derive(Debug)]
 #[repr(C)]
 struct Place<T> {
@@ -61,12 +61,12 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// One whose keys are told from those of another component.
+    /// A table whose keys differ from those of other components.
     pub(crate) fn of(owner: Owner) -> Self {
         Self { owner, places: Vec::new(), free: Vec::new() }
     }
 
-    /// Adds what `make` makes of its key.
+    /// Adds the value that `make` returns for its key.
     pub(crate) fn insert_with(&mut self, make: impl FnOnce(Key) -> T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: (self.owner as u32) << OWNER_SHIFT, value: None });
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_outlives_what_it_named_without_naming_another() {
+    fn removed_key_names_no_other_value() {
         let mut table = Table::default();
         let first = table.insert_with(|_| 'a');
         assert_eq!(table.remove(first), Some('a'));

@@ -1,36 +1,36 @@
-//! Peers cannot fill a disk with what is logged about them.
+//! Limit on log lines about peers, so that they cannot fill a disk.
 
 use std::fmt;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-/// Lines that are logged in each span.
+/// Maximum number of lines in each [`SPAN`].
 const LINES: u64 = 20;
 
-/// See [`LINES`].
+/// Length of a span.
 const SPAN: Duration = Duration::from_secs(10);
 
-/// Counts lines.
+/// Counter of lines.
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
     began: Option<Instant>,
     lines: u64,
 }
 
-/// What becomes of a line.
+/// Decision about a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It is logged, after so many that were not.
-    Logged { kept_back: u64 },
-    /// It is the last that is logged for a while.
+    /// Logged, after this many suppressed ones.
+    Logged { suppressed: u64 },
+    /// Logged as the last line of the span.
     Last,
-    /// It is not.
-    KeptBack,
+    /// Suppressed.
+    Suppressed,
 }
 
 impl Throttle {
-    /// Has `say` log a line about a peer, if there were not too many.
+    /// Logs a line about a peer with `say`, within the limit.
     pub(super) fn warn(
         &mut self,
         now: Instant,
@@ -38,26 +38,28 @@ impl Throttle {
         say: impl FnOnce(fmt::Arguments<'_>),
     ) {
         match self.line(now) {
-            Verdict::Logged { kept_back: 0 } => say(line),
-            Verdict::Logged { kept_back } => {
-                say(format_args!("{line} ({kept_back} lines before were kept back)"));
+            Verdict::Logged { suppressed: 0 } => say(line),
+            Verdict::Logged { suppressed } => {
+                say(format_args!("{line} ({suppressed} earlier lines were suppressed)"));
             }
-            Verdict::Last => say(format_args!("{line} (more is kept back for {} s)", SPAN.as_secs())),
-            Verdict::KeptBack => {}
+            Verdict::Last => {
+                say(format_args!("{line} (further lines are suppressed for {} s)", SPAN.as_secs()))
+            }
+            Verdict::Suppressed => {}
         }
     }
 
     fn line(&mut self, now: Instant) -> Verdict {
-        let mut kept_back = 0;
+        let mut suppressed = 0;
         if self.began.is_none_or(|began| now.since(began) >= SPAN) {
-            kept_back = self.lines.saturating_sub(LINES);
+            suppressed = self.lines.saturating_sub(LINES);
             *self = Self { began: Some(now), lines: 0 };
         }
         self.lines += 1;
         match self.lines {
             LINES => Verdict::Last,
-            more if more > LINES => Verdict::KeptBack,
-            _ => Verdict::Logged { kept_back },
+            more if more > LINES => Verdict::Suppressed,
+            _ => Verdict::Logged { suppressed },
         }
     }
 }
@@ -67,12 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_many_lines_the_rest_of_the_span_is_only_counted() {
+    fn excess_lines_of_a_span_are_counted() {
         let (mut throttle, start) = (Throttle::default(), Instant(5));
-        let logged = |kept_back| Verdict::Logged { kept_back };
+        let logged = |suppressed| Verdict::Logged { suppressed };
         (1..LINES).for_each(|_| assert_eq!(throttle.line(start), logged(0)));
         assert_eq!(throttle.line(start), Verdict::Last);
-        (0..3).for_each(|_| assert_eq!(throttle.line(start), Verdict::KeptBack));
+        (0..3).for_each(|_| assert_eq!(throttle.line(start), Verdict::Suppressed));
         assert_eq!(throttle.line(start + SPAN), logged(3));
         assert_eq!(throttle.line(start + 3 * SPAN), logged(0));
     }

@@ -1,4 +1,4 @@
-//! The graphs that a user chooses, where the program lets the user choose.
+//! Choice of graphs by the user, for programs that allow it.
 
 use super::Graphs;
 use crate::error::Error;
@@ -6,14 +6,14 @@ use crate::error::Error;
 /// The variable that names the graphs.
 pub(crate) const VARIABLE: &str = "RUNNEL_GRAPHS";
 
-/// The words of the variable; with two hyphens before them, the arguments.
+/// The values of the variable; with two hyphens before them, the arguments.
 const WORDS: [(&str, Graphs); 3] = [("ros1", Graphs::Ros1), ("ros2", Graphs::Ros2), ("both", Graphs::Both)];
 
-/// The graphs that arguments name, or else the variable, if one does, and the arguments without those. Arguments behind `--` are
-/// the program's own.
+/// The graphs that arguments name, or else the variable, if one does, and the remaining arguments. Arguments behind
+/// `--` are the program's own.
 ///
 /// # Errors
-/// When the variable names no graphs.
+/// If the variable has an unknown value.
 pub(crate) fn chosen(
     arguments: Vec<String>,
     variable: Option<&str>,
@@ -39,7 +39,7 @@ fn of_word(word: &str) -> Option<Graphs> {
 
 fn unknown(text: &str) -> Error {
     let words = WORDS.map(|(word, _)| word).join(", ");
-    Error::Environment { variable: VARIABLE, why: format!("{text:?} is none of {words}") }
+    Error::Environment { variable: VARIABLE, why: format!("{text:?} is unknown. Try: {words}") }
 }
 
 #[cfg(test)]
@@ -67,6 +67,6 @@ mod tests {
     #[test]
     fn unknown_graphs_are_refused() {
         let refused = chosen(Vec::new(), Some("ros3")).expect_err("no such graphs").to_string();
-        assert_eq!(refused, "RUNNEL_GRAPHS: \"ros3\" is none of ros1, ros2, both");
+        assert_eq!(refused, "RUNNEL_GRAPHS: \"ros3\" is unknown. Try: ros1, ros2, both");
     }
 }

@@ -1,8 +1,8 @@
-//! Files of parameters, as `--params-file` names them.
+//! Parameter files, as given by `--params-file`.
 //!
-//! They are YAML in the simple form that ROS 2 documents: nodes by name or pattern, `ros__parameters`, and below it plain values,
-//! lists and maps by indentation. Nodes read them when they start, so that this reader brings no YAML library into every node.
-//! What it does not read, such as block texts and anchors, is an error with its line.
+//! They are YAML in the simple form of the ROS 2 documentation: nodes by name or pattern, `ros__parameters`, and below
+//! it plain values, lists and maps by indentation. Nodes read them when they start, so this reader spares every node a
+//! YAML library. Anything else, such as block scalars and anchors, is an error with its line.
 
 mod lines;
 mod value;
@@ -13,25 +13,25 @@ use std::io::Read;
 use crate::error::Error;
 pub(crate) use value::FileValue;
 
-/// The argument that names such a file.
+/// The argument that names a file.
 const FLAG: &str = "--params-file";
 
-/// Bytes of a file at most.
+/// Limit of a file's length in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// The key above a node's parameters.
 const PARAMETERS: &str = "ros__parameters";
 
-/// The parameters of the files, in their order.
+/// The parameters of the files, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileParams(Vec<FileParam>);
 
-/// A parameter of the nodes whose names have this pattern.
+/// A parameter of the nodes whose names match a pattern.
 #[derive(Clone, Debug, PartialEq)]
 struct FileParam {
-    /// Parts of a node's full name; `*` stands for any one, `**` for any number of them.
+    /// Parts of a node's full name; `*` matches any one part, `**` any number of them.
     node: Vec<String>,
-    /// With points between the parts of the name.
+    /// Parts joined by points.
     name: String,
     value: FileValue,
 }
@@ -40,7 +40,7 @@ impl FileParams {
     /// Reads files.
     ///
     /// # Errors
-    /// When one cannot be read, or is none of parameters in the simple form.
+    /// If one cannot be read, or does not have the simple form.
     pub(crate) fn read(files: &[String]) -> Result<Self, Error> {
         let mut all = Self::default();
         for file in files {
@@ -51,7 +51,7 @@ impl FileParams {
         Ok(all)
     }
 
-    /// Names and values for the node of this full name; of two of one name the last counts.
+    /// Names and values for the node of this full name. Of two with one name the last is used.
     pub(crate) fn of(&self, node: &str) -> impl Iterator<Item = (&str, &FileValue)> {
         let parts: Vec<String> = parts(node).map(str::to_owned).collect();
         let here = move |param: &&FileParam| fits(&param.node, &parts);
@@ -74,7 +74,7 @@ fn parse(text: &str) -> Result<Vec<FileParam>, String> {
     lines::values(text).map_err(at)?.into_iter().map(|entry| param(entry).map_err(at)).collect()
 }
 
-/// The parameter that a value is, or its line and why it is none.
+/// The parameter of a value, or its line and what is wrong.
 fn param(lines::Entry { line, path, value }: lines::Entry) -> Result<FileParam, (usize, String)> {
     let above = path.iter().position(|key| key == PARAMETERS);
     let Some((node, name)) = above.map(|above| (&path[..above], &path[above + 1..])) else {
@@ -174,7 +174,7 @@ talker:
             ),
             (
                 "a:\n  ros__parameters:\n    b: |\n      c",
-                "line 3: | is not read here: plain values, lists and maps by indentation are",
+                "line 3: | is not supported. Try: plain values, lists and maps by indentation",
             ),
             ("a:\n\tb: 1", "line 2: a tab where spaces should indent"),
             ("a:\n  b", "line 2: b should have the form KEY: VALUE"),

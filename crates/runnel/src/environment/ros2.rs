@@ -1,4 +1,4 @@
-//! What the environment says about where a process stands in the ROS 2 graph.
+//! ROS 2 settings from the environment and the command line.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::log_output::console;
 use crate::variables::variable;
 
-/// The highest domain whose ports exist for as many participants as a host has.
+/// The highest domain in which all participants of a host have valid ports.
 const LAST_DOMAIN: u32 = 232;
 
 /// Ports of a domain. Source: RTPS 2.5, section 9.6.2.
@@ -19,63 +19,63 @@ const PORTS_PER_DOMAIN: u32 = 250;
 const UNICAST: u32 = 10;
 const PORTS_PER_PARTICIPANT: u32 = 2;
 
-/// How many participants of a host that is named are called: as many as others look for there.
-const CALLED: u16 = 10;
+/// Participants of a named host to which announcements are sent: as many as other implementations try.
+const PARTICIPANTS_PER_PEER: u16 = 10;
 
-/// How many participants of this host are called that may hear no group: as many as Fast DDS looks for in LOCALHOST range, in
-/// which it takes the first free number.
-const CALLED_HERE: u16 = 32;
+/// Participants of this host without multicast to which announcements are sent: as many as Fast DDS tries in LOCALHOST
+/// range, in which it takes the first free number.
+const LOCAL_PARTICIPANTS: u16 = 32;
 
-/// Whom participants of the ROS 2 graph find by themselves, as `ROS_AUTOMATIC_DISCOVERY_RANGE` or `ROS_LOCALHOST_ONLY` say.
+/// Range of automatic discovery in the ROS 2 graph, as set by `ROS_AUTOMATIC_DISCOVERY_RANGE` or `ROS_LOCALHOST_ONLY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// Whoever multicast reaches.
+    /// Participants that multicast reaches.
     Subnet,
-    /// Those of this host.
+    /// Participants of this host.
     Localhost,
-    /// Nobody.
+    /// No participants.
     Off,
 }
 
-/// Whether IPv6 is used beside IPv4.
+/// Use of IPv6 beside IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ipv6 {
-    /// For those who are reached by it alone.
-    Usual,
-    /// For all who are reached by it.
+    /// For peers that only IPv6 reaches.
+    WhenNeeded,
+    /// For all peers that it reaches.
     Preferred,
-    /// For nobody.
+    /// Never.
     Unused,
 }
 
-/// Where a process stands in the ROS 2 graph.
+/// Settings of a process in the ROS 2 graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Ros2Settings {
     pub(crate) domain: u16,
     pub(crate) range: Range,
-    /// Hosts whose participants are called whether or not multicast reaches them.
+    /// Hosts whose participants get announcements even if multicast does not reach them.
     pub(crate) peers: Vec<SocketAddr>,
     pub(crate) ipv6: Ipv6,
-    /// The security enclave that is told to others.
+    /// The announced security enclave.
     pub(crate) enclave: String,
-    /// How many bytes a second of long messages go to a participant of another host, if that is set.
+    /// Limit of long messages to a participant of another host, in bytes per second.
     pub(crate) rate: Option<u64>,
 }
 
 impl Ros2Settings {
-    /// Reads the environment, whose variables are those of rcl and rmw.
+    /// Reads the environment variables of rcl and rmw.
     pub(crate) fn read(arguments: &Arguments) -> Result<Self, Error> {
         check_security(
             variable("ROS_SECURITY_ENABLE").as_deref(),
             variable("ROS_SECURITY_STRATEGY").as_deref(),
         )?;
         let (rmw, server) = (variable("RMW_IMPLEMENTATION"), variable("ROS_DISCOVERY_SERVER"));
-        for line in other_discoveries(rmw.as_deref(), server.as_deref()) {
+        for line in unsupported_discovery(rmw.as_deref(), server.as_deref()) {
             console::warning!("{line}");
         }
         let domain = variable("ROS_DOMAIN_ID").map_or(Ok(0), |text| domain(&text))?;
-        let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::Usual), |text| ipv6(&text))?;
-        let (range, list) = whom_to_find(
+        let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::WhenNeeded), |text| ipv6(&text))?;
+        let (range, list) = discovery_range(
             variable("ROS_LOCALHOST_ONLY").as_deref(),
             variable("ROS_AUTOMATIC_DISCOVERY_RANGE").as_deref(),
             variable("ROS_STATIC_PEERS"),
@@ -86,12 +86,12 @@ impl Ros2Settings {
         Ok(Self { domain, range, peers, ipv6, enclave, rate })
     }
 
-    /// Where everybody announces himself.
+    /// The port for multicast announcements.
     pub(crate) fn group_port(&self) -> u16 {
         self.port(0)
     }
 
-    /// Where the participant of a host is reached that has this number.
+    /// The unicast port of the participant with this number.
     pub(crate) fn unicast_port(&self, participant: u16) -> u16 {
         self.port(UNICAST + PORTS_PER_PARTICIPANT * u32::from(participant))
     }
@@ -101,9 +101,9 @@ impl Ros2Settings {
         u16::try_from(port).unwrap_or(u16::MAX)
     }
 
-    /// Where participants of the hosts that are named may be.
-    pub(crate) fn calls(&self) -> Vec<SocketAddr> {
-        let ports = || (0..CALLED).map(|participant| self.unicast_port(participant));
+    /// The addresses of announcements to named hosts.
+    pub(crate) fn announcement_addresses(&self) -> Vec<SocketAddr> {
+        let ports = || (0..PARTICIPANTS_PER_PEER).map(|participant| self.unicast_port(participant));
         let at = |mut peer: SocketAddr, port| {
             peer.set_port(port);
             peer
@@ -111,37 +111,37 @@ impl Ros2Settings {
         self.peers.iter().flat_map(|peer| ports().map(|port| at(*peer, port))).collect()
     }
 
-    /// Where participants of this host may be that hear no group: loopback seldom says that it carries multicast, and those in
-    /// LOCALHOST range do not use it. Not on the own port.
-    pub(crate) fn local_calls(&self, own: u16) -> Vec<SocketAddr> {
+    /// The addresses of announcements to participants of this host without multicast: the flags of loopback seldom
+    /// include multicast, and participants in LOCALHOST range do not use it. The own port is left out.
+    pub(crate) fn local_announcement_addresses(&self, own: u16) -> Vec<SocketAddr> {
         if self.range == Range::Off {
             return Vec::new();
         }
-        let ports = (0..CALLED_HERE).map(|participant| self.unicast_port(participant));
+        let ports = (0..LOCAL_PARTICIPANTS).map(|participant| self.unicast_port(participant));
         ports.filter(|port| *port != own).map(|port| (Ipv4Addr::LOCALHOST, port).into()).collect()
     }
 
-    /// True if there may be somebody to be met on another host.
-    pub(crate) fn goes_beyond_host(&self) -> bool {
+    /// True if there may be participants on other hosts.
+    pub(crate) fn leaves_host(&self) -> bool {
         self.range != Range::Localhost || self.peers.iter().any(|peer| !peer.ip().is_loopback())
     }
 
-    /// True if IPv6 was asked for, or somebody is named whom it alone reaches.
-    pub(crate) fn names_ipv6(&self) -> bool {
+    /// True if IPv6 is preferred, or a named peer has an IPv6 address.
+    pub(crate) fn requests_ipv6(&self) -> bool {
         self.ipv6 == Ipv6::Preferred || self.peers.iter().any(SocketAddr::is_ipv6)
     }
 
-    /// True if there are to be sockets of IPv6. Within the host IPv4 leads everywhere.
+    /// True if IPv6 sockets are needed. Within the host, IPv4 reaches all peers.
     pub(crate) fn uses_ipv6(&self) -> bool {
-        self.ipv6 != Ipv6::Unused && (self.range == Range::Subnet || self.names_ipv6())
+        self.ipv6 != Ipv6::Unused && (self.range == Range::Subnet || self.requests_ipv6())
     }
 }
 
-/// Whom participants find by themselves, and the hosts that are named beside. The older variable wins, and what stands in
-/// the way of it is told, as rcl has it.
-fn whom_to_find(
+/// The range of discovery, and the named hosts. The older variable has priority, and ignored ones are logged, as in
+/// rcl.
+fn discovery_range(
     localhost_only: Option<&str>,
-    stated: Option<&str>,
+    configured: Option<&str>,
     peers: Option<String>,
 ) -> Result<(Range, Option<String>), Error> {
     let ignored = |why: &str, variables: &[(&str, bool)]| {
@@ -151,11 +151,11 @@ fn whom_to_find(
     };
     if localhost_only == Some("1") {
         let others =
-            [("ROS_AUTOMATIC_DISCOVERY_RANGE", stated.is_some()), ("ROS_STATIC_PEERS", peers.is_some())];
+            [("ROS_AUTOMATIC_DISCOVERY_RANGE", configured.is_some()), ("ROS_STATIC_PEERS", peers.is_some())];
         ignored("ROS_LOCALHOST_ONLY is 1", &others);
         return Ok((Range::Localhost, None));
     }
-    let range = stated.map_or(Ok(Range::Subnet), range)?;
+    let range = configured.map_or(Ok(Range::Subnet), range)?;
     if range == Range::Off {
         ignored("ROS_AUTOMATIC_DISCOVERY_RANGE is OFF", &[("ROS_STATIC_PEERS", peers.is_some())]);
         return Ok((range, None));
@@ -163,30 +163,30 @@ fn whom_to_find(
     Ok((range, peers))
 }
 
-/// Nothing here is encrypted or signed: who insists on that is refused, and who merely asks for it is told.
+/// There is no encryption and no signing: `Enforce` is refused, and other strategies are logged.
 fn check_security(enable: Option<&str>, strategy: Option<&str>) -> Result<(), Error> {
     if enable != Some("true") {
         return Ok(());
     }
     if strategy == Some("Enforce") {
-        let why = "Enforce cannot be followed: there is no DDS security here".to_owned();
+        let why = "Enforce is not possible: Runnel has no DDS security".to_owned();
         return Err(Error::Environment { variable: "ROS_SECURITY_STRATEGY", why });
     }
-    console::warning!("ROS_SECURITY_ENABLE is not followed: messages are neither encrypted nor signed");
+    console::warning!("ROS_SECURITY_ENABLE is ignored: messages are neither encrypted nor signed");
     Ok(())
 }
 
-/// What is said of settings by which others find each other in ways that do not exist here.
-fn other_discoveries(rmw: Option<&str>, server: Option<&str>) -> Vec<String> {
+/// Warnings about discovery settings that Runnel does not support.
+fn unsupported_discovery(rmw: Option<&str>, server: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(rmw) = rmw.filter(|rmw| rmw.contains("zenoh")) {
         lines.push(format!(
-            "RMW_IMPLEMENTATION is {rmw}: nodes that speak Zenoh are not met, only those that speak DDS"
+            "RMW_IMPLEMENTATION is {rmw}: Runnel discovers only nodes that use DDS, not those that use Zenoh"
         ));
     }
     if server.is_some() {
-        let instead = "others are found by multicast and ROS_STATIC_PEERS";
-        lines.push(format!("ROS_DISCOVERY_SERVER is not followed: {instead}"));
+        let instead = "Runnel discovers peers by multicast and ROS_STATIC_PEERS";
+        lines.push(format!("ROS_DISCOVERY_SERVER is ignored: {instead}"));
     }
     lines
 }
@@ -206,17 +206,17 @@ fn range(text: &str) -> Result<Range, Error> {
         "OFF" => Ok(Range::Off),
         _ => Err(Error::Environment {
             variable: "ROS_AUTOMATIC_DISCOVERY_RANGE",
-            why: format!("{text:?} is none of SUBNET, LOCALHOST, OFF and SYSTEM_DEFAULT"),
+            why: format!("{text:?} is unknown. Try: SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT"),
         }),
     }
 }
 
-/// Megabytes a second, such as `2.5`, in bytes.
+/// Parses megabytes per second, such as `2.5`. Returns bytes per second.
 fn rate(text: &str) -> Result<u64, Error> {
     let megabytes = text.trim().parse::<f64>().ok().filter(|rate| (0.001..=100_000.0).contains(rate));
     megabytes.map(|rate| (rate * 1e6) as u64).ok_or_else(|| Error::Environment {
         variable: "RUNNEL_UDP_RATE",
-        why: format!("{text:?} is no number of megabytes a second, from 0.001 to 100000"),
+        why: format!("{text:?} is not a number of megabytes per second from 0.001 to 100000"),
     })
 }
 
@@ -228,13 +228,13 @@ fn ipv6(text: &str) -> Result<Ipv6, Error> {
     }
 }
 
-/// The hosts of a list with semicolons between. One that nobody knows is told and left out.
+/// The addresses of hosts separated by semicolons. A host that cannot be resolved is logged and left out.
 fn peers(list: &str, ipv6: Ipv6) -> Vec<SocketAddr> {
     let names = list.split(';').map(str::trim).filter(|name| !name.is_empty());
     names.filter_map(|name| peer(name, ipv6)).collect()
 }
 
-/// The address of a host, of IPv4 if it has one and IPv6 is not preferred. The port says nothing.
+/// The address of a host: IPv4 if it has one and IPv6 is not preferred. The port is 0.
 fn peer(name: &str, ipv6: Ipv6) -> Option<SocketAddr> {
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     let usable = |address: &SocketAddr| address.is_ipv4() || ipv6 != Ipv6::Unused;
@@ -243,7 +243,7 @@ fn peer(name: &str, ipv6: Ipv6) -> Option<SocketAddr> {
         Ok(addresses) => {
             let found = addresses.into_iter().filter(usable).min_by_key(rank);
             if found.is_none() {
-                console::warning!("ROS_STATIC_PEERS: {name} has no address that is used (ROS_IPV6=off)");
+                console::warning!("ROS_STATIC_PEERS: {name} only has IPv6 addresses, and ROS_IPV6 is off");
             }
             found
         }
@@ -254,7 +254,7 @@ fn peer(name: &str, ipv6: Ipv6) -> Option<SocketAddr> {
     }
 }
 
-/// The addresses of a host; of one on the link, `fe80::1%eth0` or `fe80::1%3`, with the interface.
+/// The addresses of a host. A link-local one has its interface: `fe80::1%eth0` or `fe80::1%3`.
 fn resolve(name: &str) -> io::Result<Vec<SocketAddr>> {
     let Some((address, link)) = name.split_once('%') else {
         return Ok((name, 0).to_socket_addrs()?.collect());
@@ -271,31 +271,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_discoveries_that_are_not_here_are_told_of() {
-        assert!(other_discoveries(None, None).is_empty());
-        assert!(other_discoveries(Some("rmw_cyclonedds_cpp"), None).is_empty());
-        let lines = other_discoveries(Some("rmw_zenoh_cpp"), Some("10.0.0.1:11811"));
+    fn unsupported_discovery_settings_are_reported() {
+        assert!(unsupported_discovery(None, None).is_empty());
+        assert!(unsupported_discovery(Some("rmw_cyclonedds_cpp"), None).is_empty());
+        let lines = unsupported_discovery(Some("rmw_zenoh_cpp"), Some("10.0.0.1:11811"));
         assert!(lines[0].starts_with("RMW_IMPLEMENTATION is rmw_zenoh_cpp: "), "{lines:?}");
-        assert!(lines[1].starts_with("ROS_DISCOVERY_SERVER is not followed: "), "{lines:?}");
+        assert!(lines[1].starts_with("ROS_DISCOVERY_SERVER is ignored: "), "{lines:?}");
     }
 
     #[test]
-    fn ports_are_those_of_the_specification() {
+    fn ports_follow_rtps_specification() {
         let peers = vec!["10.0.0.1:0".parse().unwrap()];
         let settings = Ros2Settings {
             domain: 3,
             range: Range::Subnet,
             peers,
-            ipv6: Ipv6::Usual,
+            ipv6: Ipv6::WhenNeeded,
             enclave: "/".into(),
             rate: None,
         };
         assert_eq!((settings.group_port(), settings.unicast_port(2)), (8150, 8164));
-        assert_eq!((settings.calls().len(), settings.calls()[1].port()), (10, 8162));
+        assert_eq!(
+            (settings.announcement_addresses().len(), settings.announcement_addresses()[1].port()),
+            (10, 8162)
+        );
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_settings_are_refused() {
         assert_eq!(domain("232").unwrap(), 232);
         assert!(domain("233").is_err() && domain("-1").is_err() && domain("x").is_err());
         assert_eq!(range("localhost").unwrap(), Range::Localhost);
@@ -305,9 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn the_older_variable_wins_and_off_calls_nobody() {
-        let found =
-            |only, range, peers: Option<&str>| whom_to_find(only, range, peers.map(str::to_owned)).unwrap();
+    fn older_variable_has_priority() {
+        let found = |only, range, peers: Option<&str>| {
+            discovery_range(only, range, peers.map(str::to_owned)).unwrap()
+        };
         let named = Some("10.0.0.2".to_owned());
         assert_eq!(found(None, None, Some("10.0.0.2")), (Range::Subnet, named.clone()));
         assert_eq!(found(Some("0"), Some("LOCALHOST"), Some("10.0.0.2")), (Range::Localhost, named));
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn who_insists_on_security_is_refused() {
+    fn enforced_security_is_refused() {
         assert!(check_security(Some("false"), Some("Enforce")).is_ok());
         assert!(check_security(Some("true"), Some("Permissive")).is_ok());
         let refused = check_security(Some("true"), Some("Enforce")).unwrap_err().to_string();
@@ -324,20 +328,20 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_parted_by_semicolons() {
-        let found = peers("127.0.0.1; 10.0.0.2;;[::1]; fe80::1%3 ;fd00::1", Ipv6::Usual);
+    fn peers_are_separated_by_semicolons() {
+        let found = peers("127.0.0.1; 10.0.0.2;;[::1]; fe80::1%3 ;fd00::1", Ipv6::WhenNeeded);
         let expected = ["127.0.0.1:0", "10.0.0.2:0", "[::1]:0", "[fe80::1%3]:0", "[fd00::1]:0"];
         assert_eq!(found, expected.map(|address| address.parse::<SocketAddr>().unwrap()));
         assert!(peers("fd00::1", Ipv6::Unused).is_empty());
-        // By the name of an interface, of which every host has one at least.
+        // By the name of an interface, of which every host has at least one.
         let loopback = interfaces().unwrap().into_iter().find(|interface| interface.loopback).unwrap();
-        let named = peers(&format!("fe80::1%{}", loopback.name), Ipv6::Usual);
+        let named = peers(&format!("fe80::1%{}", loopback.name), Ipv6::WhenNeeded);
         let expected = SocketAddrV6::new("fe80::1".parse().unwrap(), 0, 0, loopback.index);
         assert_eq!(named, [SocketAddr::from(expected)]);
     }
 
     #[test]
-    fn ipv6_is_used_beyond_the_host_or_when_it_is_asked_for() {
+    fn ipv6_is_used_beyond_host_or_on_request() {
         let settings = |range, ipv6, peers: &str| Ros2Settings {
             domain: 0,
             range,
@@ -346,10 +350,10 @@ mod tests {
             enclave: "/".into(),
             rate: None,
         };
-        assert!(settings(Range::Subnet, Ipv6::Usual, "").uses_ipv6());
+        assert!(settings(Range::Subnet, Ipv6::WhenNeeded, "").uses_ipv6());
         assert!(!settings(Range::Subnet, Ipv6::Unused, "").uses_ipv6());
-        assert!(!settings(Range::Localhost, Ipv6::Usual, "127.0.0.1").uses_ipv6());
-        assert!(settings(Range::Localhost, Ipv6::Usual, "::1").uses_ipv6());
+        assert!(!settings(Range::Localhost, Ipv6::WhenNeeded, "127.0.0.1").uses_ipv6());
+        assert!(settings(Range::Localhost, Ipv6::WhenNeeded, "::1").uses_ipv6());
         assert!(settings(Range::Off, Ipv6::Preferred, "").uses_ipv6());
         assert!(ipv6("yes").is_err());
     }

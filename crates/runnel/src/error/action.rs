@@ -1,25 +1,25 @@
-//! Why something that concerns an action failed.
+//! Errors of actions.
 
 use std::fmt;
 
 use crate::goal_status::{GoalId, GoalStatus};
 
-/// Why something that concerns an action failed.
+/// Why an operation on an action failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActionError {
     /// The client follows as many goals as it can.
     TooManyGoals {
-        /// How many that is.
+        /// The limit.
         limit: usize,
     },
-    /// The server's goal is not in a state for that.
+    /// The status of the server's goal does not allow the operation.
     WrongStatus {
         /// The goal.
         goal: GoalId,
-        /// How far it has come.
+        /// Its status.
         status: GoalStatus,
-        /// What it should have become.
+        /// The requested status.
         wanted: &'static str,
     },
     /// The action server has ended.

@@ -1,4 +1,4 @@
-//! Why calls of services fail.
+//! Errors of service calls.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use runnel_core::bounds::LengthBeyondLimit;
 use runnel_core::wire::{DecodeError, NoMemory};
 use runnel_ros1::node::ServiceFailure;
 
-/// Why a call brought no response.
+/// Why a service call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// The service says that it failed.
+    /// The service reports an error.
     Failed(String),
-    /// There is no service to call, or no answer of it.
+    /// There is no such service, or it did not answer.
     NoAnswer(ServiceFailure),
     /// The response cannot be read.
     Malformed(DecodeError),
-    /// The response cannot be read as the type that was found for it.
+    /// The response cannot be read as the discovered type.
     Unreadable(String),
     /// The request is longer than services accept.
     TooLong(LengthBeyondLimit),
     /// There is no memory for the request.
     NoMemory(NoMemory),
-    /// The service is of this process and calls itself, or is kept busy.
+    /// The service is in this process, and its callback makes the call itself or never ends.
     Busy,
 }
 

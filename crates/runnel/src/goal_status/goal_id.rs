@@ -1,4 +1,4 @@
-//! Identity of a goal: a UUID in ROS 2, a text in ROS 1.
+//! Goal id: a UUID in ROS 2, a text in ROS 1.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use runnel_core::time::Time;
 
 /// The identity of an action's goal.
 ///
-/// ROS 2 has a UUID (`unique_identifier_msgs/msg/UUID`), ROS 1 any text (`actionlib_msgs/GoalID`), such as `/node-1-12.5`. Each is
-/// kept as its generation has it: the text of a ROS 1 client is given back to it unchanged, even if it reads like a UUID, and is
-/// then not equal to that UUID.
+/// ROS 2 uses a UUID (`unique_identifier_msgs/msg/UUID`), ROS 1 any text (`actionlib_msgs/GoalID`), such as
+/// `/node-1-12.5`. Each is kept in the form of its generation. A ROS 1 client gets its text back unchanged. A text
+/// that reads like a UUID is not equal to that UUID.
 ///
 /// ```
 /// use runnel::GoalId;
@@ -38,7 +38,7 @@ impl GoalId {
         }
     }
 
-    /// The UUID of a ROS 2 goal, in the order of its text; `None` if the goal has a text.
+    /// The UUID of a ROS 2 goal, in the byte order of its text; `None` if the goal has a text.
     pub fn uuid(&self) -> Option<[u8; 16]> {
         match self.0 {
             Id::Text(_) => None,
@@ -46,7 +46,7 @@ impl GoalId {
         }
     }
 
-    /// A new id as actionlib makes them: the node's name, a number and the time.
+    /// A new id in the form of actionlib: the node's name, a number and the time.
     pub(crate) fn next(node: &str, now: Time) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
@@ -66,7 +66,7 @@ impl From<[u8; 16]> for GoalId {
     }
 }
 
-/// The text of ROS 1, or the UUID as RFC 9562 (section 4) writes it: `4d360000-0000-0000-0000-0000000000ff`.
+/// The text of ROS 1, or the UUID in the format of RFC 9562, section 4: `4d360000-0000-0000-0000-0000000000ff`.
 impl fmt::Display for GoalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -96,7 +96,7 @@ mod tests {
     const UUID_TEXT: &str = "01234567-89ab-cdef-0001-0203040506ff";
 
     #[test]
-    fn uuid_is_written_as_rfc_9562_has_it() {
+    fn uuid_is_written_as_in_rfc_9562() {
         assert_eq!(GoalId::from(UUID).to_string(), UUID_TEXT);
         assert_eq!(format!("{:?}", GoalId::from(UUID)), format!("GoalId({UUID_TEXT})"));
     }

@@ -1,28 +1,29 @@
-//! Words of shared memory, wherever they lie.
+//! Access to words of shared memory.
 
 use runnel_io::memory::ForeignWords;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// Words that this side reads, and perhaps does not write. An index beyond them is a mistake of the caller's: what is
-/// read there is not defined, and the implementation may panic.
+/// Words that this side reads and may not write. The result of an index out of range is unspecified, and the
+/// implementation may panic.
 pub(crate) trait Cells {
-    /// Reads a word, with no order among other reads.
+    /// Reads a word, unordered with other reads.
     fn load(&self, index: usize) -> u64;
 
-    /// Reads a word; what its writer did before [`OwnCells::store_release`] of the value read is seen from here on.
+    /// Reads a word. Everything that its writer did before [`OwnCells::store_release`] of this value is visible
+    /// afterwards.
     fn load_acquire(&self, index: usize) -> u64;
 
-    /// Of two sides that each write a word, pass a fence and then read the other's word, one at least reads what the
-    /// other wrote.
+    /// If each of two sides writes a word, passes a fence and reads the other's word, at least one of them reads what
+    /// the other wrote.
     fn fence(&self);
 }
 
-/// Words that this side alone writes.
+/// Words that only this side writes.
 pub(crate) trait OwnCells: Cells {
-    /// Writes a word, with no order among other writes.
+    /// Writes a word, unordered with other writes.
     fn store(&self, index: usize, value: u64);
 
-    /// Writes a word after all that was done before: see [`Cells::load_acquire`].
+    /// Writes a word after everything that was done before: see [`Cells::load_acquire`].
     fn store_release(&self, index: usize, value: u64);
 }
 

@@ -1,14 +1,14 @@
-//! Slots that are lent to one peer, in this process's own memory.
+//! Slots lent to one peer, recorded in this process's private memory.
 
 use runnel_io::segment::Slot;
 
 use super::outbox::LOANS;
 
-/// The peer gave back what was not lent to it.
+/// The peer released a slot that was not lent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotLent;
+pub(crate) struct NotBorrowed;
 
-/// See the module's documentation. At first nothing is lent. A loan is a number below [`LOANS`], used again once the slot came back.
+/// See the module's documentation. A loan has a number below [`LOANS`], which is reused once the slot was released.
 #[derive(Default)]
 pub(crate) struct Loans {
     places: Vec<Option<Slot>>,
@@ -17,19 +17,19 @@ pub(crate) struct Loans {
 }
 
 impl Loans {
-    /// How many are lent.
+    /// Number of lent slots.
     pub(crate) fn count(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Whether the peer may have so many bytes more, and not more than `quota` then.
-    pub(crate) fn has_room(&self, bytes: usize, quota: usize) -> bool {
+    /// Whether the peer may borrow `bytes` more bytes within `quota`.
+    pub(crate) fn has_capacity(&self, bytes: usize, quota: usize) -> bool {
         self.bytes + bytes <= quota && self.count() < LOANS
     }
 
-    /// Lends a slot; `None` if the peer would have more than `quota` bytes then, or has too many.
+    /// Lends a slot; `None` if the peer would exceed `quota` bytes, or has too many slots.
     pub(crate) fn lend(&mut self, slot: &Slot, quota: usize) -> Option<u16> {
-        if !self.has_room(slot.len(), quota) {
+        if !self.has_capacity(slot.len(), quota) {
             return None;
         }
         let loan = match self.free.pop() {
@@ -44,21 +44,22 @@ impl Loans {
         Some(loan)
     }
 
-    /// A slot came back.
-    pub(crate) fn give_back(&mut self, loan: u64) -> Result<(), NotLent> {
-        let place = usize::try_from(loan).ok().and_then(|index| self.places.get_mut(index)).ok_or(NotLent)?;
-        let slot = place.take().ok_or(NotLent)?;
+    /// Ends a loan whose slot the peer has released.
+    pub(crate) fn release(&mut self, loan: u64) -> Result<(), NotBorrowed> {
+        let place =
+            usize::try_from(loan).ok().and_then(|index| self.places.get_mut(index)).ok_or(NotBorrowed)?;
+        let slot = place.take().ok_or(NotBorrowed)?;
         self.bytes -= slot.len();
         self.free.push(loan as u16);
         Ok(())
     }
 
-    /// The slot of a loan that is out.
+    /// The slot of a loan.
     pub(crate) fn slot(&self, loan: u64) -> Option<&Slot> {
         self.places.get(usize::try_from(loan).ok()?)?.as_ref()
     }
 
-    /// The slot of a loan that is out, which its peer may read for ever: its segment takes no new messages.
+    /// Gives up the slot of a loan, which the peer may read for ever: its segment takes no new messages.
     pub(crate) fn give_up(&mut self, loan: u64) -> Option<Slot> {
         let slot = self.places.get_mut(usize::try_from(loan).ok()?)?.take()?;
         slot.segment().retire();
@@ -66,7 +67,7 @@ impl Loans {
         Some(slot)
     }
 
-    /// The peer gives nothing back any more: what it has is given up.
+    /// Gives up all loans, since the peer releases nothing any more.
     pub(crate) fn end(&mut self) {
         for slot in self.places.drain(..).flatten() {
             slot.segment().retire();
@@ -86,31 +87,31 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_lent_is_not_taken_back() {
+    fn unknown_loan_is_not_released() {
         let mut loans = Loans::default();
         let loan = loans.lend(&slot(64), 1000).unwrap();
-        assert_eq!((loans.give_back(7), loans.give_back(u64::MAX)), (Err(NotLent), Err(NotLent)));
-        assert_eq!(loans.give_back(loan.into()), Ok(()));
-        assert_eq!(loans.give_back(loan.into()), Err(NotLent));
+        assert_eq!((loans.release(7), loans.release(u64::MAX)), (Err(NotBorrowed), Err(NotBorrowed)));
+        assert_eq!(loans.release(loan.into()), Ok(()));
+        assert_eq!(loans.release(loan.into()), Err(NotBorrowed));
     }
 
     #[test]
-    fn a_peer_gets_no_more_than_its_quota_at_a_time() {
+    fn peer_borrows_within_its_quota() {
         let (mut loans, slot) = (Loans::default(), slot(100));
         let first = loans.lend(&slot, 200).unwrap();
         assert!(loans.lend(&slot, 200).is_some() && loans.lend(&slot, 299).is_none());
-        loans.give_back(first.into()).unwrap();
+        loans.release(first.into()).unwrap();
         assert_eq!((loans.count(), loans.lend(&slot, 200)), (1, Some(first)));
     }
 
     #[test]
-    fn a_peer_gets_no_more_slots_than_it_can_give_back() {
+    fn loans_are_limited_by_return_ring() {
         let (mut loans, slot) = (Loans::default(), slot(1));
         assert_eq!((0..LOANS + 5).filter_map(|_| loans.lend(&slot, usize::MAX)).count(), LOANS);
     }
 
     #[test]
-    fn what_a_peer_had_at_its_end_is_not_written_again() {
+    fn slots_of_ended_peer_are_not_reused() {
         let segment = Segment::new(64, 2).unwrap();
         let mut loans = Loans::default();
         loans.lend(&segment.take().unwrap().freeze(10), 1000).unwrap();

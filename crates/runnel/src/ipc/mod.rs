@@ -1,8 +1,8 @@
-//! The same-host link: how two processes of one host hand each other messages in shared memory.
+//! IPC: how two processes of one host exchange messages in shared memory.
 //!
-//! Every word of it has one writer: a process writes in memory of its own alone and reads that of its peer. So no process
-//! can alter what another wrote, and a position that cannot be was falsified by its own writer. The algorithms are
-//! here, over words wherever they lie ([`cells`]); mapping the memory and waking the peer are done by others.
+//! Every word has one writer: a process only writes its own memory and only reads that of its peer. So no process can
+//! alter what another wrote, and an impossible position was falsified by its own writer. The algorithms are here, over
+//! words at any place ([`cells`]). Mapping the memory and waking the peer are done elsewhere.
 //!
 //! ```text
 //!  Sender (any thread) ─► outbox: ring of records ─► Receiver (the driver) ─► links
@@ -10,11 +10,11 @@
 //!     └ lent slots ◄────── outbox of the peer: returns ◄──┘
 //! ```
 
-pub(crate) mod awake;
+mod announced_segments;
+mod borrowed_slot;
 pub(crate) mod cells;
 mod fault;
-mod given;
-mod lent;
+pub(crate) mod flow_control;
 mod loans;
 mod outbox;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -25,28 +25,28 @@ mod record;
 pub(crate) mod returns;
 pub(crate) mod ring;
 mod sender;
-pub(crate) mod telling;
+pub(crate) mod sleep_flag;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-pub(crate) use fault::SessionFault;
-pub(crate) use lent::Lent;
+pub(crate) use borrowed_slot::BorrowedSlot;
+pub(crate) use fault::IpcFault;
 pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};
-pub(crate) use receiver::{Carried, Heard, Piece, Receiver};
+pub(crate) use receiver::{ChannelData, Receiver, RecordEvent, SampleData};
 pub(crate) use record::{Hello, NoHello};
 pub(crate) use ring::Record;
 pub(crate) use sender::{Sender, Tally, Unread, UnreadSample};
 
-/// The peer told a position that cannot be: before one that it told earlier, or ahead of what there is.
+/// The peer reported an impossible position: before an earlier one, or ahead of what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Falsified;
 
 impl fmt::Display for Falsified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("told a position in shared memory that cannot be")
+        f.write_str("reported an impossible position in shared memory")
     }
 }

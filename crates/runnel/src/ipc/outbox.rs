@@ -1,14 +1,14 @@
-//! The memory that one process writes for one peer.
+//! Memory that one process writes for one peer.
 //!
 //! ```text
 //!  word 0       its position in the peer's ring
-//!  word 8       how often it has asked to be told of room in its own ring
+//!  word 8       how often it has requested to be notified of free space in its own ring
 //!  word 16      segments of the peer that it has mapped, or FULL
-//!  word 17      0, or at the end of the session: 1 once it has read its last record, 2 once its links went on elsewhere
-//!  word 24 ..   the slots that it gives back to the peer (`returns`)
+//!  word 17      teardown: 0 before, 1 once it has read its last record, 2 once its links use the network again
+//!  word 24 ..   slots that it releases to the peer (`returns`)
 //!  word 4128 .. its ring of records
 //! ```
-//! What is written at different times lies in different cache lines.
+//! Words written at different times are in different cache lines.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -16,13 +16,13 @@ use std::sync::atomic::AtomicU64;
 use runnel_io::memory::{ForeignWords, SharedWords};
 
 use super::cells::{Cells, OwnCells};
-use super::telling::{self, End};
+use super::flow_control::{self, Teardown};
 use super::{returns, ring};
 
 /// Words of the ring of records: a power of two.
 pub(crate) const RING: usize = 1 << 15;
 
-/// Slots of one process that may be lent to one peer at a time: a power of two.
+/// Limit of slots of one process lent to one peer: a power of two.
 pub(crate) const LOANS: usize = 4096;
 
 const MAPPED: usize = 16;
@@ -30,13 +30,13 @@ const RETURNS: usize = 24;
 const RECORDS: usize = (RETURNS + returns::words(LOANS)).next_multiple_of(8);
 const BYTES: usize = (RECORDS + RING) * 8;
 
-/// In place of a count of segments: it maps no more.
+/// Instead of a count of segments: no more are mapped.
 const FULL: u64 = 1 << 63;
 
-/// What this process writes.
+/// The memory that this process writes.
 pub(crate) struct Outbox(SharedWords);
 
-/// What the peer writes.
+/// The memory that the peer writes.
 pub(crate) struct Inbox(ForeignWords);
 
 impl Outbox {
@@ -56,28 +56,28 @@ impl Outbox {
         &self.0.words()[RETURNS..RECORDS]
     }
 
-    /// Tells the position in the peer's ring, and how often the peer has asked to be told of room.
-    pub(crate) fn tell(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
-        telling::tell(reader, self.0.words(), &inbox.0)
+    /// Reports the position in the peer's ring. Returns how often the peer has requested to be notified of free space.
+    pub(crate) fn report_position(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
+        flow_control::report_position(reader, self.0.words(), &inbox.0)
     }
 
-    /// Asks to be told of room in this process's own ring.
-    pub(crate) fn ask_for_room(&self) {
-        telling::ask_for_room(self.0.words());
+    /// Requests to be notified of free space in this process's own ring.
+    pub(crate) fn request_space(&self) {
+        flow_control::request_space(self.0.words());
     }
 
-    /// Tells how far the end of the session has come.
-    pub(crate) fn tell_end(&self, end: End) {
-        telling::tell_end(self.0.words(), end);
+    /// Announces a step of the teardown.
+    pub(crate) fn announce_teardown(&self, end: Teardown) {
+        flow_control::announce_teardown(self.0.words(), end);
     }
 
-    /// So many segments of the peer are mapped.
-    pub(crate) fn tell_mapped(&self, count: usize) {
+    /// Announces how many segments of the peer are mapped.
+    pub(crate) fn announce_mapped(&self, count: usize) {
         self.0.words().store_release(MAPPED, count as u64);
     }
 
-    /// No more segments are mapped.
-    pub(crate) fn tell_full(&self) {
+    /// Announces that no more segments are mapped.
+    pub(crate) fn announce_full(&self) {
         let words = self.0.words();
         words.store_release(MAPPED, words.load(MAPPED) | FULL);
     }
@@ -88,7 +88,7 @@ impl Inbox {
         Self(memory)
     }
 
-    /// Bytes that the memory of a peer must have.
+    /// Required bytes of a peer's memory.
     pub(crate) const BYTES: usize = BYTES;
 
     pub(crate) fn ring(&self) -> Window<'_> {
@@ -101,19 +101,19 @@ impl Inbox {
 
     /// The peer's position in this process's ring.
     pub(crate) fn position(&self) -> u64 {
-        telling::position(&self.0)
+        flow_control::position(&self.0)
     }
 
-    /// Whether the end of the session has come so far for the peer.
+    /// Whether the peer has reached a step of the teardown.
     #[inline]
-    pub(crate) fn has_come(&self, end: End) -> bool {
-        telling::has_come(&self.0, end)
+    pub(crate) fn has_reached(&self, end: Teardown) -> bool {
+        flow_control::has_reached(&self.0, end)
     }
 
-    /// Segments of this process that the peer has mapped, and whether it maps no more.
+    /// The number of segments of this process that the peer has mapped, and whether it maps no more.
     pub(crate) fn mapped(&self) -> (u64, bool) {
-        let told = self.0.load_acquire(MAPPED);
-        (told & !FULL, told & FULL != 0)
+        let mapped = self.0.load_acquire(MAPPED);
+        (mapped & !FULL, mapped & FULL != 0)
     }
 }
 

@@ -1,14 +1,14 @@
-//! A stateful fuzzer of the same-host session: a process that has one session with an honest process and one with an attacker
-//! of the same user. An input stands for steps; whatever they are, the honest session delivers every byte once and in order, and
-//! what the attacker can have the process hold is bounded.
+//! Stateful fuzzer of IPC connections: a process has one connection to an honest process and one to an attacker of the
+//! same user. The input encodes steps. Whatever they are, the honest connection delivers every byte once and in order,
+//! and what the attacker can make the process hold is bounded.
 //!
-//! It is compiled for tests and with the feature `fuzzing`, by which the fuzz target reaches it.
+//! It is compiled for tests, and with the feature `fuzzing` for the fuzz target.
 
 mod attacker;
 pub(crate) mod ends;
 
-use super::record::Gift;
-use super::{Carried, Heard, Hello, Piece, Pool, RING, Tally};
+use super::record::SegmentAnnouncement;
+use super::{ChannelData, Hello, Pool, RING, RecordEvent, SampleData, Tally};
 use crate::frame::Frame;
 use attacker::Attacker;
 use ends::{End, connect};
@@ -23,20 +23,20 @@ pub(crate) const STEP_LEN: usize = 6;
 /// Steps of one input; longer inputs are cut.
 pub(crate) const MAX_STEPS: usize = 120;
 
-/// Shared memory of the process in bytes, and how much of it one peer may hold.
+/// Shared memory of the process in bytes, and the quota of one peer.
 const MEMORY: usize = 16 << 20;
 const SHARE: usize = 1 << 20;
 
-/// Messages that wait for room at most.
+/// Limit of messages that wait for free space.
 const MOST_PENDING: usize = 20;
 
-/// Lengths of messages: in one record, in a slot, and longer than the ring takes.
+/// Lengths of messages: in one record, in a slot, and longer than the ring.
 const LENGTHS: [usize; 8] = [0, 9, 100, 5_000, 20_000, 60_000, 140_000, 300_000];
 
-/// Lent messages of the attacker's that the process holds at most.
+/// Limit of borrowed messages of the attacker.
 const MOST_HELD: usize = 64;
 
-/// One direction of a link: what was given to the session, and what came out of it.
+/// One direction of a link: the bytes given to the IPC connection, and the bytes received.
 #[derive(Default)]
 struct Stream {
     channel: Option<u32>,
@@ -48,32 +48,32 @@ struct Stream {
     next: u64,
 }
 
-/// A channel for a pair.
+/// Opens a channel for a pair.
 fn open(end: &End) -> Option<u32> {
     let id = StreamId { stream: 1, subscription: 0 };
     end.sender.open_samples(1, 1, &Statement::Begin { id, epoch: 2, from: 1, is_settled: false })
 }
 
-/// See the module.
+/// See the module's documentation.
 struct Scene {
     pool: Arc<Pool>,
-    /// The process's session with the honest one, and the other end of it.
+    /// The process's connection to the honest process, and its other end.
     here: End,
     there: End,
     link: Stream,
-    /// The process's session with the attacker, until it ends.
+    /// The process's connection to the attacker, until it ends.
     exposed: Option<End>,
     attacker: Attacker,
     exposed_link: Stream,
-    /// Messages of both peers that are not let go of yet.
-    held: Vec<Piece>,
-    held_of_attacker: Vec<Piece>,
+    /// Borrowed messages of both peers.
+    held: Vec<SampleData>,
+    held_of_attacker: Vec<SampleData>,
 }
 
-/// Plays an input.
+/// Runs an input.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// If an invariant does not hold.
 pub(crate) fn play(input: &[u8]) {
     read_packets(input);
     let mut scene = Scene::new();
@@ -84,13 +84,13 @@ pub(crate) fn play(input: &[u8]) {
     scene.end(input.first().is_some_and(|byte| byte % 2 == 0));
 }
 
-/// What comes first on a session's socket.
+/// The first packets on a connection's socket.
 fn read_packets(input: &[u8]) {
     if let Ok(hello) = Hello::from_bytes(input) {
         assert_eq!(Hello::from_bytes(&hello.to_bytes()), Ok(hello));
     }
-    if let Some(gift) = Gift::from_bytes(input) {
-        assert_eq!(gift.to_bytes(), input);
+    if let Some(announcement) = SegmentAnnouncement::from_bytes(input) {
+        assert_eq!(announcement.to_bytes(), input);
     }
 }
 
@@ -133,49 +133,56 @@ impl Scene {
         }
     }
 
-    /// The honest peer takes records.
+    /// The honest peer reads records.
     fn receive(&mut self, most: usize) {
         self.there.take_packets().expect("an honest peer sends packets of a session");
         for _ in 0..most {
             match self.there.next().expect("an honest peer writes records of a session") {
-                Some(Heard::Carried(Carried::Stream(bytes))) => self.link.received.extend(bytes),
-                Some(Heard::Carried(Carried::Sample { piece, .. })) => {
+                Some(RecordEvent::ChannelData(ChannelData::Stream(bytes))) => {
+                    self.link.received.extend(bytes)
+                }
+                Some(RecordEvent::ChannelData(ChannelData::Sample { piece, .. })) => {
                     self.link.arrive(piece, &mut self.held)
                 }
-                Some(Heard::Carried(Carried::SampleBegin { bytes, .. })) => self.link.received.extend(bytes),
+                Some(RecordEvent::ChannelData(ChannelData::SampleBegin { bytes, .. })) => {
+                    self.link.received.extend(bytes)
+                }
                 Some(_) => {}
                 None => break,
             }
         }
-        self.there.receiver.tell();
+        self.there.receiver.report_position();
     }
 
-    /// Messages are let go of, and their memory goes back.
+    /// Releases borrowed messages.
     fn let_go(&mut self, first: u8) {
         self.held.truncate(usize::from(first) % 4);
         self.held_of_attacker.truncate(usize::from(first) % 8);
-        self.here.sender.take_back_slots();
+        self.here.sender.reclaim_slots();
         self.here.sender.ready_links();
         if let Some(exposed) = &self.exposed {
             exposed.sender.ready_links();
         }
     }
 
-    /// The process takes what the attacker has for it; what is wrong with that ends the session.
+    /// The process reads the attacker's records. A fault ends the connection.
     fn receive_of_attacker(&mut self, most: usize) {
         let Some(exposed) = &mut self.exposed else { return };
         let mut result = exposed.take_packets();
         for _ in 0..most {
             match result.and_then(|()| exposed.next()) {
-                Ok(Some(Heard::Carried(Carried::Stream(bytes)))) => assert!(bytes.len() <= RING * 8),
-                Ok(Some(Heard::Carried(Carried::Sample { piece, .. }))) => {
-                    let most = if matches!(piece, Piece::Lent(_)) { i32::MAX as usize } else { RING * 8 };
+                Ok(Some(RecordEvent::ChannelData(ChannelData::Stream(bytes)))) => {
+                    assert!(bytes.len() <= RING * 8)
+                }
+                Ok(Some(RecordEvent::ChannelData(ChannelData::Sample { piece, .. }))) => {
+                    let most =
+                        if matches!(piece, SampleData::Borrowed(_)) { i32::MAX as usize } else { RING * 8 };
                     assert!(piece.bytes().len() <= most);
                     if self.held_of_attacker.len() < MOST_HELD {
                         self.held_of_attacker.push(piece);
                     }
                 }
-                Ok(Some(Heard::Carried(Carried::SampleBegin { bytes, .. }))) => {
+                Ok(Some(RecordEvent::ChannelData(ChannelData::SampleBegin { bytes, .. }))) => {
                     assert!(bytes.len() <= RING * 8)
                 }
                 Ok(Some(_)) => {}
@@ -184,10 +191,10 @@ impl Scene {
             }
             result = Ok(());
         }
-        exposed.receiver.tell();
+        exposed.receiver.report_position();
     }
 
-    /// What the attacker has not read comes back once at most, whatever position it told.
+    /// Unread data of the attacker comes back once at most, whatever position it reported.
     fn end_exposed(&mut self) {
         let Some(exposed) = self.exposed.take() else { return };
         let (_, unread) = exposed.sender.finish();
@@ -202,14 +209,14 @@ impl Scene {
         assert!(!self.here.sender.is_over(), "the attacker has ended the honest session");
     }
 
-    /// The honest session goes on until all is there, or ends and the network carries the rest.
+    /// The honest connection continues until everything has arrived, or ends and the network carries the rest.
     fn end(&mut self, falls_back: bool) {
         if falls_back {
-            self.there.receiver.tell_last();
+            self.there.receiver.report_final_position();
             let (why, mut unread) = self.here.sender.finish();
             assert_eq!(why, None, "an honest peer did nothing");
             let channel = self.link.channel.expect("a channel");
-            // The rest of a sample whose beginning was read comes first.
+            // The rest of a partly read sample comes first.
             self.link.received.extend(unread.take_stream(channel).unwrap_or_default());
             let samples = unread.samples.remove(&channel).unwrap_or_default();
             samples.iter().for_each(|sample| self.link.received.extend_from_slice(sample.payload.as_ref()));
@@ -219,7 +226,7 @@ impl Scene {
                     break;
                 }
                 self.held.clear();
-                self.here.sender.take_back_slots();
+                self.here.sender.reclaim_slots();
                 self.link.send(&self.here);
                 self.receive(usize::MAX);
             }
@@ -240,7 +247,7 @@ impl Stream {
         self.pending.is_empty() && self.received.len() == self.sent.len()
     }
 
-    /// Gives the session a message, in a slot or not, and as much of those that wait as it takes.
+    /// Gives the connection a message, in a slot or not, and as many waiting messages as it accepts.
     fn publish(&mut self, end: &End, pool: &Arc<Pool>, len: u8, place: u8) {
         if self.pending.len() < MOST_PENDING {
             self.count = self.count.wrapping_add(1);
@@ -274,7 +281,7 @@ impl Stream {
         }
     }
 
-    fn arrive(&mut self, piece: Piece, held: &mut Vec<Piece>) {
+    fn arrive(&mut self, piece: SampleData, held: &mut Vec<SampleData>) {
         self.received.extend(piece.bytes());
         held.push(piece);
     }
@@ -285,9 +292,9 @@ mod tests {
     use super::super::tests::Random;
     use super::*;
 
-    /// `SESSION_SEEDS=10000` tries so many inputs, and `SESSION_FIRST=102` begins with that one.
+    /// `SESSION_SEEDS=10000` tries that many inputs, and `SESSION_FIRST=102` begins with that one.
     #[test]
-    fn honest_session_delivers_beside_an_attacker() {
+    fn honest_connection_delivers_beside_attacker() {
         let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
         let first: u64 = number("SESSION_FIRST", 1);
         for seed in first..first + number("SESSION_SEEDS", 20) {

@@ -1,4 +1,4 @@
-//! The segments of a process: memory for messages that others read where they lie.
+//! Pool of shared memory segments of a process, whose slots hold messages that other processes read in place.
 
 use std::io;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::sync::{Class, Mutex, lock};
 /// The shortest message that gets a slot, in bytes: below it copying costs less than lending.
 pub(crate) const SHORTEST: usize = 4096;
 
-/// Bytes of a segment that has slots of less than half of it.
+/// Bytes of a segment whose slots are shorter than half of it.
 const SEGMENT: usize = 4 << 20;
 
-/// The same where memory is reserved: there are fewer to be given to each reader.
+/// The same for preallocated memory: fewer segments must be announced to each reader.
 const RESERVED_SEGMENT: usize = 64 << 20;
 
-/// Slots of a segment at least: one is written while another is read.
+/// Minimum of slots per segment: one is written while another is read.
 const FEWEST: usize = 2;
 
-/// Messages that go without a slot after memory could not be had.
+/// Messages that get no slot after an allocation has failed.
 const PAUSE: u32 = 1000;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// Bytes of all segments at most, and those that one other process may hold at a time: but for what is reserved.
+    /// Limit of the bytes of all segments, and quota of one other process, both without preallocated memory.
     limit: usize,
     share: usize,
     reserved: AtomicUsize,
@@ -37,13 +37,13 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct State {
     segments: Vec<Arc<Segment>>,
-    /// Bytes of segments that are being made.
-    coming: usize,
-    /// Memory could not be had: so many more messages are to go without before it is asked for again.
-    without: u32,
+    /// Bytes of segments that are being allocated.
+    allocating: usize,
+    /// After a failed allocation: how many more messages get no slot before the next attempt.
+    skipped: u32,
 }
 
-/// Memory that was made ahead, for as long as this is.
+/// Preallocated memory, freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     pool: Arc<Pool>,
@@ -52,13 +52,13 @@ pub(crate) struct Reservation {
 }
 
 impl Pool {
-    /// Segments of at most `limit` bytes in all, of which one other process may hold `share`.
+    /// A pool of at most `limit` bytes, of which one other process may hold `share`.
     pub(crate) fn new(limit: usize, share: usize) -> Self {
         let state = Mutex::new(Class::IpcPool, State::default());
         Self { limit, share, reserved: AtomicUsize::new(0), state }
     }
 
-    /// Bytes that one other process may hold at a time.
+    /// Quota of one other process in bytes.
     pub(crate) fn share(&self) -> usize {
         self.share.saturating_add(self.reserved.load(Ordering::Relaxed))
     }
@@ -67,7 +67,7 @@ impl Pool {
         self.limit.saturating_add(self.reserved.load(Ordering::Relaxed))
     }
 
-    /// A slot for a message of so many bytes, whose contents are whatever they were; `None` if there is no memory for it.
+    /// A slot for a message of `bytes` bytes, with unspecified content; `None` if there is no memory for it.
     pub(crate) fn take(&self, bytes: usize) -> Option<SlotMut> {
         let slot_bytes = class(bytes)?;
         let slots = (SEGMENT / slot_bytes).max(FEWEST);
@@ -76,32 +76,33 @@ impl Pool {
             if let Some(slot) = state.take(slot_bytes) {
                 return Some(slot);
             }
-            state.make_room(slots.checked_mul(slot_bytes)?, self.limit())?
+            state.reserve_space(slots.checked_mul(slot_bytes)?, self.limit())?
         };
         drop(unused);
-        match self.made(slot_bytes, slots) {
+        match self.allocate(slot_bytes, slots) {
             Ok(segment) => segment.take(),
             Err(_) => {
-                lock(&self.state).without = PAUSE;
+                lock(&self.state).skipped = PAUSE;
                 None
             }
         }
     }
 
-    /// A segment for which there is room. It is made without the lock: that takes a millisecond for some MB.
-    fn made(&self, slot_bytes: usize, slots: usize) -> io::Result<Arc<Segment>> {
-        let made = Segment::new(slot_bytes, slots);
+    /// Allocates a segment whose bytes are within the limit. The caller holds no lock, since that takes a millisecond
+    /// for a few MB.
+    fn allocate(&self, slot_bytes: usize, slots: usize) -> io::Result<Arc<Segment>> {
+        let allocate = Segment::new(slot_bytes, slots);
         let mut state = lock(&self.state);
-        state.coming -= slots * slot_bytes;
-        state.segments.extend(made.iter().cloned());
-        made
+        state.allocating -= slots * slot_bytes;
+        state.segments.extend(allocate.iter().cloned());
+        allocate
     }
 
-    /// Makes memory for so many messages of up to so many bytes, beyond the limit and beyond what other processes may hold.
+    /// Preallocates memory for `messages` messages of up to `bytes` bytes, beyond the limit and the quota.
     ///
     /// # Errors
-    /// When there is not so much.
-    pub(crate) fn reserve(self: &Arc<Self>, messages: usize, bytes: usize) -> io::Result<Reservation> {
+    /// If there is too little memory.
+    pub(crate) fn preallocate(self: &Arc<Self>, messages: usize, bytes: usize) -> io::Result<Reservation> {
         let slot_bytes = class(bytes).ok_or(io::ErrorKind::OutOfMemory)?;
         check_available(slot_bytes.saturating_mul(messages))?;
         let mut reservation = Reservation { pool: Arc::clone(self), segments: Vec::new(), bytes: 0 };
@@ -112,7 +113,7 @@ impl Pool {
         Ok(reservation)
     }
 
-    /// Gives memory back that nobody uses.
+    /// Frees unused segments.
     pub(crate) fn trim(&self) {
         let unused = lock(&self.state).take_unused();
         drop(unused);
@@ -124,12 +125,12 @@ impl Reservation {
         let bytes = slot_bytes * slots;
         self.bytes += bytes;
         self.pool.reserved.fetch_add(bytes, Ordering::Relaxed);
-        lock(&self.pool.state).coming += bytes;
-        self.segments.push(self.pool.made(slot_bytes, slots)?);
+        lock(&self.pool.state).allocating += bytes;
+        self.segments.push(self.pool.allocate(slot_bytes, slots)?);
         Ok(())
     }
 
-    /// The memory, without what a reader has vanished with.
+    /// The segments, without those that a vanished reader still held.
     pub(crate) fn segments(&mut self) -> &[Arc<Segment>] {
         self.segments.retain(|segment| !segment.is_retired());
         &self.segments
@@ -153,41 +154,41 @@ impl State {
             .find_map(Segment::take)
     }
 
-    /// Sees to it that so many bytes may be made; `None` if they may not. What nobody uses gives way if it must: it is to
-    /// be dropped without the lock.
-    fn make_room(&mut self, bytes: usize, limit: usize) -> Option<Vec<Arc<Segment>>> {
+    /// Checks that `bytes` more bytes are within the limit; `None` if not. Returns unused segments that must be freed
+    /// for that, without the lock.
+    fn reserve_space(&mut self, bytes: usize, limit: usize) -> Option<Vec<Arc<Segment>>> {
         if bytes > limit {
             return None;
         }
-        if self.without > 0 {
-            self.without -= 1;
+        if self.skipped > 0 {
+            self.skipped -= 1;
             return None;
         }
         let retired = self.segments.extract_if(.., |segment| segment.is_retired());
         let mut unused: Vec<_> = retired.collect();
-        if !self.has_room(bytes, limit) {
+        if !self.has_capacity(bytes, limit) {
             unused.append(&mut self.take_unused());
         }
-        if !self.has_room(bytes, limit) {
-            self.without = PAUSE;
+        if !self.has_capacity(bytes, limit) {
+            self.skipped = PAUSE;
             return None;
         }
-        self.coming += bytes;
+        self.allocating += bytes;
         Some(unused)
     }
 
-    fn has_room(&self, bytes: usize, limit: usize) -> bool {
-        let made: usize = self.segments.iter().map(|segment| segment.len()).sum();
-        made.saturating_add(self.coming).saturating_add(bytes) <= limit
+    fn has_capacity(&self, bytes: usize, limit: usize) -> bool {
+        let allocate: usize = self.segments.iter().map(|segment| segment.len()).sum();
+        allocate.saturating_add(self.allocating).saturating_add(bytes) <= limit
     }
 
-    /// The segments of which no slot is taken and that nobody has reserved.
+    /// Takes the segments that no slot and no reservation uses.
     fn take_unused(&mut self) -> Vec<Arc<Segment>> {
         self.segments.extract_if(.., |segment| Arc::strong_count(segment) == 1).collect()
     }
 }
 
-/// The bytes of a slot for so many: at most a quarter more, so that there are few kinds. `None` if no slot is so long.
+/// Slot size for a message: at most a quarter more, so that there are few sizes. `None` if no slot can be that long.
 fn class(bytes: usize) -> Option<usize> {
     let step = (bytes.max(SHORTEST).checked_next_power_of_two()? / 8).max(1);
     bytes.max(SHORTEST).checked_next_multiple_of(step)
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_little_longer_than_its_message() {
+    fn slot_is_little_longer_than_message() {
         for bytes in [1, 4096, 4097, 5000, 65_536, 65_537, 100_000, 2 << 20, (2 << 20) + 28] {
             let slot = class(bytes).unwrap();
             assert!(slot >= bytes && slot <= bytes.max(SHORTEST) * 5 / 4, "{bytes}: {slot}");
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_used_again() {
+    fn slot_is_reused() {
         let pool = Pool::new(64 << 20, 0);
         let first = pool.take(5000).unwrap();
         let place = first.as_ptr();
@@ -216,16 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn a_message_for_which_there_never_is_memory_keeps_it_from_no_other() {
+    fn too_long_message_does_not_block_others() {
         let pool = Pool::new(10 << 20, 0);
         assert!(pool.take(6 << 20).is_none());
         assert!(pool.take(1 << 20).is_some());
     }
 
     #[test]
-    fn what_is_reserved_comes_on_top_of_the_limits_while_it_is() {
+    fn preallocation_extends_limits_while_it_exists() {
         let pool = Arc::new(Pool::new(10 << 20, 1 << 20));
-        let mut reserved = pool.reserve(100, 1 << 20).unwrap();
+        let mut reserved = pool.preallocate(100, 1 << 20).unwrap();
         let segments: Vec<_> = reserved.segments().iter().map(Arc::downgrade).collect();
         let slots: usize = reserved.segments().iter().map(|segment| segment.slots()).sum();
         assert_eq!((slots, pool.share()), (100, 101 << 20));
@@ -239,9 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_and_not_used_stays() {
+    fn unused_preallocation_stays() {
         let pool = Arc::new(Pool::new(10 << 20, 0));
-        let mut reserved = pool.reserve(3, 1 << 20).unwrap();
+        let mut reserved = pool.preallocate(3, 1 << 20).unwrap();
         pool.trim();
         let slot = pool.take(1 << 20).unwrap();
         let of = slot.freeze(1);
@@ -251,16 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_cannot_be_reserved() {
+    fn preallocation_beyond_memory_is_refused() {
         let pool = Arc::new(Pool::new(10 << 20, 0));
         for (messages, bytes) in [(usize::MAX, 5000), (1, usize::MAX), (1 << 30, 1 << 30)] {
-            assert!(pool.reserve(messages, bytes).is_err(), "{messages} of {bytes}");
+            assert!(pool.preallocate(messages, bytes).is_err(), "{messages} of {bytes}");
         }
         assert_eq!((pool.share(), pool.limit()), (0, 10 << 20));
     }
 
     #[test]
-    fn there_is_a_limit_and_what_serves_nobody_gives_way() {
+    fn unused_segments_are_freed_at_limit() {
         let pool = Pool::new(10 << 20, 0);
         let held = pool.take(1 << 20).unwrap();
         drop(pool.take(SHORTEST).unwrap());

@@ -1,4 +1,4 @@
-//! The receiving side of a session: what the peer has for this process. The driver reads it.
+//! Receiving side of an IPC connection: the peer's records and packets, which the driver reads.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use runnel_delivery::Statement;
 use runnel_io::memory::is_memfd;
 use runnel_io::unix::{Packets, Received, SameUser};
 
-use super::fault::SessionFault;
-use super::lent::{Lent, NotMapped, Returner, Segments};
+use super::borrowed_slot::{BorrowedSlot, MappedSegments, NotMapped, SlotReleaser};
+use super::fault::IpcFault;
+use super::flow_control::{AnsweredRequests, Teardown};
 use super::outbox::{Inbox, Outbox, RING};
-use super::record::{self, Gift, Lending, STATEMENT_WORDS, kind};
+use super::record::{self, Lending, STATEMENT_WORDS, SegmentAnnouncement, kind};
 use super::ring::{Record, RingReader};
-use super::telling::{Answered, End};
 use crate::log_output::console;
 
-/// Words after which the peer is told how far its ring is read, at the latest.
-const TELL: u64 = RING as u64 / 4;
+/// Words after which the position is reported to the peer, at the latest.
+const REPORT_INTERVAL: u64 = RING as u64 / 4;
 
 /// See the module's documentation.
 pub(crate) struct Receiver {
@@ -25,20 +25,20 @@ pub(crate) struct Receiver {
     outbox: Arc<Outbox>,
     packets: Arc<Packets>,
     ring: RingReader,
-    segments: Segments,
-    returner: Arc<Returner>,
-    /// What the peer lends is copied before anybody looks at it: the peer is of another user.
+    segments: MappedSegments,
+    releaser: Arc<SlotReleaser>,
+    /// The peer belongs to another user, so borrowed messages are copied before they are used.
     copies: bool,
-    /// The position that the peer was told last.
-    told: u64,
-    /// How often the peer had asked to be told of room when it was told last.
-    answered: Answered,
+    /// The last reported position.
+    reported: u64,
+    /// How often the peer had requested a notification of free space when it was last answered.
+    answered: AnsweredRequests,
 }
 
-/// What a record says.
-pub(crate) enum Heard {
-    /// Something for what its channel carries.
-    Carried(Carried),
+/// A decoded record.
+pub(crate) enum RecordEvent {
+    /// Data for the channel's content.
+    ChannelData(ChannelData),
     Ask {
         token: u128,
     },
@@ -46,18 +46,18 @@ pub(crate) enum Heard {
         token: u128,
         before: u64,
     },
-    /// Of a pair.
+    /// For a ROS 1 link or a pair.
     OpenSamples {
         token: u128,
         first_unacknowledged: u64,
         begin: Statement,
     },
-    /// The same of a pair of the ROS 2 graph, and whether its writer is to wait for the reader's user.
+    /// Request for the samples of a ROS 2 pair. `waits_for_user` says whether the writer waits for the reader's user.
     AskSamples {
         token: u128,
         waits_for_user: bool,
     },
-    /// How far the subscriber of a pair is.
+    /// The position of the subscriber of a pair.
     Reached {
         token: u128,
         reached: Statement,
@@ -66,30 +66,30 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-/// What a channel brings.
-pub(crate) enum Carried {
-    /// More of a stream, or of a sample that comes in pieces.
+/// Data of a channel.
+pub(crate) enum ChannelData {
+    /// More bytes of a stream, or of a sample sent in pieces.
     Stream(Vec<u8>),
-    /// What does not come of a pair, or what is stated of the subscriptions that share a link.
+    /// A skip within a pair, or a statement about the subscriptions that share a link.
     Skip(Statement),
-    /// A sample.
-    Sample { number: u64, piece: Piece },
-    /// The first bytes of one of so many.
+    /// A complete sample.
+    Sample { number: u64, piece: SampleData },
+    /// The first bytes of a sample of `len` bytes.
     SampleBegin { number: u64, len: u64, bytes: Vec<u8> },
 }
 
-/// A sample.
-pub(crate) enum Piece {
-    /// Where the peer has it.
-    Lent(Lent),
+/// A complete sample.
+pub(crate) enum SampleData {
+    /// In the peer's memory.
+    Borrowed(BorrowedSlot),
     Own(Vec<u8>),
 }
 
-impl Piece {
+impl SampleData {
     /// Its bytes.
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
-            Self::Lent(lent) => lent.bytes(),
+            Self::Borrowed(lent) => lent.bytes(),
             Self::Own(bytes) => bytes.into(),
         }
     }
@@ -97,15 +97,15 @@ impl Piece {
     /// Its bytes in this process's own memory.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         match self {
-            Self::Lent(lent) => lent.bytes().to_vec(),
+            Self::Borrowed(lent) => lent.bytes().to_vec(),
             Self::Own(bytes) => bytes,
         }
     }
 
-    /// The same in this process's own memory.
+    /// The sample in this process's own memory.
     pub(crate) fn into_own(self) -> Self {
         match self {
-            Self::Lent(lent) => Self::Own(lent.bytes().to_vec()),
+            Self::Borrowed(lent) => Self::Own(lent.bytes().to_vec()),
             own => own,
         }
     }
@@ -118,28 +118,28 @@ impl Receiver {
         packets: Arc<Packets>,
         trusted: Option<SameUser>,
     ) -> Self {
-        let returner = Returner::new(Arc::clone(&outbox));
-        let (ring, segments, copies) = (RingReader::new(RING), Segments::default(), trusted.is_none());
+        let releaser = SlotReleaser::new(Arc::clone(&outbox));
+        let (ring, segments, copies) = (RingReader::new(RING), MappedSegments::default(), trusted.is_none());
         Self {
             inbox,
             outbox,
             packets,
             ring,
             segments,
-            returner,
+            releaser,
             copies,
-            told: 0,
-            answered: Answered::default(),
+            reported: 0,
+            answered: AnsweredRequests::default(),
         }
     }
 
-    /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
+    /// The next record. The caller calls [`Receiver::pass`] once it is handled.
     #[inline]
-    pub(crate) fn peek(&self) -> Result<Option<Record>, SessionFault> {
-        self.ring.peek(&self.inbox.ring()).map_err(SessionFault::Record)
+    pub(crate) fn peek(&self) -> Result<Option<Record>, IpcFault> {
+        self.ring.peek(&self.inbox.ring()).map_err(IpcFault::Record)
     }
 
-    /// Words of the peer's ring that are done with.
+    /// Words of the peer's ring that are handled.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
         self.ring.position()
@@ -151,21 +151,21 @@ impl Receiver {
         !matches!(self.peek(), Ok(None))
     }
 
-    /// Has a buffer hold what a record carries.
+    /// Copies the payload of a record into a buffer.
     #[inline]
     pub(crate) fn copy(&self, record: &Record, into: &mut Vec<u8>) {
         into.clear();
         self.ring.copy(&self.inbox.ring(), record, into);
     }
 
-    /// The bytes of each record that continues a stream or a sample and has not been passed, with its channel. None of them is
-    /// passed.
+    /// The bytes of each unhandled record that continues a stream or a sample, with its channel. The records stay
+    /// unhandled.
     pub(crate) fn continuations(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
         let begun = self.ring.position();
         let mut ahead = RingReader::starting_at(RING, begun);
         let records = std::iter::from_fn(move || {
             let ring = self.inbox.ring();
-            // A peer that writes what it must not has records without end.
+            // A peer that violates the protocol can have any number of records.
             let record = ahead.peek(&ring).ok()?.filter(|_| ahead.position() - begun < RING as u64)?;
             let mut bytes = Vec::new();
             if record.is_continuation() {
@@ -178,80 +178,80 @@ impl Receiver {
         continuations.map(|(record, bytes)| (record.channel, bytes))
     }
 
-    /// What a record says.
-    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
+    /// Decodes a record.
+    pub(crate) fn decode(&mut self, record: &Record) -> Result<RecordEvent, IpcFault> {
         Ok(match record.kind {
-            kind::BYTES => Heard::Carried(Carried::Stream(self.copied(record))),
+            kind::BYTES => RecordEvent::ChannelData(ChannelData::Stream(self.copied(record))),
             kind::SAMPLE => {
                 let (number, mut bytes) = (self.number(record)?, Vec::new());
                 self.copy_sample(record, &mut bytes);
-                Heard::Carried(Carried::Sample { number, piece: Piece::Own(bytes) })
+                RecordEvent::ChannelData(ChannelData::Sample { number, piece: SampleData::Own(bytes) })
             }
             kind::SAMPLE_BEGIN => {
                 let (number, len, mut bytes) = (self.number(record)?, self.sample_len(record)?, Vec::new());
                 self.ring.copy_from(&self.inbox.ring(), record, 2, &mut bytes);
-                Heard::Carried(Carried::SampleBegin { number, len, bytes })
+                RecordEvent::ChannelData(ChannelData::SampleBegin { number, len, bytes })
             }
             kind::SAMPLE_SLOT => {
                 let [number, first, second] = self.words(record)?;
                 let piece = self.lent_piece([first, second])?;
-                Heard::Carried(Carried::Sample { number, piece })
+                RecordEvent::ChannelData(ChannelData::Sample { number, piece })
             }
             kind::ASK_SAMPLES => {
                 let [low, high, waits] = self.words(record)?;
-                Heard::AskSamples { token: record::token([low, high]), waits_for_user: waits != 0 }
+                RecordEvent::AskSamples { token: record::token([low, high]), waits_for_user: waits != 0 }
             }
             kind::REACHED => {
                 let [low, high, rest @ ..] = self.words::<{ 2 + STATEMENT_WORDS }>(record)?;
-                Heard::Reached { token: record::token([low, high]), reached: statement(rest)? }
+                RecordEvent::Reached { token: record::token([low, high]), reached: statement(rest)? }
             }
-            kind::SKIP => Heard::Carried(Carried::Skip(statement(self.words(record)?)?)),
+            kind::SKIP => RecordEvent::ChannelData(ChannelData::Skip(statement(self.words(record)?)?)),
             kind::OPEN_SAMPLES => {
                 let [low, high, first_unacknowledged, rest @ ..] =
                     self.words::<{ 3 + STATEMENT_WORDS }>(record)?;
                 let token = record::token([low, high]);
-                Heard::OpenSamples { token, first_unacknowledged, begin: statement(rest)? }
+                RecordEvent::OpenSamples { token, first_unacknowledged, begin: statement(rest)? }
             }
-            kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
+            kind::ASK => RecordEvent::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
                 let [low, high, before] = self.words(record)?;
-                Heard::Open { token: record::token([low, high]), before }
+                RecordEvent::Open { token: record::token([low, high]), before }
             }
-            kind::CLOSE => Heard::Close,
+            kind::CLOSE => RecordEvent::Close,
             kind::FORGET => {
                 let [segment] = self.words(record)?;
                 self.segments.forget(segment);
-                Heard::Nothing
+                RecordEvent::Nothing
             }
-            unknown => return Err(SessionFault::UnknownKind(unknown)),
+            unknown => return Err(IpcFault::UnknownKind(unknown)),
         })
     }
 
-    /// A whole message in a slot that the peer lends.
-    fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, SessionFault> {
+    /// A complete message in a slot that the peer lends.
+    fn lent_piece(&mut self, words: [u64; 2]) -> Result<SampleData, IpcFault> {
         let lent = self.borrow(Lending::from_words(words))?;
         if !self.copies {
-            return Ok(Piece::Lent(lent));
+            return Ok(SampleData::Borrowed(lent));
         }
         let copied = lent.bytes().try_to_vec();
-        copied.map(Piece::Own).map_err(|refused| SessionFault::NoMemory { len: refused.bytes })
+        copied.map(SampleData::Own).map_err(|refused| IpcFault::NoMemory { len: refused.bytes })
     }
 
     /// The number of a sample.
     #[inline]
-    pub(crate) fn number(&self, record: &Record) -> Result<u64, SessionFault> {
+    pub(crate) fn number(&self, record: &Record) -> Result<u64, IpcFault> {
         let first = self.ring.first_words(&self.inbox.ring(), record);
-        first.map(|[number]| number).ok_or(SessionFault::SampleWithoutNumber { len: record.len })
+        first.map(|[number]| number).ok_or(IpcFault::SampleWithoutNumber { len: record.len })
     }
 
     /// The length of a sample that begins.
-    fn sample_len(&self, record: &Record) -> Result<u64, SessionFault> {
+    fn sample_len(&self, record: &Record) -> Result<u64, IpcFault> {
         let first = self.ring.first_words(&self.inbox.ring(), record);
-        let fault = SessionFault::RecordLength { kind: record.kind, len: record.len };
+        let fault = IpcFault::RecordLength { kind: record.kind, len: record.len };
         first.map(|[_, len]| len).ok_or(fault)
     }
 
-    /// Has a buffer hold a sample that a record carries, without its number.
+    /// Copies the sample in a record into a buffer, without its number.
     #[inline]
     pub(crate) fn copy_sample(&self, record: &Record, into: &mut Vec<u8>) {
         into.clear();
@@ -264,87 +264,89 @@ impl Receiver {
         bytes
     }
 
-    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], SessionFault> {
+    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], IpcFault> {
         let words = self.ring.words(&self.inbox.ring(), record);
-        words.ok_or(SessionFault::RecordLength { kind: record.kind, len: record.len })
+        words.ok_or(IpcFault::RecordLength { kind: record.kind, len: record.len })
     }
 
-    /// A segment is mapped before it is lent from, and its descriptor was sent before that; but if the peer is to lend
-    /// from it only afterwards, that it was not mapped is the peer's fault.
-    fn borrow(&mut self, lending: Lending) -> Result<Lent, SessionFault> {
-        self.segments.borrow(lending, &self.returner)
+    /// The peer may only lend from a segment that has been mapped, so an unmapped segment is its fault.
+    fn borrow(&mut self, lending: Lending) -> Result<BorrowedSlot, IpcFault> {
+        self.segments.borrow(lending, &self.releaser)
     }
 
-    /// Whether what the peer lends is copied, which takes its time.
+    /// Whether borrowed messages are copied, which takes time.
     pub(crate) fn copies(&self) -> bool {
         self.copies
     }
 
-    /// A record is done with.
+    /// Marks a record as handled.
     #[inline]
     pub(crate) fn pass(&mut self, record: &Record) {
         self.ring.advance(record);
-        if self.ring.position() - self.told >= TELL {
-            self.told = self.ring.position();
-            self.outbox.tell(&self.ring, &self.inbox);
+        if self.ring.position() - self.reported >= REPORT_INTERVAL {
+            self.reported = self.ring.position();
+            self.outbox.report_position(&self.ring, &self.inbox);
         }
     }
 
-    /// Tells the peer how far its ring is read. True if it waits to hear of room.
-    pub(crate) fn tell(&mut self) -> bool {
-        self.told = self.ring.position();
-        let asked = self.outbox.tell(&self.ring, &self.inbox);
-        self.answered.should_ring(asked)
+    /// Reports the position to the peer. True if the peer waits for free space.
+    pub(crate) fn report_position(&mut self) -> bool {
+        self.reported = self.ring.position();
+        let requested = self.outbox.report_position(&self.ring, &self.inbox);
+        self.answered.should_ring(requested)
     }
 
-    /// Tells the peer how far its ring is read, and that this stays so.
-    pub(crate) fn tell_last(&mut self) {
-        self.tell();
-        self.outbox.tell_end(End::Read);
+    /// Reports the position to the peer as the last one.
+    pub(crate) fn report_final_position(&mut self) {
+        self.report_position();
+        self.outbox.announce_teardown(Teardown::Read);
     }
 
-    /// Tells the peer that what it reads from now on comes by another way as well.
-    pub(crate) fn tell_gone_on(&self) {
-        self.outbox.tell_end(End::GoneOn);
+    /// Announces to the peer that the network also carries everything that it reads from now on.
+    pub(crate) fn announce_on_network(&self) {
+        self.outbox.announce_teardown(Teardown::OnNetwork);
     }
 
     /// True if the peer has read its last record.
     pub(crate) fn peer_has_read(&self) -> bool {
-        self.inbox.has_come(End::Read)
+        self.inbox.has_reached(Teardown::Read)
     }
 
-    /// True if what the peer has in its ring comes by another way as well.
+    /// True if the network also carries what the peer has in its ring.
     #[inline]
-    pub(crate) fn peer_has_gone_on(&self) -> bool {
-        self.inbox.has_come(End::GoneOn)
+    pub(crate) fn is_peer_on_network(&self) -> bool {
+        self.inbox.has_reached(Teardown::OnNetwork)
     }
 
-    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. A packet that ends the session
-    /// stays in the socket, since nobody is to close what it brings. An error is the end of the session: `None` in good order.
-    pub(crate) fn packet(&mut self) -> Result<bool, Option<SessionFault>> {
-        let mut buffer = [0; Gift::LEN];
+    /// Reads one packet of the peer. True if it announced a segment, from which records may lend now. A faulty packet
+    /// stays in the socket, since closing its descriptors could block. An error is the end of the IPC connection:
+    /// `None` if the peer closed it.
+    pub(crate) fn packet(&mut self) -> Result<bool, Option<IpcFault>> {
+        let mut buffer = [0; SegmentAnnouncement::LEN];
         match self.packets.peek(&mut buffer) {
             Ok(Received::Nothing) => Ok(false),
             Ok(Received::End) => Err(None),
-            Ok(Received::Packet { truncated: true, .. }) => Err(Some(SessionFault::PacketTruncated)),
+            Ok(Received::Packet { truncated: true, .. }) => Err(Some(IpcFault::PacketTruncated)),
             Ok(Received::Packet { len, fds, .. }) => {
-                self.gift(&buffer[..len], fds).map_err(Some)?;
+                self.announcement(&buffer[..len], fds).map_err(Some)?;
                 self.packets.discard();
                 Ok(true)
             }
-            Err(error) => Err(Some(SessionFault::Socket(error))),
+            Err(error) => Err(Some(IpcFault::Socket(error))),
         }
     }
 
-    fn gift(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), SessionFault> {
-        let (Some(gift), Some(fd), true) = (Gift::from_bytes(packet), fds.pop(), fds.is_empty()) else {
-            return Err(SessionFault::UnknownPacket);
+    fn announcement(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), IpcFault> {
+        let (Some(announcement), Some(fd), true) =
+            (SegmentAnnouncement::from_bytes(packet), fds.pop(), fds.is_empty())
+        else {
+            return Err(IpcFault::UnknownPacket);
         };
         if !is_memfd(fd.as_fd()) {
-            return Err(SessionFault::SegmentNoMemory);
+            return Err(IpcFault::SegmentNoMemory);
         }
-        match self.segments.map(gift, fd) {
-            Ok(Some(count)) => self.outbox.tell_mapped(count),
+        match self.segments.map(announcement, fd) {
+            Ok(Some(count)) => self.outbox.announce_mapped(count),
             Ok(None) => {}
             Err(NotMapped::Full(why)) => self.map_no_more(&why),
             Err(NotMapped::Misbehaved(fault)) => return Err(fault),
@@ -352,15 +354,15 @@ impl Receiver {
         Ok(())
     }
 
-    /// The peer goes on without lending what it gives from now on.
+    /// Makes the peer copy the messages of all further segments.
     fn map_no_more(&mut self, why: &str) {
         if self.segments.map_no_more() {
             console::warning!("memory of another process is not mapped, its messages are copied: {why}");
-            self.outbox.tell_full();
+            self.outbox.announce_full();
         }
     }
 }
 
-fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, SessionFault> {
-    record::statement(words).map_err(SessionFault::Statement)
+fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, IpcFault> {
+    record::statement(words).map_err(IpcFault::Statement)
 }

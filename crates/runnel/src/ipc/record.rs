@@ -1,12 +1,11 @@
-//! What the records of a session are, and its packets.
+//! Records and packets of an IPC connection.
 //!
-//! Samples have numbers, which they bear here as they do on the network: those of the ROS 2 graph by RTPS, those of a link of ROS
-//! 1 as both ends count them. What the two ends of such a pair say of the change from one path to the other are the statements of
-//! `runnel_delivery`.
+//! Samples have the same numbers as on the network: in ROS 2 those of RTPS, on a ROS 1 link those that both ends
+//! count. For a handover, the two ends of a pair exchange the statements of `runnel_delivery`.
 //!
-//! The link of a service keeps its own stream of bytes when it goes over from its connection to a channel: `Open` says how many
-//! bytes of it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in
-//! it that happens, and nothing when it goes back.
+//! The link of a service keeps its byte stream when it switches from its TCP connection to a channel. `Open` has the
+//! number of bytes sent on the connection, which the bytes in the ring follow. So a handover to the channel or back
+//! neither loses nor duplicates bytes, at any place in the stream.
 
 use runnel_delivery::{STATEMENT_BYTES, Statement, StatementError};
 
@@ -15,57 +14,58 @@ use super::ring::Record;
 /// Words of a statement.
 pub(crate) const STATEMENT_WORDS: usize = STATEMENT_BYTES / 8;
 
-/// Kinds of records. A channel is a number that whoever sends on it has chosen.
+/// Kinds of records. The sender chooses the number of a channel.
 pub(crate) mod kind {
     /// Bytes of a stream, or of a sample that has begun.
     pub(crate) const BYTES: u8 = 2;
-    /// What the link of this token carries to us may come by this session: words (token low, high).
+    /// The peer may send what the link of this token carries on this IPC connection: words (token low, high).
     pub(crate) const ASK: u8 = 4;
-    /// From here on the link of a service comes by this channel: words (token low, high, bytes of the stream that went before).
+    /// The service link of this token uses this channel from here on: words (token low, high, bytes of the stream sent
+    /// before).
     pub(crate) const OPEN: u8 = 5;
-    /// Nothing more comes by this channel; its number may be used again.
+    /// The channel is closed; its number can be reused.
     pub(crate) const CLOSE: u8 = 6;
-    /// Nothing more comes by this segment, whose memory is given back: words (its number).
+    /// The segment has ended, and its memory can be unmapped: words (its number).
     pub(crate) const FORGET: u8 = 7;
-    /// From here on a pair comes by this channel: words (token low, high, number of the first sample that is not known to have
-    /// arrived by the network), and a Begin (`runnel_delivery::Statement`).
+    /// The pair of this token uses this channel from here on: words (token low, high, number of the first sample that
+    /// is not known to have arrived over the network), and a Begin (`runnel_delivery::Statement`).
     pub(crate) const OPEN_SAMPLES: u8 = 8;
-    /// A whole sample: a word (its number), and the message.
+    /// A complete sample: a word (its number), and the message.
     pub(crate) const SAMPLE: u8 = 9;
-    /// A whole sample in a slot: words (its number, segment and loan, slot and length).
+    /// A complete sample in a slot: words (its number, segment and loan, slot and length).
     pub(crate) const SAMPLE_SLOT: u8 = 10;
-    /// The first bytes of a sample that goes on in `BYTES`: words (its number, its length), and then these.
+    /// The first bytes of a sample that continues in `BYTES`: words (its number, its length), and the bytes.
     pub(crate) const SAMPLE_BEGIN: u8 = 11;
-    /// The samples of the pair of the ROS 2 graph of this token may come by this session: words (token low, high, 1 if the writer is to wait for
-    /// the reader's user and else 0).
+    /// The peer may send the samples of the ROS 2 pair of this token on this IPC connection: words (token low, high, 1
+    /// if the writer is to wait for the reader's user and else 0).
     pub(crate) const ASK_SAMPLES: u8 = 12;
-    /// Of the pair of this token: words (token low, high), and a Reached.
+    /// For the pair of this token: words (token low, high), and a Reached.
     pub(crate) const REACHED: u8 = 13;
-    /// Of the pair of this channel: a Skip.
+    /// For the pair of this channel: a Skip.
     pub(crate) const SKIP: u8 = 14;
 }
 
 impl Record {
-    /// True if it is a whole sample.
+    /// True for a complete sample.
     pub(crate) fn is_sample(&self) -> bool {
         self.kind == kind::SAMPLE
     }
 
-    /// True if it continues a stream, or a sample that began in an earlier record.
+    /// True for a record that continues a stream or a sample.
     pub(crate) fn is_continuation(&self) -> bool {
         self.kind == kind::BYTES
     }
 }
 
-/// A slot that is lent.
+/// A lent slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lending {
-    /// Which of the segments that the peer was given, counted from 0.
+    /// The number of the segment, in order of announcement from 0.
     pub(crate) segment: u32,
-    /// By which it is given back.
+    /// Identifies the loan when the slot is released.
     pub(crate) loan: u32,
     pub(crate) slot: u32,
-    /// Bytes that count.
+    /// Length of the message in bytes.
     pub(crate) len: u32,
 }
 
@@ -83,48 +83,48 @@ impl Lending {
     }
 }
 
-/// A token in words.
+/// Splits a token into words.
 pub(crate) fn token_words(token: u128) -> [u64; 2] {
     [token as u64, (token >> 64) as u64]
 }
 
-/// The token in words.
+/// Joins a token from words.
 pub(crate) fn token([low, high]: [u64; 2]) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// The statement in words.
+/// Parses a statement from words.
 pub(crate) fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, StatementError> {
     Statement::parse(&bytes(words))
 }
 
-/// Words as the bytes of a record.
+/// The bytes of words in a record.
 pub(crate) fn bytes<const N: usize>(words: [u64; N]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The first packet of either end. With it come the descriptors of the sender's page, its outbox for this session and
-/// the end of its doorbell that rings.
+/// Handshake: the first packet of either end. Its descriptors are the sender's page, its outbox for this connection,
+/// and the ringing end of its doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
-    /// Who says it.
+    /// The sender's process id on this host, as a random number.
     pub(crate) from: u128,
-    /// To whom.
+    /// The receiver's.
     pub(crate) to: u128,
 }
 
-/// What a hello begins with, in all versions of Runnel. Behind it comes the version, and then who says it.
+/// First bytes of a hello in all versions of Runnel. The version and `from` follow.
 const GREETING: &[u8; 15] = b"runnel session ";
 
-/// Another for another layout of memory or records.
+/// Changes with the layout of memory or records.
 const VERSION: u8 = b'5';
 
-/// What a first packet is that is no hello.
+/// Why a first packet is not a valid hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoHello {
-    /// The hello of another version of Runnel: that of this process.
+    /// The hello of another version of Runnel, from this process.
     OtherVersion { from: u128 },
-    /// Nothing that Runnel sends.
+    /// Not sent by Runnel.
     Unknown,
 }
 
@@ -140,7 +140,7 @@ impl Hello {
         bytes
     }
 
-    /// What a packet says, or the first bytes of one that is longer.
+    /// Parses a packet, or the first bytes of a longer one.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, NoHello> {
         let rest = bytes.strip_prefix(GREETING).ok_or(NoHello::Unknown)?;
         let (version, rest) = rest.split_first().ok_or(NoHello::Unknown)?;
@@ -154,16 +154,16 @@ impl Hello {
     }
 }
 
-/// A later packet: a segment, whose descriptor comes with it.
+/// A later packet: announces a segment, whose descriptor comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gift {
-    /// Which, counted from 0.
+pub(crate) struct SegmentAnnouncement {
+    /// Its number, counted from 0.
     pub(crate) segment: u64,
     pub(crate) slot_bytes: u64,
     pub(crate) slots: u64,
 }
 
-impl Gift {
+impl SegmentAnnouncement {
     pub(crate) const LEN: usize = 24;
 
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {

@@ -1,27 +1,27 @@
-//! Slots on their way back to their owner: a ring of numbers that the borrower writes and the owner reads.
+//! Return ring: released slots, which the borrower writes and the owner reads.
 //!
 //! ```text
-//!  word 0      how many entries were ever written
+//!  word 0      number of entries written since the beginning
 //!  word 1 ..   the entries, each at its count modulo the capacity
 //! ```
-//! It never overflows, since the owner lends no more slots than there are places: an entry's place is written again only
-//! for a slot that was lent anew, after its owner had read the entry.
+//! It never overflows, since the owner lends no more slots than there are entries. An entry is only overwritten for a
+//! slot that was lent again after its owner had read the entry.
 
 use super::Falsified;
 use super::cells::{Cells, OwnCells};
 
-/// Where the count lies in the cells that are passed here.
+/// Index of the count in the cells passed here.
 const WRITTEN: usize = 0;
 
-/// Where the entries begin.
+/// Index of the first entry.
 const ENTRIES: usize = 1;
 
-/// How many words a return ring of `capacity` entries takes.
+/// Number of words of a return ring with `capacity` entries.
 pub(crate) const fn words(capacity: usize) -> usize {
     ENTRIES + capacity
 }
 
-/// The place of the entry with this count. `capacity` is a power of two.
+/// The index of the entry with this count. `capacity` is a power of two.
 fn place(count: u64, capacity: usize) -> usize {
     ENTRIES + (count as usize & (capacity - 1))
 }
@@ -31,25 +31,25 @@ fn place(count: u64, capacity: usize) -> usize {
 pub(crate) struct ReturnWriter {
     capacity: usize,
     written: u64,
-    /// Slots that arrived and were not given back.
+    /// Slots that were received and not released yet.
     borrowed: usize,
 }
 
 impl ReturnWriter {
-    /// Of a ring that nobody wrote yet, with `capacity` entries: a power of two.
+    /// For a new ring with `capacity` entries, a power of two.
     pub(crate) fn new(capacity: usize) -> Self {
         debug_assert!(capacity.is_power_of_two());
         Self { capacity, written: 0, borrowed: 0 }
     }
 
-    /// Counts a slot that arrived. False if its owner broke the agreement: it has lent more slots than can be given back.
+    /// Counts a received slot. False if its owner violates the protocol: it has lent more slots than can be released.
     pub(crate) fn borrow(&mut self) -> bool {
         let may = self.borrowed < self.capacity;
         self.borrowed += usize::from(may);
         may
     }
 
-    /// Gives a slot back. False, and nothing is written, if more are given back than arrived.
+    /// Releases a slot. False, and nothing is written, if more slots are released than were received.
     pub(crate) fn push(&mut self, own: &(impl OwnCells + ?Sized), entry: u64) -> bool {
         let Some(borrowed) = self.borrowed.checked_sub(1) else { return false };
         self.borrowed = borrowed;
@@ -65,25 +65,25 @@ impl ReturnWriter {
 pub(crate) struct ReturnReader {
     capacity: usize,
     read: u64,
-    /// How many entries there are, as last known.
+    /// Number of entries as last read.
     written: u64,
 }
 
 impl ReturnReader {
-    /// Of a ring that nobody read yet, with `capacity` entries: a power of two.
+    /// For a new ring with `capacity` entries, a power of two.
     pub(crate) fn new(capacity: usize) -> Self {
         debug_assert!(capacity.is_power_of_two());
         Self { capacity, read: 0, written: 0 }
     }
 
-    /// The next slot that came back, while `lent` are out. What the entry says is for the caller to check.
+    /// The next released slot, while `lent` are lent. The caller checks the entry.
     pub(crate) fn next(
         &mut self,
         ring: &(impl Cells + ?Sized),
         lent: usize,
     ) -> Result<Option<u64>, Falsified> {
         if self.read == self.written {
-            self.written = self.told(ring, lent)?;
+            self.written = self.read_count(ring, lent)?;
         }
         if self.read == self.written {
             return Ok(None);
@@ -93,10 +93,10 @@ impl ReturnReader {
         Ok(Some(entry))
     }
 
-    /// The count in the ring, which can be ahead of what was read by what is lent and no more.
-    fn told(&self, ring: &(impl Cells + ?Sized), lent: usize) -> Result<u64, Falsified> {
-        let told = ring.load_acquire(WRITTEN);
-        let ahead = told.checked_sub(self.read).ok_or(Falsified)?;
-        if ahead <= lent.min(self.capacity) as u64 { Ok(told) } else { Err(Falsified) }
+    /// Reads the count in the ring, which can be ahead of the entries read by at most `lent`.
+    fn read_count(&self, ring: &(impl Cells + ?Sized), lent: usize) -> Result<u64, Falsified> {
+        let count = ring.load_acquire(WRITTEN);
+        let ahead = count.checked_sub(self.read).ok_or(Falsified)?;
+        if ahead <= lent.min(self.capacity) as u64 { Ok(count) } else { Err(Falsified) }
     }
 }

@@ -1,18 +1,19 @@
-//! Records from one process to another: a ring of words with one writer and one reader.
+//! Record ring from one process to another: words with one writer and one reader.
 //!
 //! ```text
 //!  63      56 55                    32 31                               0
 //! +----------+------------------------+----------------------------------+
 //! |   kind   |        channel         |     length of the payload, bytes |   header: never 0
 //! +----------+------------------------+----------------------------------+
-//! |   the payload, in words of little-endian order; the last one is filled up with zeros ..  |
+//! |   the payload, in little-endian words; the last one is padded with zeros                 |
 //! ```
-//! Records lie one behind the other and wrap anywhere. What lies at the reader's position is a header, or 0 while there is
-//! none. So the writer stores 0 where the *next* header will be, then the payload, then the header with release: a small
-//! record moves one cache line and no shared count. That zero takes a place that the reader has passed, too.
+//! Records are contiguous and wrap at any word. The word at the reader's position is a header, or 0 while there is
+//! none. So the writer stores 0 at the place of the *next* header, then the payload, then the header with release
+//! order: a short record moves one cache line and no shared count. That zero also needs a word that the reader has
+//! passed.
 //!
-//! The reader tells its position in memory of its own ([`RingReader::tell`]), where the writer looks ([`told`]) only when
-//! the ring seems full. The memory begins as zeros.
+//! The reader reports its position in its own memory ([`RingReader::report`]). The writer reads it ([`reported`]) only
+//! when the ring seems full. The memory is initially zero.
 
 use std::fmt;
 
@@ -22,31 +23,31 @@ use super::cells::{Cells, OwnCells};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Words that a record needs beside its payload: its header, and the zero in place of the next.
+/// Words of a record beside its payload: its header, and the zero at the place of the next one.
 const OVERHEAD: u64 = 2;
 
 /// The smallest ring, in words.
 pub(crate) const MIN_CAPACITY: usize = 8;
 
-/// The most bytes that a record in a ring of `capacity` words can hold.
+/// The longest payload in a ring of `capacity` words, in bytes.
 pub(crate) const fn longest(capacity: usize) -> usize {
     let bytes = (capacity - OVERHEAD as usize).saturating_mul(WORD);
     if bytes < u32::MAX as usize { bytes } else { u32::MAX as usize }
 }
 
-/// The reader's position as it told it last. Words before it are read, and may be written again.
-pub(crate) fn told(cells: &(impl Cells + ?Sized), index: usize) -> u64 {
+/// The last reported position of the reader. Words before it are read and may be overwritten.
+pub(crate) fn reported(cells: &(impl Cells + ?Sized), index: usize) -> u64 {
     cells.load_acquire(index)
 }
 
-/// What a header says.
+/// A decoded header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// What it is; never 0.
+    /// Its kind; never 0.
     pub(crate) kind: u8,
-    /// Whom it concerns: 24 bits.
+    /// Its channel: 24 bits.
     pub(crate) channel: u32,
-    /// Bytes of payload.
+    /// Length of the payload in bytes.
     pub(crate) len: u32,
 }
 
@@ -65,57 +66,57 @@ impl Record {
     }
 }
 
-/// A header that no writer of ours could have written. What follows it in the ring cannot be told any more.
+/// A header that no correct writer writes. The rest of the ring cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadRecord {
     /// Its kind is 0, but the word is not.
     Kind,
-    /// Its length in bytes, which the ring cannot hold.
+    /// Its length in bytes exceeds the ring.
     Length(u32),
 }
 
 impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Kind => f.write_str("wrote a record of kind 0 in shared memory"),
+            Self::Kind => f.write_str("wrote a record of kind 0 into shared memory"),
             Self::Length(len) => {
-                write!(f, "wrote a record of {len} bytes in shared memory, more than fit there")
+                write!(f, "wrote a record of {len} bytes into shared memory, more than the ring holds")
             }
         }
     }
 }
 
-/// The writer's end, with what it alone knows. Positions count words and never wrap.
+/// The writer's end, with its private state. Positions count words and never wrap.
 #[derive(Debug)]
 pub(crate) struct RingWriter {
     capacity: usize,
     written: u64,
-    /// The reader's position as last known.
+    /// The reader's position as last read.
     read: u64,
 }
 
 impl RingWriter {
-    /// Of a ring that nobody wrote yet, of `capacity` words: a power of two, at least [`MIN_CAPACITY`].
+    /// For a new ring of `capacity` words: a power of two, at least [`MIN_CAPACITY`].
     pub(crate) fn new(capacity: usize) -> Self {
         debug_assert!(capacity.is_power_of_two() && capacity >= MIN_CAPACITY);
         Self { capacity, written: 0, read: 0 }
     }
 
-    /// Where the next header will be.
+    /// The position of the next header.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// How many bytes one record may hold now; 0 may also mean that not even an empty one fits. `read` gives what the
-    /// reader [`told`].
-    pub(crate) fn room(&mut self, read: impl FnOnce() -> u64) -> Result<usize, Falsified> {
-        self.learn(read())?;
+    /// The longest payload that fits now, in bytes; 0 may also mean that not even an empty record fits. `read` returns
+    /// the [`reported`] position.
+    pub(crate) fn available(&mut self, read: impl FnOnce() -> u64) -> Result<usize, Falsified> {
+        self.update_read(read())?;
         let words = self.free().saturating_sub(OVERHEAD) as usize;
         Ok(words.saturating_mul(WORD).min(longest(self.capacity)))
     }
 
-    /// Appends a record of a kind and a channel, its payload being the bytes of `parts` in a row; false if there is no
-    /// room. `read` gives what the reader [`told`], and is asked only when there seems to be no room.
+    /// Appends a record whose payload is the concatenation of `parts`. False if it does not fit. `read` returns the
+    /// [`reported`] position; it is only called when the ring seems full.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -132,7 +133,7 @@ impl RingWriter {
         let record = Record { kind, channel, len: len as u32 };
         let needed = record.words() as u64 + OVERHEAD;
         if needed > self.free() {
-            self.learn(read())?;
+            self.update_read(read())?;
             if needed > self.free() {
                 return Ok(false);
             }
@@ -155,13 +156,13 @@ impl RingWriter {
         ring.store_release(header & mask, record.to_word());
     }
 
-    /// Words that the reader has passed, as far as is known.
+    /// Words that the reader is known to have passed.
     fn free(&self) -> u64 {
         self.capacity as u64 - (self.written - self.read)
     }
 
-    /// Takes the reader's position, if it can be.
-    fn learn(&mut self, read: u64) -> Result<(), Falsified> {
+    /// Updates the reader's position, if it is possible.
+    fn update_read(&mut self, read: u64) -> Result<(), Falsified> {
         if !(self.read..=self.written).contains(&read) {
             return Err(Falsified);
         }
@@ -170,15 +171,15 @@ impl RingWriter {
     }
 }
 
-/// Bytes that come in pieces and leave as words.
+/// Converts pieces of bytes to words.
 struct Payload<'a, C: ?Sized> {
     ring: &'a C,
     mask: usize,
-    /// Where the next word goes.
+    /// Position of the next word.
     next: usize,
-    /// Bytes that do not make a word yet.
+    /// Bytes of an incomplete word.
     staged: u64,
-    /// How many.
+    /// Number of these bytes.
     filled: usize,
 }
 
@@ -216,7 +217,7 @@ impl<C: OwnCells + ?Sized> Payload<'_, C> {
     }
 }
 
-/// At most seven bytes as the low ones of a word.
+/// At most seven bytes as the low bytes of a word.
 #[inline]
 fn less_than_word(bytes: &[u8]) -> u64 {
     let (mut word, mut shift, mut rest) = (0, 0, bytes);
@@ -230,7 +231,7 @@ fn less_than_word(bytes: &[u8]) -> u64 {
     rest.first().map_or(word, |&one| word | u64::from(one) << shift)
 }
 
-/// The reader's end, with what it alone knows.
+/// The reader's end, with its private state.
 #[derive(Debug)]
 pub(crate) struct RingReader {
     capacity: usize,
@@ -238,27 +239,27 @@ pub(crate) struct RingReader {
 }
 
 impl RingReader {
-    /// Of a ring that nobody read yet, of `capacity` words: a power of two, at least [`MIN_CAPACITY`]. What a peer says
-    /// of it is checked before, and the cells that are passed here are that many.
+    /// For a new ring of `capacity` words: a power of two, at least [`MIN_CAPACITY`]. The caller has checked the
+    /// peer's memory, and passes that many cells.
     pub(crate) fn new(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
 
-    /// Of a ring from `position` on: for a writer that reads again in its own ring what its reader, who told the position,
-    /// left there. A falsified position may lie within a record, and then what is read is anything: the caller ends at
+    /// Reads a ring from `position` on: for a writer that reads its own ring again, to find the records that its
+    /// reader left. A falsified position may be within a record, so that anything may be read: the caller ends at
     /// [`RingWriter::written`] or at the first [`BadRecord`].
     pub(crate) fn starting_at(capacity: usize, position: u64) -> Self {
         debug_assert!(capacity.is_power_of_two() && capacity >= MIN_CAPACITY);
         Self { capacity, position }
     }
 
-    /// Where the next header is, or will be.
+    /// The position of the next header.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Tells the writer, in this side's memory, that all before the position may be written again.
-    pub(crate) fn tell(&self, own: &(impl OwnCells + ?Sized), index: usize) {
+    /// Reports to the writer, in this side's memory, that all words before the position may be overwritten.
+    pub(crate) fn report(&self, own: &(impl OwnCells + ?Sized), index: usize) {
         own.store_release(index, self.position);
     }
 
@@ -279,14 +280,14 @@ impl RingReader {
         Ok(Some(record))
     }
 
-    /// Appends the payload of the record that [`Self::peek`] gave to `out`. A peer that writes there meanwhile spoils its
-    /// own message, not more.
+    /// Appends the payload of the record that [`Self::peek`] returned to `out`. A peer that writes it meanwhile only
+    /// corrupts its own message.
     #[inline]
     pub(crate) fn copy(&self, ring: &(impl Cells + ?Sized), record: &Record, out: &mut Vec<u8>) {
         self.copy_from(ring, record, 0, out);
     }
 
-    /// The same without so many words of the payload.
+    /// Like [`Self::copy`], without the first words of the payload.
     #[inline]
     pub(crate) fn copy_from(
         &self,
@@ -304,7 +305,7 @@ impl RingReader {
         out.truncate(start + (record.len as usize).saturating_sub(skipped * WORD));
     }
 
-    /// The first words of the payload of the record that [`Self::peek`] gave, if it has so many.
+    /// The first words of the payload of the record that [`Self::peek`] returned, if it has as many.
     #[inline]
     pub(crate) fn first_words<const N: usize>(
         &self,
@@ -315,7 +316,7 @@ impl RingReader {
         has_them.then(|| std::array::from_fn(|index| ring.load(self.place(1 + index))))
     }
 
-    /// The payload of the record that [`Self::peek`] gave, if it is `N` words and nothing else.
+    /// The payload of the record that [`Self::peek`] returned, if it has exactly `N` words.
     #[inline]
     pub(crate) fn words<const N: usize>(
         &self,
@@ -326,13 +327,13 @@ impl RingReader {
         exact.then(|| std::array::from_fn(|index| ring.load(self.place(1 + index))))
     }
 
-    /// Goes on to the record behind the one that [`Self::peek`] gave.
+    /// Advances behind the record that [`Self::peek`] returned.
     #[inline]
     pub(crate) fn advance(&mut self, record: &Record) {
         self.position = self.position.wrapping_add(1 + record.words() as u64);
     }
 
-    /// The place of the word that is `ahead` of the position.
+    /// The index of the word at this distance from the position.
     fn place(&self, ahead: usize) -> usize {
         (self.position as usize).wrapping_add(ahead) & (self.capacity - 1)
     }

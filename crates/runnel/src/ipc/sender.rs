@@ -1,7 +1,7 @@
-//! The sending side of a session: what this process has for one peer, from whichever thread.
+//! Sending side of an IPC connection: records and packets for one peer, from any thread.
 
-mod ending;
 mod lending;
+mod teardown;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,69 +11,69 @@ use runnel_io::memory::ForeignWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Ringer, Token};
 
-use super::awake::Rung;
-use super::given::Given;
+use super::announced_segments::AnnouncedSegments;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
 use super::pool::Pool;
 use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
+use super::sleep_flag::NotifiedEpoch;
 use crate::frame::{Frame, Payload};
 use crate::sync::{Class, Mutex, lock};
-pub(crate) use ending::{Unread, UnreadSample};
-use lending::Offered;
+use lending::LendResult;
+pub(crate) use teardown::{Unread, UnreadSample};
 
-/// A message up to so many bytes goes into the ring in one piece.
+/// Messages of up to this length are sent in one record.
 const ONE_PIECE: usize = 16 * 1024;
 
-/// A message of more bytes than this goes by a slot, wherever it lies: it would fill the ring, and if it is long do so again
-/// and again, each time until the reader has woken up, so that one that has fallen behind would stay so.
+/// Longer messages always use a slot. In the ring such a message would fill it, possibly several times, and each time
+/// wait until the reader has woken up: a reader that has fallen behind would stay behind.
 const MOST_IN_RING: usize = RING * 4;
 
-/// What a peer did that has read what was not written, or has not read what it had read.
-const BAD_POSITION: &str = "it told a position in shared memory that cannot be";
+/// Fault of a peer whose reported position is ahead of the writer, or behind an earlier one.
+const BAD_POSITION: &str = "it reported an impossible position in shared memory";
 
 /// See the module's documentation.
 pub(crate) struct Sender {
     outbox: Arc<Outbox>,
     inbox: Arc<Inbox>,
-    /// Whether the peer sleeps.
+    /// The page with the peer's sleep flag.
     page: ForeignWords,
-    bell: Ringer,
+    doorbell: Ringer,
     /// Wakes this process's own driver.
-    own_bell: Arc<Ringer>,
+    own_doorbell: Arc<Ringer>,
     packets: Arc<Packets>,
-    /// Tells how much may be lent.
+    /// Has the quota of lent slots.
     pool: Arc<Pool>,
     state: Mutex<State>,
 }
 
 struct State {
     ring: RingWriter,
-    rung: Rung,
+    notified: NotifiedEpoch,
     returns: ReturnReader,
     loans: Loans,
-    given: Given,
+    announced: AnnouncedSegments,
     channels: Channels,
-    /// Links that wait, for room or for the peer to map the segment of that number.
+    /// Links that wait, for free space or for the peer to map the segment of this number.
     waiting: Vec<(Token, Option<u32>)>,
-    /// Which of them was told first.
-    turn: usize,
-    /// Channels that could not be closed for want of room.
+    /// Index of the link that was notified first.
+    first: usize,
+    /// Channels whose close record did not fit.
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
     over: Option<&'static str>,
 }
 
-/// What a link keeps of the messages that it sent by a session.
+/// What a link records about the messages that it sent on an IPC connection.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Those that were copied because the peer holds as much as it may.
-    pub(crate) copied: u64,
-    /// The segment of the session that the next one lies in, if that is still to be mapped.
+    /// Messages copied because the peer had reached its quota.
+    pub(crate) shm_copies: u64,
+    /// The segment of the next message, if the peer has yet to map it.
     pub(crate) awaits: Option<u32>,
-    /// Whether the last one was copied into more than one record.
+    /// Whether the last message was copied into more than one record.
     pub(crate) in_pieces: bool,
 }
 
@@ -88,28 +88,28 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: ForeignWords,
-        (bell, own_bell): (Ringer, Arc<Ringer>),
+        (doorbell, own_doorbell): (Ringer, Arc<Ringer>),
         packets: Arc<Packets>,
         pool: Arc<Pool>,
     ) -> Self {
         let state = State {
             ring: RingWriter::new(RING),
-            rung: Rung::default(),
+            notified: NotifiedEpoch::default(),
             returns: ReturnReader::new(LOANS),
             loans: Loans::default(),
-            given: Given::default(),
+            announced: AnnouncedSegments::default(),
             channels: Channels::default(),
             waiting: Vec::new(),
-            turn: 0,
+            first: 0,
             closing: VecDeque::new(),
             over: None,
         };
         let state = Mutex::new(Class::IpcSender, state);
-        Self { outbox, inbox, page, bell, own_bell, packets, pool, state }
+        Self { outbox, inbox, page, doorbell, own_doorbell, packets, pool, state }
     }
 
-    /// Sends what is left of a sample of which `sent` bytes are sent; how many bytes that was. `None` if the sample does not
-    /// begin now.
+    /// Sends the rest of a sample of which `sent` bytes are sent. Returns the number of bytes sent now; `None` if the
+    /// sample cannot begin now.
     pub(crate) fn send_sample(
         &self,
         (channel, number): (u32, u64),
@@ -125,30 +125,30 @@ impl Sender {
         if sent > 0 {
             return Some(self.send_pieces(&mut lock(&self.state), channel, &frame.as_ref()[sent..]));
         }
-        let lifted = self.lift(frame);
+        let lifted = self.copy_to_slot(frame);
         let frame = lifted.as_ref().unwrap_or(frame);
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
-        let offered = match frame.payload() {
+        let outcome = match frame.payload() {
             Payload::Slot(slot) => self.lend(state, (channel, number), slot),
-            Payload::Own(_) => Offered::NotShared,
+            Payload::Own(_) => LendResult::NotShared,
         };
-        tally.in_pieces = offered != Offered::Lent && bytes.len() > ONE_PIECE;
-        match offered {
-            Offered::Lent => return Some(bytes.len()),
-            Offered::NoRoom => return None,
-            Offered::Unmapped(segment) => {
+        tally.in_pieces = outcome != LendResult::Lent && bytes.len() > ONE_PIECE;
+        match outcome {
+            LendResult::Lent => return Some(bytes.len()),
+            LendResult::RingFull => return None,
+            LendResult::Unmapped(segment) => {
                 tally.awaits = Some(segment);
                 return None;
             }
-            Offered::TooMuch | Offered::NotShared => {}
+            LendResult::OverQuota | LendResult::NotShared => {}
         }
         let sent = self.send_copy(state, (channel, number), bytes);
-        tally.copied += u64::from(offered == Offered::TooMuch && sent.is_some());
+        tally.shm_copies += u64::from(outcome == LendResult::OverQuota && sent.is_some());
         sent
     }
 
-    /// Sends a sample in the ring; how many bytes of it. `None` if it does not begin now.
+    /// Sends a sample in the ring. Returns the number of bytes sent; `None` if the sample cannot begin now.
     fn send_copy(&self, state: &mut State, (channel, number): (u32, u64), bytes: &[u8]) -> Option<usize> {
         let number = number.to_le_bytes();
         if bytes.len() <= ONE_PIECE {
@@ -160,7 +160,7 @@ impl Sender {
         begins.then(|| first.len() + self.send_pieces(state, channel, rest))
     }
 
-    /// Sends bytes of a link's stream; how many.
+    /// Sends bytes of a link's stream. Returns how many.
     pub(crate) fn send_bytes(&self, channel: u32, bytes: &[u8]) -> usize {
         self.send_pieces(&mut lock(&self.state), channel, bytes)
     }
@@ -176,7 +176,7 @@ impl Sender {
         sent
     }
 
-    /// Appends a record and wakes the peer; false if there is no room, of which the peer will then tell.
+    /// Appends a record and wakes the peer. False if it does not fit; the peer then notifies of free space.
     fn push(&self, state: &mut State, (kind, channel): (u8, u32), parts: &[&[u8]]) -> bool {
         if state.over.is_some() {
             return false;
@@ -184,14 +184,14 @@ impl Sender {
         let mut pushed =
             state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
         if pushed == Ok(false) {
-            self.outbox.ask_for_room();
-            // There may be room since, of which nobody would tell.
+            self.outbox.request_space();
+            // The peer may have read meanwhile, before it saw the request.
             pushed = state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
         }
         match pushed {
             Ok(true) => {
-                if state.rung.should_ring(&self.page) {
-                    self.bell.ring();
+                if state.notified.should_ring(&self.page) {
+                    self.doorbell.ring();
                 }
                 true
             }
@@ -203,39 +203,40 @@ impl Sender {
         }
     }
 
-    /// Asks the peer to send what the link of this token carries here; false if there is no room now.
+    /// Requests that the peer sends what the link of this token carries on this IPC connection. False if the record
+    /// does not fit.
     pub(crate) fn ask(&self, token: u128) -> bool {
         let words = record::bytes(record::token_words(token));
         self.push(&mut lock(&self.state), (kind::ASK, 0), &[&words])
     }
 
-    /// Asks the peer to send the samples of the pair of this token here, and whether it is to wait for the reader's user. False
-    /// if there is no room for that now.
+    /// Requests that the peer sends the samples of the pair of this token on this IPC connection. With
+    /// `waits_for_user`, the writer waits for the reader's user. False if the record does not fit.
     pub(crate) fn ask_samples(&self, token: u128, waits_for_user: bool) -> bool {
         let [low, high] = record::token_words(token);
         let words = record::bytes([low, high, u64::from(waits_for_user)]);
         self.push(&mut lock(&self.state), (kind::ASK_SAMPLES, 0), &[&words])
     }
 
-    /// Tells the peer how far the reader of a pair is, by a Reached; false if there is no room for that now.
-    pub(crate) fn tell_reached(&self, token: u128, reached: &Statement) -> bool {
+    /// Reports the position of a pair's reader by a Reached. False if the record does not fit.
+    pub(crate) fn report_reached(&self, token: u128, reached: &Statement) -> bool {
         let words = record::bytes(record::token_words(token));
         self.push(&mut lock(&self.state), (kind::REACHED, 0), &[&words, &reached.encode()])
     }
 
-    /// Sends a Skip of the pair of a channel; false if there is no room for that now.
-    pub(crate) fn send_skip(&self, channel: u32, skip: &Statement) -> bool {
+    /// Sends a Skip of the pair of a channel. False if the record does not fit.
+    pub(crate) fn send_statement(&self, channel: u32, skip: &Statement) -> bool {
         self.push(&mut lock(&self.state), (kind::SKIP, channel), &[&skip.encode()])
     }
 
-    /// Opens a channel for the service's link of this token, of whose stream `before` bytes went by another way. `None` if there is
-    /// no room now.
+    /// Opens a channel for the service link of this token, which has sent `before` bytes of its stream over the
+    /// network. `None` if the record does not fit.
     pub(crate) fn open(&self, token: u128, before: u64) -> Option<u32> {
         self.open_as(kind::OPEN, token, before, &[])
     }
 
-    /// Opens a channel for the pair of this token, likewise, which goes on as a Begin says. The network has brought all before
-    /// `first_unacknowledged`.
+    /// Opens a channel for the pair of this token, which continues as the Begin says. The network has delivered all
+    /// samples before `first_unacknowledged`. `None` if the record does not fit.
     pub(crate) fn open_samples(
         &self,
         token: u128,
@@ -248,7 +249,7 @@ impl Sender {
     fn open_as(&self, kind: u8, token: u128, before: u64, statement: &[u8]) -> Option<u32> {
         let state = &mut *lock(&self.state);
         let [low, high] = record::token_words(token);
-        self.close_closing(state);
+        self.close_pending(state);
         let channel = state.channels.take()?;
         let words = record::bytes([low, high, before]);
         let opened = self.push(state, (kind, channel), &[&words, statement]);
@@ -262,11 +263,11 @@ impl Sender {
     pub(crate) fn close(&self, channel: u32) {
         let state = &mut *lock(&self.state);
         state.closing.push_back(channel);
-        self.close_closing(state);
-        self.take_back(state);
+        self.close_pending(state);
+        self.reclaim(state);
     }
 
-    fn close_closing(&self, state: &mut State) {
+    fn close_pending(&self, state: &mut State) {
         while let Some(channel) = state.closing.front().copied() {
             if !self.push(state, (kind::CLOSE, channel), &[]) {
                 return;
@@ -276,49 +277,50 @@ impl Sender {
         }
     }
 
-    /// Has the driver told of this link when it can go on: when there is room, or the memory that its next message lies in is
-    /// mapped.
+    /// Has the driver notified when this link can continue: when there is free space, or when the peer has mapped the
+    /// segment of its next message.
     pub(crate) fn wait(&self, link: Token, tally: &Tally) {
         let state = &mut *lock(&self.state);
         match state.waiting.iter_mut().find(|(waiting, _)| *waiting == link) {
             Some((_, awaits)) => *awaits = tally.awaits,
             None => state.waiting.push((link, tally.awaits)),
         }
-        // The peer may have told before anybody waited for it.
+        // The peer may have notified before this link waited.
         if self.can_go_on(state, tally.awaits) {
-            self.own_bell.ring();
+            self.own_doorbell.ring();
         }
     }
 
     fn can_go_on(&self, state: &mut State, awaits: Option<u32>) -> bool {
-        awaits.map_or_else(|| self.has_room(state), |segment| self.has_mapped(segment))
+        awaits.map_or_else(|| self.has_capacity(state), |segment| self.has_mapped(segment))
     }
 
-    /// The links that waited and can go on.
+    /// Takes the waiting links that can continue.
     pub(crate) fn ready_links(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
-        self.close_closing(state);
-        self.take_back(state);
+        self.close_pending(state);
+        self.reclaim(state);
         if state.waiting.is_empty() {
             return Vec::new();
         }
-        let has_room = state.waiting.iter().any(|(_, awaits)| awaits.is_none()) && self.has_room(state);
-        let can_go_on = |awaits: Option<u32>| awaits.map_or(has_room, |segment| self.has_mapped(segment));
+        let has_capacity =
+            state.waiting.iter().any(|(_, awaits)| awaits.is_none()) && self.has_capacity(state);
+        let can_go_on = |awaits: Option<u32>| awaits.map_or(has_capacity, |segment| self.has_mapped(segment));
         let ready = state.waiting.extract_if(.., |(_, awaits)| can_go_on(*awaits));
         let mut ready: Vec<Token> = ready.map(|(link, _)| link).collect();
         if !ready.is_empty() {
-            // Each is the first once, who may take all the room.
-            state.turn = (state.turn + 1) % ready.len();
-            ready.rotate_left(state.turn);
+            // Each link is first in turn, since the first may use up the free space.
+            state.first = (state.first + 1) % ready.len();
+            ready.rotate_left(state.first);
         }
         ready
     }
 
-    /// Whether there is room worth going on for. If not, the peer will tell once it has read more.
-    fn has_room(&self, state: &mut State) -> bool {
-        self.outbox.ask_for_room();
-        match state.ring.room(|| self.inbox.position()) {
-            Ok(room) => room >= ONE_PIECE,
+    /// Whether there is enough free space to continue. If not, the peer notifies once it has read more.
+    fn has_capacity(&self, state: &mut State) -> bool {
+        self.outbox.request_space();
+        match state.ring.available(|| self.inbox.position()) {
+            Ok(available) => available >= ONE_PIECE,
             Err(_) => {
                 self.end(state, BAD_POSITION);
                 false
@@ -326,38 +328,38 @@ impl Sender {
         }
     }
 
-    /// Where in the ring all ends that was sent so far.
+    /// The position in the ring behind everything sent until now.
     pub(crate) fn written(&self) -> u64 {
         lock(&self.state).ring.written()
     }
 
-    /// Up to where the peer says that it has read the ring.
+    /// The position that the peer has reported.
     pub(crate) fn read_position(&self) -> u64 {
         self.inbox.position()
     }
 
-    /// Whether the peer has read so far. If not, it rings when it has read more.
+    /// Whether the peer has read up to a position. If not, it rings when it has read more.
     pub(crate) fn is_read(&self, written: u64) -> bool {
         let has_read = || self.inbox.position() >= written;
         if has_read() {
             return true;
         }
-        self.outbox.ask_for_room();
-        // It may have told since, before it was asked.
+        self.outbox.request_space();
+        // The peer may have reported meanwhile, before it saw the request.
         has_read()
     }
 
-    /// Has the driver look after what waits for this session.
+    /// Wakes this process's driver to handle what waits for this IPC connection.
     pub(crate) fn wake_driver(&self) {
-        self.own_bell.ring();
+        self.own_doorbell.ring();
     }
 
-    /// Wakes the peer, which waits for room, or for segments to be mapped.
+    /// Wakes the peer, which waits for free space or for segments to be mapped.
     pub(crate) fn ring(&self) {
-        self.bell.ring();
+        self.doorbell.ring();
     }
 
-    /// True if the peer did what ends the session.
+    /// True if a fault of the peer has ended the IPC connection.
     pub(crate) fn is_over(&self) -> bool {
         lock(&self.state).over.is_some()
     }

@@ -1,4 +1,4 @@
-//! A node's log as a file, for those who ask for one: by `ROS_LOG_DIR`, or `__log:=FILE` as roslaunch does.
+//! Log file of a node, on request: by `ROS_LOG_DIR`, or by `__log:=FILE` as roslaunch does.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,21 +12,21 @@ use runnel_core::sanitize;
 use crate::sync::{Class, Mutex, lock};
 use crate::variables::variable;
 
-/// Bytes after which a file is put aside as `FILE.1` and a new one begun, so that a log never fills a disk.
+/// Bytes after which a file is renamed to `FILE.1` and a new one begins, so that a log never fills a disk.
 const LONGEST: u64 = 50 << 20;
 
-/// Regular files that are open in this process: nodes that log to the same one share it.
+/// Open regular files of this process: nodes that log to the same file share it.
 static OPEN: Mutex<Vec<Weak<Mutex<Open>>>> = Mutex::new(Class::OpenLogFiles, Vec::new());
 
 /// Lines that could not be appended to files.
 static UNWRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Lines that log files of this process did not take, as on a full disk.
+/// Lines that log files of this process could not store, for example on a full disk.
 pub fn unwritten_lines() -> u64 {
     UNWRITTEN.load(Ordering::Relaxed)
 }
 
-/// A file that lines are appended to, and that is put aside as `FILE.1` when it is 50 MiB long. All that open the same
+/// A file to which lines are appended. At 50 MiB it is renamed to `FILE.1` and a new one begins. All users of the same
 /// file in one process share it.
 #[derive(Clone, Debug)]
 pub struct LogFile(Arc<Mutex<Open>>);
@@ -35,41 +35,43 @@ pub struct LogFile(Arc<Mutex<Open>>);
 struct Open {
     path: PathBuf,
     file: File,
-    /// How long it is, or has become since it could not be put aside.
+    /// Its length, or the bytes since renaming it failed.
     bytes: u64,
-    /// The last line may have been written in part: the next one begins on a line of its own.
+    /// The last line may be incomplete, so the next one begins on a new line.
     torn: bool,
 }
 
-/// Where a node's lines are to be kept, if anywhere.
+/// The path of a node's log file, if it has one.
 pub(crate) fn path(argument: Option<&str>, node: &str, pid: i32) -> Option<PathBuf> {
     let folder = || variable("ROS_LOG_DIR").map(|folder| path_in(folder.as_ref(), node, pid));
     argument.map(PathBuf::from).or_else(folder)
 }
 
-/// As rospy names it: `robot_camera-4711.log`.
+/// Named as by rospy: `robot_camera-4711.log`.
 fn path_in(folder: &Path, node: &str, pid: i32) -> PathBuf {
     let name = node.trim_start_matches('/').replace('/', "_");
     folder.join(format!("{name}-{pid}.log"))
 }
 
 impl LogFile {
-    /// Opens or makes the file, and the folders above it. What is no regular file, such as a device, is never put aside.
+    /// Opens or creates the file, and the folders above it. A file that is not regular, such as a device, is never
+    /// renamed.
     ///
     /// # Errors
-    /// As the operating system has them.
+    /// Errors of the operating system.
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let opened = Open::at(path)?;
         let found = opened.file.metadata()?;
         if !found.is_file() {
-            // It is never put aside, and a pipe that nobody reads must not hold up who asks whether it is theirs.
+            // It is never renamed, and it may be a pipe without a reader, which must not block the users of other
+            // files.
             return Ok(Self(Arc::new(Mutex::new(Class::LogFile, opened))));
         }
-        let sought = identity(&found);
+        let searched = identity(&found);
         let mut all = lock(&OPEN);
         all.retain(|other| other.strong_count() > 0);
         let is_it =
-            |other: &Arc<Mutex<Open>>| lock(other).file.metadata().is_ok_and(|it| identity(&it) == sought);
+            |other: &Arc<Mutex<Open>>| lock(other).file.metadata().is_ok_and(|it| identity(&it) == searched);
         if let Some(same) = all.iter().filter_map(Weak::upgrade).find(is_it) {
             return Ok(Self(same));
         }
@@ -78,11 +80,11 @@ impl LogFile {
         Ok(Self(opened))
     }
 
-    /// Appends a line, whose end is added. It is sanitized as [`runnel_core::sanitize::log_text`] does. A line that could not
-    /// be appended, or only in part, is counted in [`unwritten_lines`].
+    /// Appends a line and its newline. The line is sanitized by [`runnel_core::sanitize::log_text`]. A line that could
+    /// not be appended completely is counted in [`unwritten_lines`].
     ///
     /// # Errors
-    /// As the operating system has them.
+    /// Errors of the operating system.
     pub fn line(&self, line: &str) -> io::Result<()> {
         let written = lock(&self.0).line(&sanitize::log_text(line));
         if written.is_err() {
@@ -91,7 +93,7 @@ impl LogFile {
         written
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> PathBuf {
         lock(&self.0).path.clone()
     }
@@ -104,31 +106,31 @@ impl Open {
         }
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
         let bytes = file.metadata()?.len();
-        // A file is put aside, never a symbolic link to it.
+        // The file is renamed, never a symbolic link to it.
         let path = path.canonicalize().unwrap_or(path);
         Ok(Self { path, file, bytes, torn: false })
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
-        if self.bytes >= LONGEST && self.begin_anew().is_err() {
-            // Better a long file than none; tried again when it is as much longer.
+        if self.bytes >= LONGEST && self.rotate().is_err() {
+            // A long file is better than none. The next attempt is after another 50 MiB.
             self.bytes = 0;
         }
         let begin: &[u8] = if self.torn { b"\n" } else { b"" };
         let bytes = [begin, line.as_bytes(), b"\n"].concat();
-        // One call: lines of other processes that share the file stand between ours, not in them.
+        // One call, so that lines of other processes that share the file do not mix with ours.
         let written = self.file.write_all(&bytes);
         self.torn = written.is_err();
         self.bytes += if self.torn { 0 } else { bytes.len() as u64 };
         written
     }
 
-    fn begin_anew(&mut self) -> io::Result<()> {
+    fn rotate(&mut self) -> io::Result<()> {
         let ours = self.file.metadata()?;
         if !ours.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
-        // Otherwise someone else has put it aside already.
+        // Otherwise another process has renamed it already.
         if fs::symlink_metadata(&self.path).is_ok_and(|there| identity(&there) == identity(&ours)) {
             let mut aside = self.path.clone().into_os_string();
             aside.push(".1");
@@ -139,7 +141,7 @@ impl Open {
     }
 }
 
-/// What tells a file from all others, whatever it is called.
+/// Identifies a file, whatever its name.
 fn identity(file: &fs::Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_after_node_and_process() {
+    fn file_is_named_after_node_and_process() {
         let path = path_in("/var/log".as_ref(), "/robot/camera", 4711);
         assert_eq!(path, Path::new("/var/log/robot_camera-4711.log"));
     }
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_put_aside() {
+    fn long_file_is_rotated() {
         let folder = Folder::new("long");
         let file = folder.open("deep/node.log");
         file.line("first").expect("written");
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_log_to_one_file_share_it() {
+    fn nodes_share_log_file() {
         let folder = Folder::new("shared");
         let [one, other] = ["/a/b", "/a_b"].map(|node| path_in(&folder.0, node, 1));
         let one = LogFile::open(one).expect("opened");
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_stays_and_what_it_names_is_put_aside() {
+    fn target_of_symbolic_link_is_rotated() {
         let folder = Folder::new("linked");
         std::os::unix::fs::symlink("node.log", folder.0.join("link")).expect("a link");
         let file = folder.open("link");
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_has_put_aside_is_not_put_aside_again() {
+    fn file_rotated_by_other_process_is_not_rotated_again() {
         let folder = Folder::new("others");
         let file = folder.open("node.log");
         file.line("old").expect("written");
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_never_put_aside() {
+    fn special_file_is_never_rotated() {
         let folder = Folder::new("pipe");
         let pipe = folder.0.join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("run").success());
@@ -259,10 +261,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_put_aside_is_gone_on_with() {
+    fn file_that_cannot_be_rotated_continues() {
         let folder = Folder::new("stuck");
         let file = folder.open("node.log");
-        // Something that no file can take the place of.
+        // A folder, which a file cannot replace.
         fs::create_dir(folder.0.join("node.log.1")).expect("a folder");
         for text in ["first", "second"] {
             file.make_long();

@@ -1,18 +1,18 @@
-//! How a line of a log looks.
+//! Format of log lines.
 
 use runnel_core::sanitize;
 use runnel_core::time::Time;
 
 use super::{Level, Place};
 
-/// How lines look unless the user says otherwise.
-pub(crate) const USUAL: &str = "[${severity}] [${time}] [${node}]: ${message}";
+/// The default template.
+pub(crate) const DEFAULT_TEMPLATE: &str = "[${severity}] [${time}] [${node}]: ${message}";
 
 /// One line of a node's log.
 pub(crate) struct Line<'a> {
     pub(crate) level: Level,
     pub(crate) wall: Time,
-    /// The time that `/clock` tells, where that counts.
+    /// The simulated time, if the node uses it.
     pub(crate) simulated: Option<Time>,
     pub(crate) node: &'a str,
     pub(crate) logger: &'a str,
@@ -21,9 +21,9 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The line as a template has it: `${severity}`, `${time}`, `${node}`, `${logger}`, `${message}`, `${file}`,
-    /// `${line}`, `${function}` and `${thread}` stand for what they say, as in roscpp's `ROSCONSOLE_FORMAT`. What stands for them
-    /// is sanitized, since a program logs what peers say; the template is the user's own and may have colours.
+    /// The line in the format of a template: `${severity}`, `${time}`, `${node}`, `${logger}`, `${message}`,
+    /// `${file}`, `${line}`, `${function}` and `${thread}` are replaced as in roscpp's `ROSCONSOLE_FORMAT`. The values
+    /// are sanitized, since a program logs text of peers. The template is the user's own and may contain colours.
     pub(crate) fn render(&self, template: &str) -> String {
         let mut out = String::with_capacity(template.len() + self.text.len());
         let mut rest = template;
@@ -40,7 +40,7 @@ impl Line<'_> {
         out
     }
 
-    /// What is not known stays as it is.
+    /// Appends the value of a placeholder. Unknown ones stay unchanged.
     fn append(&self, word: &str, out: &mut String) {
         match word {
             "severity" => out.push_str(self.level.name()),
@@ -79,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_template_stand_for_what_they_say() {
-        let usual = line("low battery").render(USUAL);
-        assert_eq!(usual, "[WARN] [1700000000.000000042] [/talker]: low battery");
-        let told = Line { simulated: Some(Time::from_nanos(7)), ..line("x") };
+    fn placeholders_of_template_are_replaced() {
+        let default = line("low battery").render(DEFAULT_TEMPLATE);
+        assert_eq!(default, "[WARN] [1700000000.000000042] [/talker]: low battery");
+        let simulated = Line { simulated: Some(Time::from_nanos(7)), ..line("x") };
         assert_eq!(
-            told.render("${time}|${walltime}"),
+            simulated.render("${time}|${walltime}"),
             "1700000000.000000042, 0.000000007|1700000000.000000042"
         );
         let all = line("x").render("${file}:${line} ${function} ${logger}|${message}");
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn message_cannot_steer_terminal_or_forge_line() {
-        let forged = line("a\x1b[2J\u{202e}\n[ERROR] [1.0] [/other]: b").render(USUAL);
+        let forged = line("a\x1b[2J\u{202e}\n[ERROR] [1.0] [/other]: b").render(DEFAULT_TEMPLATE);
         let shown =
             "[WARN] [1700000000.000000042] [/talker]: a\\x1b[2J\\u{202e}\n    [ERROR] [1.0] [/other]: b";
         assert_eq!(forged, shown);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_of_a_template_stays_as_it_is() {
+    fn unknown_placeholders_stay_unchanged() {
         for template in ["", "$", "${", "a ${message", "${what}", "100 %"] {
             assert_eq!(line("x").render(template), template);
         }

@@ -1,4 +1,4 @@
-//! The loggers of a node by name, and their levels.
+//! Loggers of a node by name, and their levels.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use litemap::LiteMap;
 use super::Level;
 use crate::sync::{Class, Mutex, lock};
 
-/// The logger of the node itself, named as roscpp's.
+/// The name of a node's root logger, as in roscpp.
 pub(crate) const ROOT: &str = "ros";
 
-/// Names that are kept at most, and bytes of each: a service sets levels of whichever name it is given.
+/// Limits of the number of names and of their length: a service sets the level of any name.
 const MOST: usize = 1000;
 const LONGEST: usize = 256;
 
-/// Every logger of a node.
+/// The loggers of a node.
 pub(crate) struct Loggers {
     by_name: Mutex<LiteMap<Arc<str>, Entry>>,
 }
 
 struct Entry {
-    /// Its own level; `None` has that of the next one above.
+    /// Its own level; `None` inherits that of the parent.
     own: Option<Level>,
-    /// What its handles read.
+    /// The level that its handles read.
     effective: Arc<AtomicU8>,
 }
 
-/// Why a logger is not known and cannot become so.
+/// Why a logger cannot be added.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     TooMany,
@@ -39,7 +39,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMany => write!(f, "there are {MOST} loggers already"),
-            Self::TooLong => write!(f, "the name of a logger may have {LONGEST} bytes at most"),
+            Self::TooLong => write!(f, "the name of a logger is limited to {LONGEST} bytes"),
         }
     }
 }
@@ -51,10 +51,10 @@ impl Loggers {
         Self { by_name: Mutex::new(Class::LoggerLevels, by_name) }
     }
 
-    /// The level that handles of a logger read. Where there is no room for another name, that of one above it.
+    /// The level that handles of a logger read. Beyond the limit of names, that of an ancestor.
     pub(crate) fn handle(&self, name: &str) -> Arc<AtomicU8> {
         let mut by_name = lock(&self.by_name);
-        if refused(&by_name, name).is_some() {
+        if refusal(&by_name, name).is_some() {
             let above = upwards(name).find_map(|above| by_name.get(above));
             return above.map_or_else(Arc::default, |entry| Arc::clone(&entry.effective));
         }
@@ -64,8 +64,8 @@ impl Loggers {
     /// Sets a logger's own level.
     pub(crate) fn set(&self, name: &str, level: Level) -> Result<(), Refused> {
         let mut by_name = lock(&self.by_name);
-        if let Some(refused) = refused(&by_name, name) {
-            return Err(refused);
+        if let Some(refusal) = refusal(&by_name, name) {
+            return Err(refusal);
         }
         entry(&mut by_name, name).own = Some(level);
         for (name, entry) in by_name.iter() {
@@ -74,14 +74,14 @@ impl Loggers {
         Ok(())
     }
 
-    /// All names with the level that counts for each.
+    /// All names with their effective levels.
     pub(crate) fn all(&self) -> Vec<(String, Level)> {
         let by_name = lock(&self.by_name);
         by_name.keys().map(|name| (name.to_string(), level_of(&by_name, name))).collect()
     }
 }
 
-fn refused(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
+fn refusal(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
     match name.len() {
         ..=LONGEST if by_name.len() < MOST || by_name.get(name).is_some() => None,
         ..=LONGEST => Some(Refused::TooMany),
@@ -101,7 +101,7 @@ fn level_of(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Level {
     upwards(name).find_map(own).or_else(|| own(ROOT)).unwrap_or(Level::Info)
 }
 
-/// A name and those above it: `a.b.c`, `a.b`, `a`.
+/// A name and its ancestors: `a.b.c`, `a.b`, `a`.
 fn upwards(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(above, _)| above))
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_logger_has_the_level_of_the_next_one_above_until_it_has_its_own() {
+    fn logger_inherits_level_until_set() {
         let loggers = Loggers::new(Level::Info);
         let read = |handle: &AtomicU8| Level::from_number(handle.load(Ordering::Relaxed));
         let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("elsewhere"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_a_bound_and_what_is_beyond_it_has_the_level_above() {
+    fn logger_beyond_limit_inherits_level() {
         let loggers = Loggers::new(Level::Warn);
         (1..MOST).for_each(|number| loggers.set(&format!("ros.{number}"), Level::Info).expect("room"));
         assert_eq!(loggers.set("ros.more", Level::Info), Err(Refused::TooMany));

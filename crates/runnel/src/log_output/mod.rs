@@ -1,6 +1,6 @@
-//! Log lines and where they are written: standard error and files.
+//! Log lines and their destinations: standard error and files.
 //!
-//! What publishes lines on `/rosout` is built on this: see [`logging`](crate::logging).
+//! Publication on `/rosout` is built on this: see [`logging`](crate::logging).
 
 pub(crate) mod console;
 pub(crate) mod file;
@@ -10,32 +10,32 @@ pub(crate) mod loggers;
 use std::fmt;
 use std::str::FromStr;
 
-/// How grave a line is. Numbers are those of `rosgraph_msgs/Log`.
+/// The severity of a line. Numbers are those of `rosgraph_msgs/Log`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {
-    /// For whoever looks for a fault.
+    /// For debugging.
     Debug = 1,
-    /// What a user may want to know.
+    /// Information for users.
     Info = 2,
-    /// Something is odd, and work goes on.
+    /// Something unexpected; the node continues.
     Warn = 4,
     /// Something failed.
     Error = 8,
-    /// The node cannot go on.
+    /// The node cannot continue.
     Fatal = 16,
 }
 
 impl Level {
-    /// All, from the least grave.
+    /// All levels, the least severe first.
     pub const ALL: [Self; 5] = [Self::Debug, Self::Info, Self::Warn, Self::Error, Self::Fatal];
 
-    /// The level with this number; what lies between two counts as the graver.
+    /// The level of this number; a number between two levels counts as the more severe one.
     pub fn from_number(number: u8) -> Self {
         Self::ALL.into_iter().find(|level| *level as u8 >= number).unwrap_or(Self::Fatal)
     }
 
-    /// As it is shown: `WARN`.
+    /// The name in capital letters, such as `WARN`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Debug => "DEBUG",
@@ -46,7 +46,7 @@ impl Level {
         }
     }
 
-    /// A line for a terminal, in the colour that roscpp gives to lines of this level.
+    /// A line for a terminal, in roscpp's colour of this level.
     pub fn painted(self, line: String) -> String {
         let colour = match self {
             Self::Debug => 32,
@@ -81,7 +81,7 @@ pub struct UnknownLevel(String);
 
 impl fmt::Display for UnknownLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no level: debug, info, warn, error or fatal is", self.0)
+        write!(f, "{:?} is not a level: use debug, info, warn, error or fatal", self.0)
     }
 }
 
@@ -90,7 +90,7 @@ impl std::error::Error for UnknownLevel {}
 impl FromStr for Level {
     type Err = UnknownLevel;
 
-    /// In whichever case; `warning` as well.
+    /// Ignores case, and accepts `warning` too.
     fn from_str(text: &str) -> Result<Self, UnknownLevel> {
         let same = |level: &Self| text.eq_ignore_ascii_case(level.name());
         let level = Self::ALL.into_iter().find(same);
@@ -100,14 +100,14 @@ impl FromStr for Level {
     }
 }
 
-/// Where in a program a line is logged. The macros fill it in.
+/// The place in a program where a line is logged. The macros fill it in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place<'a> {
-    /// Source file.
+    /// The source file.
     pub file: &'a str,
-    /// Line in it, from 1.
+    /// The line in it, from 1.
     pub line: u32,
-    /// Module or function.
+    /// The module or function.
     pub function: &'a str,
 }
 
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_read_and_written_as_the_originals_do() {
+    fn levels_match_original_names_and_numbers() {
         for level in Level::ALL {
             assert_eq!(level.name().to_lowercase().parse(), Ok(level));
             assert_eq!(Level::from_number(level as u8), level);
@@ -125,6 +125,6 @@ mod tests {
         assert_eq!(Level::from_number(3), Level::Warn);
         assert_eq!(Level::from_number(200), Level::Fatal);
         let error = "loud".parse::<Level>().expect_err("no level").to_string();
-        assert_eq!(error, "\"loud\" is no level: debug, info, warn, error or fatal is");
+        assert_eq!(error, "\"loud\" is not a level: use debug, info, warn, error or fatal");
     }
 }

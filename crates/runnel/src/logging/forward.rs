@@ -1,4 +1,4 @@
-//! What a program and its libraries log with the `log` crate goes the way of a node's own lines.
+//! Adapter from the `log` crate to a node's log.
 
 use log::{LevelFilter, Log, Metadata, Record, SetLoggerError};
 
@@ -9,14 +9,14 @@ use crate::node_log::Logger;
 struct Forward(Logger);
 
 impl Node {
-    /// Has everything that this process logs with the `log` crate go the way of this node's own lines: console, file and
-    /// `/rosout`. Call it once, in a process that has no other logger.
+    /// Sends everything that this process logs with the `log` crate to this node's log: console, file and `/rosout`.
+    /// Call it once, in a process without another logger.
     ///
     /// # Errors
-    /// When the process has a logger already.
+    /// If the process already has a logger.
     pub fn install_logger(&self) -> Result<(), SetLoggerError> {
         log::set_boxed_logger(Box::new(Forward(self.logger().clone())))?;
-        // The node's own level decides, which can be set from elsewhere.
+        // The level is that of the node's logger, which other programs can set.
         log::set_max_level(LevelFilter::Trace);
         Ok(())
     }
@@ -28,9 +28,9 @@ impl Log for Forward {
     }
 
     fn log(&self, record: &Record<'_>) {
-        // What the library says of a node is on its way to /rosout already.
+        // The library's lines about a node are already published on /rosout.
         if is_ours(record.target()) {
-            return console::show(record.level(), *record.args());
+            return console::write_own_line(record.level(), *record.args());
         }
         let place = Place {
             file: record.file().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What a node has to say: on the console, in a file, and on `/rosout` for whoever listens anywhere.
+//! Logging of a node: to the console, a file, and `/rosout`.
 //!
 //! ```no_run
 //! # let context = runnel::Context::new()?;
@@ -8,16 +8,16 @@
 //! # Ok::<(), runnel::Error>(())
 //! ```
 //!
-//! Lines look as `ROSCONSOLE_FORMAT` says, with the words of roscpp's (`[${severity}] [${time}] [${node}]: ${message}`), and
-//! have colours on a terminal unless `NO_COLOR` is set. Where `ROS_LOG_DIR` is set, or `__log:=FILE` given, they are kept
-//! in a file as well.
+//! `ROSCONSOLE_FORMAT` sets the format of lines as in roscpp (`[${severity}] [${time}] [${node}]: ${message}`). On a
+//! terminal they have colours unless `NO_COLOR` is set. With `ROS_LOG_DIR` or `__log:=FILE` they are also written to a
+//! file.
 //!
-//! On `/rosout` a line is a `rosgraph_msgs/Log` in ROS 1 and a `rcl_interfaces/msg/Log` in ROS 2, where loggers are named for
-//! their node (`robot.camera.driver`), and offered as [`crate::QoS::rosout`] says.
+//! On `/rosout` a line is a `rosgraph_msgs/Log` in ROS 1 and a `rcl_interfaces/msg/Log` in ROS 2, where loggers are
+//! named after their node (`robot.camera.driver`). The ROS 2 publisher has the QoS [`crate::QoS::rosout`].
 //!
-//! There is no logging thread, and a console that takes no more never holds the program up: such lines are dropped and
-//! counted ([`dropped_lines`]). Lines that a node's file does not take, as on a full disk, are counted too
-//! ([`unwritten_lines`]), and the first is reported on the console and on `/rosout`.
+//! There is no logging thread, and a slow console never blocks the program: lines that it does not accept are dropped
+//! and counted ([`dropped_lines`]). Lines that a node's file does not accept, for example on a full disk, are counted
+//! too ([`unwritten_lines`]), and the first one is reported on the console and on `/rosout`.
 
 mod forward;
 mod services;
@@ -32,7 +32,7 @@ pub use crate::log_output::file::{LogFile, unwritten_lines};
 pub use crate::log_output::{Level, Place, UnknownLevel};
 pub use crate::node_log::Logger;
 
-/// Lets a line pass from time to time. The macros make one for each place.
+/// Limits the rate of a line. The macros make one for each place.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Throttled(AtomicU64);
@@ -43,13 +43,13 @@ impl Throttled {
         Self(AtomicU64::new(0))
     }
 
-    /// True at first, and then once each `period`.
+    /// True at first, and then once per `period`.
     pub fn passes(&self, period: Duration) -> bool {
-        // Nothing passed before 0, so no time is that.
+        // 0 stands for no line yet.
         let now = clock::monotonic().0.max(1);
         let last = self.0.load(Ordering::Relaxed);
-        let over = last == 0 || u128::from(now - last.min(now)) >= period.as_nanos();
-        over && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let is_due = last == 0 || u128::from(now - last.min(now)) >= period.as_nanos();
+        is_due && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -69,7 +69,7 @@ macro_rules! log_at {
     };
 }
 
-/// As [`log_at!`], at most once in each period: `log_throttle!(node, Level::Warn, Duration::from_secs(1), "late")`.
+/// Like [`log_at!`], at most once per period: `log_throttle!(node, Level::Warn, Duration::from_secs(1), "late")`.
 #[macro_export]
 macro_rules! log_throttle {
     ($node:expr, $level:expr, $period:expr, $($text:tt)+) => {{
@@ -80,7 +80,7 @@ macro_rules! log_throttle {
     }};
 }
 
-/// As [`log_at!`], the first time only.
+/// Like [`log_at!`], the first time only.
 #[macro_export]
 macro_rules! log_once {
     ($node:expr, $level:expr, $($text:tt)+) => {
@@ -88,31 +88,31 @@ macro_rules! log_once {
     };
 }
 
-/// Logs for whoever looks for a fault: `log_debug!(node, "at {place}")`. The node may be a [`Logger`] as well.
+/// Logs for debugging: `log_debug!(node, "at {place}")`. The node may be a [`Logger`] as well.
 #[macro_export]
 macro_rules! log_debug {
     ($node:expr, $($text:tt)+) => { $crate::log_at!($node, $crate::logging::Level::Debug, $($text)+) };
 }
 
-/// Logs what a user may want to know, as [`log_debug!`].
+/// Logs information for users, like [`log_debug!`].
 #[macro_export]
 macro_rules! log_info {
     ($node:expr, $($text:tt)+) => { $crate::log_at!($node, $crate::logging::Level::Info, $($text)+) };
 }
 
-/// Logs that something is odd, as [`log_debug!`].
+/// Logs that something is unexpected, like [`log_debug!`].
 #[macro_export]
 macro_rules! log_warn {
     ($node:expr, $($text:tt)+) => { $crate::log_at!($node, $crate::logging::Level::Warn, $($text)+) };
 }
 
-/// Logs that something failed, as [`log_debug!`].
+/// Logs that something failed, like [`log_debug!`].
 #[macro_export]
 macro_rules! log_error {
     ($node:expr, $($text:tt)+) => { $crate::log_at!($node, $crate::logging::Level::Error, $($text)+) };
 }
 
-/// Logs that the node cannot go on, as [`log_debug!`].
+/// Logs that the node cannot continue, like [`log_debug!`].
 #[macro_export]
 macro_rules! log_fatal {
     ($node:expr, $($text:tt)+) => { $crate::log_at!($node, $crate::logging::Level::Fatal, $($text)+) };
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_throttled_line_passes_at_first_and_again_when_its_time_is_over() {
+    fn throttled_line_passes_once_per_period() {
         let often = Throttled::new();
         assert!(often.passes(Duration::ZERO) && often.passes(Duration::ZERO));
         let once = Throttled::new();

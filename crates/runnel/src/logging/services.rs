@@ -1,4 +1,4 @@
-//! The topic `/rosout` of a node, and the services by which levels of its loggers are asked for and set.
+//! The `/rosout` topic of a node, and the services that get and set the levels of its loggers.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -20,10 +20,10 @@ use crate::node_log::{NodeLog, ROSOUT};
 use crate::ready::When;
 use crate::service::answering;
 
-/// Names of the services by which levels are asked for and set.
+/// Names of these services.
 const SERVICES: [&str; 2] = ["~get_loggers", "~set_logger_level"];
 
-/// Makes a service of an absolute name.
+/// Creates a service with an absolute name.
 type MakeService = Box<dyn FnOnce(String) -> Arc<ServiceCore>>;
 
 fn service<S: Service, E: fmt::Display>(
@@ -34,26 +34,27 @@ fn service<S: Service, E: fmt::Display>(
 }
 
 impl NodeLog {
-    /// The services by which levels are asked for and set, by the names that they have in the node. They are answered by
-    /// whoever turns the driver, so that also a node which never spins answers.
+    /// The services, with their names within the node. They are answered by any thread that runs the driver, so also
+    /// in a node that never spins.
     fn services(self: &Arc<Self>) -> [(&'static str, MakeService); 2] {
         let (get, set) = (Arc::clone(self), Arc::clone(self));
         let get: MakeService =
-            Box::new(move |name| service::<GetLoggers, Infallible>(name, move |_| Ok(get.tell_loggers())));
-        let set: MakeService =
-            Box::new(move |name| service::<SetLoggerLevel, String>(name, move |request| set.follow(request)));
+            Box::new(move |name| service::<GetLoggers, Infallible>(name, move |_| Ok(get.list_loggers())));
+        let set: MakeService = Box::new(move |name| {
+            service::<SetLoggerLevel, String>(name, move |request| set.set_logger_level(request))
+        });
         [(SERVICES[0], get), (SERVICES[1], set)]
     }
 
-    fn tell_loggers(&self) -> GetLoggersResponse {
+    fn list_loggers(&self) -> GetLoggersResponse {
         let row =
             |(name, level): (String, Level)| roscpp::msg::Logger { name, level: level.name().to_lowercase() };
         GetLoggersResponse { loggers: self.loggers.all().into_iter().map(row).collect() }
     }
 
-    fn follow(&self, request: &SetLoggerLevelRequest) -> Result<SetLoggerLevelResponse, String> {
+    fn set_logger_level(&self, request: &SetLoggerLevelRequest) -> Result<SetLoggerLevelResponse, String> {
         let level = request.level.parse().map_err(|error: UnknownLevel| error.to_string())?;
-        // An empty name is roscpp's for the logger of all.
+        // roscpp uses an empty name for the root logger.
         let logger = if request.logger.is_empty() { ROOT } else { &request.logger };
         self.set_level(logger, level)?;
         Ok(SetLoggerLevelResponse::default())
@@ -61,15 +62,14 @@ impl NodeLog {
 }
 
 impl NodeInner {
-    /// Has the node publish what it logs, and provide the services by which levels are set. The master hears of it in
-    /// its turn.
+    /// Makes the node publish its log, and provide the services that set levels. It does not wait for the master.
     pub(crate) fn advertise_log(&self) -> Result<(), Error> {
         let log = self.logger.log_of_node();
         if let Some(slot) = self.driver().nodes.get_mut(self.key) {
             slot.log = Some(Arc::clone(log));
         }
         let Some(rosout) = log.rosout() else { return Ok(()) };
-        self.driver().add_publication(self.key, &rosout.topic, &rosout.offer, &rosout.publication)?;
+        self.driver().add_publication(self.key, &rosout.topic, &rosout.group, &rosout.publication)?;
         log.add_topic(ROSOUT);
         if self.context.shared.settings.ros1.is_none() {
             return Ok(());

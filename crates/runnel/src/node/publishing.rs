@@ -9,7 +9,7 @@ use runnel_ros1::node::Role;
 
 use super::{Node, NodeInner};
 use crate::announced::Topic;
-use crate::data::{Offer, Publication, QosEvents};
+use crate::data::{Publication, QosEvents, WriterGroup};
 use crate::error::Error;
 use crate::linger;
 use crate::node_log::ROSOUT;
@@ -31,7 +31,7 @@ pub(crate) struct PublisherEnd {
 /// What one publisher of the user's has of an end of its own, with all its clones.
 pub(crate) struct Offering {
     pub(crate) end: Arc<PublisherEnd>,
-    pub(crate) offer: Arc<Offer>,
+    pub(crate) group: Arc<WriterGroup>,
     pub(crate) events: Arc<QosEvents>,
 }
 
@@ -48,7 +48,7 @@ impl Node {
         if let Some(end) = end {
             let offering = Offering::new(end, qos, events);
             let publication = &offering.end.publication;
-            let advertised = inner.driver().advertise(inner.key, topic, &offering.offer, publication);
+            let advertised = inner.driver().advertise(inner.key, topic, &offering.group, publication);
             // Were this the last handle of the end by now, its end would want the lock.
             drop(publishers);
             return advertised.map(|()| offering);
@@ -61,14 +61,14 @@ impl Node {
         };
         let publication = own.map_or_else(new, |own| Arc::clone(&own.publication));
         let stays = own.is_some();
-        let offer = publication.offer(qos, &events);
+        let group = publication.writer_group(qos, &events);
         let added = if stays {
-            inner.driver().advertise(inner.key, topic, &offer, &publication)
+            inner.driver().advertise(inner.key, topic, &group, &publication)
         } else {
-            inner.driver().add_publication(inner.key, topic, &offer, &publication)
+            inner.driver().add_publication(inner.key, topic, &group, &publication)
         };
         if added.is_err() {
-            offer.leave(&events);
+            group.leave(&events);
         }
         added?;
         if !stays {
@@ -77,7 +77,7 @@ impl Node {
         let end = Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: name.clone(), stays });
         publishers.insert(name.clone(), Arc::downgrade(&end));
         drop(publishers);
-        let offering = Arc::new(Offering { end, offer, events });
+        let offering = Arc::new(Offering { end, group, events });
         inner.wait_topic_registered(Role::Publisher, topic)?;
         Ok(offering)
     }
@@ -116,8 +116,8 @@ impl NodeInner {
 
 impl Offering {
     fn new(end: Arc<PublisherEnd>, qos: QoS, events: Arc<QosEvents>) -> Arc<Self> {
-        let offer = end.publication.offer(qos, &events);
-        Arc::new(Self { end, offer, events })
+        let group = end.publication.writer_group(qos, &events);
+        Arc::new(Self { end, group, events })
     }
 }
 
@@ -125,14 +125,14 @@ impl Drop for Offering {
     /// What this publisher was the last to offer is offered no longer. What the last one of the topic offers goes with its
     /// end.
     fn drop(&mut self) {
-        self.offer.leave(&self.events);
+        self.group.leave(&self.events);
         self.events.forget();
         let PublisherEnd { node, publication, topic, .. } = &*self.end;
-        if publication.is_offered_alone(&self.offer) {
+        if publication.is_only_group(&self.group) {
             return;
         }
-        node.wait_for_arrival(topic, publication, || self.offer.is_acknowledged());
-        node.driver().withdraw(publication, &self.offer);
+        node.wait_for_arrival(topic, publication, || self.group.is_acknowledged());
+        node.driver().withdraw(publication, &self.group);
     }
 }
 

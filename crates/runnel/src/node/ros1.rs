@@ -23,7 +23,7 @@ pub(super) fn end(
     shared: &Shared,
     settings: &Ros1Settings,
     name: &str,
-    origin: Option<u64>,
+    dual_node_id: Option<u64>,
 ) -> Result<Ros1End, Error> {
     let bind = SocketAddr::new(settings.bind, 0);
     let listen = || {
@@ -40,11 +40,11 @@ pub(super) fn end(
         pid: host::pid(),
         limits: limits(),
         same_host: shared.turning.driver().sessions.same_host(),
-        origin,
+        dual_node_id,
     };
     let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];
     let engine = Box::new(Ros1Node::new(config));
-    Ok(Ros1End { engine, listeners, awaits_master: settings.master_comes_later })
+    Ok(Ros1End { engine, listeners, awaits_master: !settings.wait_for_master })
 }
 
 /// What peers may make a node hold. Its own calls and links take descriptors, too.

@@ -1,4 +1,4 @@
-//! Loggers of a node, as users have them.
+//! Logger handles for users.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use super::NodeLog;
 use crate::log_output::loggers::ROOT;
 use crate::log_output::{Level, Place};
 
-/// Logs for a node, or for a part of it whose level can be set on its own. Cloning gives another handle.
+/// Logs for a node, or for a part of it with its own level. Cloning returns another handle.
 #[derive(Clone)]
 pub struct Logger {
     log: Arc<NodeLog>,
     name: Arc<str>,
-    /// The least level that is logged.
+    /// The lowest level that is logged.
     level: Arc<AtomicU8>,
 }
 
 impl Logger {
-    /// The logger of the node itself.
+    /// The node's root logger.
     pub(crate) fn root(log: &Arc<NodeLog>) -> Self {
         Self::of(log, ROOT)
     }
@@ -27,30 +27,30 @@ impl Logger {
         Self { log: Arc::clone(log), name: Arc::from(name), level: log.loggers.handle(name) }
     }
 
-    /// The logger itself: the macros take a logger or a node.
+    /// The logger itself: the macros accept a logger or a node.
     pub fn logger(&self) -> &Self {
         self
     }
 
-    /// The name by which `rosconsole` and `runnel log` set its level, such as `ros.driver`.
+    /// The name with which `rosconsole` and `runnel log` set its level, such as `ros.driver`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The logger of a part: named below this one, and at its level until it is given one of its own.
+    /// The logger of a part, named below this one. It has this one's level until its own is set.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
         Self::of(&self.log, &format!("{}.{name}", self.name))
     }
 
-    /// The least level that is logged.
+    /// The lowest level that is logged.
     pub fn level(&self) -> Level {
         Level::from_number(self.level.load(Ordering::Relaxed))
     }
 
-    /// Sets the least level that is logged, also for parts that have none of their own.
+    /// Sets the lowest level that is logged, also for parts without their own level.
     pub fn set_level(&self, level: Level) {
-        // There is no room for one more name only where the name is new.
+        // Setting the level only fails for a new name beyond the limit.
         let _ = self.log.set_level(&self.name, level);
     }
 
@@ -63,7 +63,7 @@ impl Logger {
         &self.log
     }
 
-    /// Logs a line if its level is one that is logged. The macros call this.
+    /// Logs a line if its level is enabled. The macros call this.
     pub fn log(&self, level: Level, place: Place<'_>, text: fmt::Arguments<'_>) {
         if self.is_enabled(level) {
             self.log.log(level, &self.name, place, &text.to_string());

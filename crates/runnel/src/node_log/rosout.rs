@@ -1,4 +1,4 @@
-//! What a node says on `/rosout`: in each of its graphs by that graph's topic of this name, whose types are not the same.
+//! Publisher of a node's `/rosout`, which has a different type in each graph.
 
 use std::sync::Arc;
 
@@ -8,45 +8,45 @@ use runnel_msgs::std_msgs::msg::Header;
 use runnel_msgs::{rcl_interfaces, rosgraph_msgs};
 
 use crate::announced::{Ros1Type, Ros2Type, Topic};
-use crate::data::{Offer, Publication};
+use crate::data::{Publication, WriterGroup};
 use crate::environment::Graphs;
 use crate::ipc::Pool;
 use crate::log_output::Level;
 use crate::log_output::format::Line;
 use crate::log_output::loggers::ROOT;
-use crate::outgoing::{in_two_forms, typed};
+use crate::outgoing::{per_generation, typed};
 
-/// The topic that nodes log to.
+/// The topic on which nodes publish their log.
 pub(crate) const ROSOUT: &str = "/rosout";
 
-/// Lines that wait for a slow listener at most, where nobody of ROS 2 listens.
+/// Queue limit for a slow subscriber, without ROS 2.
 const WAITING: usize = 100;
 
 /// See the module's documentation.
 pub(crate) struct Rosout {
     pub(crate) publication: Arc<Publication>,
-    pub(crate) offer: Arc<Offer>,
+    pub(crate) group: Arc<WriterGroup>,
     pub(crate) topic: Topic,
     graphs: Graphs,
 }
 
 impl Rosout {
-    /// The topic is latched: what a node said before anybody listened is often all that it says.
+    /// The topic is latched: the lines before the first subscriber are often all that a node logs.
     pub(crate) fn new(graphs: Graphs, node: &str, reactor: Arc<Reactor>, pool: Arc<Pool>) -> Self {
         let (topic, qos) = (graphs.topic(), graphs.qos());
         let publication = topic.publication(reactor, pool, node, qos);
-        let offer = publication.offer(qos, &Arc::default());
-        Self { publication, offer, topic, graphs }
+        let group = publication.writer_group(qos, &Arc::default());
+        Self { publication, group, topic, graphs }
     }
 
     pub(super) fn publish(&self, line: &Line<'_>, topics: &[String]) {
         let (ros1, ros2) = (|| typed(in_ros1(line, topics)), || typed(in_ros2(line)));
-        let (to, offer) = (&self.publication, &self.offer);
-        // Too long to be sent is too long to be read.
+        let (to, group) = (&self.publication, &self.group);
+        // A line that is too long to send is dropped.
         match self.graphs {
-            Graphs::Ros1 => drop(to.publish(ros1(), offer)),
-            Graphs::Ros2 => drop(to.publish(ros2(), offer)),
-            Graphs::Both => drop(to.publish(in_two_forms(ros1(), ros2()), offer)),
+            Graphs::Ros1 => drop(to.publish(ros1(), group)),
+            Graphs::Ros2 => drop(to.publish(ros2(), group)),
+            Graphs::Both => drop(to.publish(per_generation(ros1(), ros2()), group)),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Graphs {
                 name,
                 ros1: Some(Ros1Type::of::<rosgraph_msgs::msg::Log>()),
                 ros2: Some(Ros2Type::of::<rcl_interfaces::msg::Log>()),
-                exactly: None,
+                strict_qos: None,
                 udpros: false,
             },
         }
@@ -110,7 +110,7 @@ fn number_in_ros2(level: Level) -> u8 {
     }
 }
 
-/// Loggers of ROS 2 are named for their node, with points for the slashes: `robot.camera.driver` is that of a part.
+/// The ROS 2 name of a logger: the node's name with points instead of slashes, as in `robot.camera.driver` for a part.
 fn name_in_ros2(node: &str, logger: &str) -> String {
     let part = logger.strip_prefix(ROOT).unwrap_or_default();
     format!("{}{part}", node.trim_start_matches('/').replace('/', "."))
@@ -121,13 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_logger_has_the_name_that_it_would_have_in_ros2() {
+    fn logger_name_follows_ros2() {
         assert_eq!(name_in_ros2("/talker", "ros"), "talker");
         assert_eq!(name_in_ros2("/robot/camera", "ros.driver.usb"), "robot.camera.driver.usb");
     }
 
     #[test]
-    fn levels_have_the_numbers_of_ros2() {
+    fn level_numbers_follow_ros2() {
         assert_eq!(Level::ALL.map(number_in_ros2), [10, 20, 30, 40, 50]);
     }
 }

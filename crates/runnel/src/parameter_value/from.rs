@@ -1,10 +1,10 @@
-//! Conversions of Rust's types into parameter values.
+//! Conversions from Rust types to parameter values.
 
 use std::collections::BTreeMap;
 
 use super::ParameterValue;
 
-/// Conversions that keep the value as it is.
+/// Conversions without change of the value.
 macro_rules! from {
     ($($type:ty => $variant:ident),* $(,)?) => {$(
         impl From<$type> for ParameterValue {
@@ -25,7 +25,7 @@ from! {
     BTreeMap<String, ParameterValue> => Map,
 }
 
-/// Conversions of arrays whose elements are converted.
+/// Conversions of arrays element by element.
 macro_rules! from_elements {
     ($($element:ty => $variant:ident),* $(,)?) => {$(
         impl From<Vec<$element>> for ParameterValue {
@@ -37,7 +37,7 @@ macro_rules! from_elements {
 }
 from_elements!(i32 => IntegerArray, u16 => IntegerArray, u32 => IntegerArray, f32 => DoubleArray, &str => StringArray);
 
-/// The array of their kind if all values are of one kind that has arrays, else a list.
+/// The typed array if all values are of one kind that has arrays, else a list.
 impl From<Vec<ParameterValue>> for ParameterValue {
     fn from(values: Vec<ParameterValue>) -> Self {
         match values.first() {
@@ -62,7 +62,7 @@ impl From<Vec<ParameterValue>> for ParameterValue {
     }
 }
 
-/// The array that `wrap` makes if every value is of the kind that `element` takes, else a list.
+/// The array that `wrap` makes if `element` accepts every value, else a list.
 fn array<T: Into<ParameterValue>>(
     values: Vec<ParameterValue>,
     wrap: fn(Vec<T>) -> ParameterValue,

@@ -1,13 +1,13 @@
-//! Parameter values as Rust's types.
+//! Conversions from parameter values to Rust types.
 
 use std::collections::BTreeMap;
 
 use super::ParameterValue;
 
-/// A type that a parameter can be read as.
+/// A type as which a parameter can be read.
 ///
-/// Numbers are read as the type that the program asks for, where they fit it: an integer as any of Rust's integers that holds it,
-/// and an integer as a floating-point number too, since `1` in a launch file means `1.0` where a speed is asked for.
+/// Numbers are read as the requested type if they fit it: an integer as any Rust integer, and also as a floating-point
+/// number, since `1` in a launch file means `1.0` for a speed.
 pub trait FromParameter: Sized {
     /// The value as this type; `None` if it is of another kind, or does not fit.
     fn from_parameter(value: &ParameterValue) -> Option<Self>;
@@ -28,7 +28,7 @@ impl FromParameter for bool {
     }
 }
 
-/// Integers, where they fit.
+/// Integers, if they fit.
 macro_rules! integers {
     ($($type:ty),*) => {$(
         impl FromParameter for $type {
@@ -68,7 +68,7 @@ impl FromParameter for String {
     }
 }
 
-/// Of an array or a list whose elements can be read so; of bytes each is an integer.
+/// For an array or a list whose elements can be read as `T`. Bytes are read as integers.
 impl<T: FromParameter> FromParameter for Vec<T> {
     fn from_parameter(value: &ParameterValue) -> Option<Self> {
         match value {
@@ -87,7 +87,7 @@ fn elements<E: Clone + Into<ParameterValue>, T: FromParameter>(values: &[E]) -> 
     values.iter().map(|value| T::from_parameter(&value.clone().into())).collect()
 }
 
-/// Of a namespace whose parameters can all be read so.
+/// For a namespace whose parameters can all be read as `T`.
 impl<T: FromParameter> FromParameter for BTreeMap<String, T> {
     fn from_parameter(value: &ParameterValue) -> Option<Self> {
         let ParameterValue::Map(members) = value else { return None };
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integer_is_read_where_it_fits() {
+    fn integer_is_read_if_it_fits() {
         let read = ParameterValue::from(300);
         assert_eq!(u8::from_parameter(&read), None);
         assert_eq!(u16::from_parameter(&read), Some(300));

@@ -1,13 +1,13 @@
-//! Parameter values in the parameter server of ROS 1, whose kinds are those of XML-RPC.
+//! Parameter values of the ROS 1 parameter server, as XML-RPC values.
 
 use runnel_ros1::xmlrpc::Value;
 
 use super::ParameterValue;
 
-/// An integer that is beyond the 32 bits of XML-RPC's.
+/// An integer beyond the 32 bits of XML-RPC.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfRange {
-    /// Where in the value it is: `` for the value itself, `/left` for a member, `[3]` for an element.
+    /// Its place in the value: `` for the value itself, `/left` for a member, `[3]` for an element.
     pub(crate) at: String,
     pub(crate) number: i64,
 }
@@ -17,7 +17,7 @@ impl OutOfRange {
         Self { at: String::new(), number }
     }
 
-    /// The same in a value that holds the one it was found in.
+    /// The error with the place of the inner value prepended.
     fn within(self, outer: &str) -> Self {
         Self { at: format!("{outer}{}", self.at), ..self }
     }
@@ -27,7 +27,7 @@ impl From<Value> for ParameterValue {
     fn from(value: Value) -> Self {
         match value {
             Value::Int(number) => Self::Integer(number.into()),
-            Value::Bool(truth) => Self::Bool(truth),
+            Value::Bool(value) => Self::Bool(value),
             Value::String(text) => Self::String(text),
             Value::Double(number) => Self::Double(number),
             Value::DateTime(text) => Self::DateTime(text),
@@ -41,16 +41,16 @@ impl From<Value> for ParameterValue {
 }
 
 impl ParameterValue {
-    /// The value as the parameter server of ROS 1 holds it.
+    /// The value as the ROS 1 parameter server holds it.
     pub(crate) fn into_ros1(self) -> Result<Value, OutOfRange> {
         Ok(match self {
-            Self::Bool(truth) => Value::Bool(truth),
+            Self::Bool(value) => Value::Bool(value),
             Self::Integer(number) => Value::Int(number.try_into().map_err(|_| OutOfRange::new(number))?),
             Self::Double(number) => Value::Double(number),
             Self::String(text) => Value::String(text),
             Self::DateTime(text) => Value::DateTime(text),
             Self::ByteArray(bytes) => Value::Binary(bytes),
-            Self::BoolArray(truths) => array(truths)?,
+            Self::BoolArray(values) => array(values)?,
             Self::IntegerArray(numbers) => array(numbers)?,
             Self::DoubleArray(numbers) => array(numbers)?,
             Self::StringArray(texts) => array(texts)?,

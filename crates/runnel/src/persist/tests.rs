@@ -1,4 +1,4 @@
-//! What is kept, through full disks, damaged files and links.
+//! Tests of persistent parameters with full disks, damaged files and links.
 
 use std::process::Command;
 
@@ -34,7 +34,7 @@ fn start(folder: &Folder) -> PersistentMaster {
     PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file()).expect("a master")
 }
 
-/// Asks a master for a change as a node does: the status of its answer, and the text.
+/// Requests a change from a master as a node does. Returns the status and the text of the answer.
 fn ask(master: &mut PersistentMaster, change: &ParamChange) -> (i32, String) {
     let (node, key) = (Value::from("/node"), Value::from(change.key.as_str()));
     let body = match &change.value {
@@ -68,12 +68,14 @@ fn value(master: &PersistentMaster, key: &str) -> Option<Value> {
 }
 
 fn warnings(master: &mut PersistentMaster) -> Vec<String> {
-    let notices = std::iter::from_fn(|| master.poll_notice());
-    notices.filter_map(|notice| if let Notice::Warning(text) = notice { Some(text) } else { None }).collect()
+    let notices = std::iter::from_fn(|| master.poll_engine_event());
+    notices
+        .filter_map(|notice| if let EngineEvent::Warning(text) = notice { Some(text) } else { None })
+        .collect()
 }
 
 #[test]
-fn what_was_kept_is_there_again() {
+fn parameters_are_restored() {
     let folder = Folder::new("again");
     let mut master = start(&folder);
     let text = "<a> & \"b\"\n17\n";
@@ -94,7 +96,7 @@ fn what_was_kept_is_there_again() {
 }
 
 #[test]
-fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
+fn truncated_change_is_ignored() {
     let folder = Folder::new("torn");
     let mut master = start(&folder);
     assert_eq!(ask(&mut master, &set("/whole", 1)).0, 1);
@@ -108,7 +110,7 @@ fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
         let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
         assert_eq!(params.keys().collect::<Vec<_>>(), ["whole"], "{length}");
         let [warning, kept] = &warnings(&mut master)[..] else { panic!("two warnings at {length}") };
-        assert!(warning.contains(&format!("behind byte {}", whole.len())), "{warning}");
+        assert!(warning.contains(&format!("from byte {} on", whole.len())), "{warning}");
         let aside = kept.trim_end_matches(", in place of an older one").split(" is kept as ").last();
         let aside = fs::read(aside.expect("a name")).expect("kept aside");
         assert_eq!(aside, text[..length], "{kept}");
@@ -116,18 +118,18 @@ fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
 }
 
 #[test]
-fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid() {
+fn damaged_journals_are_kept() {
     let folder = Folder::new("aside");
     let damaged = |ending: &str| folder.0.join(format!("params.damaged{ending}"));
     let mut last = String::new();
     for number in 1..=DAMAGED + 1 {
         let mut text = TITLE.to_vec();
-        // The root can be nothing but a struct.
+        // The root can only be a struct.
         text.extend(record("/", Some(&(number as i32).into())).expect("a record"));
         fs::write(folder.file(), text).expect("written");
-        let told = warnings(&mut start(&folder));
-        assert!(told[0].starts_with("parameter / is not restored: "), "{told:?}");
-        last = told[1].clone();
+        let warned = warnings(&mut start(&folder));
+        assert!(warned[0].starts_with("parameter / is not restored: "), "{warned:?}");
+        last = warned[1].clone();
         assert_eq!(last.contains("in place of an older one"), number > DAMAGED, "{last}");
     }
     let read = |path: PathBuf| fs::read_to_string(path).expect("readable");
@@ -137,7 +139,7 @@ fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid(
 }
 
 #[test]
-fn a_symbolic_link_stays_and_permissions_too() {
+fn symbolic_link_and_permissions_stay() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("link");
     let target = folder.0.join("target");
@@ -154,19 +156,19 @@ fn a_symbolic_link_stays_and_permissions_too() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_left_alone() {
+fn special_file_is_refused() {
     let folder = Folder::new("pipe");
     let made = Command::new("mkfifo").arg(folder.file()).status().expect("run");
     assert!(made.success());
     let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());
     let error = master.err().expect("refused").to_string();
-    assert!(error.contains("no regular file"), "{error}");
+    assert!(error.contains("not a regular file"), "{error}");
     assert!(!fs::metadata(folder.file()).expect("there").is_file());
 }
 
-/// Runs a test again in a process whose files cannot become longer than some kilobytes: a write that passes this
-/// stops in the middle, as on a full disk. Tells whether this is that process.
-fn with_little_room(test: &str) -> bool {
+/// Runs a test again in a process whose files are limited to a few kilobytes: a write beyond that stops in the middle,
+/// as on a full disk. True in that process.
+fn with_small_file_limit(test: &str) -> bool {
     if std::env::var_os("RUNNEL_LITTLE_ROOM").is_some() {
         return true;
     }
@@ -182,7 +184,7 @@ fn with_little_room(test: &str) -> bool {
 
 #[test]
 fn change_that_is_not_stored_is_refused() {
-    if !with_little_room("change_that_is_not_stored_is_refused") {
+    if !with_small_file_limit("change_that_is_not_stored_is_refused") {
         return;
     }
     let folder = Folder::new("refused");
@@ -193,12 +195,12 @@ fn change_that_is_not_stored_is_refused() {
         let (status, text) = ask(&mut master, &set("/big", "x".repeat(10_000)));
         assert_eq!(status, 0, "{text}");
         assert!(text.contains("/big is not changed") && text.contains("File too large"), "{text}");
-        let told = warnings(&mut master);
-        let [told] = &told[..] else { panic!("{told:?}") };
+        let warned = warnings(&mut master);
+        let [warned] = &warned[..] else { panic!("{warned:?}") };
         assert!(
-            told.contains("/big is not changed for /node") && told.contains(&format!("({count} refused"))
+            warned.contains("/big is not changed for /node") && warned.contains(&format!("({count} refused"))
         );
-        // What the master answers, what it knows and what the file holds are the same.
+        // The answer of the master, its state and the file agree.
         assert_eq!((value(&master, "big"), master.master.unstored_params()), (None, count));
         assert_eq!(fs::read(folder.file()).expect("readable"), before, "no half of /big stands there");
     }
@@ -212,12 +214,12 @@ fn change_that_is_not_stored_is_refused() {
 
 #[test]
 fn deletion_that_is_not_stored_is_refused() {
-    if !with_little_room("deletion_that_is_not_stored_is_refused") {
+    if !with_small_file_limit("deletion_that_is_not_stored_is_refused") {
         return;
     }
     let folder = Folder::new("deletion");
     let mut master = start(&folder);
-    // Names of their own, so that the journal has nothing that is out of date.
+    // Distinct names, so that compaction frees nothing.
     let mut full = 0;
     while ask(&mut master, &set(&format!("/p{full}"), "x".repeat(100))).0 == 1 {
         full += 1;
@@ -236,7 +238,7 @@ fn deletion_that_is_not_stored_is_refused() {
 
 #[test]
 fn full_journal_gives_way_to_present_values() {
-    if !with_little_room("full_journal_gives_way_to_present_values") {
+    if !with_small_file_limit("full_journal_gives_way_to_present_values") {
         return;
     }
     let folder = Folder::new("full");
@@ -252,7 +254,7 @@ fn full_journal_gives_way_to_present_values() {
     assert_eq!(value(&master, "again"), Some(format!("39 {long}").into()));
 }
 
-/// A journal of 6000 bytes or more cannot be written anew while that is beside it: so it is on a full disk.
+/// A journal of 6000 bytes or more cannot be compacted, since a copy does not fit beside it, as on a full disk.
 #[test]
 fn master_starts_from_torn_journal_on_full_disk() {
     let name = "master_starts_from_torn_journal_on_full_disk";
@@ -271,7 +273,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
         let output = again.env("RUNNEL_LITTLE_ROOM", folder.file()).output().expect("run");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
-        // With space again, all is as ever.
+        // With free space everything works again.
         let mut master = start(&folder);
         assert_eq!(ask(&mut master, &set("/next", 1)).0, 1);
         drop(master);
@@ -283,11 +285,8 @@ fn master_starts_from_torn_journal_on_full_disk() {
     let before = fs::read(&path).expect("readable");
     let mut master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &path).expect("a master");
     assert_eq!(value(&master, "whole"), Some("x".repeat(9000).into()));
-    let told = warnings(&mut master);
-    assert!(
-        told[0].contains("is no change: passed over") && told[1].contains("cannot be written anew"),
-        "{told:?}"
-    );
+    let warned = warnings(&mut master);
+    assert!(warned[0].contains("is ignored") && warned[1].contains("cannot be compacted"), "{warned:?}");
     let (status, text) = ask(&mut master, &set("/next", 1));
     assert!(status == 0 && text.contains("/next is not changed"), "{text}");
     assert_eq!(fs::read(&path).expect("readable"), before);
@@ -295,7 +294,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
 }
 
 #[test]
-fn a_journal_of_one_parameter_that_changes_all_the_time_stays_short() {
+fn journal_of_changing_parameter_stays_short() {
     let folder = Folder::new("short");
     let mut master = start(&folder);
     let long = "x".repeat(10_000);
@@ -314,15 +313,15 @@ fn two_masters_do_not_share_a_file() {
     let _first = start(&folder);
     let second = PersistentMaster::new(MasterConfig::new("http://h:2/", 2), &folder.file());
     let error = second.err().expect("refused").to_string();
-    assert!(error.contains("another master keeps its parameters there"), "{error}");
+    assert!(error.contains("another master stores its parameters there"), "{error}");
 }
 
 #[test]
-fn what_is_no_journal_is_left_alone() {
+fn file_without_title_is_refused() {
     let folder = Folder::new("other");
     fs::write(folder.file(), "speed: 3\n").expect("written");
     let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());
     let error = master.err().expect("refused").to_string();
-    assert!(error.contains("it holds something else"), "{error}");
+    assert!(error.contains("it is not a journal"), "{error}");
     assert_eq!(fs::read(folder.file()).expect("readable"), b"speed: 3\n");
 }

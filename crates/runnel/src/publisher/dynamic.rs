@@ -1,4 +1,4 @@
-//! Publishers of types that are known only while the program runs.
+//! Publishers of types known only at run time.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,58 +10,58 @@ use runnel_core::schema::Schema;
 use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
 use super::PublisherBase;
-use crate::error::{Error, Unfit};
-use crate::forms::Forms;
+use crate::error::{ConversionError, Error};
 use crate::outgoing::Written;
+use crate::type_mapping::TypeMapping;
 
-/// Publishes messages of a type that is known only while the program runs, from any thread.
+/// Publishes messages of a type known only at run time, from any thread.
 ///
-/// Its schema is the form that the type has in one generation of ROS. Subscribers of the other get the message in the form
-/// that the type has there: of a standard type as the standard packages of that generation define it, otherwise as it follows
-/// from the schema, with a header that has a `seq` in ROS 1 alone, and fields that are in lower case in ROS 2. A type with a
-/// `wstring` is in ROS 1 alone.
+/// Its schema is the definition of the type in one ROS generation. Subscribers of the other generation get the message
+/// converted to the definition there: that of the standard packages for a standard type, otherwise one derived from
+/// the schema, with `seq` in headers only in ROS 1, and lower-case fields in ROS 2. A type with a `wstring` exists
+/// only in ROS 1.
 #[derive(Clone)]
 pub struct DynamicPublisher {
     pub(crate) base: PublisherBase,
-    pub(crate) forms: Arc<Forms>,
+    pub(crate) mapping: Arc<TypeMapping>,
 }
 
 impl DynamicPublisher {
-    pub(crate) fn new(base: PublisherBase, forms: Forms) -> Self {
-        let forms = Arc::new(forms);
-        let of_messages = Arc::clone(&forms);
+    pub(crate) fn new(base: PublisherBase, mapping: TypeMapping) -> Self {
+        let mapping = Arc::new(mapping);
+        let of_messages = Arc::clone(&mapping);
         base.publication.set_to_ros1(move |bytes, out| {
             of_messages.encode(&of_messages.decode(bytes.into(), Encoding::Xcdr1)?, Encoding::Ros1, out)
         });
-        Self { base, forms }
+        Self { base, mapping }
     }
 
-    /// The type of its messages.
+    /// The schema of its messages.
     pub fn schema(&self) -> &Arc<Schema> {
-        self.forms.own()
+        self.mapping.own()
     }
 
-    /// Publishes a message, which must be of the publisher's schema.
+    /// Publishes a message, which must have the publisher's schema.
     ///
     /// # Errors
-    /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] when it cannot be had in the form of
-    /// the other generation, to whose subscribers it goes.
+    /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] if it cannot be converted to the
+    /// other generation and has subscribers there.
     pub fn publish(&self, message: &DynamicMessage) -> Result<(), Error> {
-        self.send(|encoding, out| self.forms.encode(message, encoding, out))
+        self.send(|encoding, out| self.mapping.encode(message, encoding, out))
     }
 
-    /// Publishes the serialized message that `write` appends: as ROS 1 has it if the schema is of ROS 1, and otherwise a
-    /// payload of ROS 2, with its header (see [`runnel_core::wire::cdr`]). It is asked again if a subscriber has no room
-    /// meanwhile.
+    /// Publishes the serialized message that `write` appends: in the ROS 1 encoding if the schema is from ROS 1,
+    /// otherwise a ROS 2 payload with its header (see [`runnel_core::wire::cdr`]). `write` is called again if
+    /// publishing has to wait.
     ///
-    /// Those who get it as it is get it unread. For subscribers of the other generation it is read and written anew, which
-    /// takes its time.
+    /// Subscribers of the same generation get the bytes unchecked. For those of the other generation they are decoded
+    /// and encoded, which takes time.
     ///
     /// # Errors
-    /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] when such subscribers are there and it
-    /// is no message of the schema.
+    /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] if there are such subscribers
+    /// and the bytes are not a message of the schema.
     pub fn publish_bytes(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
-        let own = self.forms.own_encoding();
+        let own = self.mapping.own_encoding();
         self.send(|encoding, out| {
             if encoding == own {
                 write(out);
@@ -69,17 +69,20 @@ impl DynamicPublisher {
             }
             let mut bytes = Vec::new();
             try_write(&mut bytes, &write)?;
-            self.forms.translate(&bytes, encoding, out)
+            self.mapping.convert(&bytes, encoding, out)
         })
     }
 
-    /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
-    /// holds for this handle and for clones made of it later.
+    /// Sets how long publishing waits for a subscriber with keep-all history; 100 ms by default. It applies to this
+    /// handle and to later clones of it.
     pub fn set_max_blocking_time(&mut self, time: Duration) {
         self.base.max_blocking = time;
     }
 
-    fn send(&self, write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), Unfit>) -> Result<(), Error> {
+    fn send(
+        &self,
+        write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), ConversionError>,
+    ) -> Result<(), Error> {
         self.base.publish(Written::by(write), self.base.max_blocking)
     }
 }

@@ -1,17 +1,18 @@
-//! The ROS 2 side of a process: one participant for all its nodes, and the sockets by which that is reached.
+//! ROS 2 side of a process: one participant for all its nodes, and its sockets.
 //!
-//! The participant has a lock, and each writer of its user's another, so that a thread that publishes needs neither the driver
-//! nor the participant ([`writer`]). Both are locked after the driver and after publications. A writer is locked after the
-//! participant, which gives it what it has found out for it. Samples and events are taken out and given on when the participant
-//! is free.
+//! The participant has a lock, and each user writer has another one, so that a publishing thread needs neither the
+//! driver nor the participant ([`writer`]). Both are locked after the driver and after publications. A writer is
+//! locked after the participant, which passes updates to it. Samples and events are taken out, and dispatched after
+//! the participant is unlocked.
 //!
-//! Nothing is sent under these locks. A thread that works on the participant or a writer puts the datagrams that come of it into
-//! its outbox before the lock is free again ([`outbox`]). Then it sends what is there, unless another thread is sending: the
-//! order on the wire of what one gives is that in which it gave it. A thread that publishes sends once the publication is
-//! free as well ([`sending`]).
+//! Nothing is sent under these locks. A thread that works on the participant or a writer puts the resulting datagrams
+//! into its outbox before it unlocks ([`outbox`]). Then it sends them, unless another thread is sending: datagrams of
+//! one source stay in order on the wire. A publishing thread sends after it has unlocked the publication as well
+//! ([`sending`]).
 
 mod alternate_path;
-mod origin;
+mod discovered_publisher;
+mod dual_node_id;
 mod outbox;
 mod publishing;
 mod sample;
@@ -19,7 +20,6 @@ mod sending;
 mod sockets;
 #[cfg(test)]
 pub(crate) mod tests;
-mod told;
 mod writer;
 mod writer_timers;
 
@@ -40,50 +40,50 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 use crate::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use alternate_path::{Returned, Suspended, number, pair_id};
-pub(crate) use origin::random as random_origin;
-use origin::word;
+pub(crate) use discovered_publisher::{DiscoveredPublisher, ros2_name};
+pub(crate) use dual_node_id::random as random_dual_node_id;
+use dual_node_id::user_data_entry;
 use outbox::Outbox;
 pub(crate) use publishing::Written;
 use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
-pub(crate) use told::{Told, ros2_name};
-pub(crate) use writer::{LeftReader, NodeReader, Writer};
+pub(crate) use writer::{LostReader, NodeReader, Writer};
 use writer_timers::WriterTimers;
 
-/// What topics of ROS begin with in DDS.
+/// Prefix of ROS topics in DDS.
 const TOPIC: &str = "rt";
 
-/// No time at all.
+/// The deadline of nothing.
 const NEVER: u64 = u64::MAX;
 
 /// See the module's documentation.
 pub(crate) struct Rtps {
     core: Mutex<Core>,
-    /// Of the participant.
+    /// The datagrams of the participant.
     outbox: Outbox<Arc<[u8]>>,
     sockets: Sockets,
-    /// When the participant has something to do by itself.
+    /// The next timeout of the participant.
     deadline: AtomicU64,
     timers: WriterTimers,
-    /// It has events that nobody has taken yet.
+    /// The participant has events that were not taken yet.
     has_events: AtomicBool,
-    /// A subscription has room again for what its reader holds back.
+    /// A subscription has capacity again for messages that its reader holds back.
     wants_more: AtomicBool,
-    /// Until when the driver sleeps, if it does.
+    /// Until when the driver sleeps; 0 if it does not.
     sleeps_until: AtomicU64,
     waker: Waker,
 }
 
-/// The participant, and the writers that it finds something out for.
+/// The participant, and the user writers that it updates.
 struct Core {
     participant: Participant,
     writers: BTreeMap<EntityId, Arc<Writer>>,
 }
 
-/// What a datagram has brought.
+/// Samples and events from datagrams.
 #[derive(Default)]
-pub(crate) struct Brought {
+pub(crate) struct ReceivedBatch {
     pub(crate) samples: Vec<Sample>,
     pub(crate) events: Vec<Event>,
 }
@@ -100,12 +100,12 @@ impl Rtps {
         config.unicast = sockets.reached_at();
         config.own_addresses = sockets.own();
         config.own_host_only = settings.range == Range::Localhost;
-        // Those of other ranges announce themselves to the ports of this host, whoever is there.
+        // Participants of other ranges announce themselves to the ports of this host, whether or not they are in use.
         config.named_only = settings.range == Range::Off;
         config.prefers_ipv6 = sockets.prefers_ipv6();
         config.multicast = sockets.groups();
-        config.peers = settings.calls();
-        config.local_ports = settings.local_calls(sockets.port());
+        config.peers = settings.announcement_addresses();
+        config.local_ports = settings.local_announcement_addresses(sockets.port());
         config.user_data = format!("enclave={};", settings.enclave).into_bytes();
         config.other_host.rate = settings.rate.map_or(config.other_host.rate, Rate::steady);
         let participant = Participant::new(clock::monotonic(), config);
@@ -125,14 +125,14 @@ impl Rtps {
         })
     }
 
-    /// The sockets from which datagrams are given to [`Rtps::handle_datagram`].
+    /// The sockets whose datagrams go to [`Rtps::handle_datagram`].
     pub(crate) fn receivers(&self) -> Vec<Arc<Datagrams>> {
         self.sockets.receivers()
     }
 
-    /// Whether one of them brings announcements of participants alone.
-    pub(crate) fn hears_groups(&self, socket: &Datagrams) -> bool {
-        self.sockets.hears_groups(socket)
+    /// Whether a socket only receives announcements of participants.
+    pub(crate) fn is_multicast(&self, socket: &Datagrams) -> bool {
+        self.sockets.is_multicast(socket)
     }
 
     /// True if the host has an address.
@@ -140,14 +140,14 @@ impl Rtps {
         !self.sockets.own().is_empty()
     }
 
-    /// Who the participant is.
+    /// The GUID prefix of the participant.
     pub(crate) fn prefix(&self) -> GuidPrefix {
         lock(&self.core).participant.prefix()
     }
 
-    /// Looks at the participant, of which nothing comes that would have to be sent.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant) -> T) -> T {
-        look(&lock(&self.core).participant)
+    /// Reads the participant, without anything to send afterwards.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Participant) -> T) -> T {
+        read(&lock(&self.core).participant)
     }
 
     fn wake_sleeper(&self) {
@@ -156,7 +156,7 @@ impl Rtps {
         }
     }
 
-    /// The driver is about to sleep until then: false if it must not.
+    /// The driver is about to sleep until then. False if it must not.
     pub(crate) fn fall_asleep(&self, until: Option<Instant>) -> bool {
         let until = until.map_or(NEVER, |at| at.0).max(1);
         self.sleeps_until.store(until, Ordering::SeqCst);
@@ -168,17 +168,17 @@ impl Rtps {
         sleeps
     }
 
-    /// The driver sleeps no longer.
+    /// The driver does not sleep any more.
     pub(crate) fn wake_up(&self) {
         self.sleeps_until.store(0, Ordering::SeqCst);
     }
 
-    /// When [`Rtps::handle_timeout`] is to be called.
+    /// When [`Rtps::handle_timeout`] must be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         Some(self.next_deadline()).filter(|at| *at != NEVER).map(Instant)
     }
 
-    /// The same; [`NEVER`] if nothing is due at any time.
+    /// Like [`Rtps::deadline`]; [`NEVER`] if nothing is due.
     fn next_deadline(&self) -> u64 {
         self.deadline.load(Ordering::SeqCst).min(self.timers.deadline())
     }
@@ -191,47 +191,47 @@ impl Rtps {
         self.handle_writer_timeouts(now);
     }
 
-    /// All peers have been silent for longer than any of their leases.
+    /// Acts as if all peers had been silent for longer than their leases.
     #[cfg(test)]
     pub(crate) fn end_leases(&self) {
         self.work(|participant, now| participant.handle_timeout(now + std::time::Duration::from_secs(400)));
     }
 
-    /// A datagram has come; tells when.
+    /// Handles a datagram. Returns the time of reception.
     pub(crate) fn handle_datagram(
         &self,
         from: SocketAddr,
         datagram: &[u8],
-        brought: &mut Brought,
+        batch: &mut ReceivedBatch,
     ) -> Instant {
         self.work(|participant, now| {
             participant.handle_datagram(now, from, datagram);
-            brought.take(participant);
+            batch.take(participant);
             now
         })
     }
 
-    /// What has happened beside, and what came of it.
-    pub(crate) fn take_events(&self) -> Option<Brought> {
+    /// Takes pending events, and the samples that came with them.
+    pub(crate) fn take_events(&self) -> Option<ReceivedBatch> {
         self.has_events.load(Ordering::SeqCst).then(|| {
-            let mut brought = Brought::default();
-            self.work(|participant, _| brought.take(participant));
-            brought
+            let mut batch = ReceivedBatch::default();
+            self.work(|participant, _| batch.take(participant));
+            batch
         })
     }
 
-    /// A subscription has room again for what its reader holds back.
-    pub(crate) fn ask_for_more(&self) {
+    /// Requests messages that a reader holds back, since its subscription has capacity again.
+    pub(crate) fn request_more(&self) {
         self.wants_more.store(true, Ordering::SeqCst);
         self.wake_sleeper();
     }
 
-    /// Whether one has, since this was last asked.
+    /// Whether that was requested since the last call.
     pub(crate) fn wants_more(&self) -> bool {
         self.wants_more.load(Ordering::SeqCst) && self.wants_more.swap(false, Ordering::SeqCst)
     }
 
-    /// There is room for so many messages more of a reader; gives those that it held back.
+    /// Sets how many more messages a reader may deliver. Returns those that it held back.
     pub(crate) fn set_capacity(&self, reader: EntityId, room: usize) -> Vec<Sample> {
         self.work(|participant, now| {
             participant.set_capacity(now, reader, room);
@@ -239,12 +239,12 @@ impl Rtps {
         })
     }
 
-    /// There is no room for messages of a reader. What RTPS has for others stays there until it is taken.
+    /// Withdraws a reader's capacity. Output of RTPS for other readers stays until it is taken.
     pub(crate) fn withdraw_capacity(&self, reader: EntityId) {
         self.work(|participant, now| participant.set_capacity(now, reader, 0));
     }
 
-    /// The endpoints that others have on a topic of ROS.
+    /// The discovered endpoints of a ROS topic.
     pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
         let core = lock(&self.core);
         let all = core.participant.peers().flat_map(|peer| peer.endpoints.values());
@@ -252,14 +252,14 @@ impl Rtps {
         all.filter(on_topic).cloned().collect()
     }
 
-    /// An endpoint of ours or of another.
+    /// An endpoint of this process or a discovered one.
     pub(crate) fn endpoint(&self, guid: Guid) -> Option<Endpoint> {
         lock(&self.core).participant.endpoint(guid).cloned()
     }
 
-    /// The interfaces of this host may be others.
-    pub(crate) fn look_at_interfaces(&self) -> io::Result<()> {
-        self.sockets.look_again()?;
+    /// Updates the addresses of the host, whose interfaces may have changed.
+    pub(crate) fn update_addresses(&self) -> io::Result<()> {
+        self.sockets.update_addresses()?;
         let (unicast, own) = (self.sockets.reached_at(), self.sockets.own());
         self.work(|participant, now| {
             participant.set_addresses(now, unicast, own);
@@ -286,12 +286,12 @@ impl Rtps {
             core.writers.insert(writer.id(), Arc::clone(&writer));
             writer
         });
-        // It is announced before its first message, which a best-effort reader would miss else.
+        // The writer is announced before its first message, which a best-effort reader would miss otherwise.
         self.send_all();
         writer
     }
 
-    /// True if an endpoint is known, and is so.
+    /// True if an endpoint is known, and satisfies a condition.
     pub(crate) fn is_endpoint(&self, guid: Guid, is_so: Audience) -> bool {
         lock(&self.core).participant.endpoint(guid).is_some_and(is_so)
     }
@@ -302,22 +302,22 @@ impl Rtps {
 
     pub(crate) fn remove_endpoint(&self, id: EntityId) {
         let writer = lock(&self.core).writers.remove(&id);
-        // Its last messages go before the peers are told of its end.
+        // Its last messages are sent before its end is announced.
         writer.into_iter().for_each(|writer| self.end_writer(&writer));
         self.work(|participant, now| participant.remove_endpoint(now, stamp(), id));
     }
 
-    /// The endpoints of others that one of ours has matched.
+    /// The endpoints that an endpoint of this process has matched.
     pub(crate) fn matched(&self, id: EntityId) -> Vec<Guid> {
         lock(&self.core).participant.matched(id)
     }
 
-    /// The readers of a writer that may not know of it yet.
+    /// The readers of a writer that may not have matched it yet.
     pub(crate) fn unconfirmed_matches(&self, writer: EntityId) -> Vec<Guid> {
         lock(&self.core).participant.unconfirmed_matches(writer)
     }
 
-    /// Tells the peers that the process leaves.
+    /// Announces to the peers that the participant leaves.
     pub(crate) fn leave(&self) {
         let writers = mem::take(&mut lock(&self.core).writers);
         writers.values().for_each(|writer| self.end_writer(writer));
@@ -326,15 +326,16 @@ impl Rtps {
     }
 }
 
-/// What an endpoint of a ROS topic is in DDS, if it is of a node of this origin.
+/// The DDS options of an endpoint of a ROS topic. `dual_node_id` is the id of its node, if that is a dual node.
 pub(crate) fn endpoint_of(
     topic: &str,
     dds_type: &str,
     rihs01: &str,
     qos: QoS,
-    origin: Option<u64>,
+    dual_node_id: Option<u64>,
 ) -> EndpointOptions {
-    let mut user_data = origin.map(|origin| word(origin) + ";").unwrap_or_default();
+    let mut user_data =
+        dual_node_id.map(|dual_node_id| user_data_entry(dual_node_id) + ";").unwrap_or_default();
     if !rihs01.is_empty() {
         user_data = format!("typehash={rihs01};{user_data}");
     }

@@ -1,8 +1,9 @@
-//! Datagrams on their way from the participant or a writer to the sockets: put in while that is locked, sent when it is not.
+//! Outbox: datagrams from the participant or a writer for the sockets. They are put in while the source is locked, and
+//! sent when it is not.
 //!
-//! Their order is that in which they were given, since one thread at a time sends: it has the turn. Threads that
-//! put in datagrams meanwhile leave them to it and go on, unless there is no room. A thread that has sent for others for
-//! long is relieved by the next one.
+//! Datagrams stay in order, since one thread at a time sends: it has the turn. Threads that put in datagrams meanwhile
+//! leave them to it and continue, unless the outbox is full. The next thread relieves one that has sent for others for
+//! long.
 
 use std::mem;
 
@@ -11,26 +12,26 @@ use runnel_rtps::{Lend, Outgoing};
 
 use crate::sync::{Class, Condvar, Mutex, MutexGuard, lock};
 
-/// Bytes of a batch beyond which it takes no other datagram, apart from payloads that lie in their owner's memory.
+/// Bytes after which a batch is full, not counting payloads in their owner's memory.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Batches that a thread sends before others relieve it.
-const PATIENCE: u32 = 64;
+/// Batches that a thread sends before another one relieves it.
+const MAX_BATCHES: u32 = 64;
 
 /// See the module's documentation.
 pub(super) struct Outbox<P> {
     queue: Mutex<Queue<P>>,
-    /// A batch has been sent, or the turn is free.
+    /// Signalled when a batch has been sent, or the turn is free.
     changed: Condvar,
 }
 
 struct Queue<P> {
     filled: Batch<P>,
-    /// Memory to be filled next.
+    /// Memory for the next batch.
     spare: Batch<P>,
-    /// A thread has the turn: how many batches it has sent.
+    /// Batches that the thread with the turn has sent; `None` if the turn is free.
     sent_in_turn: Option<u32>,
-    /// Batches that have been sent.
+    /// Batches sent since the beginning.
     sent: u64,
     /// Threads that wait for a change.
     waiting: usize,
@@ -43,16 +44,16 @@ impl<P: Lend> Outbox<P> {
         Self { queue: Mutex::new(Class::RtpsOutbox, queue), changed: Condvar::new() }
     }
 
-    /// Puts in what `take` gives until it gives nothing, as far as there is room. Whose they are is locked
-    /// meanwhile.
+    /// Puts in datagrams until `take` has none left or the batch is full. The caller has locked their source.
     pub(super) fn fill(&self, take: impl FnMut(&mut Outgoing<P>) -> bool) {
         lock(&self.queue).filled.fill(take);
     }
 
-    /// Takes the turn: what is to be sent first. `None` if there is nothing, or another thread has the turn and sends it.
+    /// Takes the turn and the first batch. `None` if there is nothing to send, or another thread has the turn and
+    /// sends it.
     pub(super) fn take_turn(&self) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
-        while queue.is_to_be_relieved() {
+        while queue.needs_relief() {
             queue = self.wait(queue);
         }
         if queue.sent_in_turn.is_some() || queue.filled.is_empty() {
@@ -63,18 +64,18 @@ impl<P: Lend> Outbox<P> {
         Some(mem::replace(&mut queue.filled, spare))
     }
 
-    /// The thread that has the turn has sent this: what it is to send next. `None` if there is nothing, or another thread
-    /// relieves it: it has the turn no longer.
-    pub(super) fn go_on(&self, sent: Batch<P>) -> Option<Batch<P>> {
+    /// Returns a sent batch, and takes the next one. `None` if there is none, or another thread relieves this one: the
+    /// turn is free then.
+    pub(super) fn next_batch(&self, sent: Batch<P>) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
         queue.sent += 1;
         queue.sent_in_turn = queue.sent_in_turn.map(|sent| sent + 1);
-        let is_relieved = queue.waiting > 0 && queue.is_to_be_relieved();
+        let is_relieved = queue.waiting > 0 && queue.needs_relief();
         if queue.waiting > 0 {
             self.changed.notify_all();
         }
         if queue.filled.is_empty() {
-            // The same memory is filled next, so that an outbox that few threads fill has that of one batch alone.
+            // The same memory is filled next, so that an outbox used by few threads has memory for one batch only.
             queue.spare = mem::replace(&mut queue.filled, sent);
             queue.sent_in_turn = None;
             return None;
@@ -87,8 +88,8 @@ impl<P: Lend> Outbox<P> {
         Some(mem::replace(&mut queue.filled, sent))
     }
 
-    /// Waits until the batch that another thread is sending has been sent. True if there is nothing more to be sent.
-    pub(super) fn wait_for_batch(&self) -> bool {
+    /// Waits until the batch that another thread sends has been sent. True if there is nothing more to send.
+    pub(super) fn wait_until_sent(&self) -> bool {
         let mut queue = lock(&self.queue);
         let before = queue.sent;
         while queue.sent_in_turn.is_some() && queue.sent == before {
@@ -99,7 +100,7 @@ impl<P: Lend> Outbox<P> {
 
     fn wait<'a>(&self, mut queue: MutexGuard<'a, Queue<P>>) -> MutexGuard<'a, Queue<P>> {
         queue.waiting += 1;
-        // The thread that has the turn locks no class outside of this one for it.
+        // The thread with the turn locks no class before this one to end it.
         let mut queue = self.changed.wait_for(queue, Class::Rtps);
         queue.waiting -= 1;
         queue
@@ -107,12 +108,12 @@ impl<P: Lend> Outbox<P> {
 }
 
 impl<P> Queue<P> {
-    fn is_to_be_relieved(&self) -> bool {
-        self.sent_in_turn.is_some_and(|sent| sent >= PATIENCE)
+    fn needs_relief(&self) -> bool {
+        self.sent_in_turn.is_some_and(|sent| sent >= MAX_BATCHES)
     }
 }
 
-/// Datagrams that are sent by one system call, and memory for more.
+/// Datagrams for one system call, with reusable memory.
 pub(super) struct Batch<P> {
     datagrams: Vec<Outgoing<P>>,
     filled: usize,
@@ -130,7 +131,7 @@ impl<P: Lend> Batch<P> {
         while !self.is_full() {
             if self.filled == self.datagrams.len() {
                 if self.filled == 0 {
-                    // There may be thousands of writers, most of which have one datagram at a time.
+                    // There may be thousands of writers, most of which send one datagram at a time.
                     self.datagrams.reserve_exact(1);
                 }
                 self.datagrams.push(Outgoing::default());
@@ -145,7 +146,7 @@ impl<P: Lend> Batch<P> {
         }
     }
 
-    /// True if there may be more, for which there was no room.
+    /// True if the source may have more datagrams that did not fit.
     pub(super) fn is_full(&self) -> bool {
         self.filled >= MOST_AT_ONCE || self.bytes >= MOST_BYTES
     }
@@ -158,7 +159,7 @@ impl<P: Lend> Batch<P> {
         &self.datagrams[..self.filled]
     }
 
-    /// They have been sent: lets go of payloads.
+    /// Releases the payloads of sent datagrams.
     pub(super) fn release(&mut self) {
         self.datagrams[..self.filled].iter_mut().for_each(Outgoing::release);
         (self.filled, self.bytes) = (0, 0);
@@ -179,11 +180,11 @@ mod tests {
         lock(&outbox.queue).waiting > 0
     }
 
-    /// What a thread that has the turn has sent makes room for what others have put in.
+    /// Sends a batch, while another thread puts in a datagram.
     fn send(outbox: &Outbox<CdrFrame>, mut batch: Batch<CdrFrame>) -> Option<Batch<CdrFrame>> {
         batch.release();
         put(outbox);
-        outbox.go_on(batch)
+        outbox.next_batch(batch)
     }
 
     #[test]
@@ -197,20 +198,20 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(batch.datagrams().len(), 1);
             batch.release();
-            let Some(next) = outbox.go_on(batch) else { break };
+            let Some(next) = outbox.next_batch(batch) else { break };
             batch = next;
         }
-        assert!(outbox.take_turn().is_none() && outbox.wait_for_batch());
+        assert!(outbox.take_turn().is_none() && outbox.wait_until_sent());
         put(&outbox);
         assert!(outbox.take_turn().is_some());
     }
 
     #[test]
-    fn thread_that_has_sent_for_long_is_relieved_by_the_next() {
+    fn next_thread_relieves_long_sender() {
         let outbox = Outbox::<CdrFrame>::new();
         put(&outbox);
         let mut batch = outbox.take_turn().unwrap();
-        for _ in 0..2 * PATIENCE {
+        for _ in 0..2 * MAX_BATCHES {
             batch = send(&outbox, batch).expect("nobody relieves it");
         }
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Publishing, and what else is done with writers by the threads of the user and of the driver.
+//! Publishing, and other work of the user's and the driver's threads on writers.
 
 use std::mem;
 use std::net::IpAddr;
@@ -9,19 +9,19 @@ use runnel_io::clock;
 use runnel_rtps::wire::Guid;
 
 use super::alternate_path::{Returned, sequence};
-use super::writer::{LeftReader, State, Writer};
+use super::writer::{LostReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
 use crate::linger::Unarrived;
 use crate::sync::{MutexGuard, lock};
 
-/// What came of writing a message.
+/// The result of writing a message.
 pub(crate) struct Written<'a> {
-    /// A frame that is not held any more.
+    /// A frame that the writer dropped for it.
     pub(crate) displaced: Option<Frame>,
-    /// Readers of nodes with links of ROS 1 that have been lost or have ended: they did not get it.
-    pub(crate) left: Vec<LeftReader>,
-    /// The message is sent when this is dropped, unless another thread has sent it.
+    /// Readers of nodes with ROS 1 links that have been lost or have ended: they did not get the message.
+    pub(crate) left: Vec<LostReader>,
+    /// Sends the message when dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }
 
@@ -38,12 +38,12 @@ impl Rtps {
         Written { displaced, left, unsent: Unsent { rtps: self, writer, wakes } }
     }
 
-    /// The user says that a writer lives.
+    /// Asserts the liveliness of a writer for its user.
     pub(crate) fn assert_liveliness(&self, writer: &Writer) {
         self.work_on(writer, |state, now| state.writer.assert_liveliness(now));
     }
 
-    /// The alternate path of a reader has ended: these messages and all that follow go by the network. All before `from` have
+    /// Resumes a suspended reader: the network carries these messages and all that follow. All before `from` have
     /// arrived.
     pub(crate) fn resume(&self, writer: &Writer, reader: Guid, from: u64, unsent: Vec<Returned>) {
         self.work_on(writer, |state, now| {
@@ -54,18 +54,18 @@ impl Rtps {
         });
     }
 
-    /// A reader is held no longer: these messages and all that follow go to it, and what is kept from the number `from` on.
+    /// Releases a held reader: it gets these messages, kept messages from the number `from` on, and all that follow.
     pub(crate) fn release(&self, writer: &Writer, reader: Guid, from: u64, waiting: Vec<Returned>) {
         self.work_on(writer, |state, _| state.release(reader));
         self.resume(writer, reader, from, waiting);
     }
 
-    /// A link of ROS 1 to the node of this origin has ended, which led there. Readers that were held for it, and are not for another
-    /// one, get all from here that the link has not carried. Gives these readers.
-    pub(crate) fn unlink(&self, writer: &Writer, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
-        let (from, others) = lock(&writer.state).unlink(origin, address);
+    /// Unregisters a ROS 1 link to the dual node `dual_node_id` at `address`. Readers that were held for it, and not for
+    /// another link, get all messages that the link has not carried. Returns these readers.
+    pub(crate) fn unlink(&self, writer: &Writer, dual_node_id: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        let (from, others) = lock(&writer.state).unlink(dual_node_id, address);
         let is_linked = |reader: Guid| others.iter().flatten().any(|address| self.is_at(reader, *address));
-        let held = writer.readers(origin).into_iter().filter(|reader| reader.is_held);
+        let held = writer.readers(dual_node_id).into_iter().filter(|reader| reader.is_held);
         let released: Vec<Guid> =
             held.map(|reader| reader.guid).filter(|reader| !is_linked(*reader)).collect();
         released.iter().for_each(|reader| self.release(writer, *reader, from, Vec::new()));
@@ -77,7 +77,7 @@ impl Rtps {
         lock(&self.core).participant.is_at(endpoint.prefix, address)
     }
 
-    /// The readers that have yet to acknowledge messages of a writer, or to be sent them.
+    /// The readers that have unsent or unacknowledged messages of a writer.
     pub(crate) fn unarrived(&self, writer: &Writer) -> Vec<Unarrived> {
         let unacknowledged_by_reader = lock(&writer.state).writer.unacknowledged_by_reader().into_iter();
         let core = lock(&self.core);
@@ -90,28 +90,29 @@ impl Rtps {
             .collect()
     }
 
-    /// Does what is due of writers.
+    /// Handles the timeouts of writers.
     pub(super) fn handle_writer_timeouts(&self, now: Instant) {
         while let Some(id) = self.timers.pop_due(now) {
             let writer = lock(&self.core).writers.get(&id).map(Arc::clone);
             if let Some(writer) = writer {
                 self.work_on(&writer, |state, now| {
                     state.armed = None;
-                    // What has been promised to readers is watched for with what happens within the process: no event is taken.
+                    // Deadline and liveliness are monitored together with those within the process, so no event is
+                    // taken here.
                     state.writer.handle_timeout(now);
                 });
             }
         }
     }
 
-    /// A writer ends: what it has in its outbox is sent, and nothing else.
+    /// Ends a writer: sends only the content of its outbox.
     pub(super) fn end_writer(&self, writer: &Writer) {
         lock(&writer.state).writer.close();
         self.timers.cancel(writer.id());
         self.send_all_of(writer);
     }
 
-    /// A writer in which nothing waits for room in its outbox: else one that keeps the last would lose it.
+    /// Locks a writer that has no datagrams waiting for its outbox, since a keep-last writer would drop them.
     fn lock_to_publish<'a>(&self, writer: &'a Writer) -> MutexGuard<'a, State> {
         loop {
             let state = lock(&writer.state);
@@ -119,7 +120,7 @@ impl Rtps {
                 return state;
             }
             drop(state);
-            writer.outbox.wait_for_batch();
+            writer.outbox.wait_until_sent();
             self.send_of(writer);
         }
     }

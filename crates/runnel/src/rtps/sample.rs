@@ -1,10 +1,10 @@
-//! Messages as the participant holds them.
+//! Message type of the RTPS engine.
 
 use runnel_rtps::Lend;
 
 use crate::frame::Frame;
 
-/// A message in an encoding of ROS 2.
+/// A message in a ROS 2 encoding.
 #[derive(Clone)]
 pub(crate) struct CdrFrame(pub(crate) Frame);
 

@@ -1,4 +1,4 @@
-//! Working on the participant or a writer, and sending what comes of it once others can have it again.
+//! Work on the participant or a writer, and sending of the resulting datagrams after it is unlocked.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use super::writer::{State, Writer};
 use super::{Core, NEVER, Rtps};
 use crate::sync::lock;
 
-/// What was written has to be sent, which is done when this is dropped: with no lock held.
+/// Sends the datagrams of a written message when dropped. The caller holds no lock then.
 #[must_use]
 pub(crate) struct Unsent<'a> {
     pub(super) rtps: &'a Rtps,
@@ -29,7 +29,7 @@ impl Drop for Unsent<'_> {
     }
 }
 
-/// Writers that the participant has found something out for: of one there is no need to allocate.
+/// The writers that the participant has updated. A single one needs no allocation.
 #[derive(Default)]
 struct Updated {
     first: Option<Arc<Writer>>,
@@ -50,12 +50,12 @@ impl Updated {
 }
 
 impl Rtps {
-    /// Works on the participant, and sends what comes of it, unless another thread is sending and does so.
+    /// Works on the participant, and sends the resulting datagrams, unless another thread is sending.
     pub(super) fn work<T>(&self, work: impl FnOnce(&mut Participant, Instant) -> T) -> T {
         self.work_on_core(|core, now| work(&mut core.participant, now))
     }
 
-    /// The same of the participant, along with which writers there are.
+    /// Like [`work`](Self::work), with access to the list of writers.
     pub(super) fn work_on_core<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
         let (mut updated, mut wakes) = (Updated::default(), false);
         let done = {
@@ -80,7 +80,7 @@ impl Rtps {
         done
     }
 
-    /// Works on a writer, and sends what comes of it, unless another thread is sending and does so.
+    /// Works on a writer, and sends the resulting datagrams, unless another thread is sending.
     pub(super) fn work_on<T>(&self, writer: &Writer, work: impl FnOnce(&mut State, Instant) -> T) -> T {
         let (done, wakes) = {
             let state = &mut *lock(&writer.state);
@@ -95,7 +95,7 @@ impl Rtps {
         done
     }
 
-    /// Puts what the participant has to send into its outbox, as far as there is room. Whether the sleeper is to be woken.
+    /// Fills the participant's outbox. Returns whether to wake the driver.
     fn settle_core(&self, core: &mut Core, now: Instant) -> bool {
         let participant = &mut core.participant;
         self.outbox.fill(|into| participant.take_transmit(now, into));
@@ -106,7 +106,7 @@ impl Rtps {
         has_events || self.is_before_sleep_ends(deadline)
     }
 
-    /// The same of a writer.
+    /// Fills a writer's outbox. Returns whether to wake the driver.
     pub(super) fn settle(&self, writer: &Writer, state: &mut State, now: Instant) -> bool {
         let State { writer: of, armed, .. } = state;
         writer.outbox.fill(|into| of.take_transmit(now, into));
@@ -121,7 +121,7 @@ impl Rtps {
         deadline < self.sleeps_until.load(Ordering::SeqCst)
     }
 
-    /// Sends what is in the participant's outbox, unless another thread is at it.
+    /// Sends the content of the participant's outbox, unless another thread does.
     fn send(&self) {
         self.drain(&self.outbox, || {
             let core = &mut *lock(&self.core);
@@ -129,7 +129,7 @@ impl Rtps {
         });
     }
 
-    /// The same of a writer's.
+    /// Sends the content of a writer's outbox, unless another thread does.
     pub(super) fn send_of(&self, writer: &Writer) {
         self.drain(&writer.outbox, || {
             let state = &mut *lock(&writer.state);
@@ -137,8 +137,7 @@ impl Rtps {
         });
     }
 
-    /// Sends what is in an outbox, which `refill` fills again if there was no room for more. No lock is held during a system
-    /// call.
+    /// Sends the content of an outbox, and calls `refill` when it was full. No lock is held during a system call.
     fn drain<P: Lend>(&self, outbox: &Outbox<P>, refill: impl Fn() -> bool) {
         let mut next = outbox.take_turn();
         while let Some(mut batch) = next {
@@ -148,20 +147,20 @@ impl Rtps {
             if has_more && refill() {
                 self.wake_sleeper();
             }
-            next = outbox.go_on(batch);
+            next = outbox.next_batch(batch);
         }
     }
 
-    /// Waits until all that is in the participant's outbox has been sent.
+    /// Waits until the content of the participant's outbox has been sent.
     pub(super) fn send_all(&self) {
-        while !self.outbox.wait_for_batch() {
+        while !self.outbox.wait_until_sent() {
             self.send();
         }
     }
 
-    /// The same of a writer's.
+    /// Waits until the content of a writer's outbox has been sent.
     pub(super) fn send_all_of(&self, writer: &Writer) {
-        while !writer.outbox.wait_for_batch() {
+        while !writer.outbox.wait_until_sent() {
             self.send_of(writer);
         }
     }

@@ -1,4 +1,4 @@
-//! Two participants, whose sockets the tests look at themselves.
+//! Two participants in one process, whose sockets the tests read themselves.
 
 pub(crate) mod sending;
 mod sleeping;
@@ -17,7 +17,7 @@ use crate::environment::Ipv6;
 use crate::frame::Frame;
 
 const LONG: Duration = Duration::from_secs(20);
-/// How long a participant that is not heard stays known.
+/// Lease of a participant.
 const LEASE: Duration = Duration::from_secs(20);
 
 pub(crate) fn waker() -> Waker {
@@ -26,60 +26,60 @@ pub(crate) fn waker() -> Waker {
 
 pub(crate) fn settings(domain: u16, peers: &str) -> Ros2Settings {
     let peers = peers.split_whitespace().map(|peer| peer.parse().unwrap()).collect();
-    Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::Usual, enclave: "/".into(), rate: None }
+    Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::WhenNeeded, enclave: "/".into(), rate: None }
 }
 
 pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
     endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, None)
 }
 
-/// A reader of the node of this origin.
-pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, origin: u64) -> EntityId {
-    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(origin)))
+/// A reader of a dual node.
+pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, dual_node_id: u64) -> EntityId {
+    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(dual_node_id)))
 }
 
-/// The numbers that have come, each as the body of a message.
-pub(crate) fn heard_numbers(rtps: &Rtps) -> Vec<u32> {
+/// Receives numbers, each the body of a message.
+pub(crate) fn received_numbers(rtps: &Rtps) -> Vec<u32> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes[4..8].try_into().unwrap());
-    turn(rtps).iter().map(|(_, bytes)| number(bytes)).collect()
+    poll_once(rtps).iter().map(|(_, bytes)| number(bytes)).collect()
 }
 
-/// Hears what has come, and does what is due: the bytes of samples, and from where they were sent.
-pub(crate) fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
-    let (mut buffer, mut heard) = (vec![0; 65536], Vec::new());
+/// Reads all sockets and handles timeouts. Returns the bytes of samples with their source addresses.
+pub(crate) fn poll_once(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
+    let (mut buffer, mut samples) = (vec![0; 65536], Vec::new());
     for socket in rtps.receivers() {
-        while let Some(received) = socket.recv_from(&mut buffer).unwrap() {
-            let (datagram, mut brought) = (&buffer[..received.len], Brought::default());
-            rtps.handle_datagram(received.from, datagram, &mut brought);
+        while let Some(packet) = socket.recv_from(&mut buffer).unwrap() {
+            let (datagram, mut batch) = (&buffer[..packet.len], ReceivedBatch::default());
+            rtps.handle_datagram(packet.from, datagram, &mut batch);
             let payload = |payload: &SamplePayload| payload.bytes(datagram).to_vec();
-            heard.extend(brought.samples.iter().map(|sample| (received.from, payload(&sample.payload))));
+            samples.extend(batch.samples.iter().map(|sample| (packet.from, payload(&sample.payload))));
         }
     }
     if rtps.deadline().is_some_and(|at| at <= clock::monotonic()) {
         rtps.handle_timeout();
     }
-    heard
+    samples
 }
 
 fn frame(text: &str) -> Frame {
     Frame::new(Encoding::Xcdr1, [&[0, 1, 0, 0], text.as_bytes()].concat())
 }
 
-/// Tries that one is heard by the other, and tells from where.
-fn talk(a: &Rtps, b: &Rtps) -> SocketAddr {
+/// Checks that the second participant receives from the first. Returns the source address.
+fn connect(a: &Rtps, b: &Rtps) -> SocketAddr {
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
-    hears(a, &writer, b)
+    publish_until_received(a, &writer, b)
 }
 
-/// Sends until the other has heard it; from where.
-fn hears(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
+/// Publishes until the reader receives. Returns the source address.
+fn publish_until_received(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it hears nothing");
         from.write(writer, frame("hello..."));
-        turn(from);
-        if let Some((from, bytes)) = turn(to).into_iter().next() {
+        poll_once(from);
+        if let Some((from, bytes)) = poll_once(to).into_iter().next() {
             assert_eq!(bytes, [&[0, 1, 0, 0], &b"hello..."[..]].concat());
             return from;
         }
@@ -88,23 +88,23 @@ fn hears(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
 }
 
 #[test]
-fn those_who_name_loopback_by_its_ipv6_address_meet_by_that() {
+fn participants_with_ipv6_loopback_peers_match_over_it() {
     require_private_network();
     let open = |peers| Rtps::open(&settings(61, peers), waker()).unwrap();
     let (a, b) = (open("[::1]:0"), open("[::1]:0"));
-    assert!(talk(&a, &b).is_ipv6());
+    assert!(connect(&a, &b).is_ipv6());
 }
 
 #[test]
-fn who_has_no_ipv6_sockets_meets_by_ipv4() {
+fn participant_without_ipv6_matches_over_ipv4() {
     require_private_network();
     let settings = Ros2Settings { ipv6: Ipv6::Unused, ..settings(62, "127.0.0.1:0") };
     let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
     assert_eq!(a.receivers().len(), 1);
-    assert!(talk(&a, &b).is_ipv4());
+    assert!(connect(&a, &b).is_ipv4());
 }
 
-/// Two hosts with a cable between them that carries no multicast, as WireGuard's do not.
+/// Two hosts with a cable between them that carries no multicast, like WireGuard.
 fn hosts_without_multicast() -> [Host; 2] {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
@@ -120,16 +120,16 @@ fn subnet(domain: u16, peers: &str) -> Ros2Settings {
 }
 
 #[test]
-fn who_is_named_is_met_by_an_interface_without_multicast() {
+fn named_peer_is_matched_without_multicast() {
     let [near, far] = hosts_without_multicast();
     let a = near.run(|| Rtps::open(&subnet(63, "10.1.0.2:0"), waker())).unwrap();
     let b = far.run(|| Rtps::open(&subnet(63, ""), waker())).unwrap();
-    assert_eq!(talk(&a, &b).ip().to_string(), "10.1.0.1");
-    assert_eq!(talk(&b, &a).ip().to_string(), "10.1.0.2");
+    assert_eq!(connect(&a, &b).ip().to_string(), "10.1.0.1");
+    assert_eq!(connect(&b, &a).ip().to_string(), "10.1.0.2");
 }
 
 #[test]
-fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_one() {
+fn participant_stays_matched_when_its_address_changes() {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
     near.address("cable", "10.1.0.1/24");
@@ -138,18 +138,18 @@ fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_on
     let b = far.run(|| Rtps::open(&subnet(64, ""), waker())).unwrap();
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
-    assert_eq!(hears(&a, &writer, &b).ip().to_string(), "10.1.0.1");
+    assert_eq!(publish_until_received(&a, &writer, &b).ip().to_string(), "10.1.0.1");
     let begun = StdInstant::now();
     near.ip("address del 10.1.0.1/24 dev cable");
-    near.run(|| a.look_at_interfaces()).unwrap();
+    near.run(|| a.update_addresses()).unwrap();
     near.address("cable", "10.1.0.7/24");
-    near.run(|| a.look_at_interfaces()).unwrap();
-    while hears(&a, &writer, &b).ip().to_string() != "10.1.0.7" {}
+    near.run(|| a.update_addresses()).unwrap();
+    while publish_until_received(&a, &writer, &b).ip().to_string() != "10.1.0.7" {}
     assert!(begun.elapsed() < LEASE, "not before the lease was over");
 }
 
-/// A participant that hears no group and calls nobody, as one of another vendor in LOCALHOST range between two of its
-/// announcements: on the port of the fourth participant of a host.
+/// A participant without multicast that sends no announcements, like one of another vendor in LOCALHOST range between
+/// two announcements: on the port of the fourth participant of a host.
 struct Quiet {
     participant: Participant,
     socket: std::net::UdpSocket,
@@ -165,7 +165,7 @@ impl Quiet {
         Self { participant: Participant::new(clock::monotonic(), config), socket }
     }
 
-    fn turn(&mut self) {
+    fn poll_once(&mut self) {
         let mut datagram = vec![0; 65536];
         while let Ok((len, from)) = self.socket.recv_from(&mut datagram) {
             self.participant.handle_datagram(clock::monotonic(), from, &datagram[..len]);
@@ -179,7 +179,7 @@ impl Quiet {
     }
 }
 
-/// A host with Linux's own loopback, which does not say that it carries multicast and has no route for it.
+/// A host with Linux's default loopback, whose flags lack multicast and which has no route for it.
 fn stock_loopback() -> Host {
     Host::new()
 }
@@ -192,13 +192,13 @@ fn quiet_local_peer_that_started_first_is_found_on_stock_loopback() {
             let mut quiet = Quiet::new(&settings);
             let rtps = Rtps::open(&settings, waker()).unwrap();
             let until = StdInstant::now() + LONG;
-            let has_met = |quiet: &Quiet| {
-                rtps.look(|ours| ours.peers().count() == 1) && quiet.participant.peers().count() == 1
+            let has_matched = |quiet: &Quiet| {
+                rtps.read(|ours| ours.peers().count() == 1) && quiet.participant.peers().count() == 1
             };
-            while !has_met(&quiet) {
+            while !has_matched(&quiet) {
                 assert!(StdInstant::now() < until, "in range {range:?}");
-                quiet.turn();
-                turn(&rtps);
+                quiet.poll_once();
+                poll_once(&rtps);
                 std::thread::yield_now();
             }
         });
@@ -206,23 +206,23 @@ fn quiet_local_peer_that_started_first_is_found_on_stock_loopback() {
 }
 
 #[test]
-fn participants_in_localhost_range_meet_on_stock_loopback() {
+fn participants_in_localhost_range_match_on_stock_loopback() {
     let settings = Ros2Settings { range: Range::Localhost, ..settings(66, "") };
     stock_loopback().run(|| {
         let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
-        assert!(talk(&a, &b).ip().is_loopback());
+        assert!(connect(&a, &b).ip().is_loopback());
     });
 }
 
 #[test]
-fn local_ports_are_called_twice_and_never_the_own_one() {
+fn local_ports_get_two_announcements() {
     let settings = Ros2Settings { range: Range::Subnet, ..settings(67, "") };
     let own = settings.unicast_port(1);
-    let called = settings.local_calls(own);
-    assert_eq!((called.len(), called.iter().filter(|to| to.port() == own).count()), (31, 0));
-    assert!(Ros2Settings { range: Range::Off, ..settings }.local_calls(own).is_empty());
+    let announced = settings.local_announcement_addresses(own);
+    assert_eq!((announced.len(), announced.iter().filter(|to| to.port() == own).count()), (31, 0));
+    assert!(Ros2Settings { range: Range::Off, ..settings }.local_announcement_addresses(own).is_empty());
     let mut config = Config::new(GuidPrefix([1; 12]), 67);
-    config.local_ports = called;
+    config.local_ports = announced;
     let mut participant: Participant = Participant::new(Instant(0), config);
     let mut sent = 0;
     for second in 0..60 {
@@ -246,17 +246,17 @@ fn samples_of_one_reader_outlast_withdrawn_capacity_of_another() {
     readers.iter().for_each(|reader| b.withdraw_capacity(*reader));
     let until = StdInstant::now() + LONG;
     while a.matched(writer.id()).len() < 2 {
-        assert!(StdInstant::now() < until, "they do not meet");
-        turn(&a);
-        turn(&b);
+        assert!(StdInstant::now() < until, "they do not match");
+        poll_once(&a);
+        poll_once(&b);
     }
     a.write(&writer, frame("hello..."));
     let guid = lock(&a.core).participant.prefix().with(writer.id());
     let has_arrived = |reader: &EntityId| b.last_announced((*reader, guid)) > 0;
     while !readers.iter().all(has_arrived) {
         assert!(StdInstant::now() < until, "it does not arrive");
-        turn(&a);
-        assert!(turn(&b).is_empty(), "there is no capacity");
+        poll_once(&a);
+        assert!(poll_once(&b).is_empty(), "there is no capacity");
     }
     b.work(|participant, now| participant.set_capacity(now, readers[0], 1));
     b.withdraw_capacity(readers[1]);

@@ -1,7 +1,7 @@
-//! Writers of the participant's user, each with a lock and an outbox of its own: a thread that publishes needs neither the
+//! User writers of the participant, each with its own lock and outbox: a publishing thread needs neither the
 //! participant nor another writer.
 //!
-//! What the participant finds out for a writer is given to it while the participant is locked, so that updates keep their order.
+//! The participant passes updates to a writer while it is locked itself, so that updates stay in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use runnel_rtps::{Participant, UserWriter, WriterUpdate};
 
 use super::CdrFrame;
 use super::alternate_path::{Suspended, number};
-use super::origin::origin_in;
+use super::dual_node_id::dual_node_id_in;
 use super::outbox::Outbox;
 use crate::frame::Frame;
 use crate::sync::{Class, Mutex, lock};
@@ -24,54 +24,54 @@ pub(crate) struct Writer {
     pub(super) outbox: Outbox<CdrFrame>,
 }
 
-/// What is locked of a writer.
+/// The locked part of a writer.
 pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
-    /// Its matched readers whose nodes are in both graphs.
-    origins: BTreeMap<Guid, Matched>,
-    /// How many of them were matched.
+    /// Its matched readers that belong to dual nodes.
+    dual_node_ids: BTreeMap<Guid, Matched>,
+    /// Counts their matches.
     matchings: u64,
-    /// Links of ROS 1 to nodes, by origin: the readers of such a node are held when they are matched.
+    /// ROS 1 links to dual nodes, by id. A reader of such a node is held when it is matched.
     linked: BTreeMap<u64, Linked>,
-    /// Readers that get nothing by RTPS, since a link of ROS 1 carries what is for them.
+    /// Held readers: a ROS 1 link carries their messages instead of RTPS.
     held: BTreeSet<Guid>,
-    /// Readers of such nodes that were unmatched, which has yet to be stated on the links.
-    pub(super) left: Vec<LeftReader>,
-    /// When its timer goes off, if it has been set.
+    /// Readers of such nodes that were unmatched, which the links have yet to state.
+    pub(super) left: Vec<LostReader>,
+    /// When its timer expires, if it is set.
     pub(super) armed: Option<Instant>,
 }
 
-/// A matched reader whose node is in both graphs.
+/// A matched reader of a dual node.
 #[derive(Clone, Copy)]
 struct Matched {
-    origin: u64,
+    dual_node_id: u64,
     matching: u64,
 }
 
-/// Links of ROS 1 to a node.
+/// ROS 1 links to one node.
 struct Linked {
-    /// Where each of them leads, as far as that is known.
+    /// The address of each link's remote end, if known.
     addresses: Vec<Option<IpAddr>>,
-    /// The number of the next message when the first of them stood.
+    /// The number of the next message when the first link was established.
     since: u64,
 }
 
-/// A matched reader of a node, as it is now.
+/// The current state of a matched reader of a dual node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeReader {
     pub(crate) guid: Guid,
     pub(crate) is_held: bool,
-    /// Greater with each match of a reader of a node.
+    /// Grows with each match of a reader of a dual node.
     pub(crate) matching: u64,
 }
 
-/// A reader of a node that was unmatched.
-pub(crate) struct LeftReader {
+/// A reader of a dual node that was unmatched.
+pub(crate) struct LostReader {
     pub(crate) guid: Guid,
-    pub(crate) origin: u64,
-    /// The match that is over: the reader may have been matched again meanwhile.
+    pub(crate) dual_node_id: u64,
+    /// The match that has ended: the reader may have been matched again since.
     pub(crate) matching: u64,
-    /// What it is not known to have, with the numbers.
+    /// The messages that it may lack, with their numbers.
     pub(crate) unacknowledged: Vec<(u64, Frame)>,
 }
 
@@ -80,7 +80,7 @@ impl Writer {
         let id = writer.id();
         let state = State {
             writer,
-            origins: BTreeMap::new(),
+            dual_node_ids: BTreeMap::new(),
             matchings: 0,
             linked: BTreeMap::new(),
             held: BTreeSet::new(),
@@ -90,58 +90,58 @@ impl Writer {
         Self { id, state: Mutex::new(Class::RtpsWriter, state), outbox: Outbox::new() }
     }
 
-    /// Its name within the participant.
+    /// Its entity id.
     pub(crate) fn id(&self) -> EntityId {
         self.id
     }
 
-    /// Who stands in the way of another message, if it keeps all.
+    /// A reader whose queue is full, if the writer keeps all.
     pub(crate) fn full(&self) -> Option<String> {
         let full = lock(&self.state).writer.full()?;
         Some(full.reader.to_string())
     }
 
-    /// How many messages some reader has yet to acknowledge.
+    /// The largest number of messages that a reader has not acknowledged.
     pub(crate) fn unacknowledged(&self) -> u32 {
         lock(&self.state).writer.unacknowledged()
     }
 
-    /// The number of the message that was written last.
+    /// The number of the last message.
     pub(crate) fn last_number(&self) -> Option<u64> {
         lock(&self.state).writer.last_number().map(number)
     }
 
-    /// What is written from now on reaches a reader by an alternate path. `None` if the two are not matched.
+    /// Suspends a reader: an alternate path carries all messages from now on. `None` if the reader is not matched.
     pub(crate) fn suspend(&self, reader: Guid) -> Option<Suspended> {
         let suspended = lock(&self.state).writer.suspend(reader)?;
         let first_unacknowledged = number(suspended.first_unacknowledged);
         Some(Suspended { first_unacknowledged, next: number(suspended.next) })
     }
 
-    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held, if their
-    /// participants are where the link leads. Gives those that RTPS carries already.
-    pub(crate) fn link(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
+    /// Registers a ROS 1 link to the dual node `dual_node_id`: readers of that node that are matched from now on are held,
+    /// if their participants are at `address`. Returns the readers that RTPS already serves.
+    pub(crate) fn link(&self, dual_node_id: u64, address: Option<IpAddr>) -> Vec<Guid> {
         let state = &mut *lock(&self.state);
         let since = state.next_number();
-        let linked = state.linked.entry(origin).or_insert(Linked { addresses: Vec::new(), since });
+        let linked = state.linked.entry(dual_node_id).or_insert(Linked { addresses: Vec::new(), since });
         linked.addresses.push(address);
-        state.readers(origin).filter(|reader| !reader.is_held).map(|reader| reader.guid).collect()
+        state.readers(dual_node_id).filter(|reader| !reader.is_held).map(|reader| reader.guid).collect()
     }
 
-    /// The matched readers of a node.
-    pub(crate) fn readers(&self, origin: u64) -> Vec<NodeReader> {
-        lock(&self.state).readers(origin).collect()
+    /// The matched readers of a dual node.
+    pub(crate) fn readers(&self, dual_node_id: u64) -> Vec<NodeReader> {
+        lock(&self.state).readers(dual_node_id).collect()
     }
 
-    /// Readers of nodes with links of ROS 1 that were unmatched since this was last asked.
-    pub(crate) fn take_left(&self) -> Vec<LeftReader> {
+    /// Takes the readers of nodes with ROS 1 links that were unmatched.
+    pub(crate) fn take_lost(&self) -> Vec<LostReader> {
         std::mem::take(&mut lock(&self.state).left)
     }
 
-    /// Whether a reader is reliable and its node may have a link of ROS 1, now or later.
+    /// Whether a reader is reliable and its node may have a ROS 1 link, now or later.
     pub(crate) fn may_be_linked(&self, reader: Guid) -> bool {
         let state = &*lock(&self.state);
-        state.writer.is_reliable(reader) && state.origins.contains_key(&reader)
+        state.writer.is_reliable(reader) && state.dual_node_ids.contains_key(&reader)
     }
 
     /// Whether a reader is held.
@@ -149,7 +149,7 @@ impl Writer {
         lock(&self.state).held.contains(&reader)
     }
 
-    /// A reader gets nothing more by RTPS. Gives what it is not known to have, with the numbers.
+    /// Holds a reader, which gets nothing more by RTPS. Returns the messages that it may lack, with their numbers.
     pub(crate) fn hold(&self, reader: Guid) -> Vec<(u64, Frame)> {
         let state = &mut *lock(&self.state);
         let unacknowledged = state.unacknowledged_of(reader);
@@ -168,8 +168,9 @@ impl State {
         self.writer.last_number().map_or(0, number) + 1
     }
 
-    fn readers(&self, origin: u64) -> impl Iterator<Item = NodeReader> {
-        let of_node = self.origins.iter().filter(move |(_, matched)| matched.origin == origin);
+    fn readers(&self, dual_node_id: u64) -> impl Iterator<Item = NodeReader> {
+        let of_node =
+            self.dual_node_ids.iter().filter(move |(_, matched)| matched.dual_node_id == dual_node_id);
         of_node.map(|(guid, Matched { matching, .. })| NodeReader {
             guid: *guid,
             is_held: self.held.contains(guid),
@@ -182,57 +183,64 @@ impl State {
         self.held.insert(reader);
     }
 
-    /// A link of ROS 1 to the node of this origin has ended. Gives the number from which on RTPS carries what is for its readers if
-    /// no other link does, and where other links lead.
-    pub(super) fn unlink(&mut self, origin: u64, address: Option<IpAddr>) -> (u64, Vec<Option<IpAddr>>) {
+    /// Unregisters a ROS 1 link to a dual node. Returns the number from which RTPS serves its readers if no other link
+    /// does, and the addresses of the other links.
+    pub(super) fn unlink(
+        &mut self,
+        dual_node_id: u64,
+        address: Option<IpAddr>,
+    ) -> (u64, Vec<Option<IpAddr>>) {
         let next = self.next_number();
-        let Some(linked) = self.linked.get_mut(&origin) else { return (next, Vec::new()) };
+        let Some(linked) = self.linked.get_mut(&dual_node_id) else { return (next, Vec::new()) };
         if let Some(place) = linked.addresses.iter().position(|of| *of == address) {
             linked.addresses.swap_remove(place);
         }
-        // What the link has carried is not to come twice, and all else that is kept is due.
+        // Messages that the link has carried must not be delivered again; all other kept messages are due.
         let from = if next > linked.since { next } else { 1 };
         let others = linked.addresses.clone();
         if others.is_empty() {
-            self.linked.remove(&origin);
+            self.linked.remove(&dual_node_id);
         }
         (from, others)
     }
 
-    /// Whether a link of ROS 1 to the node of this origin leads to a participant.
-    fn is_linked(&self, participant: &Participant, origin: u64, reader: Guid) -> bool {
-        let Some(linked) = self.linked.get(&origin) else { return false };
+    /// Whether a ROS 1 link to the dual node leads to the participant of the reader.
+    fn is_linked(&self, participant: &Participant, dual_node_id: u64, reader: Guid) -> bool {
+        let Some(linked) = self.linked.get(&dual_node_id) else { return false };
         linked.addresses.iter().flatten().any(|address| participant.is_at(reader.prefix, *address))
     }
 
-    /// A reader is held no longer.
+    /// Releases a held reader.
     pub(super) fn release(&mut self, reader: Guid) {
         self.held.remove(&reader);
     }
 
-    /// Takes in what the participant has found out.
+    /// Applies an update from the participant.
     pub(super) fn update(&mut self, participant: &mut Participant, now: Instant, update: WriterUpdate) {
         let (mut held, mut lost) = (None, None);
         if let Some(reader) = update.matched() {
-            let origin = participant.endpoint(reader).and_then(|endpoint| origin_in(&endpoint.user_data));
-            let known = self.origins.remove(&reader);
-            if let Some(origin) = origin {
+            let dual_node_id =
+                participant.endpoint(reader).and_then(|endpoint| dual_node_id_in(&endpoint.user_data));
+            let known = self.dual_node_ids.remove(&reader);
+            if let Some(dual_node_id) = dual_node_id {
                 self.matchings += u64::from(known.is_none());
                 let matching = known.map_or(self.matchings, |known| known.matching);
-                self.origins.insert(reader, Matched { origin, matching });
+                self.dual_node_ids.insert(reader, Matched { dual_node_id, matching });
             }
-            if known.is_none() && origin.is_some_and(|origin| self.is_linked(participant, origin, reader)) {
-                // What it missed here meanwhile has come by the link.
+            if known.is_none()
+                && dual_node_id.is_some_and(|dual_node_id| self.is_linked(participant, dual_node_id, reader))
+            {
+                // The link has delivered what the reader missed here.
                 self.writer.forget_unmatched(reader);
                 held = Some(reader);
             }
         }
         if let Some(reader) = update.unmatched() {
-            let matched = self.origins.remove(&reader);
-            let linked = matched.filter(|matched| self.linked.contains_key(&matched.origin));
-            let left = linked.map(|Matched { origin, matching }| {
+            let matched = self.dual_node_ids.remove(&reader);
+            let linked = matched.filter(|matched| self.linked.contains_key(&matched.dual_node_id));
+            let left = linked.map(|Matched { dual_node_id, matching }| {
                 let unacknowledged = self.unacknowledged_of(reader);
-                LeftReader { guid: reader, origin, matching, unacknowledged }
+                LostReader { guid: reader, dual_node_id, matching, unacknowledged }
             });
             lost = left.is_some().then_some(reader);
             self.left.extend(left);
@@ -241,7 +249,7 @@ impl State {
         let acknowledged = update.acknowledged();
         let corrections = self.writer.handle_update(now, update);
         held.into_iter().for_each(|reader| self.hold(reader));
-        // What it had not got goes by the link, which may have ended when it comes back.
+        // The link delivers what the reader lacks, and may have ended when the reader comes back.
         lost.into_iter().for_each(|reader| self.writer.forget_unmatched(reader));
         if let Some(reader) = acknowledged {
             participant.reader_corrected(self.writer.id(), reader, corrections);

@@ -1,7 +1,7 @@
-//! When writers have something to do by themselves.
+//! Timers of RTPS writers.
 //!
-//! A writer sets its timer only to go off earlier than it would: it may find nothing to be done then, and sets it again. So
-//! writers that publish all the time hardly ever lock this.
+//! A writer only sets its timer to an earlier time. So a timer may expire without anything to do, and the writer sets
+//! it again. Writers that publish all the time hardly ever lock this.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use crate::sync::{Class, Mutex, lock};
 /// See the module's documentation.
 pub(super) struct WriterTimers {
     timers: Mutex<Timers<EntityId>>,
-    /// When the first goes off.
+    /// When the first timer expires.
     deadline: AtomicU64,
 }
 
@@ -24,7 +24,7 @@ impl WriterTimers {
         Self { timers: Mutex::new(Class::RtpsWriterTimers, Timers::new()), deadline: AtomicU64::new(NEVER) }
     }
 
-    /// When the first goes off; [`NEVER`] if none does.
+    /// When the first timer expires; [`NEVER`] if none is set.
     pub(super) fn deadline(&self) -> u64 {
         self.deadline.load(Ordering::SeqCst)
     }
@@ -37,7 +37,7 @@ impl WriterTimers {
         self.change(|timers| timers.cancel(&writer));
     }
 
-    /// A writer whose timer has gone off.
+    /// A writer whose timer has expired.
     pub(super) fn pop_due(&self, now: Instant) -> Option<EntityId> {
         if self.deadline() > now.0 {
             return None;

@@ -1,11 +1,11 @@
-//! Callbacks of subscriptions, with and without what is known of each message.
+//! Callbacks of subscriptions, with and without metadata.
 
 use crate::message_info::MessageInfo;
 
 /// A callback for messages of type `M`: a closure or function that takes `&M`, or `&M` and [`&MessageInfo`](MessageInfo).
 ///
-/// `Args` tells the two apart, and is inferred. The parameter's type must be written in a closure, since it says which messages the
-/// subscription gets: `|message: &Image|`.
+/// `Args` distinguishes the two, and is inferred. Write the parameter's type in a closure, since it determines the
+/// message type of the subscription: `|message: &Image|`.
 ///
 /// ```no_run
 /// use runnel::MessageInfo;
@@ -18,14 +18,14 @@ use crate::message_info::MessageInfo;
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no callback of a subscription",
+    message = "`{Self}` is not a callback of a subscription",
     note = "it takes `&M` or `&M, &MessageInfo`, with the type written: `|message: &Image|`; it is `Send` and `'static`"
 )]
 pub trait SubscriptionCallback<M, Args>: Send + 'static {
-    /// Whether the callback takes a [`MessageInfo`]: if not, nothing is noted for it when messages come.
+    /// Whether the callback takes a [`MessageInfo`]. If not, no metadata is recorded.
     const TAKES_INFO: bool;
 
-    /// Calls back for a message, with what is known of it if [`TAKES_INFO`](Self::TAKES_INFO).
+    /// Calls the callback for a message, with its metadata if [`TAKES_INFO`](Self::TAKES_INFO).
     fn call(&mut self, message: &M, info: Option<&MessageInfo>);
 }
 

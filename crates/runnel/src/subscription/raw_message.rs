@@ -1,4 +1,4 @@
-//! Messages as their bytes.
+//! Raw messages.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use runnel_core::wire::{Bytes, Encoding};
 use crate::data::{LinkInfo, Received, SampleInfo};
 use crate::message_info::MessageInfo;
 
-/// A message as its bytes, with what its publisher says of it.
+/// A serialized message, with its publisher's description of it.
 #[derive(Clone, Copy, Debug)]
 pub struct RawMessage<'a> {
     bytes: Bytes<'a>,
@@ -23,7 +23,7 @@ impl<'a> RawMessage<'a> {
         Self { bytes: message.bytes(), from, info, is_intra_process: message.is_intra_process() }
     }
 
-    /// What is known of the message besides: when it was published, when it came, and from whom.
+    /// Metadata of the message: its times and its publisher.
     pub fn info(&self) -> MessageInfo {
         MessageInfo::new(self.from, self.info, self.is_intra_process)
     }
@@ -33,7 +33,7 @@ impl<'a> RawMessage<'a> {
         self.bytes
     }
 
-    /// How it is serialized: by ROS 2 publishers with a header that says so, as [`runnel_core::wire::cdr`] reads it.
+    /// Its encoding. ROS 2 messages have an encapsulation header, as [`runnel_core::wire::cdr`] reads it.
     pub fn encoding(&self) -> Encoding {
         self.from.encoding
     }
@@ -43,29 +43,30 @@ impl<'a> RawMessage<'a> {
         &self.from.publisher
     }
 
-    /// The generation of ROS whose form of the message this is, which is that of its encoding.
+    /// The ROS generation of the message, which is that of its encoding.
     pub fn generation(&self) -> Generation {
         if self.encoding().is_ros1() { Generation::Ros1 } else { Generation::Ros2 }
     }
 
-    /// The message type: of a publisher of ROS 1 such as `std_msgs/String`, of one of ROS 2 such as `std_msgs/msg/String`.
-    /// [`TypeName::parse`](runnel_core::schema::TypeName::parse) reads both.
+    /// The message type: from a ROS 1 publisher such as `std_msgs/String`, from a ROS 2 publisher such as
+    /// `std_msgs/msg/String`. [`TypeName::parse`](runnel_core::schema::TypeName::parse) accepts both.
     pub fn type_name(&self) -> &'a str {
         &self.from.type_name
     }
 
-    /// MD5 sum of the message type; `*` if the publisher does not tell, as those of ROS 2 do not.
+    /// MD5 sum of the message type; `*` if unknown, as from ROS 2 publishers.
     pub fn md5(&self) -> &'a str {
         &self.from.md5
     }
 
-    /// The type hash of ROS 2, such as `RIHS01_df66...`, against which [`Schema::rihs01`] can be held; empty if the publisher
-    /// does not tell, as those of ROS 1 and of ROS 2 before Iron do not.
+    /// The ROS 2 type hash, such as `RIHS01_df66...`, which can be compared with [`Schema::rihs01`]; empty if unknown,
+    /// as from publishers of ROS 1 and of ROS 2 before Iron.
     pub fn type_hash(&self) -> &'a str {
         &self.from.type_hash
     }
 
-    /// The message by its schema, in whichever encoding it came: a schema of the form that [`RawMessage::generation`] has.
+    /// Decodes the message from any encoding with its schema, which must be from the generation
+    /// [`RawMessage::generation`].
     ///
     /// ```
     /// use runnel::RawMessage;
@@ -88,12 +89,12 @@ impl<'a> RawMessage<'a> {
         }
     }
 
-    /// Definition of the message type with all it depends on; empty if the publisher does not tell.
+    /// Definition of the message type with its dependencies; empty if unknown.
     pub fn definition(&self) -> &'a str {
         &self.from.definition
     }
 
-    /// Whether the publisher gives its last message to those who come later, too.
+    /// Whether the publisher gives its last message to late joiners.
     pub fn latching(&self) -> bool {
         self.from.latching
     }

@@ -1,5 +1,5 @@
-//! The check of the order of locks, in debug builds: a thread that locks a class while it holds an equal or an inner one
-//! panics, whether or not another thread is about to complete the deadlock.
+//! Check of the lock order in debug builds: a thread that locks a class while it holds an equal or an inner one
+//! panics, whether or not another thread completes the deadlock.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -7,9 +7,10 @@ use std::thread;
 
 use super::order::Class;
 
-/// Where a thread has locked what it holds, by class. There are no destructors: a thread that ends can lock to the last.
+/// The locks that a thread holds, with the place of each lock call, by class. Without destructors, so that a thread
+/// can lock until it has ended.
 struct Locked {
-    /// A bit for each class, the outermost the lowest.
+    /// A bit per class, the outermost the lowest.
     classes: Cell<u64>,
     at: [Cell<Option<&'static Location<'static>>>; Class::ALL.len()],
 }
@@ -21,20 +22,20 @@ thread_local! {
 
 /// The class of a mutex.
 #[derive(Clone, Copy)]
-pub(super) struct Place(Class);
+pub(super) struct LockClass(Class);
 
-/// A class that this thread has locked, until it is dropped.
+/// A class that this thread has locked, until dropped.
 pub(super) struct Held(Class);
 
-impl Place {
+impl LockClass {
     pub(super) const fn of(class: Class) -> Self {
         Self(class)
     }
 
-    /// The caller locks a mutex of this class.
+    /// Records that the caller locks a mutex of this class.
     ///
     /// # Panics
-    /// When it holds a lock of an equal or an inner class.
+    /// If the caller holds a lock of an equal or an inner class.
     #[track_caller]
     pub(super) fn enter(self) -> Held {
         let Self(class) = self;
@@ -49,19 +50,19 @@ impl Place {
 }
 
 impl Held {
-    /// The caller waits for another thread, with the mutex of this class unlocked meanwhile.
+    /// Checks that the caller may wait for another thread, while the mutex of this class is unlocked.
     ///
     /// # Panics
-    /// When it holds other locks.
+    /// If the caller holds other locks.
     #[track_caller]
-    pub(super) fn assert_alone(&self) {
+    pub(super) fn assert_no_other_locks(&self) {
         self.assert_may_wait_for(Class::ALL[0]);
     }
 
-    /// As [`Held::assert_alone`], for a thread that locks `outermost` and inner classes.
+    /// Like [`Held::assert_no_other_locks`], for a wait for a thread that locks `outermost` and inner classes.
     ///
     /// # Panics
-    /// When it holds other locks of these.
+    /// If the caller holds other locks of these classes.
     #[track_caller]
     pub(super) fn assert_may_wait_for(&self, outermost: Class) {
         let held = LOCKED.with(|locked| locked.classes.replace(locked.classes.get() & !self.0.bit()));
@@ -76,19 +77,19 @@ impl Drop for Held {
     }
 }
 
-/// `what` is about to run, which may lock anything.
+/// Checks that `what` may run, which may lock anything.
 ///
 /// # Panics
-/// When the thread holds a lock.
+/// If the thread holds a lock.
 #[track_caller]
 pub(crate) fn assert_unlocked(what: &str) {
     assert_may_lock(Class::ALL[0], what);
 }
 
-/// `what` is about to run, which may lock this class and inner ones.
+/// Checks that `what` may run, which may lock this class and inner ones.
 ///
 /// # Panics
-/// When the thread holds a lock of an equal or an inner class.
+/// If the thread holds a lock of an equal or an inner class.
 #[track_caller]
 pub(crate) fn assert_may_lock(class: Class, what: &str) {
     assert_free(class, |held| format!("{what} begins while {held} is held"));
@@ -103,7 +104,7 @@ fn assert_free(class: Class, message: impl FnOnce(String) -> String) {
             (Class::ALL[index], locked.at[index].get())
         })
     });
-    // A second panic would end the process without telling of the first.
+    // A second panic would end the process without reporting the first.
     if let Some((held, at)) = held
         && !thread::panicking()
     {

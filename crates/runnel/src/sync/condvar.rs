@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::MutexGuard;
 use super::order::Class;
 
-/// A condition variable. Who waits for it holds no lock but the one that is free meanwhile, unless a function says otherwise.
+/// A condition variable. A waiting thread holds no lock except the one that the wait releases, unless a method says
+/// otherwise.
 pub(crate) struct Condvar(sync::Condvar);
 
 impl Condvar {
@@ -23,17 +24,17 @@ impl Condvar {
         self.0.notify_all();
     }
 
-    /// Waits for a notification, or for nothing.
+    /// Waits for a notification, or a spurious wake-up.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
-        held.assert_alone();
+        held.assert_no_other_locks();
         let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
         MutexGuard { inner, held }
     }
 
-    /// As [`Condvar::wait`], for a thread that locks `outermost` and inner classes before it notifies. Who waits may hold locks
-    /// outside of that.
+    /// Like [`Condvar::wait`], for a wait for a thread that locks `outermost` and inner classes before it notifies.
+    /// The waiting thread may hold outer locks.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait_for<'a, T>(&self, guard: MutexGuard<'a, T>, outermost: Class) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
@@ -42,7 +43,7 @@ impl Condvar {
         MutexGuard { inner, held }
     }
 
-    /// As [`Condvar::wait`], for so long at most. True if that is over.
+    /// Like [`Condvar::wait`], with a time-out. True if it has expired.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait_timeout<'a, T>(
         &self,
@@ -50,12 +51,12 @@ impl Condvar {
         timeout: Duration,
     ) -> (MutexGuard<'a, T>, bool) {
         let MutexGuard { inner, held } = guard;
-        held.assert_alone();
+        held.assert_no_other_locks();
         let (inner, result) = self.0.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
         (MutexGuard { inner, held }, result.timed_out())
     }
 
-    /// Waits while `condition` holds, for so long at most.
+    /// Waits while `condition` holds, with a time-out.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait_timeout_while<'a, T>(
         &self,
@@ -64,7 +65,7 @@ impl Condvar {
         condition: impl FnMut(&mut T) -> bool,
     ) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
-        held.assert_alone();
+        held.assert_no_other_locks();
         let waited = self.0.wait_timeout_while(inner, timeout, condition);
         MutexGuard { inner: waited.unwrap_or_else(PoisonError::into_inner).0, held }
     }

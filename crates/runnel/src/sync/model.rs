@@ -1,5 +1,5 @@
-//! The same primitives over types of loom, which runs every interleaving and every value that a load may give. A file that
-//! takes its primitives from `super::primitives` is compiled a second time with these.
+//! The same primitives over types of loom, which runs every interleaving with every value that a load may return. A
+//! file that takes its primitives from `super::primitives` is compiled a second time with these.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use loom::sync::{self, MutexGuard};
 
 use super::order::Class;
 
-/// See [`super::Mutex`]. The order is not checked: loom reports each deadlock.
+/// See [`super::Mutex`]. The lock order is not checked: loom reports each deadlock.
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 
 impl<T> Mutex<T> {
@@ -53,27 +53,26 @@ impl Condvar {
     }
 }
 
-/// A mutex of which the caller may ask whether it is locked. Loom's own has a thread that is about to ask wait instead, while
-/// another has it.
-pub(crate) struct Asked<T> {
+/// A mutex with `try_lock`. With loom's own `try_lock`, a thread waits as long as another one holds the mutex.
+pub(crate) struct TryLockMutex<T> {
     is_locked: sync::Mutex<bool>,
     unlocked: sync::Condvar,
     inner: sync::Mutex<T>,
 }
 
-/// A locked [`Asked`].
-pub(crate) struct AskedGuard<'a, T> {
-    mutex: &'a Asked<T>,
+/// A locked [`TryLockMutex`].
+pub(crate) struct TryLockGuard<'a, T> {
+    mutex: &'a TryLockMutex<T>,
     inner: Option<MutexGuard<'a, T>>,
 }
 
-impl<T> Asked<T> {
+impl<T> TryLockMutex<T> {
     pub(crate) fn new(_: Class, value: T) -> Self {
         let (is_locked, unlocked) = (sync::Mutex::new(false), sync::Condvar::new());
         Self { is_locked, unlocked, inner: sync::Mutex::new(value) }
     }
 
-    pub(crate) fn lock(&self) -> AskedGuard<'_, T> {
+    pub(crate) fn lock(&self) -> TryLockGuard<'_, T> {
         let mut is_locked = self.is_locked.lock().unwrap();
         while *is_locked {
             is_locked = self.unlocked.wait(is_locked).unwrap();
@@ -82,17 +81,17 @@ impl<T> Asked<T> {
         self.guard()
     }
 
-    pub(crate) fn try_lock(&self) -> Option<AskedGuard<'_, T>> {
+    pub(crate) fn try_lock(&self) -> Option<TryLockGuard<'_, T>> {
         let is_locked = std::mem::replace(&mut *self.is_locked.lock().unwrap(), true);
         (!is_locked).then(|| self.guard())
     }
 
-    fn guard(&self) -> AskedGuard<'_, T> {
-        AskedGuard { mutex: self, inner: Some(self.inner.lock().unwrap()) }
+    fn guard(&self) -> TryLockGuard<'_, T> {
+        TryLockGuard { mutex: self, inner: Some(self.inner.lock().unwrap()) }
     }
 }
 
-impl<T> Deref for AskedGuard<'_, T> {
+impl<T> Deref for TryLockGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -100,16 +99,16 @@ impl<T> Deref for AskedGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for AskedGuard<'_, T> {
+impl<T> DerefMut for TryLockGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.inner.as_mut().unwrap()
     }
 }
 
-impl<T> Drop for AskedGuard<'_, T> {
+impl<T> Drop for TryLockGuard<'_, T> {
     fn drop(&mut self) {
         self.inner = None;
-        // Where loom has found a deadlock nothing can be locked any more.
+        // After loom has found a deadlock, nothing can be locked any more.
         if thread::panicking() {
             return;
         }
@@ -118,7 +117,7 @@ impl<T> Drop for AskedGuard<'_, T> {
     }
 }
 
-/// What [`runnel_io::Waker`] and the wait that it ends are.
+/// Model of [`runnel_io::Waker`] and the wait that it ends.
 #[derive(Clone)]
 pub(crate) struct Waker(Arc<Reactor>);
 
@@ -132,13 +131,13 @@ impl Waker {
         Self(Arc::new(Reactor { woken: sync::Mutex::new(false), changed: sync::Condvar::new() }))
     }
 
-    /// Ends the wait that is under way, or else the next one.
+    /// Ends the current wait, or else the next one.
     pub(crate) fn wake(&self) {
         *self.0.woken.lock().unwrap() = true;
         self.0.changed.notify_all();
     }
 
-    /// Waits for that, without end.
+    /// Waits for a wake-up, without a time-out.
     pub(crate) fn wait(&self) {
         let mut woken = self.0.woken.lock().unwrap();
         while !std::mem::take(&mut *woken) {
@@ -147,7 +146,7 @@ impl Waker {
     }
 }
 
-/// A number that no other thread of the model has, and which is not 0.
+/// A number that identifies this thread in the model, never 0.
 pub(crate) fn mark() -> usize {
     loom::thread_local!(static PLACE: Box<u8> = Box::new(0));
     PLACE.with(|place| std::ptr::from_ref(&**place).addr())
@@ -158,14 +157,14 @@ pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
     check(None, model);
 }
 
-/// As [`explore`], of those in which threads are interrupted so often at most where they need not wait.
+/// Like [`explore`], limited to interleavings with at most that many preemptions.
 pub(crate) fn explore_within(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     check(Some(preemptions), model);
 }
 
 fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    // Whatever the environment says.
+    // Independent of the environment.
     builder.preemption_bound = preemptions;
     builder.max_permutations = None;
     builder.max_duration = None;

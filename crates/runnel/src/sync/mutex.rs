@@ -1,16 +1,16 @@
-//! The mutexes. In release builds they are those of the standard library and nothing more.
+//! Mutexes. In release builds they are those of the standard library.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync;
 use std::sync::{PoisonError, TryLockError};
 
-use super::check::{Held, Place};
+use super::check::{Held, LockClass};
 use super::order::Class;
 
-/// A mutex of one class, which says when it may be locked.
+/// A mutex of one class, which determines when it may be locked.
 pub(crate) struct Mutex<T: ?Sized> {
-    place: Place,
+    lock_class: LockClass,
     inner: sync::Mutex<T>,
 }
 
@@ -22,31 +22,32 @@ pub(crate) struct MutexGuard<'a, T: ?Sized> {
 
 impl<T> Mutex<T> {
     pub(crate) const fn new(class: Class, value: T) -> Self {
-        Self { place: Place::of(class), inner: sync::Mutex::new(value) }
+        Self { lock_class: LockClass::of(class), inner: sync::Mutex::new(value) }
     }
 
-    /// What is protected, of a mutex that nobody else can lock.
+    /// The protected value of a mutex that no other thread can lock.
     pub(crate) fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Locks `mutex`. A panic elsewhere leaves what it protects valid: no invariant of ours spans a call to user code.
+/// Locks `mutex`. After a panic in another thread the protected value is valid: no invariant of this crate spans a
+/// call to user code.
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Checked before a wait that may have no end.
-    let held = mutex.place.enter();
+    // Checked before a wait that may never end.
+    let held = mutex.lock_class.enter();
     MutexGuard { inner: mutex.inner.lock().unwrap_or_else(PoisonError::into_inner), held }
 }
 
-/// As [`lock`]; `None` if somebody has it.
+/// Like [`lock`]; `None` if it is locked.
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn try_lock<T: ?Sized>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let inner = unless_locked(&mutex.inner)?;
-    Some(MutexGuard { inner, held: mutex.place.enter() })
+    let inner = try_lock_inner(&mutex.inner)?;
+    Some(MutexGuard { inner, held: mutex.lock_class.enter() })
 }
 
-fn unless_locked<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {
+fn try_lock_inner<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -74,8 +75,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// A mutex that no thread ever waits for, such as that of a callback which one thread at a time runs. So it has no place in
-/// the order, and user code may run while it is locked.
+/// A mutex for which no thread ever waits, such as that of a callback that one thread at a time runs. So it has no
+/// place in the lock order, and user code may run while it is locked.
 pub(crate) struct TryMutex<T>(sync::Mutex<T>);
 
 /// A locked [`TryMutex`].
@@ -86,8 +87,8 @@ impl<T> TryMutex<T> {
         Self(sync::Mutex::new(value))
     }
 
-    /// Locks it; `None` if somebody has it: another thread, or the caller further up on its stack.
+    /// Locks it; `None` if it is locked: by another thread, or by the caller further up the stack.
     pub(crate) fn try_lock(&self) -> Option<TryMutexGuard<'_, T>> {
-        unless_locked(&self.0)
+        try_lock_inner(&self.0)
     }
 }

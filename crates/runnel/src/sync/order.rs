@@ -1,16 +1,16 @@
-//! The order of all locks of this crate.
+//! Lock order: the classes of all locks of this crate.
 
 macro_rules! in_order {
     ($($(#[$what:meta])+ $class:ident,)+) => {
-        /// What a mutex protects, the outermost first: a thread that holds one locks only those below it. The table "Lock
-        /// order" in ARCHITECTURE.md has each with these words.
+        /// The object that a mutex protects, outermost first: a thread that holds one locks only those below it. The table
+        /// "Lock order" in ARCHITECTURE.md has the same text for each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Class {
             $($(#[$what])+ $class,)+
         }
 
         impl Class {
-            /// All, in order.
+            /// All classes, in order.
             #[cfg(any(debug_assertions, test))]
             pub(super) const ALL: &[Self] = &[$(Self::$class),+];
         }
@@ -18,33 +18,33 @@ macro_rules! in_order {
 }
 
 in_order! {
-    /// The goal that a simple action server executes. Whether it is open is asked of the table of goals.
+    /// The goal that a simple action server executes. The goal table knows whether it is open.
     SimpleGoal,
-    /// The goals of an action server. Held while it publishes: clients are told in the order in which things happen.
+    /// The goals of an action server. Held while it publishes, so that clients get events in order.
     GoalTable,
     /// The publishers of a node by topic. Held while the driver adds or removes one.
     NodePublishers,
-    /// The engine for calls that belong to no node. Held while the driver makes it.
+    /// The engine for calls outside of nodes. Held while the driver creates it.
     RpcClient,
-    /// The link of a persistent client of a service.
+    /// The link of a persistent service client.
     PersistentLink,
-    /// What is told to peers before the nodes leave.
+    /// Messages to peers before the nodes leave.
     ShutdownHooks,
     /// The user's shutdown callbacks.
     ShutdownCallbacks,
-    /// The place of the thread that gets the driver next.
+    /// The position of the thread that runs the driver next.
     DriverGate,
     /// The driver, which the thread that polls holds while it waits for I/O.
     Driver,
     /// The links of a topic's subscriptions to publishers.
     TopicLinks,
-    /// The subscriptions of a node to a topic. Held while they are joined to publications of this process.
+    /// The subscriptions of a node to a topic. Held while they are matched with publications of this process.
     TopicReaders,
     /// The topics that a node publishes. Held while a line is published on `/rosout`.
     RosoutTopics,
-    /// A topic as a node publishes it. Held while a message is sent, so that all subscribers get all in one order.
+    /// A topic as a node publishes it. Held while a message is sent, so that all subscribers get messages in one order.
     Publication,
-    /// The publishers that share a writer, and their events.
+    /// The publishers of a writer group, and their events.
     WriterPublishers,
     /// The readers that a writer has matched.
     MatchedReaders,
@@ -52,35 +52,35 @@ in_order! {
     SubscriptionQueue,
     /// The requests of a service.
     ServiceRequests,
-    /// The answers to one client of a service.
+    /// The responses to one client of a service.
     ServiceAnswers,
-    /// The answer to a call that is under way.
+    /// The response to a call in progress.
     PendingCall,
-    /// How many publishers a subscription has matched.
+    /// The number of publishers that a subscription has matched.
     PublisherCounts,
-    /// The statuses of the QoS of a publisher or a subscription.
+    /// The QoS event counts of a publisher or a subscription.
     QosStatuses,
     /// The goals that an action client follows.
     ActionClient,
     /// One goal of an action client.
     ClientGoal,
-    /// The RTPS participant, and which writers its user has.
+    /// The RTPS participant, and its user writers.
     Rtps,
     /// An RTPS writer. Held while its datagrams are put into its outbox.
     RtpsWriter,
-    /// When RTPS writers have something to do.
+    /// The timers of RTPS writers.
     RtpsWriterTimers,
-    /// The datagrams that the participant or a writer has given and that are not sent yet.
+    /// The datagrams of the participant or a writer that are not sent yet.
     RtpsOutbox,
     /// The addresses of this host.
     RtpsAddresses,
-    /// The interfaces on which groups of RTPS are joined.
+    /// The interfaces on which multicast groups of RTPS are joined.
     RtpsGroups,
-    /// The sending end of a connection by shared memory.
+    /// The sending side of an IPC connection.
     IpcSender,
-    /// The ring by which slots of a peer's memory go back.
+    /// The ring by which slots of a peer's memory are released.
     IpcReturns,
-    /// The segments of shared memory of this process.
+    /// The shared memory segments of this process.
     IpcPool,
     /// The timers. Held while those that are due enter the ready queue.
     Timers,
@@ -96,11 +96,11 @@ in_order! {
     GuardCondition,
     /// Signals of threads that wait while another polls.
     ParkedSignals,
-    /// Whether the thread that waits for something is to look at it.
+    /// Whether a waiting thread has been notified.
     Signal,
     /// The levels of a node's loggers.
     LoggerLevels,
-    /// The log files that are open.
+    /// The open log files.
     OpenLogFiles,
     /// One log file.
     LogFile,

@@ -1,11 +1,11 @@
-//! What debug builds refuse, and the page about the order.
+//! Tests of the check in debug builds, and of the table in ARCHITECTURE.md.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::*;
 
-/// What `run` panics with.
+/// The panic message of `run`.
 #[cfg(debug_assertions)]
 fn panic_of(run: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a panic");
@@ -21,7 +21,7 @@ fn outer_class_after_inner_class_panics_with_both_places() {
     let panic = panic_of(|| drop(lock(&outer)));
     let here = panic.matches("sync/tests.rs:").count();
     assert!(panic.contains("Driver is locked while Publication (locked at"), "{panic}");
-    // The other place is that of the panic itself, which is not in its text.
+    // The other place is that of the panic itself, which is not in its message.
     assert_eq!(here, 1, "{panic}");
     assert!(panic_of(|| drop(try_lock(&outer))).contains("Driver is locked while Publication"));
     drop(held);
@@ -79,7 +79,7 @@ fn panic_under_a_lock_leaves_it_usable() {
     assert_eq!(*lock(&mutex), 1);
 }
 
-/// The rows of the table of the page, from the words at each class.
+/// The rows of the table, from the documentation of the classes.
 fn rows() -> Vec<String> {
     let (_, classes) = include_str!("order.rs").split_once("in_order! {\n").expect("the list");
     let mut rows = Vec::new();
@@ -99,7 +99,7 @@ fn architecture_page_has_the_order() {
     let page = include_str!("../../../../ARCHITECTURE.md");
     let (_, section) = page.split_once("\n## Lock order\n").expect("its section");
     let section = section.split("\n## ").next().unwrap_or_default();
-    let told: Vec<_> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let shown: Vec<_> = section.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(rows().len(), Class::ALL.len());
-    assert!(told == rows(), "ARCHITECTURE.md is to have this:\n{}", rows().join("\n"));
+    assert!(shown == rows(), "ARCHITECTURE.md is to have this:\n{}", rows().join("\n"));
 }

@@ -1,4 +1,4 @@
-//! What is left of the check of the order of locks in release builds: nothing.
+//! Replacement for the check of the lock order in release builds, which checks nothing.
 
 use super::mutex::Mutex;
 use super::order::Class;
@@ -7,12 +7,12 @@ const _: () = assert!(size_of::<Mutex<u64>>() == size_of::<std::sync::Mutex<u64>
 
 /// The class of a mutex.
 #[derive(Clone, Copy)]
-pub(super) struct Place;
+pub(super) struct LockClass;
 
 /// A class that this thread has locked.
 pub(super) struct Held;
 
-impl Place {
+impl LockClass {
     pub(super) const fn of(_: Class) -> Self {
         Self
     }
@@ -23,7 +23,7 @@ impl Place {
 }
 
 impl Held {
-    pub(super) fn assert_alone(&self) {}
+    pub(super) fn assert_no_other_locks(&self) {}
 
     pub(super) fn assert_may_wait_for(&self, _: Class) {}
 }

@@ -25,8 +25,8 @@ mod primitives {
     pub(super) use crate::ready::interleavings::signal::Signal;
     pub(super) use crate::sync::Class;
     pub(super) use crate::sync::model::{
-        Asked as Mutex, AskedGuard as MutexGuard, AtomicBool, AtomicU8, AtomicUsize, Mutex as ListMutex,
-        Ordering, Waker, fence, lock as lock_list,
+        AtomicBool, AtomicU8, AtomicUsize, Mutex as ListMutex, Ordering, TryLockGuard as MutexGuard,
+        TryLockMutex as Mutex, Waker, fence, lock as lock_list,
     };
 
     pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

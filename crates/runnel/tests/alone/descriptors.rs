@@ -1,5 +1,5 @@
-//! What peers can make a process hold: descriptors, memory and queues. One test at a time, since these are counted for
-//! the whole process.
+//! Tests of descriptors, memory and queues that peers can make a process hold. One test at a time, since they are
+//! counted for the whole process.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -28,13 +28,13 @@ fn text(data: impl ToString) -> Text {
     Text { data: data.to_string() }
 }
 
-/// A talker, and a listener in a context of its own that counts what it hears.
+/// A talker and a counting listener in contexts of their own.
 struct Scene {
     graph: Graph,
     talking: Context,
     publisher: Publisher<Text>,
     far: Context,
-    heard: Arc<AtomicUsize>,
+    received: Arc<AtomicUsize>,
     subscription: Subscription,
     ports: Ports,
 }
@@ -44,28 +44,28 @@ impl Scene {
         let graph = Graph::new();
         let (talking, far) = (graph.context(), graph.context());
         let publisher = talking.create_node("talker").unwrap().create_publisher::<Text>("talk", 100).unwrap();
-        let heard = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&received);
         let node = far.create_node("listener").unwrap();
         let subscription = node.create_subscription("talk", 100, move |_: &Text| {
             count.fetch_add(1, Ordering::SeqCst);
         });
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let ports = Ports::of(&far, "/talker", "/talk");
-        Self { graph, talking, publisher, far, heard, subscription: subscription.unwrap(), ports }
+        Self { graph, talking, publisher, far, received, subscription: subscription.unwrap(), ports }
     }
 
-    /// The living link carries a message.
+    /// Sends a message on the existing link.
     fn talk(&self) {
-        let before = self.heard.load(Ordering::SeqCst);
+        let before = self.received.load(Ordering::SeqCst);
         self.publisher.publish(text("hello")).unwrap();
         spin_until(&self.far, "a message over the living link", || {
-            self.heard.load(Ordering::SeqCst) > before
+            self.received.load(Ordering::SeqCst) > before
         });
     }
 
     /// A new subscriber gets a message, and node and master answer new callers.
-    fn welcomes(&self) {
+    fn accepts_new_peers(&self) {
         let subscribers = self.publisher.subscription_count();
         let mut stream = subscribe(self.ports.tcpros, "/newcomer", "/talk");
         assert!(self.publisher.wait_for_subscribers(subscribers + 1, LONG).unwrap());
@@ -82,7 +82,7 @@ impl Scene {
 }
 
 #[test]
-fn a_thousand_half_open_connections_to_each_port_hold_up_nobody() {
+fn half_open_connections_delay_no_peer() {
     let _alone = alone();
     let scene = Scene::new();
     let before = resident();
@@ -94,22 +94,22 @@ fn a_thousand_half_open_connections_to_each_port_hold_up_nobody() {
         open.push(send(scene.ports.master, b"POST / HTTP/1.1\r\nHost:"));
     }
     scene.talk();
-    scene.welcomes();
+    scene.accepts_new_peers();
     let grown = resident().saturating_sub(before);
     assert!(grown < 16 * MIB, "{} KiB for 3000 connections", grown / 1024);
-    // The last of each port were kept, and may go on.
+    // The last connections to each port were kept and can continue.
     let mut late = open.swap_remove(2997);
     late.write_all(&header[10..]).unwrap();
     assert!(!read_frame(&mut late).unwrap().is_empty());
 }
 
-/// Ends a connection with a reset instead of in good order.
+/// Ends a connection with a reset.
 fn reset(stream: TcpStream) {
     sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
 }
 
 #[test]
-fn ten_thousand_connections_that_come_and_go_leave_nothing_behind() {
+fn closed_connections_leak_nothing() {
     let _alone = alone();
     let scene = Scene::new();
     let header = subscriber_header("/fleeting", "/talk", "*", "*");
@@ -127,17 +127,17 @@ fn ten_thousand_connections_that_come_and_go_leave_nothing_behind() {
     come_and_go(250);
     let before = resident();
     come_and_go(2250);
-    wait_until("all descriptors given back", || descriptors() <= settled);
+    wait_until("all descriptors returned", || descriptors() <= settled);
     let grown = resident().saturating_sub(before);
     assert!(grown < 4 * MIB, "{} KiB after 9000 connections", grown / 1024);
     scene.talk();
-    scene.welcomes();
+    scene.accepts_new_peers();
 }
 
-/// Puts the limit of descriptors back when it is dropped.
-struct Lowered(Rlimit);
+/// Restores the descriptor limit when dropped.
+struct DescriptorLimit(Rlimit);
 
-impl Lowered {
+impl DescriptorLimit {
     fn to(current: usize) -> Self {
         let before = getrlimit(Resource::Nofile);
         setrlimit(Resource::Nofile, Rlimit { current: Some(current as u64), ..before }).unwrap();
@@ -145,13 +145,13 @@ impl Lowered {
     }
 }
 
-impl Drop for Lowered {
+impl Drop for DescriptorLimit {
     fn drop(&mut self) {
         setrlimit(Resource::Nofile, self.0).unwrap();
     }
 }
 
-/// A subscriber whose descriptor exists before descriptors run out.
+/// A subscriber with a descriptor from before descriptors ran out.
 struct Reserved(OwnedFd);
 
 impl Reserved {
@@ -159,8 +159,8 @@ impl Reserved {
         Self(socket(AddressFamily::INET, SocketType::STREAM, None).unwrap())
     }
 
-    /// Connects to a publisher; the kernel takes it even if the publisher cannot.
-    fn knock(self, tcpros: SocketAddr) -> TcpStream {
+    /// Connects to a publisher. The kernel accepts even if the publisher cannot.
+    fn connect(self, tcpros: SocketAddr) -> TcpStream {
         connect(&self.0, &tcpros).unwrap();
         let mut stream = TcpStream::from(self.0);
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -169,61 +169,61 @@ impl Reserved {
     }
 }
 
-/// Connections to a port, and files, until no descriptor is left.
+/// Opens connections to a port, and files, until no descriptor is left.
 fn exhaust(port: SocketAddr) -> (Vec<TcpStream>, Vec<File>) {
     let connections: Vec<_> = std::iter::from_fn(|| TcpStream::connect(port).ok()).collect();
-    // Accepting may still give way or take more: only files make sure.
+    // The process may still accept or close connections: only files make sure.
     let files = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     (connections, files)
 }
 
 #[test]
-fn descriptors_that_run_out_cost_new_connections_only_until_some_are_free() {
+fn accepting_resumes_once_descriptors_are_free() {
     let _alone = alone();
     let scene = Scene::new();
     let reserved = Reserved::new();
-    let lowered = Lowered::to(descriptors() + 60);
+    let lowered = DescriptorLimit::to(descriptors() + 60);
     let (connections, files) = exhaust(scene.ports.rpc);
     assert!(!connections.is_empty() && File::open("/dev/null").is_err());
-    let mut waiting = reserved.knock(scene.ports.tcpros);
+    let mut waiting = reserved.connect(scene.ports.tcpros);
     wait_logged(&["ERROR cannot accept connections", "Too many open files"]);
-    // Nothing is lost on links that live, however long it lasts.
+    // Existing links lose nothing meanwhile.
     (0..100).for_each(|_| scene.talk());
     assert_eq!((scene.subscription.dropped(), scene.publisher.dropped()), (0, 0));
     drop((connections, files));
     assert!(!read_frame(&mut waiting).unwrap().is_empty(), "it is accepted now");
     assert!(scene.publisher.wait_for_subscribers(2, LONG).unwrap());
     drop(lowered);
-    scene.welcomes();
+    scene.accepts_new_peers();
 }
 
 #[test]
-fn a_node_that_could_not_be_made_without_descriptors_can_be_made_later() {
+fn node_creation_works_once_descriptors_are_free() {
     let _alone = alone();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/early", "/elsewhere");
-    let lowered = Lowered::to(descriptors() + 60);
+    let lowered = DescriptorLimit::to(descriptors() + 60);
     let fillers = exhaust(scene.ports.rpc);
     let error = scene.far.create_node("late_listener").map(drop).unwrap_err();
     assert!(error.to_string().contains("Too many open files"), "{error}");
     drop((fillers, lowered));
-    let heard = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&heard);
+    let received = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&received);
     let node = scene.far.create_node("late_listener").unwrap();
     let _subscription = node.create_subscription("elsewhere", 10, move |_: &Text| {
         count.fetch_add(1, Ordering::SeqCst);
     });
     let _stream = fake.accept_and_send("/early", Text::MD5, &framed_text("at last"));
-    spin_until(&scene.far, "the message heard", || heard.load(Ordering::SeqCst) == 1);
+    spin_until(&scene.far, "the message received", || received.load(Ordering::SeqCst) == 1);
 }
 
 #[test]
-fn a_publisher_that_announces_much_and_sends_little_reserves_nothing() {
+fn announced_length_reserves_no_memory() {
     let _alone = alone();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/boaster", "/talk");
     let before = resident();
-    // The receive budget allows so long a message, and no longer one.
+    // The receive budget allows exactly this length.
     let length = 250_000_000u32.to_le_bytes();
     let mut stream = fake.accept_and_send("/boaster", Text::MD5, &length);
     wait_until("both publishers linked", || scene.subscription.publisher_count() == 2);
@@ -234,8 +234,8 @@ fn a_publisher_that_announces_much_and_sends_little_reserves_nothing() {
     assert_eq!(scene.subscription.dropped(), 0);
 }
 
-/// Messages that `/talker` says it dropped for a subscriber on the topic, by its slave API.
-fn told_dropped(scene: &Scene, rpc: SocketAddr, topic: &str) -> i32 {
+/// Messages that `/talker` reports as dropped for a subscriber of the topic, by its slave API.
+fn reported_dropped(scene: &Scene, rpc: SocketAddr, topic: &str) -> i32 {
     let uri = Uri::parse(&format!("http://{rpc}/")).unwrap();
     let answer = scene.far.call(&uri, "getBusStats", &["/test".into()], LONG).unwrap();
     let array = |value: &Value| value.as_array().unwrap().to_vec();
@@ -245,7 +245,7 @@ fn told_dropped(scene: &Scene, rpc: SocketAddr, topic: &str) -> i32 {
 }
 
 #[test]
-fn a_subscriber_that_stops_reading_has_a_bounded_queue_and_its_losses_are_told() {
+fn stopped_reader_has_bounded_queue_and_counted_losses() {
     let _alone = alone();
     let scene = Scene::new();
     let node = scene.talking.create_node("camera").unwrap();
@@ -262,8 +262,8 @@ fn a_subscriber_that_stops_reading_has_a_bounded_queue_and_its_losses_are_told()
     scene.talk();
     let dropped = publisher.dropped();
     assert!(dropped > 280, "{dropped} of 320");
-    assert_eq!(told_dropped(&scene, ports.rpc, "/blocks"), i32::try_from(dropped).unwrap());
-    // When it goes on it gets whole messages, and all that were not dropped.
+    assert_eq!(reported_dropped(&scene, ports.rpc, "/blocks"), i32::try_from(dropped).unwrap());
+    // When it reads again, it gets every message that was not dropped, complete.
     let whole = (0..320 - dropped).all(|_| read_frame(&mut stopped).unwrap().len() == MIB + 12);
     assert!(whole, "no message was torn");
     stopped.set_read_timeout(Some(Duration::from_millis(20))).unwrap();

@@ -1,56 +1,56 @@
-//! Nodes of both graphs in processes of their own, over real sockets and real memory, while their paths change all the time.
+//! Soak of dual nodes in processes of their own, over real sockets and real shared memory, with constant handovers.
 //!
-//! A talker publishes numbered messages of many sizes, reliably and by best effort. Readers subscribe, some reliably beside best
-//! effort in one node. Sessions of shared memory end and come back, datagrams are cut off or lost, connections are reset, readers
-//! come, go, stand still and are killed: a few of these in a row, so that the second change begins during the first, and then
-//! everything gets well. What is published reliably comes once and in order to each subscription that keeps all, also when leases
-//! end while nothing gets through by RTPS. A connection that
-//! is reset may cost what was under way, at one place of each subscription, which is counted. What comes by best effort comes in
-//! order, and again when everything is well.
+//! A talker publishes numbered messages of many sizes, reliably and by best effort. Readers subscribe, some with both
+//! QoS in one node. IPC connections end and return, datagrams are dropped, connections are reset, and readers join,
+//! leave, are suspended or killed. Several such changes overlap, then everything recovers. Reliable messages arrive
+//! once and in order at each keep-all subscription, even if leases end while RTPS delivers nothing. A reset connection
+//! may lose the messages in transit, at one counted gap per subscription. Best-effort messages arrive in order, and
+//! again after the recovery.
 //!
-//! `SOAK_SEEDS=100` tries so many seeds, and `SOAK_FIRST=25` begins with that one. `SOAK_MINUTES=30` goes on for so long with one
-//! seed, and has leases end, too, by one change of a hundred, or by as many as `SOAK_SLOW=30` says: `SOAK_MINUTES=30 cargo test -p runnel --test alone dual_soak -- --nocapture`.
+//! `SOAK_SEEDS=100` runs this many seeds, from `SOAK_FIRST=25` on. `SOAK_MINUTES=30` runs one seed for that long. Then
+//! leases end, too, in one of a hundred changes or in `SOAK_SLOW=30` percent: `SOAK_MINUTES=30 cargo test -p runnel
+//! --test alone dual_soak -- --nocapture`.
 
 mod account;
 mod change;
 mod control;
 mod network;
-mod parts;
 mod reader;
+mod roles;
 mod scene;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::played::play_if_asked;
+use crate::child_process::run_role_if_child;
 use crate::process::alone;
 use change::Change;
 use runnel_testkit::hosts::Host;
 use runnel_testkit::net::Rng;
 use scene::Scene;
 
-const ENTRY: &str = "dual_soak::a_part_is_played_where_another_test_asks_for_it";
+const ENTRY: &str = "dual_soak::child_process_runs_its_role";
 
-/// The publishers of the talker, by their place in what is counted.
+/// The talker's publishers, as indices of the counters.
 const RELIABLE: usize = 0;
 const BEST_EFFORT: usize = 1;
 
-/// Several leases of the ROS 2 graph; only a failure waits for it.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Several leases of the ROS 2 graph: only a failing test waits so long.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// So often everything gets well for one seed, unless `SOAK_MINUTES` says otherwise.
+/// Number of recoveries per seed, unless `SOAK_MINUTES` is set.
 const ROUNDS: u32 = 8;
 
 #[test]
-fn a_part_is_played_where_another_test_asks_for_it() {
-    play_if_asked(|part, argument| match part {
-        "talks" => parts::talk(argument),
-        "reads" => parts::read(argument),
-        other => panic!("no such part: {other}"),
+fn child_process_runs_its_role() {
+    run_role_if_child(|role, argument| match role {
+        "talks" => roles::talk(argument),
+        "reads" => roles::read(argument),
+        other => panic!("no such role: {other}"),
     });
 }
 
-/// How long a seed goes on.
+/// Length of a seed.
 #[derive(Clone, Copy)]
 enum Length {
     Rounds(u32),
@@ -67,13 +67,13 @@ fn soak(seed: u64, length: Length, slow: u32) {
     };
     while !is_over(rounds) {
         let burst: Vec<Change> = (0..=rng.below(4)).map(|_| Change::draw(&mut rng, slow)).collect();
-        // Long enough for paths to change in peace, or not.
-        scene.rest(rng.between(Duration::ZERO, Duration::from_millis(800)));
+        // Long enough for handovers to complete, or not.
+        scene.run_undisturbed(rng.between(Duration::ZERO, Duration::from_millis(800)));
         println!("seed {seed}, round {rounds}, {:.1} s: {burst:?}", began.elapsed().as_secs_f32());
         for change in burst {
             scene.apply(change, &mut rng);
             *changes.entry(format!("{change:?}")).or_default() += 1;
-            // For so long nothing else happens.
+            // Nothing else happens meanwhile.
             std::thread::sleep(rng.between(Duration::ZERO, Duration::from_millis(100)));
         }
         scene.settle();
@@ -87,7 +87,7 @@ fn soak(seed: u64, length: Length, slow: u32) {
 }
 
 #[test]
-fn nodes_of_both_graphs_lose_and_double_nothing_while_their_paths_change() {
+fn dual_nodes_lose_and_double_nothing_during_handovers() {
     let _alone = alone();
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
     let length = number("SOAK_MINUTES")

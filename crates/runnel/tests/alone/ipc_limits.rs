@@ -1,56 +1,55 @@
-//! Processes that may have little memory or few descriptors: their messages are copied or go by the network, and none is
-//! lost.
+//! Tests of processes with little memory or few descriptors: messages are copied or use the network, and none is lost.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::cgroup::Cgroup;
+use crate::child_process::{context, print_line, run_role_if_child, start};
 use crate::common::{LONG, spin_until, wait_until};
-use crate::group::Group;
 use crate::ipc_scene::{Scene, number_in, numbered};
-use crate::played::{context, play_if_asked, say, start};
 use crate::process::{alone, descriptors};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Borrowed, Context, ContextOptions};
 use runnel_testkit::process::{Peer, within};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-const ENTRY: &str = "ipc_limits::a_part_is_played_where_another_test_asks_for_it";
+const ENTRY: &str = "ipc_limits::child_process_runs_its_role";
 
-/// Messages that each of two ends sends the other.
+/// Messages sent in each direction.
 const COUNT: usize = 300;
 
 #[test]
-fn a_part_is_played_where_another_test_asks_for_it() {
-    play_if_asked(|part, argument| {
-        if part == "is in a group" {
-            return in_a_group(argument);
+fn child_process_runs_its_role() {
+    run_role_if_child(|role, argument| {
+        if role == "is in a group" {
+            return run_in_cgroup(argument);
         }
         let (limit, expected) = argument.split_once(' ').unwrap();
         let limit: usize = limit.parse().unwrap();
         let limited = Limited { context: context(), expected: expected.to_owned() };
-        match part {
-            "has few descriptors" => few_descriptors(&limited, limit),
-            "has little memory" => little_memory(&limited, limit),
-            "may make no memory" => may_make_no_memory(&limited, limit),
-            other => panic!("no such part: {other}"),
+        match role {
+            "has few descriptors" => limit_descriptors(&limited, limit),
+            "has little memory" => limit_address_space(&limited, limit),
+            "may make no memory" => forbid_shared_memory(&limited, limit),
+            other => panic!("no such role: {other}"),
         }
     });
 }
 
-/// A process of little, and by which way its messages are to go.
+/// A limited process, and the path that its messages should take.
 struct Limited {
     context: Context,
     expected: String,
 }
 
-/// Hears and says `COUNT` messages, of which most are long, and says which way they came and went.
-fn both_ways(Limited { context, expected }: &Limited, then: impl FnOnce()) {
+/// Receives and publishes `COUNT` messages, most of them long, and prints their paths.
+fn exchange_messages(Limited { context, expected }: &Limited, then: impl FnOnce()) {
     let node = context.create_node("limited").unwrap();
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&heard);
-    // Before there is anything that another process could have a session for.
+    let received = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&received);
+    // Before any other process can have an IPC connection with this one.
     then();
     let publisher = node.create_publisher::<UInt8MultiArray>("answers", 2 * COUNT).unwrap();
     let subscription = node.create_subscription("data", 2 * COUNT, move |message: &UInt8MultiArray| {
@@ -60,34 +59,34 @@ fn both_ways(Limited { context, expected }: &Limited, then: impl FnOnce()) {
     spin_until(context, "a subscriber", || publisher.subscription_count() == 1);
     spin_until(context, "a publisher", || subscription.publisher_count() == 1);
     let ways = || (subscription.shared_memory_count(), publisher.shared_memory_count());
-    // What comes about by itself has come about: to memory, or after a while to nothing.
+    // Waits until shared memory is in use, or for a while if it must not be.
     if expected == BY_MEMORY {
         spin_until(context, "both in shared memory", || ways() == (1, 1));
     }
     for _ in 0..30 {
         context.spin_once(Duration::from_millis(10)).unwrap();
     }
-    say("ready");
+    print_line("ready");
     for number in 0..COUNT {
         publisher.publish(numbered(number as u32, 5000)).unwrap();
         context.spin_once(Duration::ZERO).unwrap();
     }
-    spin_until(context, "all heard", || heard.load(Ordering::SeqCst) == COUNT);
+    spin_until(context, "all received", || received.load(Ordering::SeqCst) == COUNT);
     let (came, went) = ways();
-    say(&format!("done, {came} came and {went} went by memory"));
-    // The other end has heard all when it ends this.
+    print_line(&format!("done, {came} came and {went} went by memory"));
+    // The other end shuts this process down after it has received everything.
     context.spin().unwrap();
 }
 
-/// So many more descriptors may be had.
-fn few_descriptors(limited: &Limited, spare: usize) {
-    both_ways(limited, || lower(Resource::Nofile, descriptors() - 1 + spare));
+/// Limits the number of further descriptors.
+fn limit_descriptors(limited: &Limited, spare: usize) {
+    exchange_messages(limited, || lower(Resource::Nofile, descriptors() - 1 + spare));
 }
 
-/// So many more bytes of memory may be mapped.
-fn little_memory(limited: &Limited, spare: usize) {
-    both_ways(limited, || {
-        // What is given back here stays with the process, for everything but mappings.
+/// Limits the number of further mapped bytes.
+fn limit_address_space(limited: &Limited, spare: usize) {
+    exchange_messages(limited, || {
+        // Memory that is freed here stays available for everything but mappings.
         let mut heap: Vec<Vec<u8>> = (0..8192).map(|_| vec![1; 1024]).collect();
         let last = heap.pop();
         drop(heap);
@@ -98,9 +97,9 @@ fn little_memory(limited: &Limited, spare: usize) {
     });
 }
 
-/// No memory of more bytes can be made for others.
-fn may_make_no_memory(limited: &Limited, most: usize) {
-    both_ways(limited, || lower(Resource::Fsize, most));
+/// Limits the size of shared memory that can be made.
+fn forbid_shared_memory(limited: &Limited, most: usize) {
+    exchange_messages(limited, || lower(Resource::Fsize, most));
 }
 
 fn lower(resource: Resource, current: usize) {
@@ -108,73 +107,73 @@ fn lower(resource: Resource, current: usize) {
     setrlimit(resource, Rlimit { current: Some(current as u64), ..before }).unwrap();
 }
 
-/// What a limited process says when it has heard everything; the other end has heard all of its messages, too. By memory they
-/// go only if that is expected, or happens soon.
-fn outcome(part: &str, limit: usize, expected: &str) -> (String, Peer) {
-    println!("{part}: {limit}");
+/// Output of a limited process after it has received everything. The other end has received everything, too. Shared
+/// memory is used only if expected, or if it comes soon.
+fn outcome(role: &str, limit: usize, expected: &str) -> (String, Peer) {
+    println!("{role}: {limit}");
     let scene = Scene::new();
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&heard);
+    let received = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&received);
     let asker = scene.graph.context();
     let node = asker.create_node("asker").unwrap();
     let _answers = node.create_subscription("answers", 2 * COUNT, move |message: &UInt8MultiArray| {
         assert_eq!(number_in(&message.data) as usize, counted.fetch_add(1, Ordering::SeqCst));
     });
-    let mut peer = start(&scene, ENTRY, part, &format!("{limit} {expected}"));
+    let mut peer = start(&scene, ENTRY, role, &format!("{limit} {expected}"));
     peer.wait_for_line(|line| line == "ready", within(LONG.as_secs())).unwrap();
     scene.talk(COUNT as u32, 5000);
-    let said = peer.wait_for_line(|line| line.starts_with("done"), within(LONG.as_secs())).unwrap();
-    spin_until(&asker, "all answers", || heard.load(Ordering::SeqCst) == COUNT);
-    scene.is_undisturbed();
-    (said, peer)
+    let printed = peer.wait_for_line(|line| line.starts_with("done"), within(LONG.as_secs())).unwrap();
+    spin_until(&asker, "all answers", || received.load(Ordering::SeqCst) == COUNT);
+    scene.assert_undisturbed();
+    (printed, peer)
 }
 
 const BY_MEMORY: &str = "done, 1 came and 1 went by memory";
 const BY_NETWORK: &str = "done, 0 came and 0 went by memory";
 
 #[test]
-fn a_process_that_may_have_few_descriptors_stays_on_the_network() {
+fn process_with_few_descriptors_uses_the_network() {
     let _alone = alone();
     let outcome = |spare: usize, expected| outcome("has few descriptors", spare, expected).0;
-    // A session leaves 16 of them.
+    // An IPC connection leaves 16 descriptors.
     for spare in (3..=12).step_by(3) {
         assert_eq!(outcome(spare, BY_NETWORK), BY_NETWORK, "{spare}");
     }
-    // By either way nothing is lost.
+    // Nothing is lost on either path.
     let outcomes: Vec<String> = (15..30).step_by(3).map(|spare| outcome(spare, "")).collect();
     println!("{outcomes:?}");
     assert_eq!(outcome(30, BY_MEMORY), BY_MEMORY);
 }
 
 #[test]
-fn a_process_that_may_map_little_memory_has_it_copied() {
+fn process_with_little_address_space_gets_copies() {
     let _alone = alone();
-    let (said, peer) = outcome("has little memory", 100 << 10, BY_NETWORK);
-    assert_eq!(said, BY_NETWORK, "{}", peer.output());
-    let (said, peer) = outcome("has little memory", 3 << 20, BY_MEMORY);
-    assert_eq!(said, BY_MEMORY, "{}", peer.output());
+    let (printed, peer) = outcome("has little memory", 100 << 10, BY_NETWORK);
+    assert_eq!(printed, BY_NETWORK, "{}", peer.output());
+    let (printed, peer) = outcome("has little memory", 3 << 20, BY_MEMORY);
+    assert_eq!(printed, BY_MEMORY, "{}", peer.output());
     let not_mapped = "memory of another process is not mapped, its messages are copied";
-    wait_until("it says that it maps no more", || peer.output().contains(not_mapped));
+    wait_until("it reports that it maps no more", || peer.output().contains(not_mapped));
 }
 
 #[test]
-fn a_process_that_may_make_no_memory_for_others_copies() {
+fn process_without_shared_memory_sends_copies() {
     let _alone = alone();
-    let (said, peer) = outcome("may make no memory", 100 << 10, BY_NETWORK);
-    assert_eq!(said, BY_NETWORK, "{}", peer.output());
-    let no_session = "no session with another process of this host";
-    wait_until("it says that there is no session", || peer.output().contains(no_session));
-    let (said, peer) = outcome("may make no memory", 1 << 20, BY_MEMORY);
-    assert_eq!(said, BY_MEMORY, "{}", peer.output());
+    let (printed, peer) = outcome("may make no memory", 100 << 10, BY_NETWORK);
+    assert_eq!(printed, BY_NETWORK, "{}", peer.output());
+    let no_session = "no IPC connection with another process of this host";
+    wait_until("the missing IPC connection is logged", || peer.output().contains(no_session));
+    let (printed, peer) = outcome("may make no memory", 1 << 20, BY_MEMORY);
+    assert_eq!(printed, BY_MEMORY, "{}", peer.output());
 }
 
-/// Bytes that the group may take, and messages of a mebibyte that the other end keeps.
+/// Memory limit of the cgroup, and messages of 1 MiB that the other end keeps.
 const GROUP: usize = 48 << 20;
 const KEPT: usize = 100;
 
-/// In a group of little memory: publishes messages that the other end keeps, each when it has the one before.
-fn in_a_group(group: &str) {
-    Group::join(group);
+/// In a small cgroup: publishes messages that the other end keeps, each after it has received the one before.
+fn run_in_cgroup(group: &str) {
+    Cgroup::join(group);
     let options = ContextOptions::default().arguments([""; 0]).shared_memory(1 << 30, 1 << 30);
     let context = Context::with_options(options).unwrap();
     let node = context.create_node("grouped").unwrap();
@@ -186,18 +185,18 @@ fn in_a_group(group: &str) {
     let _subscription = node.create_subscription("data", KEPT, count).unwrap();
     let publisher = node.create_publisher::<UInt8MultiArray>("answers", 2).unwrap();
     spin_until(&context, "a subscriber", || publisher.shared_memory_count() == 1);
-    say(&format!("refused: {}", publisher.reserve(KEPT, 1 << 20).unwrap_err()));
+    print_line(&format!("refused: {}", publisher.preallocate(KEPT, 1 << 20).unwrap_err()));
     for number in 0..KEPT {
         publisher.publish(numbered(number as u32, 1 << 20)).unwrap();
-        spin_until(&context, "word of it", || had.load(Ordering::SeqCst) > number);
+        spin_until(&context, "it is announced", || had.load(Ordering::SeqCst) > number);
     }
-    say("done");
+    print_line("done");
     context.spin().unwrap();
 }
 
 #[test]
-fn a_process_whose_group_may_take_little_memory_lends_what_fits_and_copies_the_rest() {
-    let Some(group) = Group::of_bytes(GROUP) else { return };
+fn process_in_small_cgroup_lends_and_copies() {
+    let Some(group) = Cgroup::with_limit(GROUP) else { return };
     let _alone = alone();
     let scene = Scene::new();
     let keeping = scene.graph.context();
@@ -220,5 +219,5 @@ fn a_process_whose_group_may_take_little_memory_lends_what_fits_and_copies_the_r
     let kept = std::mem::take(&mut *kept.lock().unwrap());
     let number = |message: &Borrowed<UInt8MultiArray>| number_in(message.view().unwrap().data) as usize;
     assert!(kept.iter().map(number).eq(0..KEPT));
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }

@@ -1,5 +1,5 @@
-//! Peers that announce long messages and send them slowly: what they make a context hold is bounded over all its links, and
-//! honest peers go on.
+//! Tests of peers that announce long messages and send them slowly: memory is bounded over all links, and correct peers
+//! continue.
 
 use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,18 +21,18 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, ContextOptions, ReceiveBudget};
 
-/// As many as the attack had.
+/// Number of connections of the original attack.
 const PEERS: usize = 30;
 
 const ANNOUNCED: usize = 900_000_000;
 
-/// Bytes that incomplete messages may take here.
+/// Budget for incomplete messages.
 const BUDGET: usize = 16 << 20;
 
-/// How long a message may make no progress if nobody says otherwise, as README.md tells.
-const USUAL: Duration = Duration::from_secs(30);
+/// Default timeout of a message without progress, as in README.md.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A context that spins on a thread of its own.
+/// A context that spins on its own thread.
 struct Spinning {
     context: Context,
     thread: Option<JoinHandle<()>>,
@@ -46,7 +46,7 @@ impl Spinning {
         Self { context, thread }
     }
 
-    /// The budget's state, which is within its limit whenever it is looked at.
+    /// The budget's state, after asserting its limit.
     fn budget(&self) -> ReceiveBudget {
         let budget = self.context.receive_budget();
         assert!(budget.in_use <= budget.limit, "{budget:?}");
@@ -61,7 +61,7 @@ impl Drop for Spinning {
     }
 }
 
-/// A client of a service that gives its request's length and then this much of it.
+/// A service client that sends its request's length and the first bytes.
 fn begin_request<S: Service>(graph: &Graph, service: &str, announced: usize, part: usize) -> TcpStream {
     let params = ["/test", service].map(Into::into);
     let uri = Uri::parse_scheme("rosrpc", graph.ask("lookupService", &params).as_str().unwrap()).unwrap();
@@ -79,7 +79,7 @@ fn is_end(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
-/// True once the other end has closed, also if what came before it was not read.
+/// Whether the peer has closed the connection, even if it had unread data.
 fn is_closed(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     match stream.peek(&mut [0]) {
@@ -128,7 +128,7 @@ fn slow_requests_of_many_clients_stay_within_budget() {
     client.call(&SetLoggerLevelRequest::default()).unwrap();
 }
 
-/// Starts publishers that each send the beginning of a long message, and gives their connections.
+/// Starts publishers that each send the beginning of a long message. Returns their connections.
 fn begin_messages(fakes: &[FakePublisher], announced: usize, part: usize) -> Vec<TcpStream> {
     let bytes = [&(announced as u32).to_le_bytes()[..], &vec![b'x'; part]].concat();
     let begin = |fake: &FakePublisher| {
@@ -147,8 +147,8 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
     const IMAGE: usize = 12_000_000;
     let budget = 5 * IMAGE;
     let far = Spinning::new(graph.options().receive_budget(budget));
-    let received = Arc::new(AtomicUsize::new(0));
-    let into = Arc::clone(&received);
+    let images = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&images);
     let node = far.context.create_node("viewer").unwrap();
     let fakes: Vec<_> =
         (0..PEERS).map(|number| FakePublisher::new(&graph, &format!("/slow{number}"), "/images")).collect();
@@ -158,14 +158,14 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
             into.fetch_add(1, Ordering::SeqCst);
         })
         .unwrap();
-    // All from the address of the camera, and as long as its images.
+    // From the camera's address, and as long as its images.
     let slow = begin_messages(&fakes, IMAGE, 4_000_000);
     let camera = graph.context_on_network();
     let publisher = camera.create_node("camera").unwrap().create_publisher::<Text>("images", 10).unwrap();
     wait_until("the subscriber", || publisher.subscription_count() == 1);
     for count in 1..=20 {
         publisher.publish(Text { data: "i".repeat(IMAGE) }).unwrap();
-        wait_until("the image", || received.load(Ordering::SeqCst) == count);
+        wait_until("the image", || images.load(Ordering::SeqCst) == count);
         far.budget();
     }
     assert_eq!(publisher.subscription_count(), 1, "the camera's link was never closed");
@@ -181,7 +181,7 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
 }
 
 #[test]
-fn message_beyond_default_budget_is_refused_with_variable_that_helps() {
+fn refusal_beyond_budget_names_the_variable() {
     let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options());
@@ -201,7 +201,7 @@ fn message_beyond_default_budget_is_refused_with_variable_that_helps() {
         read_frame(&mut stream).unwrap();
         let header = ConnectionHeader::new([("callerid", "/map"), ("md5sum", SetBool::MD5)]);
         stream.write_all(&header.emit()).unwrap();
-        // What is not read would hide the end of the link.
+        // Unread data would hide the end of the link.
         read_frame(&mut stream).unwrap();
         stream.write_all(&[&[1][..], &300_000_000u32.to_le_bytes()].concat()).unwrap();
         wait_until("the link closed", || is_closed(&stream));
@@ -219,8 +219,8 @@ fn message_without_progress_is_given_up() {
     let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options().receive_timeout(Duration::from_millis(200)));
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let node = far.context.create_node("impatient").unwrap();
     let fake = FakePublisher::new(&graph, "/stuck", "/texts");
     let hear = move |message: &Text| into.lock().unwrap().push(message.data.clone());
@@ -230,18 +230,18 @@ fn message_without_progress_is_given_up() {
     wait_until("the link closed", || is_closed(&stuck));
     wait_logged(&["publisher [/stuck]", "message body", "8 of 9 bytes", "0.2 s"]);
     let _stream = fake.accept_and_send("/stuck", Text::MD5, &text);
-    wait_until("the message", || *heard.lock().unwrap() == ["whole"]);
+    wait_until("the message", || *received.lock().unwrap() == ["whole"]);
     assert_eq!((far.budget().in_use, far.budget().given_up), (0, 1));
 }
 
 #[test]
-fn half_a_message_is_waited_for() {
+fn incomplete_message_is_waited_for() {
     let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options());
     assert_eq!(far.budget().limit, 256 << 20);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let node = far.context.create_node("patient").unwrap();
     let fake = FakePublisher::new(&graph, "/paused", "/texts");
     let hear = move |message: &Text| into.lock().unwrap().push(message.data.clone());
@@ -253,9 +253,9 @@ fn half_a_message_is_waited_for() {
     let publisher = others.create_node("others").unwrap().create_publisher::<Text>("texts", 10).unwrap();
     wait_until("the subscriber", || publisher.subscription_count() == 1);
     publisher.publish(Text { data: "other".into() }).unwrap();
-    wait_until("the other message", || heard.lock().unwrap().len() == 1);
+    wait_until("the other message", || received.lock().unwrap().len() == 1);
     paused.write_all(&text[6..]).unwrap();
-    wait_until("the rest", || *heard.lock().unwrap() == ["other", "whole"]);
+    wait_until("the rest", || *received.lock().unwrap() == ["other", "whole"]);
     assert_eq!((far.budget().in_use, far.budget().given_up), (0, 0));
-    assert_eq!(far.budget().timeout, USUAL, "a peer may pause for longer than this test does");
+    assert_eq!(far.budget().timeout, DEFAULT_TIMEOUT, "a peer may pause for longer than this test does");
 }

@@ -1,12 +1,12 @@
-//! A process that stands still, in a debugger for example, is not taken for a peer that sends nothing.
+//! Test of a suspended process, for example in a debugger: it does not mistake its pause for silence of a peer.
 
 use std::io::Write;
 use std::time::Duration;
 
+use crate::child_process::{print_line, run_role_if_child, start};
 use crate::common::LONG;
 use crate::fake_publisher::FakePublisher;
 use crate::ipc_scene::Scene;
-use crate::played::{play_if_asked, say, start};
 use crate::process::alone;
 use crate::raw::framed_text;
 use runnel::core::Message;
@@ -14,11 +14,11 @@ use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Signal, within};
 
-const ENTRY: &str = "receive_stall::subscriber_that_was_stopped_reads_before_it_gives_up";
+const ENTRY: &str = "receive_stall::resumed_subscriber_reads_before_timeouts";
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Subscribes to texts, and to what comes by shared memory.
+/// Subscribes by the network and by shared memory.
 fn subscribe() {
     let options = ContextOptions::default().arguments([""; 0]).receive_timeout(TIMEOUT);
     let context = Context::with_options(options).unwrap();
@@ -27,21 +27,21 @@ fn subscribe() {
     while data.shared_memory_count() == 0 {
         context.spin_once(Duration::from_millis(10)).unwrap();
     }
-    let hear = |message: &Text| say(&format!("heard {}", message.data));
+    let hear = |message: &Text| print_line(&format!("received {}", message.data));
     let _texts = node.create_subscription("texts", 10, hear).unwrap();
     let mut is_begun = false;
     loop {
         context.spin_once(Duration::from_millis(10)).unwrap();
         if !is_begun && context.receive_budget().in_use > 0 {
             is_begun = true;
-            say("begun");
+            print_line("begun");
         }
     }
 }
 
 #[test]
-fn subscriber_that_was_stopped_reads_before_it_gives_up() {
-    play_if_asked(|_, _| subscribe());
+fn resumed_subscriber_reads_before_timeouts() {
+    run_role_if_child(|_, _| subscribe());
     let _alone = alone();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/paused", "/texts");
@@ -54,5 +54,5 @@ fn subscriber_that_was_stopped_reads_before_it_gives_up() {
     scene.talk(10, 100);
     std::thread::sleep(TIMEOUT + Duration::from_millis(500));
     subscriber.signal(Signal::CONT).unwrap();
-    subscriber.wait_for_line(|line| line == "heard whole", within(LONG.as_secs())).unwrap();
+    subscriber.wait_for_line(|line| line == "received whole", within(LONG.as_secs())).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What it costs to be in the ROS 2 graph while nothing happens.
+//! CPU use of an idle node in the ROS 2 graph.
 
 use crate::common;
 use crate::domains::new_domain;
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use runnel::{Context, ContextOptions, Executor, Graphs, QoS};
 
-/// What this thread has had of a CPU so far.
-fn used() -> Duration {
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
     let statistics = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(statistics.split_whitespace().next().unwrap().parse().unwrap())
 }
 
-/// Turns the driver for a while, as a program does that has nothing to do.
+/// Polls the driver for a while, as an idle program does.
 fn rest(context: &Context, time: Duration) {
     let (executor, end) = (Executor::new(context), std::time::Instant::now() + time);
     while std::time::Instant::now() < end {
@@ -23,7 +23,7 @@ fn rest(context: &Context, time: Duration) {
 }
 
 #[test]
-fn a_node_that_has_nothing_to_do_sleeps_until_it_has() {
+fn idle_ros2_node_sleeps() {
     let _alone = alone();
     let domain = new_domain();
     let context = || {
@@ -35,14 +35,14 @@ fn a_node_that_has_nothing_to_do_sleeps_until_it_has() {
     let publisher =
         node.create_publisher::<runnel::msgs::std_msgs::msg::String>("status", QoS::default()).unwrap();
     let listening = other.create_node("other").unwrap();
-    let _heard = listening
+    let _received = listening
         .create_subscription("status", QoS::default(), |_: &runnel::msgs::std_msgs::msg::String| {})
         .unwrap();
     assert!(publisher.wait_for_subscribers(1, common::LONG).unwrap());
     rest(&idle, Duration::from_millis(500));
-    let (before, time) = (used(), Duration::from_secs(2));
+    let (before, time) = (cpu_time(), Duration::from_secs(2));
     rest(&idle, time);
-    let spent = used() - before;
-    // Whoever never sleeps uses what CPU there is, though others may want it, too.
+    let spent = cpu_time() - before;
+    // A loop that never sleeps would use all CPU time that other processes leave.
     assert!(spent < time / 20, "{spent:?} in {time:?}");
 }

@@ -1,7 +1,7 @@
-//! Processes of this host that write nonsense into the session of a pair of the ROS 2 graph: it costs that session alone,
-//! what was done is named, the pair goes on over the network, and others lose nothing.
+//! Tests of processes of this host that write invalid data for a ROS 2 pair: the IPC connection ends with a logged
+//! reason, the pair falls back to the network, and others lose nothing.
 //!
-//! What a real process has written in its memory is falsified from outside, since it alone knows the tokens of its pairs.
+//! The test modifies the memory of a real process, since only that knows the tokens of its pairs.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -14,21 +14,21 @@ use crate::fake_process::{
 };
 use crate::logged::{count_logged, keep_log};
 use crate::process::alone;
-use crate::ros2_pair::{Heard, context, listen, new_domain, numbered};
+use crate::ros2_pair::{Received, context, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
 
-const NAMED: &str = "another process of this host:";
+const NAMED: &str = "IPC connection with another process of this host ended:";
 
-/// What one process has for another in memory that both have mapped, while their session stands.
+/// Outbox of a process, in memory that both processes have mapped.
 struct Outbox {
     words: &'static [AtomicU64],
-    /// Where the next record will be.
+    /// Position of the next record.
     written: usize,
     records: Vec<Record>,
 }
 
-/// Where memory of sessions is.
+/// Addresses of mapped outboxes.
 fn mapped() -> Vec<usize> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let own = maps.lines().filter(|line| line.contains("memfd:runnel-session") && line.contains(" rw-s "));
@@ -42,14 +42,14 @@ struct Record {
 }
 
 impl Outbox {
-    /// All of this program, which has not written a ring full yet.
+    /// All outboxes of this program, which have not wrapped around yet.
     fn all() -> Vec<Self> {
         mapped().into_iter().map(Self::at).collect()
     }
 
     fn at(address: usize) -> Self {
-        // SAFETY: the mapping is of so many bytes, and stands as long as its session, which nobody ends before the
-        // test has done with it; all who have it read and write atomically.
+        // SAFETY: the mapping has this length and lasts as long as its IPC connection, which ends only after the test.
+        // All users access it atomically.
         let words = unsafe { std::slice::from_raw_parts(address as *const AtomicU64, OUTBOX_BYTES / 8) };
         let mut outbox = Self { words, written: 0, records: Vec::new() };
         while outbox.written < RING - 1 {
@@ -74,7 +74,7 @@ impl Outbox {
         self.records.iter().rfind(|record| record.kind == kind)
     }
 
-    /// Appends a record, whatever it says.
+    /// Appends a record, whether valid or not.
     fn push(&mut self, kind: u8, channel: u32, payload: &[u8]) {
         let count = payload.len().div_ceil(8);
         self.word(1 + count).store(0, Relaxed);
@@ -89,18 +89,18 @@ impl Outbox {
     }
 }
 
-/// A talker and two listeners, which get its messages by sessions of their own.
+/// A talker and two listeners, with an IPC connection each.
 struct Scene {
     talking: Context,
     publisher: Publisher<UInt8MultiArray>,
-    listeners: [(Context, Subscription, Heard); 2],
+    listeners: [(Context, Subscription, Received); 2],
     published: u32,
 }
 
 impl Scene {
     fn new() -> Self {
         keep_log();
-        // A thread of contexts that are over may have theirs for a moment.
+        // A thread of an earlier context may keep its mapping for a moment.
         wait_until("no memory of scenes before", || mapped().is_empty());
         let domain = new_domain();
         let talking = context(domain, true);
@@ -108,27 +108,27 @@ impl Scene {
         let listeners = ["one", "other"].map(|name| {
             let context = context(domain, true);
             let node = context.create_node(name).unwrap();
-            let (subscription, heard) = listen(&node, "data", QoS::keep_last(1000));
-            (context, subscription, heard)
+            let (subscription, received) = listen(&node, "data", QoS::keep_last(1000));
+            (context, subscription, received)
         });
         let mut scene = Self { talking, publisher, listeners, published: 0 };
-        scene.turn_until("both in shared memory", |scene| {
+        scene.poll_until("both in shared memory", |scene| {
             scene.publisher.shared_memory_count() == 2 && scene.by_memory() == 2
         });
         scene.talk();
         scene
     }
 
-    /// How many listeners hear by memory.
+    /// Number of listeners that receive by shared memory.
     fn by_memory(&self) -> usize {
         self.listeners.iter().map(|(_, subscription, _)| subscription.shared_memory_count()).sum()
     }
 
     #[track_caller]
-    fn turn_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
+    fn poll_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
         let until = Instant::now() + LONG;
         while !done(self) {
-            assert!(Instant::now() < until, "still not: {what}");
+            assert!(Instant::now() < until, "timed out: {what}");
             self.talking.spin_once(Duration::from_millis(1)).unwrap();
             self.listeners.iter().for_each(|(context, ..)| {
                 context.spin_once(Duration::from_millis(1)).unwrap();
@@ -136,7 +136,7 @@ impl Scene {
         }
     }
 
-    /// Some messages, which all hear once and in order with those before.
+    /// Publishes messages and asserts that both listeners receive all once and in order.
     #[track_caller]
     fn talk(&mut self) {
         for _ in 0..10 {
@@ -144,17 +144,17 @@ impl Scene {
             self.published += 1;
         }
         let all = self.published as usize;
-        self.turn_until("all heard", |scene| {
-            scene.listeners.iter().all(|(.., heard)| heard.lock().unwrap().len() >= all)
+        self.poll_until("all received", |scene| {
+            scene.listeners.iter().all(|(.., received)| received.lock().unwrap().len() >= all)
         });
-        for (_, subscription, heard) in &self.listeners {
-            assert!(heard.lock().unwrap().iter().copied().eq(0..self.published));
+        for (_, subscription, received) in &self.listeners {
+            assert!(received.lock().unwrap().iter().copied().eq(0..self.published));
             assert_eq!((subscription.lost(), subscription.dropped(), subscription.malformed()), (0, 0, 0));
         }
     }
 }
 
-/// What the talker has for one of its listeners, the channel of their pair, and the number of the next message.
+/// The talker's outbox for one listener, the channel of their pair, and the next number.
 fn talkers() -> (Outbox, u32, u64) {
     let mut outboxes = Outbox::all().into_iter();
     let outbox = outboxes.find(|outbox| outbox.last_of(SAMPLE).is_some()).expect("an outbox with messages");
@@ -163,37 +163,37 @@ fn talkers() -> (Outbox, u32, u64) {
     (outbox, channel, next)
 }
 
-/// A talker writes something; its session with that listener ends for the reason that is given.
-fn ends(what: &str, says: &str, act: impl FnOnce(&mut Outbox, u32, u64)) {
+/// Asserts that a talker's record ends the IPC connection with this listener for a logged reason.
+fn ends(what: &str, text: &str, act: impl FnOnce(&mut Outbox, u32, u64)) {
     println!("{what}");
     let mut scene = Scene::new();
-    let says = [says, NAMED, "its links go on over the network"];
-    let before = count_logged(&says);
+    let text = [text, NAMED, "its links continue over the network"];
+    let before = count_logged(&text);
     let (mut outbox, channel, next) = talkers();
     act(&mut outbox, channel, next);
-    scene.turn_until("it is named", |_| count_logged(&says) > before);
-    // What a talker still writes into memory in which it has written nonsense is lost, as it should know.
-    scene.turn_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
+    scene.poll_until("it is named", |_| count_logged(&text) > before);
+    // Samples that the talker writes after invalid data are lost, which it cannot expect otherwise.
+    scene.poll_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
     assert_eq!(scene.by_memory(), 1, "the other session stands");
     scene.talk();
-    scene.turn_until("both in shared memory", |scene| scene.by_memory() == 2);
+    scene.poll_until("both in shared memory", |scene| scene.by_memory() == 2);
     scene.talk();
-    assert_eq!(count_logged(&says), before + 1);
+    assert_eq!(count_logged(&text), before + 1);
 }
 
-/// A sample of a few bytes under a number.
+/// A short sample with this number.
 fn sample(number: u64) -> Vec<u8> {
     words(&[number, 7])
 }
 
 #[test]
-fn numbers_that_cannot_be_end_the_session() {
+fn impossible_numbers_end_the_ipc_connection() {
     let _alone = alone();
     for (what, number) in
         [("none", 0), ("the one before", u64::MAX), ("too great", 1 << 63), ("the last", u64::MAX - 1)]
     {
         for kind in [SAMPLE, SAMPLE_BEGIN] {
-            ends(what, "where sample", |outbox, channel, next| {
+            ends(what, "instead of sample", |outbox, channel, next| {
                 let number = if number == u64::MAX { next - 1 } else { number };
                 outbox.push(kind, channel, &sample(number));
             });
@@ -202,11 +202,11 @@ fn numbers_that_cannot_be_end_the_session() {
 }
 
 #[test]
-fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
+fn invalid_channel_ends_the_ipc_connection() {
     let _alone = alone();
     type Open = (u32, [u64; 2], u64);
-    let opens = |what: &str, says: &str, open: fn(Open) -> Open| {
-        ends(what, says, |outbox, channel, next| {
+    let opens = |what: &str, text: &str, open: fn(Open) -> Open| {
+        ends(what, text, |outbox, channel, next| {
             let [low, high, _, kind, stream, _] = outbox.last_of(OPEN_SAMPLES).unwrap().payload[..] else {
                 panic!("six words")
             };
@@ -222,7 +222,7 @@ fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
     opens("of another pair", "it opened channel", |(channel, [kind, stream], next)| {
         (channel, [kind, stream + 1], next)
     });
-    opens("by a Skip", "where another one belongs", |(channel, [_, stream], next)| {
+    opens("by a Skip", "of a kind that is not allowed there", |(channel, [_, stream], next)| {
         (channel, [2, stream], next)
     });
     opens("by what is no statement", "unknown kind 99", |(channel, [_, stream], next)| {
@@ -231,7 +231,7 @@ fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
 }
 
 #[test]
-fn what_is_no_sample_ends_the_session() {
+fn non_samples_end_the_ipc_connection() {
     let _alone = alone();
     ends("without a number", "without a number", |outbox, channel, _| outbox.push(SAMPLE, channel, &[1; 7]));
     ends("a message of ROS 1, as once there were", "a record of kind 1", |outbox, channel, _| {
@@ -240,11 +240,11 @@ fn what_is_no_sample_ends_the_session() {
     ends("what was never lent", "segment", |outbox, channel, next| {
         outbox.push(SAMPLE_SLOT, channel, &words(&[next, 5 << 32, 100]));
     });
-    ends("within another", "into the middle of another", |outbox, channel, next| {
+    ends("within another", "before the previous one was complete", |outbox, channel, next| {
         outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 100]));
         outbox.push(SAMPLE, channel, &sample(next + 1));
     });
-    ends("more than there is", "more of a sample than there is", |outbox, channel, next| {
+    ends("more than there is", "more of a sample than its length prefix says", |outbox, channel, next| {
         outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 12]));
         outbox.push(BYTES, channel, &[0; 40]);
     });
@@ -254,22 +254,22 @@ fn what_is_no_sample_ends_the_session() {
 }
 
 #[test]
-fn an_end_in_the_middle_of_a_sample_costs_nothing() {
+fn end_within_a_sample_loses_nothing() {
     let _alone = alone();
     let mut scene = Scene::new();
     let (mut outbox, channel, next) = talkers();
     outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 100]));
-    // What is read is followed by what the session ends for.
+    // The read record is followed by an invalid one.
     outbox.push(99, 0, &[]);
-    let says = ["it wrote a record of kind 99", NAMED];
-    let before = count_logged(&says);
-    scene.turn_until("it is named", |_| count_logged(&says) > before);
-    scene.turn_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
+    let text = ["it wrote a record of kind 99", NAMED];
+    let before = count_logged(&text);
+    scene.poll_until("it is named", |_| count_logged(&text) > before);
+    scene.poll_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
     scene.talk();
 }
 
 #[test]
-fn skip_that_cannot_be_ends_the_session() {
+fn impossible_skip_ends_the_ipc_connection() {
     let _alone = alone();
     ends("beyond all", "is not plausible", |outbox, channel, next| {
         outbox.push(SKIP, channel, &words(&[2, 0, next + (1 << 41)]));
@@ -277,18 +277,18 @@ fn skip_that_cannot_be_ends_the_session() {
     ends("of no message", "has message number 0", |outbox, channel, _| {
         outbox.push(SKIP, channel, &words(&[2, 0, 0]));
     });
-    ends("which is a Begin", "where another one belongs", |outbox, channel, next| {
+    ends("which is a Begin", "of a kind that is not allowed there", |outbox, channel, next| {
         outbox.push(SKIP, channel, &words(&[1 | 1 << 32, 0, next]));
     });
 }
 
 #[test]
-fn listener_that_asks_again_or_repeats_what_it_reached_keeps_its_samples() {
+fn repeated_requests_and_reports_lose_nothing() {
     let _alone = alone();
     for (asks, next) in [(0, 1), (1, 2), (u64::MAX, 3)] {
         let mut scene = Scene::new();
         let mut outboxes = Outbox::all().into_iter();
-        // What it writes itself from now on is written over this.
+        // The talker's own records from now on overwrite this.
         let mut listeners =
             outboxes.find(|outbox| outbox.last_of(ASK_SAMPLES).is_some()).expect("a listener's");
         let asked = listeners.last_of(ASK_SAMPLES).unwrap().payload.clone();
@@ -307,19 +307,19 @@ fn listener_that_asks_again_or_repeats_what_it_reached_keeps_its_samples() {
 }
 
 #[test]
-fn listener_that_reached_what_was_not_published_ends_the_session() {
+fn report_beyond_published_ends_the_ipc_connection() {
     let _alone = alone();
-    for (epoch, next, says) in [(2, 1 << 40, "not all published"), (9, 1, "which has not begun")] {
+    for (epoch, next, text) in [(2, 1 << 40, "not all published"), (9, 1, "which has not begun")] {
         let mut scene = Scene::new();
-        let says = [says, NAMED, "its links go on over the network"];
-        let before = count_logged(&says);
+        let text = [text, NAMED, "its links continue over the network"];
+        let before = count_logged(&text);
         let mut outboxes = Outbox::all().into_iter();
         let mut listeners =
             outboxes.find(|outbox| outbox.last_of(ASK_SAMPLES).is_some()).expect("a listener's");
         let asked = listeners.last_of(ASK_SAMPLES).unwrap().payload.clone();
         listeners.push(REACHED, 0, &words(&[asked[0], asked[1], 3 | epoch << 32, asked[0], next]));
-        scene.turn_until("it is named", |_| count_logged(&says) > before);
-        scene.turn_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
+        scene.poll_until("it is named", |_| count_logged(&text) > before);
+        scene.poll_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
         scene.talk();
     }
 }

@@ -1,16 +1,16 @@
-//! How a program leaves the ROS 2 graph: what it published last arrives, and whatever it does afterwards, it sleeps.
+//! Tests of programs that leave the ROS 2 graph: their last messages arrive, and afterwards they sleep.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::common::{LONG, wait_until};
 use crate::process::alone;
-use crate::ros2_pair::{Ends, Pair, context, lingering, listen, new_domain, numbered};
+use crate::ros2_pair::{EndOnDrop, Pair, context, lingering, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Publisher, QoS};
 
-/// What all threads of this process have had of a CPU so far.
-fn used() -> Duration {
+/// CPU time of all threads of this process.
+fn cpu_time() -> Duration {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("schedstat")).ok();
     let nanos = |text: String| text.split_whitespace().next().unwrap().parse::<u64>().unwrap();
@@ -18,40 +18,40 @@ fn used() -> Duration {
 }
 
 #[test]
-fn a_long_message_that_was_published_just_before_the_end_arrives() {
+fn long_message_before_exit_arrives() {
     let _alone = alone();
     let domain = new_domain();
     let (talking, listening) = (lingering(domain, false), context(domain, false));
     let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
     let publisher: Publisher<UInt8MultiArray> = nodes[0].create_publisher("data", QoS::default()).unwrap();
-    let (_subscription, heard) = listen(&nodes[1], "data", QoS::default());
+    let (_subscription, received) = listen(&nodes[1], "data", QoS::default());
     std::thread::scope(|scope| {
         scope.spawn(|| listening.spin().unwrap());
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
-        // More than goes out at once: the rest follows as the other end takes it.
+        // More than the socket accepts at once: the rest follows as the peer reads.
         publisher.publish(numbered(7, 8 << 20)).unwrap();
         talking.shutdown();
         talking.spin().unwrap();
         let until = Instant::now() + LONG;
-        while heard.lock().unwrap().is_empty() && Instant::now() < until {
+        while received.lock().unwrap().is_empty() && Instant::now() < until {
             listening.sleep_wall(Duration::from_millis(1)).unwrap();
         }
         listening.shutdown();
     });
-    assert_eq!(*heard.lock().unwrap(), [7]);
+    assert_eq!(*received.lock().unwrap(), [7]);
 }
 
-/// More messages than a session between two processes takes at once: the rest waits at the publisher.
+/// More messages than an IPC connection holds: the rest waits at the publisher.
 const MANY: u32 = 3000;
 
-/// A pair in shared memory whose talker has published so many while the listener did not look, and other publishers of
-/// the same node with another quality of service.
-fn pair_with_many_under_way(others: usize) -> (Pair, Vec<Publisher<UInt8MultiArray>>) {
+/// A pair in shared memory whose talker has published many messages while the listener was not polled, and further
+/// publishers of the node with another QoS.
+fn pair_with_queued_samples(others: usize) -> (Pair, Vec<Publisher<UInt8MultiArray>>) {
     let pair = Pair::lingering(QoS::keep_last(4000));
     let other = |depth| pair.nodes[0].create_publisher("data", QoS::keep_last(depth)).unwrap();
     let others: Vec<_> = (1..=others).map(other).collect();
     let all = 1 + others.len();
-    pair.turn_until("all in shared memory", |pair| {
+    pair.poll_until("all in shared memory", |pair| {
         pair.publisher.shared_memory_count() == all && pair.subscription.shared_memory_count() == all
     });
     (0..MANY).for_each(|number| pair.publisher.publish(numbered(number, 1000)).unwrap());
@@ -59,51 +59,51 @@ fn pair_with_many_under_way(others: usize) -> (Pair, Vec<Publisher<UInt8MultiArr
 }
 
 #[test]
-fn what_waits_for_room_in_shared_memory_when_the_program_ends_arrives() {
+fn queued_samples_arrive_after_program_ends() {
     let _alone = alone();
-    let (pair, _) = pair_with_many_under_way(0);
+    let (pair, _) = pair_with_queued_samples(0);
     std::thread::scope(|scope| {
-        let _ends = Ends(&pair.listening);
+        let _ends = EndOnDrop(&pair.listening);
         scope.spawn(|| pair.listening.spin().unwrap());
         pair.talking.shutdown();
         pair.talking.spin().unwrap();
-        wait_until("all heard", || pair.heard.lock().unwrap().len() >= MANY as usize);
+        wait_until("all received", || pair.received.lock().unwrap().len() >= MANY as usize);
     });
-    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..MANY));
+    assert!(pair.received.lock().unwrap().iter().copied().eq(0..MANY));
 }
 
 #[test]
-fn what_waits_for_room_in_shared_memory_when_a_publisher_ends_arrives() {
+fn queued_samples_arrive_after_publisher_ends() {
     let _alone = alone();
     for others in [0, 1] {
-        let (pair, _others) = pair_with_many_under_way(others);
+        let (pair, _others) = pair_with_queued_samples(others);
         let Pair {
             talking: _talking,
             listening,
             publisher,
             subscription: _subscription,
-            heard,
+            received,
             nodes: _nodes,
         } = pair;
         std::thread::scope(|scope| {
-            let _ends = Ends(&listening);
+            let _ends = EndOnDrop(&listening);
             scope.spawn(|| listening.spin().unwrap());
             drop(publisher);
-            wait_until("all heard", || heard.lock().unwrap().len() >= MANY as usize);
+            wait_until("all received", || received.lock().unwrap().len() >= MANY as usize);
         });
-        assert!(heard.lock().unwrap().iter().copied().eq(0..MANY));
+        assert!(received.lock().unwrap().iter().copied().eq(0..MANY));
     }
 }
 
 #[test]
-fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
+fn process_sleeps_after_leaving_the_graph() {
     let _alone = alone();
     let domain = new_domain();
     let (leaving, staying) = (lingering(domain, false), context(domain, false));
     let nodes = [leaving.create_node("leaving").unwrap(), staying.create_node("staying").unwrap()];
     let publisher: Publisher<UInt8MultiArray> = nodes[0].create_publisher("data", QoS::default()).unwrap();
     let kept: Publisher<UInt8MultiArray> = nodes[0].create_publisher("other", QoS::default()).unwrap();
-    let (_subscription, heard) = listen(&nodes[1], "data", QoS::default());
+    let (_subscription, received) = listen(&nodes[1], "data", QoS::default());
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     leaving.shutdown();
     leaving.spin().unwrap();
@@ -112,15 +112,15 @@ fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
     let before = Instant::now();
     drop(publisher);
     assert!(before.elapsed() < LONG / 2, "an end that was over took {:?}", before.elapsed());
-    // Newcomers announce themselves to the ports of the one that left, too.
+    // New participants announce themselves to the ports of the departed one, too.
     let _newcomer = context(domain, false).create_node("newcomer").unwrap();
-    let (before, time) = (used(), Duration::from_secs(2));
-    // The span that is looked at.
+    let (before, time) = (cpu_time(), Duration::from_secs(2));
+    // The measured time.
     std::thread::sleep(time);
-    let spent = used() - before;
+    let spent = cpu_time() - before;
     assert!(spent < time / 4, "{spent:?} in {time:?}");
-    assert!(heard.lock().unwrap().is_empty());
-    // Nor does a look at the graph bring it back.
+    assert!(received.lock().unwrap().is_empty());
+    // A query of the graph does not make it join again.
     assert_eq!(leaving.ros2_graph().unwrap().map(|graph| graph.participants.len()), None);
     drop(kept);
 }

@@ -1,4 +1,4 @@
-//! An action server and a client of it, each in a context of its own.
+//! An action server and its client, in contexts of their own.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
@@ -10,18 +10,18 @@ use runnel::{
 
 use super::common::{Graph, LONG};
 
-/// A graph with a context that spins on a thread of its own and a client's context that does not spin.
+/// A master, the server's context, which spins on its own thread, and the client's context, which does not spin.
 pub struct Scene {
     pub graph: Graph,
-    /// Where the server is.
+    /// The server's context.
     pub near: Context,
-    /// Where the client is.
+    /// The client's context.
     pub far: Context,
     spinning: Option<JoinHandle<()>>,
 }
 
 impl Scene {
-    /// The contexts; the server's spins.
+    /// Creates the contexts. The server's one spins.
     pub fn new() -> Self {
         let graph = Graph::new();
         let (near, far) = (graph.context(), graph.context());
@@ -30,7 +30,7 @@ impl Scene {
         Self { graph, near, far, spinning }
     }
 
-    /// A server that hands its goals to the test, which keeps them.
+    /// A server that passes its goals to the test.
     pub fn server(&self) -> (ActionServer<TestAction>, Receiver<ServerGoalHandle<TestAction>>) {
         let (sender, goals) = channel();
         let node = self.near.create_node("server").unwrap();
@@ -38,7 +38,7 @@ impl Scene {
         (server.unwrap(), goals)
     }
 
-    /// A server of one goal at a time.
+    /// A simple action server.
     pub fn simple_server(
         &self,
         execute: impl FnMut(&SimpleGoalHandle<TestAction>) -> Result<(), Error> + Send + 'static,
@@ -46,12 +46,12 @@ impl Scene {
         self.near.create_node("server").unwrap().create_simple_action_server("test", execute).unwrap()
     }
 
-    /// The client's node.
+    /// A node for the client.
     pub fn node(&self) -> Node {
         self.far.create_node("client").unwrap()
     }
 
-    /// A client once the server is there.
+    /// A client whose server is available.
     pub fn client(&self) -> ActionClient<TestAction> {
         let client = self.node().create_action_client("test").unwrap();
         assert!(client.wait_for_server(LONG).unwrap());
@@ -60,7 +60,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// Ends the server's context, and waits until that is done.
+    /// Shuts the server's context down and waits for its thread.
     pub fn end_server(&mut self) {
         self.near.shutdown();
         self.spinning.take().map(JoinHandle::join);
@@ -73,12 +73,12 @@ impl Drop for Scene {
     }
 }
 
-/// A goal of this number.
+/// A goal with this number.
 pub fn goal(goal: i32) -> TestGoal {
     TestGoal { goal }
 }
 
-/// A result of this number.
+/// A result with this number.
 pub fn result(result: i32) -> TestResult {
     TestResult { result }
 }

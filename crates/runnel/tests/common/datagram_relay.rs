@@ -1,5 +1,5 @@
-//! A radio between two masters' nodes: a publisher of one is heard at the other by UDPROS, through a relay that loses
-//! the datagrams it is told to.
+//! Relay between nodes of two masters: it forwards a publisher's UDPROS datagrams and loses those that the test
+//! selects.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -15,8 +15,8 @@ use runnel::ros1::xmlrpc::{Value, decode_call, encode_response};
 
 use super::common::{Graph, LONG};
 
-/// Says of the n-th datagram whether it is lost.
-type Loses = Arc<Mutex<Box<dyn FnMut(u64) -> bool + Send>>>;
+/// Decides by the number of a datagram whether it is lost.
+type LossRule = Arc<Mutex<Box<dyn FnMut(u64) -> bool + Send>>>;
 
 /// See the module's documentation.
 pub struct Relay {
@@ -26,14 +26,14 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Registers at `far` as a publisher of `topic`, which a node at `talker` publishes.
+    /// Registers at the master of `far` as a publisher of `topic`, in place of the node at `talker`.
     pub fn new(
         asking: &Context,
         talker: Uri,
         far: &Graph,
         topic: &str,
         type_name: &str,
-        loses: impl FnMut(u64) -> bool + Send + 'static,
+        is_lost: impl FnMut(u64) -> bool + Send + 'static,
     ) -> Self {
         let api = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let radio = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
@@ -41,9 +41,9 @@ impl Relay {
         let (address, here) = (api.local_addr().unwrap(), radio.local_addr().unwrap().port());
         let ending = Arc::new(AtomicBool::new(false));
         let listener = Arc::new(Mutex::new(None));
-        let loses: Loses = Arc::new(Mutex::new(Box::new(loses)));
+        let is_lost: LossRule = Arc::new(Mutex::new(Box::new(is_lost)));
         let (ended, to) = (Arc::clone(&ending), Arc::clone(&listener));
-        let carries = std::thread::spawn(move || carry(&radio, &to, &loses, &ended));
+        let carries = std::thread::spawn(move || carry(&radio, &to, &is_lost, &ended));
         let (ended, asking) = (Arc::clone(&ending), asking.clone());
         let answers = std::thread::spawn(move || {
             while let Ok((stream, _)) = api.accept()
@@ -61,26 +61,26 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.ending.store(true, Ordering::SeqCst);
-        // The thread waits for somebody to connect.
+        // Wakes the thread, which waits in `accept`.
         let _ = TcpStream::connect(self.api);
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
 
-fn carry(radio: &UdpSocket, listener: &Mutex<Option<u16>>, loses: &Loses, ended: &AtomicBool) {
+fn carry(radio: &UdpSocket, listener: &Mutex<Option<u16>>, is_lost: &LossRule, ended: &AtomicBool) {
     let (mut buffer, mut count) = ([0; 1 << 16], 0);
     while !ended.load(Ordering::SeqCst) {
         let Ok(length) = radio.recv(&mut buffer) else { continue };
         count += 1;
         if let Some(port) = *listener.lock().unwrap()
-            && !loses.lock().unwrap()(count)
+            && !is_lost.lock().unwrap()(count)
         {
             radio.send_to(&buffer[..length], ("127.0.0.1", port)).unwrap();
         }
     }
 }
 
-/// Asks the talker what the listener asks for, with the relay's port in the place of the listener's.
+/// Forwards a `requestTopic` call to the talker, with the relay's port in place of the listener's.
 fn forward(
     asking: &Context,
     talker: &Uri,

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use runnel_testkit::namespace::require_private_network;
 
-/// The highest domain whose ports lie below those that Linux gives to connections. After it, the first tests are long over.
+/// The highest domain whose ports are below Linux's ephemeral ports. When numbers repeat, the first tests have ended.
 const HIGHEST: u16 = 101;
 
-/// A domain that no other test of this process uses.
+/// A domain that no other running test of this process uses.
 pub fn new_domain() -> u16 {
     static HANDED_OUT: AtomicU16 = AtomicU16::new(0);
     require_private_network();

@@ -1,4 +1,4 @@
-//! Nodes that count in contexts of both graphs, or of one, and others that hear them.
+//! Publishers that count, and subscriptions that check the numbers, in contexts of one or both graphs.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,38 +16,38 @@ pub fn context(master: &str, graphs: Graphs, domain: u16) -> Context {
     Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
 }
 
-/// What a subscription has heard.
+/// A subscription and the numbers it has received.
 pub struct Listener {
     pub subscription: Subscription,
-    pub heard: Arc<Mutex<Vec<u32>>>,
+    pub received: Arc<Mutex<Vec<u32>>>,
     pub node: Node,
 }
 
 impl Listener {
     pub fn new(context: &Context, qos: QoS) -> Self {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let node = context.create_node("listener").unwrap();
         let subscription = node
             .create_subscription("count", qos, move |number: &UInt32| into.lock().unwrap().push(number.data))
             .unwrap();
-        Self { subscription, heard, node }
+        Self { subscription, received, node }
     }
 
     pub fn last(&self) -> Option<u32> {
-        self.heard.lock().unwrap().last().copied()
+        self.received.lock().unwrap().last().copied()
     }
 
-    /// Each number has come once and in order, from the first that came.
+    /// Asserts that each number arrived once and in order, from the first received one on.
     #[track_caller]
     pub fn check(&self) {
-        let heard = self.heard.lock().unwrap();
-        let breaks = heard.windows(2).find(|pair| pair[1] != pair[0] + 1);
-        assert_eq!(breaks, None, "of {} messages", heard.len());
+        let received = self.received.lock().unwrap();
+        let breaks = received.windows(2).find(|pair| pair[1] != pair[0] + 1);
+        assert_eq!(breaks, None, "of {} messages", received.len());
     }
 }
 
-/// Counts up in a thread of its own until it is told to end; gives the last number.
+/// Publishes increasing numbers on its own thread until it ends. Returns the last number.
 pub struct Talker {
     ending: Arc<AtomicBool>,
     counts: std::thread::JoinHandle<u32>,
@@ -55,12 +55,12 @@ pub struct Talker {
 
 impl Talker {
     pub fn new(mut publisher: Publisher<UInt32>) -> Self {
-        // One that keeps all waits for listeners as long as the machine keeps these from listening.
+        // A keep-all publisher waits for subscriptions that a busy machine delays.
         publisher.set_max_blocking_time(LONG);
         Self::by(move |number| publisher.publish(UInt32 { data: number }).unwrap())
     }
 
-    /// One that publishes each number by `publish`.
+    /// A talker that publishes each number with `publish`.
     pub fn by(publish: impl Fn(u32) + Send + 'static) -> Self {
         let ending = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&ending);
@@ -69,7 +69,7 @@ impl Talker {
             while !ends.load(Ordering::Relaxed) {
                 publish(number);
                 number += 1;
-                // The pace of the talker.
+                // The talker's pace.
                 std::thread::sleep(Duration::from_micros(500));
             }
             number - 1

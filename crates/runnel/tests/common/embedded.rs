@@ -1,4 +1,4 @@
-//! A peer that behaves as embeddedRTPS, on sockets of a host.
+//! Fake embeddedRTPS peer on the sockets of a host.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// One that has a writer `NAME_from_board` and a reader `NAME_to_board` of each of these topics.
+    /// Starts a peer with a writer `NAME_from_board` and a reader `NAME_to_board` for each topic.
     pub fn start(host: &Host, ip: Ipv4Addr, topics: &[(&str, &str)]) -> Self {
         let mut peer = EmbeddedRtps::new(ip, 24);
         let mut writers = BTreeMap::new();
@@ -50,12 +50,12 @@ impl Board {
 
     pub fn has_received(&self, topic: &str, payload: &[u8]) -> bool {
         let peer = self.peer.lock().unwrap();
-        // A sample is padded to a multiple of four bytes.
+        // Samples are padded to a multiple of four bytes.
         let is_it = |bytes: &[u8]| bytes.starts_with(payload) && bytes.len() < payload.len() + 4;
         peer.received.iter().any(|(of, bytes)| of == topic && is_it(bytes))
     }
 
-    /// What it dropped, and why.
+    /// The datagrams it dropped, with reasons.
     pub fn dropped(&self) -> Vec<String> {
         self.peer.lock().unwrap().dropped.clone()
     }
@@ -68,7 +68,7 @@ impl Drop for Board {
     }
 }
 
-/// Sockets of the group, of discovery, and of its user.
+/// Serves the sockets for multicast, metatraffic and user data.
 fn serve(peer: &Mutex<EmbeddedRtps>, sockets: &[UdpSocket; 3], ended: &AtomicBool) {
     let begun = Instant::now();
     let mut datagram = vec![0; 65536];
@@ -85,7 +85,7 @@ fn serve(peer: &Mutex<EmbeddedRtps>, sockets: &[UdpSocket; 3], ended: &AtomicBoo
         }
         peer.handle_timeout(begun.elapsed());
         while let Some(sent) = peer.poll_transmit() {
-            // What goes to the group leaves by its own address.
+            // Multicast datagrams leave by the metatraffic socket.
             let [_, metatraffic, user] = sockets;
             let by = if sent.from == EmbeddedRtps::ports()[1] { user } else { metatraffic };
             let _ = by.send_to(&sent.bytes, sent.to);

@@ -1,5 +1,5 @@
-//! Another process of this host, which keeps to the agreement of the same-host link as far as a test lets it. The layout
-//! of memory, records and packets is written down here a second time, so that a test notices when it changes.
+//! Fake process of this host, which follows the protocol of IPC connections except where a test deviates. It repeats
+//! the layout of memory, records and packets, so that tests fail when the layout changes.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,31 +29,31 @@ pub const BEGIN: u64 = 1;
 pub const SKIPS: u64 = 2;
 pub const REACHES: u64 = 3;
 
-/// Words of an outbox.
+/// Offsets of an outbox in words.
 pub const POSITION: usize = 0;
 pub const WANTS: usize = 8;
 pub const MAPPED: usize = 16;
-/// 1 once it has read its last record, 2 once its links went on elsewhere.
+/// 1 once it has read its last record, 2 once its links have fallen back to the network.
 pub const END: usize = 17;
-/// How many slots were given back; behind it which, at their count modulo [`LOANS`].
+/// Number of returned slots. The returned loans follow, each at its index modulo [`LOANS`].
 pub const RETURNED: usize = 24;
 pub const RECORDS: usize = 4128;
 pub const RING: usize = 32_768;
 pub const OUTBOX_BYTES: usize = (RECORDS + RING) * 8;
 
-/// Slots that may be lent at a time.
+/// Maximum number of lent slots.
 pub const LOANS: usize = 4096;
 
-/// In [`MAPPED`]: no more segments are mapped.
+/// Flag in [`MAPPED`]: no more segments are mapped.
 pub const FULL: u64 = 1 << 63;
 
-/// A number for a process that is less than any that is drawn by lot: this one connects, and is not connected to.
-pub fn small_number() -> u128 {
+/// A process id below every random one, so that this process connects.
+pub fn low_process_id() -> u128 {
     u128::from(host::random().unwrap()) | 1
 }
 
-/// One that is greater: the others connect.
-pub fn great_number() -> u128 {
+/// A process id above every random one, so that other processes connect.
+pub fn high_process_id() -> u128 {
     u128::MAX << 64 | u128::from(host::random().unwrap())
 }
 
@@ -69,17 +69,17 @@ fn name(process: u128) -> String {
     format!("runnel-{process:032x}")
 }
 
-/// Connects to a process as another would.
+/// Connects to a process.
 pub fn connect(process: u128) -> Packets {
     Packets::connect(UnixAddress::Abstract(name(process).as_bytes())).unwrap()
 }
 
-/// Listens for those that connect to this process.
+/// Listens for other processes.
 pub fn listen(process: u128) -> PacketListener {
     PacketListener::bind(UnixAddress::Abstract(name(process).as_bytes())).unwrap()
 }
 
-/// Waits for one that connects.
+/// Waits for a connection.
 pub fn accept(listener: &PacketListener) -> Packets {
     let mut accepted = None;
     wait_until("a process that connects", || {
@@ -93,13 +93,13 @@ pub fn hello(from: u128, to: u128) -> Vec<u8> {
     [&b"runnel session 5"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
 }
 
-/// A packet that gives a segment.
-pub fn gift(segment: u64, slot_bytes: u64, slots: u64) -> Vec<u8> {
+/// A packet that announces a segment.
+pub fn segment_packet(segment: u64, slot_bytes: u64, slots: u64) -> Vec<u8> {
     words(&[segment, slot_bytes, slots])
 }
 
-/// The payload of a record that lends a slot.
-pub fn lending(segment: u32, loan: u32, slot: u32, len: u32) -> Vec<u8> {
+/// Payload of a record that lends a slot.
+pub fn slot_record(segment: u32, loan: u32, slot: u32, len: u32) -> Vec<u8> {
     words(&[u64::from(segment) << 32 | u64::from(loan), u64::from(slot) << 32 | u64::from(len)])
 }
 
@@ -107,30 +107,30 @@ pub fn token_bytes(token: u128) -> Vec<u8> {
     token.to_le_bytes().to_vec()
 }
 
-/// The payload of a record that opens a channel.
-pub fn opening(token: u128, before: u64) -> Vec<u8> {
+/// Payload of a record that opens a channel.
+pub fn open_record(token: u128, before: u64) -> Vec<u8> {
     [&token.to_le_bytes()[..], &before.to_le_bytes()].concat()
 }
 
-/// The payload of a record that opens a channel for a pair, of which the network has brought all before `first`, with the epoch
-/// and the number that it goes on with.
-pub fn opening_pair(token: u128, first: u64, epoch: u32, next: u64) -> Vec<u8> {
+/// Payload of a record that opens a sample channel: the network has delivered everything before `first`, and the
+/// channel begins with this epoch and number.
+pub fn open_samples_record(token: u128, first: u64, epoch: u32, next: u64) -> Vec<u8> {
     let [low, high] = [token as u64, (token >> 64) as u64];
     words(&[low, high, first, BEGIN | u64::from(epoch) << 32, low, next])
 }
 
-/// The payload of a record that tells how far the subscriber of a pair is.
-pub fn reached(token: u128, epoch: u32, next: u64) -> Vec<u8> {
+/// Payload of a record that reports a subscriber's position.
+pub fn reached_record(token: u128, epoch: u32, next: u64) -> Vec<u8> {
     let [low, high] = [token as u64, (token >> 64) as u64];
     words(&[low, high, REACHES | u64::from(epoch) << 32, low, next])
 }
 
-/// A statement in a connection.
+/// A statement on a connection.
 pub fn stated(token: u128, kind_and_epoch: u64, number: u64) -> Vec<u8> {
     [u32::MAX.to_le_bytes().to_vec(), words(&[kind_and_epoch, token as u64, number])].concat()
 }
 
-/// The payload of a record with a sample.
+/// Payload of a record with a sample.
 pub fn sample(number: u64, message: &[u8]) -> Vec<u8> {
     [&number.to_le_bytes(), message].concat()
 }
@@ -143,7 +143,7 @@ pub fn send(packets: &Packets, bytes: &[u8], fds: &[BorrowedFd<'_>]) {
     wait_until("the kernel takes a packet", || packets.send(bytes, fds).unwrap());
 }
 
-/// The next packet; `None` is the end.
+/// The next packet; `None` at the end.
 pub fn packet(packets: &Packets) -> Option<(Vec<u8>, Vec<OwnedFd>)> {
     let mut found = None;
     let mut buffer = [0; 4096];
@@ -159,7 +159,7 @@ pub fn packet(packets: &Packets) -> Option<(Vec<u8>, Vec<OwnedFd>)> {
     found.map(|(len, fds)| (buffer[..len].to_vec(), fds))
 }
 
-/// True once the other end has closed a connection; packets before that are passed over.
+/// Whether the peer has closed the connection. Skips earlier packets.
 pub fn is_ended(packets: &Packets) -> bool {
     let mut buffer = [0; 4096];
     loop {
@@ -171,15 +171,15 @@ pub fn is_ended(packets: &Packets) -> bool {
     }
 }
 
-/// What this process gives the other in its greeting.
-pub struct Mine {
+/// The resources in this process's hello.
+pub struct LocalEnd {
     pub page: SharedWords,
     pub outbox: SharedWords,
     pub bell: Doorbell,
     ringer: Ringer,
 }
 
-impl Mine {
+impl LocalEnd {
     pub fn new() -> Self {
         let page = SharedWords::new("fake-page", 8).unwrap();
         let outbox = SharedWords::new("fake-session", OUTBOX_BYTES).unwrap();
@@ -187,12 +187,12 @@ impl Mine {
         Self { page, outbox, bell, ringer }
     }
 
-    /// Does to the doorbell what has it hold up the end that rings, if anything can: it blocks, and is filled.
-    pub fn jam_doorbell(&self) {
+    /// Makes the doorbell block whoever rings it, if possible: sets it to blocking mode and fills it.
+    pub fn fill_doorbell(&self) {
         for end in [self.bell.as_fd(), self.ringer.as_fd()] {
             let write = |bytes: &[u8]| rustix::io::write(end, bytes).is_ok();
             rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK).unwrap();
-            // The most that an eventfd counts; of anything else until it takes no more.
+            // The maximum count of an eventfd. Other descriptors are written until full.
             while write(&(u64::MAX - 1).to_ne_bytes()) {}
             while write(&[0]) {}
             rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::empty()).unwrap();
@@ -204,7 +204,7 @@ impl Mine {
     }
 }
 
-/// A record of the other's.
+/// A record of the peer.
 #[derive(Debug)]
 pub struct Record {
     pub kind: u8,
@@ -218,29 +218,29 @@ impl Record {
     }
 }
 
-/// A session that stands.
-pub struct FakeSession {
+/// An established IPC connection.
+pub struct FakeConnection {
     pub packets: Packets,
-    pub mine: Mine,
+    pub local: LocalEnd,
     inbox: ForeignWords,
     bell: Ringer,
-    /// Where the next record of this process will be.
+    /// Position of this process's next record.
     pub written: u64,
     pub read: u64,
     pub returned: u64,
     pub segments: Vec<ForeignBytes>,
 }
 
-impl FakeSession {
-    /// Greets a process in good order.
-    pub fn greet(from: u128, to: u128) -> Self {
-        Self::greet_on(connect(to), from, to)
+impl FakeConnection {
+    /// Connects and does a correct handshake.
+    pub fn handshake(from: u128, to: u128) -> Self {
+        Self::handshake_on(connect(to), from, to)
     }
 
-    /// Greets a process that has connected, or to which this one has.
-    pub fn greet_on(packets: Packets, from: u128, to: u128) -> Self {
-        let mine = Mine::new();
-        send(&packets, &hello(from, to), &mine.fds());
+    /// Does a correct handshake on an open connection.
+    pub fn handshake_on(packets: Packets, from: u128, to: u128) -> Self {
+        let local = LocalEnd::new();
+        send(&packets, &hello(from, to), &local.fds());
         let (greeting, fds) = packet(&packets).expect("a greeting");
         assert_eq!(greeting, hello(to, from));
         let [page, outbox, bell] = <[OwnedFd; 3]>::try_from(fds).unwrap();
@@ -248,22 +248,22 @@ impl FakeSession {
         let inbox = ForeignWords::map(outbox, OUTBOX_BYTES, OUTBOX_BYTES + (1 << 16)).unwrap();
         let bell = Ringer::from_fd(bell).unwrap();
         let (written, read, returned, segments) = (0, 0, 0, Vec::new());
-        Self { packets, mine, inbox, bell, written, read, returned, segments }
+        Self { packets, local, inbox, bell, written, read, returned, segments }
     }
 
-    /// Writes a word of the outbox.
+    /// Writes a word of the outbox and rings the doorbell.
     pub fn set(&self, word: usize, value: u64) {
-        self.set_quietly(word, value);
+        self.set_without_doorbell(word, value);
         self.ring();
     }
 
-    /// Writes a word of the outbox and rings no bell.
-    pub fn set_quietly(&self, word: usize, value: u64) {
-        self.mine.outbox.words()[word].store(value, Release);
+    /// Writes a word of the outbox only.
+    pub fn set_without_doorbell(&self, word: usize, value: u64) {
+        self.local.outbox.words()[word].store(value, Release);
     }
 
-    /// A word of the other's outbox.
-    pub fn told(&self, word: usize) -> u64 {
+    /// A word of the peer's outbox.
+    pub fn peer_word(&self, word: usize) -> u64 {
         self.inbox.load(word, Acquire)
     }
 
@@ -271,15 +271,15 @@ impl FakeSession {
         self.bell.ring();
     }
 
-    /// Appends a record, whatever it says.
+    /// Appends a record, whether valid or not.
     pub fn push(&mut self, kind: u8, channel: u32, payload: &[u8]) {
         let header = u64::from(kind) << 56 | u64::from(channel) << 32 | payload.len() as u64;
-        self.push_as(header, payload);
+        self.push_with_header(header, payload);
     }
 
     /// Appends a record with this header.
-    pub fn push_as(&mut self, header: u64, payload: &[u8]) {
-        let ring = &self.mine.outbox.words()[RECORDS..RECORDS + RING];
+    pub fn push_with_header(&mut self, header: u64, payload: &[u8]) {
+        let ring = &self.local.outbox.words()[RECORDS..RECORDS + RING];
         let place = |ahead: u64| &ring[((self.written + ahead) % RING as u64) as usize];
         let payload: Vec<u64> = payload
             .chunks(8)
@@ -297,7 +297,7 @@ impl FakeSession {
         self.ring();
     }
 
-    /// The next record of the other's, if there is one. How far this has read is not told.
+    /// The next record of the peer, if there is one. Does not report it as read.
     pub fn peek(&mut self) -> Option<Record> {
         let read = self.read;
         let word = |ahead: u64, order| {
@@ -316,14 +316,14 @@ impl FakeSession {
         Some(Record { kind: (header >> 56) as u8, channel: (header >> 32) as u32 & 0xff_ffff, payload })
     }
 
-    /// The next record of the other's, if there is one; it is told that it is read.
+    /// The next record of the peer, if there is one. Reports it as read.
     pub fn next(&mut self) -> Option<Record> {
         let record = self.peek()?;
-        self.mine.outbox.words()[POSITION].store(self.read, Release);
+        self.local.outbox.words()[POSITION].store(self.read, Release);
         Some(record)
     }
 
-    /// Waits for a record of this kind and passes over others.
+    /// Waits for a record of this kind and skips others.
     pub fn wait_for(&mut self, kind: u8) -> Record {
         let mut found = None;
         wait_until(&format!("a record of kind {kind}"), || {
@@ -333,7 +333,7 @@ impl FakeSession {
         found.unwrap()
     }
 
-    /// Maps the segments that were given so far, and says so.
+    /// Maps the announced segments and reports that.
     pub fn map_segments(&mut self) {
         let mut buffer = [0; 24];
         while let Received::Packet { fds, .. } = self.packets.recv(&mut buffer).unwrap() {
@@ -343,22 +343,22 @@ impl FakeSession {
         }
     }
 
-    /// Gives back a slot, or what is none, and rings.
-    pub fn give_back(&mut self, loan: u64) {
-        self.give_back_quietly(loan);
+    /// Returns a slot, or a wrong one, and rings the doorbell.
+    pub fn return_slot(&mut self, loan: u64) {
+        self.return_slot_without_doorbell(loan);
         self.ring();
     }
 
-    /// The same without a word, as processes do it.
-    pub fn give_back_quietly(&mut self, loan: u64) {
+    /// Returns a slot without the doorbell, as real processes do.
+    pub fn return_slot_without_doorbell(&mut self, loan: u64) {
         let place = RETURNED + 1 + (self.returned % LOANS as u64) as usize;
-        self.mine.outbox.words()[place].store(loan, Relaxed);
+        self.local.outbox.words()[place].store(loan, Relaxed);
         self.returned += 1;
-        self.set_quietly(RETURNED, self.returned);
+        self.set_without_doorbell(RETURNED, self.returned);
     }
 
-    /// The session is over.
+    /// Waits for the end of the IPC connection.
     pub fn wait_for_end(&self) {
-        wait_until("the end of the session", || is_ended(&self.packets));
+        wait_until("the end of the IPC connection", || is_ended(&self.packets));
     }
 }

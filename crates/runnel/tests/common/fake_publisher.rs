@@ -1,4 +1,4 @@
-//! A publisher whose slave API is sound and whose messages are what the test sends.
+//! Fake publisher with a correct slave API, whose messages the test sends.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use runnel::ros1::xmlrpc::{Value, encode_response};
 use super::common::{Graph, LONG, wait_until};
 use super::raw::read_frame;
 
-/// It answers every call as if it were `requestTopic`, on a thread of its own.
+/// A thread answers every XML-RPC call as `requestTopic`.
 pub struct FakePublisher {
     messages: TcpListener,
     api: std::net::SocketAddr,
@@ -38,7 +38,7 @@ impl FakePublisher {
         let (ended, port) = (Arc::clone(&ending), messages.local_addr().unwrap().port());
         let thread = std::thread::spawn(move || {
             while !ended.load(Ordering::SeqCst) {
-                // Descriptors may have run out, for the moment.
+                // The process may have run out of descriptors for a moment.
                 match api.accept() {
                     Ok((stream, _)) => answer(stream, port),
                     Err(_) => std::thread::yield_now(),
@@ -51,18 +51,18 @@ impl FakePublisher {
         Self { messages, api: address, ending, thread: Some(thread) }
     }
 
-    /// Takes the next subscriber, whose header has come.
+    /// Accepts the next subscriber and reads its header.
     pub fn accept(&self) -> TcpStream {
         self.accept_header().0
     }
 
-    /// Takes a subscriber that has connected, whose header may not have come.
+    /// Accepts a subscriber whose header may not have arrived.
     pub fn try_accept(&self) -> Option<TcpStream> {
         self.messages.set_nonblocking(true).unwrap();
         self.messages.accept().ok().map(|(stream, _)| stream)
     }
 
-    /// Takes the next subscriber and its header.
+    /// Accepts the next subscriber. Returns its header.
     pub fn accept_header(&self) -> (TcpStream, ConnectionHeader) {
         let mut accepted = None;
         wait_until("a subscriber", || {
@@ -76,7 +76,7 @@ impl FakePublisher {
         (stream, header)
     }
 
-    /// Takes the next subscriber and answers its header, naming itself `name`, with what follows.
+    /// Accepts the next subscriber and answers its header under the name `name`, followed by `then`.
     pub fn accept_and_send(&self, name: &str, md5: &str, then: &[u8]) -> TcpStream {
         let mut stream = self.accept();
         let fields = [("callerid", name), ("md5sum", md5), ("type", "std_msgs/String")];
@@ -88,13 +88,13 @@ impl FakePublisher {
 impl Drop for FakePublisher {
     fn drop(&mut self) {
         self.ending.store(true, Ordering::SeqCst);
-        // The thread waits for somebody to connect.
+        // Wakes the thread, which waits in `accept`.
         let _ = TcpStream::connect(self.api);
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Answers the first call of a connection; one that ends before is nobody's.
+/// Answers the first call on a connection. A connection that ends earlier is ignored.
 fn answer(mut stream: TcpStream, port: u16) {
     let (mut parser, mut buffer) = (RequestParser::new(1 << 20), [0; 4096]);
     stream.set_read_timeout(Some(LONG)).unwrap();

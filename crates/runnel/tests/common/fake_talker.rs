@@ -1,4 +1,4 @@
-//! Talker of another process of this host whose two paths, RTPS and the session's memory, do what a test says.
+//! Fake talker of another process on this host: the test controls its RTPS writer and its shared memory separately.
 
 use std::time::Duration;
 
@@ -12,45 +12,45 @@ use runnel_rtps::{Event, Suspended};
 use runnel_testkit::loopback_participant::LoopbackParticipant;
 
 use super::common::wait_until;
-use super::fake_process::{ASK_SAMPLES, FakeSession, OPEN_SAMPLES, SAMPLE, small_number, words};
-use super::ros2_pair::{Heard, context, listen, new_domain, numbered};
+use super::fake_process::{ASK_SAMPLES, FakeConnection, OPEN_SAMPLES, SAMPLE, low_process_id, words};
+use super::ros2_pair::{Received, context, listen, new_domain, numbered};
 
-/// What participants of one host tell each other begins with this.
-const TOLD: [u8; 5] = [0, 1, 0, 0, 1];
+/// First bytes of a participant's announcement of its process.
+const HEADER: [u8; 5] = [0, 1, 0, 0, 1];
 
-/// The channel of the pair.
+/// Channel of the pair.
 const CHANNEL: u32 = 1;
 
-/// The talker, and the listener, which is real.
+/// The fake talker and a real listener.
 pub struct FakeTalker {
     pub rtps: LoopbackParticipant,
     pub writer: EntityId,
     pub reader: Guid,
-    pub session: FakeSession,
+    pub session: FakeConnection,
     pub listening: Context,
     pub subscription: Subscription,
-    pub heard: Heard,
-    /// The name of this process, and by what both know the pair.
+    pub received: Received,
+    /// Id of this process, and the token of the pair.
     process: u128,
     token: u128,
 }
 
-/// A listener, and a participant with a writer that it is matched with.
-struct Met {
+/// A listener, and a participant whose writer it has matched.
+struct Matched {
     rtps: LoopbackParticipant,
     writer: EntityId,
     reader: Guid,
     listening: Context,
     subscription: Subscription,
-    heard: Heard,
+    received: Received,
 }
 
-impl Met {
+impl Matched {
     fn new(qos: QoS) -> Self {
         let domain = new_domain();
         let listening = context(domain, true);
         let node = listening.create_node("listener").unwrap();
-        let (subscription, heard) = listen(&node, "data", QoS::keep_last(1000));
+        let (subscription, received) = listen(&node, "data", QoS::keep_last(1000));
         let [first, second] = VendorId::RUNNEL.0;
         let number = host::random().unwrap().to_le_bytes();
         let prefix =
@@ -58,13 +58,13 @@ impl Met {
         let mut rtps = LoopbackParticipant::named(domain, prefix, 2, "");
         let writer = rtps.create_writer_with("rt/data", UInt8MultiArray::DDS_TYPE, "", qos);
         let reader = Guid { prefix, entity: writer };
-        let mut met = Self { rtps, writer, reader, listening, subscription, heard };
-        met.turn_until("they meet", |met| !met.rtps.participant.matched(writer).is_empty());
-        met.reader = met.rtps.participant.matched(writer)[0];
-        met
+        let mut matched = Self { rtps, writer, reader, listening, subscription, received };
+        matched.poll_until("they match", |matched| !matched.rtps.participant.matched(writer).is_empty());
+        matched.reader = matched.rtps.participant.matched(writer)[0];
+        matched
     }
 
-    fn turn_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+    fn poll_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
         wait_until(what, || {
             self.listening.spin_once(Duration::ZERO).unwrap();
             self.rtps.poll_once();
@@ -72,27 +72,27 @@ impl Met {
         });
     }
 
-    /// The listener's process, and the secret by which it knows pairs with this one.
-    fn introduce(&mut self, process: u128, secret: u128) -> (u128, u128) {
-        introduce(&mut self.rtps, self.reader.prefix, process, secret);
-        let mut theirs = None;
-        self.turn_until("the listener's process", |met| {
-            theirs = answer(&met.rtps);
-            theirs.is_some()
+    /// Exchanges announcements. Returns the listener's process id and its secret.
+    fn announce(&mut self, process: u128, secret: u128) -> (u128, u128) {
+        announce(&mut self.rtps, self.reader.prefix, process, secret);
+        let mut announced = None;
+        self.poll_until("the listener's process", |matched| {
+            announced = announcement(&matched.rtps);
+            announced.is_some()
         });
-        theirs.unwrap()
+        announced.unwrap()
     }
 }
 
-/// Tells the listener by what process and secret it finds this one, and asks for its own.
-fn introduce(rtps: &mut LoopbackParticipant, to: GuidPrefix, process: u128, secret: u128) {
+/// Announces this process and a secret to the listener, and asks for a reply.
+fn announce(rtps: &mut LoopbackParticipant, to: GuidPrefix, process: u128, secret: u128) {
     rtps.events.clear();
-    let told = [&TOLD[..], &[0, 1, 0], &process.to_le_bytes(), &secret.to_le_bytes()].concat();
-    assert!(rtps.participant.send_vendor_message(to, &told));
+    let bytes = [&HEADER[..], &[0, 1, 0], &process.to_le_bytes(), &secret.to_le_bytes()].concat();
+    assert!(rtps.participant.send_vendor_message(to, &bytes));
 }
 
-/// What the listener has answered: that it knows this process, and by what it is found itself.
-fn answer(rtps: &LoopbackParticipant) -> Option<(u128, u128)> {
+/// The listener's reply: its process id and secret.
+fn announcement(rtps: &LoopbackParticipant) -> Option<(u128, u128)> {
     let mut answers = rtps.events.iter().filter_map(|event| match event {
         Event::VendorMessage { bytes, .. } => bytes.strip_prefix(&[0, 1, 0, 0, 1, 1]).map(<[u8]>::to_vec),
         _ => None,
@@ -102,24 +102,24 @@ fn answer(rtps: &LoopbackParticipant) -> Option<(u128, u128)> {
 }
 
 impl FakeTalker {
-    /// One that the listener has asked to come by memory, and that has written nothing yet.
+    /// A talker whose pair the listener has requested in shared memory, without samples yet.
     pub fn new(qos: QoS) -> Self {
-        let mut met = Met::new(qos);
-        let process = small_number();
-        let (theirs, secret) = met.introduce(process, 7);
-        let session = FakeSession::greet(process, theirs);
+        let mut matched = Matched::new(qos);
+        let process = low_process_id();
+        let (announced, secret) = matched.announce(process, 7);
+        let session = FakeConnection::handshake(process, announced);
         let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
-        let token = secret.wrapping_add(number(met.reader.entity) << 32 | number(met.writer));
-        let Met { rtps, writer, reader, listening, subscription, heard } = met;
+        let token = secret.wrapping_add(number(matched.reader.entity) << 32 | number(matched.writer));
+        let Matched { rtps, writer, reader, listening, subscription, received } = matched;
         let mut talker =
-            Self { rtps, writer, reader, session, listening, subscription, heard, process, token };
-        talker.turn_until("the listener asks", Self::is_asked);
+            Self { rtps, writer, reader, session, listening, subscription, received, process, token };
+        talker.poll_until("the listener asks", Self::has_request);
         talker
     }
 
-    /// Turns both until `done`.
+    /// Polls both until `done`.
     #[track_caller]
-    pub fn turn_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+    pub fn poll_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
         wait_until(what, || {
             self.listening.spin_once(Duration::ZERO).unwrap();
             self.rtps.poll_once();
@@ -127,19 +127,19 @@ impl FakeTalker {
         });
     }
 
-    /// Whether the listener asks to have the pair by memory. Other records are passed over.
-    pub fn is_asked(&mut self) -> bool {
+    /// Whether the listener has requested the pair in shared memory. Skips other records.
+    pub fn has_request(&mut self) -> bool {
         std::iter::from_fn(|| self.session.next()).any(|record| {
             record.kind == ASK_SAMPLES && [record.word(0), record.word(1)] == halves(self.token)
         })
     }
 
-    /// Writes a message for RTPS.
+    /// Publishes a message by RTPS.
     pub fn write(&mut self, number: u32) {
         self.rtps.write(self.writer, payload(number)).unwrap();
     }
 
-    /// From now on messages come by memory.
+    /// Switches the pair to shared memory.
     pub fn open(&mut self) -> Suspended {
         let suspended = self.rtps.participant.suspend(self.writer, self.reader).unwrap();
         let [low, high] = halves(self.token);
@@ -149,20 +149,20 @@ impl FakeTalker {
         suspended
     }
 
-    /// A message comes by memory, as sample `number`.
+    /// Sends a message by shared memory as sample `number`.
     pub fn push(&mut self, number: u64, message: u32) {
         let sample = [&number.to_le_bytes()[..], &payload(message)].concat();
         self.session.push(SAMPLE, CHANNEL, &sample);
     }
 
-    /// Tells the listener of another secret, by which the pair is known anew, and waits until it has heard that.
+    /// Announces another secret, which changes the pair's token, and waits until the listener knows it.
     pub fn change_secret(&mut self) {
-        introduce(&mut self.rtps, self.reader.prefix, self.process, 8);
-        self.turn_until("the listener has heard it", |talker| answer(&talker.rtps).is_some());
+        announce(&mut self.rtps, self.reader.prefix, self.process, 8);
+        self.poll_until("the listener has received it", |talker| announcement(&talker.rtps).is_some());
     }
 
-    pub fn heard(&self) -> Vec<u32> {
-        self.heard.lock().unwrap().clone()
+    pub fn received(&self) -> Vec<u32> {
+        self.received.lock().unwrap().clone()
     }
 }
 

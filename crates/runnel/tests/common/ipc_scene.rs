@@ -1,4 +1,4 @@
-//! A talker and a listener that are joined by shared memory, and beside them readers that do what they like.
+//! A talker and a listener with a link in shared memory, and further readers controlled by the test.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::cell::Cell;
@@ -13,8 +13,8 @@ use runnel::{Context, Publisher, Subscription};
 
 use super::common::{Graph, spin_until, wait_until};
 use super::fake_process::{
-    ASK, END, FakeSession, OPEN_SAMPLES, REACHED, SAMPLE_SLOT, hex, opening_pair, reached, small_number,
-    token_bytes, unhex,
+    ASK, END, FakeConnection, OPEN_SAMPLES, REACHED, SAMPLE_SLOT, hex, low_process_id, open_samples_record,
+    reached_record, token_bytes, unhex,
 };
 use super::logged::count_logged;
 use super::raw::{self, Ports, read_frame};
@@ -24,7 +24,7 @@ pub use super::numbers::{number_in, numbered};
 /// More messages than any test publishes.
 const MANY: usize = 100_000;
 
-/// A talker, and a listener in a context of its own, joined by shared memory, that checks what it hears.
+/// A talker and a listener in contexts of their own, with a link in shared memory. The listener checks all messages.
 pub struct Scene {
     pub graph: Graph,
     pub talking: Context,
@@ -32,7 +32,7 @@ pub struct Scene {
     pub published: Cell<u32>,
     far: Context,
     spinning: Option<JoinHandle<()>>,
-    pub heard: Arc<Mutex<Vec<u32>>>,
+    pub received: Arc<Mutex<Vec<u32>>>,
     pub subscription: Subscription,
     pub ports: Ports,
 }
@@ -42,17 +42,17 @@ impl Scene {
         Self::with_queue(MANY)
     }
 
-    /// The talker keeps no more messages than this for a reader that is slow.
+    /// The talker queues at most this many messages for a slow reader.
     pub fn with_queue(depth: usize) -> Self {
         let graph = Graph::new();
         let (talking, far) = (graph.context(), graph.context());
         let publisher = talking.create_node("talker").unwrap().create_publisher("data", depth).unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let listener = far.create_node("listener").unwrap();
         let subscription = listener.create_subscription("data", MANY, move |message: &UInt8MultiArray| {
             let number = number_in(&message.data);
-            // Others may talk, too.
+            // Other talkers use higher numbers.
             if number < 1 << 31 {
                 into.lock().unwrap().push(number);
             }
@@ -65,23 +65,23 @@ impl Scene {
             move || far.spin().unwrap()
         });
         let (published, spinning) = (Cell::new(0), Some(spinning));
-        Self { graph, talking, publisher, published, far, spinning, heard, subscription, ports }
+        Self { graph, talking, publisher, published, far, spinning, received, subscription, ports }
     }
 
-    /// The two, and a reader beside them.
+    /// A scene with a reader.
     pub fn with_reader() -> (Self, Reader) {
         let scene = Self::new();
         let reader = Reader::new(&scene);
         (scene, reader)
     }
 
-    /// A reader ends, which the talker learns.
-    pub fn is_left_by<R>(&self, reader: R) {
+    /// Drops a reader and waits until the talker has noticed.
+    pub fn wait_for_departure<R>(&self, reader: R) {
         drop(reader);
         wait_until("it is gone", || self.publisher.subscription_count() == 1);
     }
 
-    /// Publishes so many messages of about so many bytes.
+    /// Publishes messages of about this size.
     pub fn talk(&self, count: u32, size: usize) {
         for _ in 0..count {
             self.publisher.publish(numbered(self.published.get(), size)).unwrap();
@@ -89,11 +89,11 @@ impl Scene {
         }
     }
 
-    /// The listener has heard everything once and in order, and still does so in shared memory.
-    pub fn is_undisturbed(&self) {
+    /// Asserts that the listener has received all messages once and in order, and still uses shared memory.
+    pub fn assert_undisturbed(&self) {
         let published = self.published.get();
-        wait_until("all heard", || self.heard.lock().unwrap().len() >= published as usize);
-        assert!(self.heard.lock().unwrap().iter().copied().eq(0..published));
+        wait_until("all received", || self.received.lock().unwrap().len() >= published as usize);
+        assert!(self.received.lock().unwrap().iter().copied().eq(0..published));
         assert_eq!((self.subscription.dropped(), self.subscription.malformed()), (0, 0));
         assert!(self.subscription.shared_memory_count() >= 1);
     }
@@ -106,34 +106,34 @@ impl Drop for Scene {
     }
 }
 
-/// A subscriber that is of this host, has a session with the talker, and whose link has gone over to it.
+/// A fake subscriber on this host, whose link uses the IPC connection with the talker.
 pub struct Reader {
     pub stream: TcpStream,
-    pub session: FakeSession,
+    pub session: FakeConnection,
     pub token: u128,
 }
 
 impl Reader {
     pub fn new(scene: &Scene) -> Self {
-        let reader = Self::beside_others(scene);
+        let reader = Self::with_others(scene);
         wait_until("both links in shared memory", || scene.publisher.shared_memory_count() == 2);
         reader
     }
 
-    /// As [`Reader::new`] where there are others already.
-    pub fn beside_others(scene: &Scene) -> Self {
-        let me = small_number();
+    /// As [`Reader::new`], in a scene with more readers.
+    pub fn with_others(scene: &Scene) -> Self {
+        let me = low_process_id();
         Self::of(me, subscribe(scene, me))
     }
 
     /// The process `me`, which has [subscribed](subscribe_to).
     pub fn of(me: u128, (stream, process, token): (TcpStream, u128, u128)) -> Self {
-        let mut session = FakeSession::greet(me, process);
-        go_over(&mut session, token);
+        let mut session = FakeConnection::handshake(me, process);
+        switch_to_memory(&mut session, token);
         Self { stream, session, token }
     }
 
-    /// Has so many slots lent to it; which.
+    /// Holds this many lent slots. Returns their loans.
     pub fn borrow(&mut self, scene: &Scene, count: usize) -> Vec<u64> {
         let mut loans = Vec::new();
         wait_until("slots that are lent", || {
@@ -149,8 +149,8 @@ impl Reader {
         loans
     }
 
-    /// The next message of the connection; statements are passed over.
-    pub fn message_of_connection(&mut self) -> Vec<u8> {
+    /// The next message on the connection. Skips statements.
+    pub fn next_message(&mut self) -> Vec<u8> {
         loop {
             let mut head = [0; 4];
             self.stream.read_exact(&mut head).unwrap();
@@ -163,9 +163,9 @@ impl Reader {
         }
     }
 
-    /// The session is over, for the reason that is logged, and the link goes on over its connection.
-    pub fn goes_on_over_network(mut self, scene: &Scene, says: &[&str], before: usize) {
-        wait_until(&format!("{says:?} logged"), || count_logged(says) > before);
+    /// Asserts that the IPC connection ends for a logged reason, and that the link falls back to its connection.
+    pub fn assert_fallback(mut self, scene: &Scene, text: &[&str], before: usize) {
+        wait_until(&format!("{text:?} logged"), || count_logged(text) > before);
         self.session.wait_for_end();
         self.session.set(END, 1);
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
@@ -180,38 +180,38 @@ impl Reader {
     }
 }
 
-/// Asks for a link of which nothing has come, and has it go over; its channel.
-pub fn go_over(session: &mut FakeSession, token: u128) -> u32 {
+/// Requests a new link in shared memory. Returns its channel.
+pub fn switch_to_memory(session: &mut FakeConnection, token: u128) -> u32 {
     session.push(ASK, 0, &token_bytes(token));
     let open = session.wait_for(OPEN_SAMPLES);
     let (epoch, next) = ((open.word(3) >> 32) as u32, open.word(5));
-    assert_eq!(open.payload, opening_pair(token, 1, epoch, 1));
-    session.push(REACHED, 0, &reached(token, epoch, next));
+    assert_eq!(open.payload, open_samples_record(token, 1, epoch, 1));
+    session.push(REACHED, 0, &reached_record(token, epoch, next));
     open.channel
 }
 
-/// Subscribes by the network as process `me`; the connection, the number of the talker's process, and the link's token.
+/// Subscribes as process `me`. Returns the connection, the talker's process id and the link's token.
 pub fn subscribe(scene: &Scene, me: u128) -> (TcpStream, u128, u128) {
     subscribe_to(scene.ports.tcpros, "/data", me)
 }
 
-/// The same for any topic of a node that listens there.
+/// As [`subscribe`], for any topic of the node at this address.
 pub fn subscribe_to(tcpros: SocketAddr, topic: &str, me: u128) -> (TcpStream, u128, u128) {
-    subscribe_saying(tcpros, topic, me, &[("runnel_delivery", "1")])
+    subscribe_with_fields(tcpros, topic, me, &[("runnel_delivery", "1")])
 }
 
-/// The same with these fields in its header.
-pub fn subscribe_saying(
+/// As [`subscribe_to`], with further header fields.
+pub fn subscribe_with_fields(
     tcpros: SocketAddr,
     topic: &str,
     me: u128,
-    says: &[(&str, &str)],
+    text: &[(&str, &str)],
 ) -> (TcpStream, u128, u128) {
-    let token = small_number();
+    let token = low_process_id();
     let (process, hidden) = (hex(me), hex(token));
     let fields = [("callerid", "/hostile"), ("topic", topic), ("md5sum", "*"), ("type", "*")];
     let fields = fields.into_iter().chain([("runnel_process", &*process), ("runnel_link", &hidden)]);
-    let fields = fields.chain(says.iter().copied());
+    let fields = fields.chain(text.iter().copied());
     let mut stream = raw::send(tcpros, &ConnectionHeader::new(fields).emit());
     let answer = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
     (stream, unhex(answer.get("runnel_process").unwrap()), token)

@@ -1,4 +1,4 @@
-//! What Runnel logs, kept for tests to look at.
+//! Recorder of Runnel's log lines.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::sync::Mutex;
@@ -19,24 +19,24 @@ impl log::Log for Kept {
     fn flush(&self) {}
 }
 
-/// Keeps what is logged from now on.
+/// Records log lines from now on.
 pub fn keep_log() {
-    // Another test of this process may have done it already.
+    // Another test of this process may have set the logger.
     let _ = log::set_logger(&Kept);
     log::set_max_level(log::LevelFilter::Info);
 }
 
-/// True if a line was logged that has all these words.
+/// Whether a line with all these words was logged.
 pub fn is_logged(words: &[&str]) -> bool {
     count_logged(words) > 0
 }
 
-/// How many lines were logged that have all these words.
+/// Number of logged lines with all these words.
 pub fn count_logged(words: &[&str]) -> usize {
     LINES.lock().unwrap().iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
-/// Waits until a line is logged that has all these words.
+/// Waits for a logged line with all these words.
 pub fn wait_logged(words: &[&str]) {
     wait_until(&format!("a line logged with {words:?}"), || is_logged(words));
 }

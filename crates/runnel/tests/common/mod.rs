@@ -1,4 +1,4 @@
-//! What the tests of the node API share: contexts with a master of their own, and waiting with a deadline.
+//! Contexts with a master of their own, and waiting with a deadline.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::net::Ipv4Addr;
@@ -7,17 +7,17 @@ use std::time::Duration;
 use runnel::io::clock;
 use runnel::{Context, ContextOptions, MasterOptions};
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step takes: only a failing test waits so long.
 pub const LONG: Duration = Duration::from_secs(60);
 
-/// What is so at once is so within this time. Later it is looked at after pauses.
+/// Most conditions become true within this time. After it, the thread pauses between checks.
 const SOON: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// A master of its own and contexts that use it.
+/// A master, and contexts that use it.
 pub struct Graph {
     master: Context,
-    /// Where the master listens.
+    /// URI of the master.
     pub uri: String,
 }
 
@@ -29,34 +29,34 @@ impl Graph {
         Self { master, uri }
     }
 
-    /// What makes a context that uses the master.
+    /// Options of a context that uses the master.
     pub fn options(&self) -> ContextOptions {
         ContextOptions::default().signals(false).arguments([format!("__master:={}", self.uri)])
     }
 
-    /// A context that uses the master; with a second one, messages go through sockets.
+    /// A context that uses the master. Messages between two contexts go through sockets or shared memory.
     pub fn context(&self) -> Context {
         self.context_with(&[])
     }
 
-    /// A context with more arguments.
+    /// A context with further arguments.
     pub fn context_with(&self, arguments: &[&str]) -> Context {
         let master = format!("__master:={}", self.uri);
         let all: Vec<&str> = [master.as_str()].into_iter().chain(arguments.iter().copied()).collect();
         context(&all)
     }
 
-    /// A context whose links stay on the network.
+    /// A context without shared memory.
     pub fn context_on_network(&self) -> Context {
         Context::with_options(self.options().ipc(false)).unwrap()
     }
 
-    /// A context whose nodes neither log to `/rosout` nor follow simulated time: a tool's.
+    /// A context for tools, whose nodes neither log to `/rosout` nor follow simulated time.
     pub fn tool(&self) -> Context {
         Context::with_options(self.options().rosout(false).sim_time(false)).unwrap()
     }
 
-    /// The value of an answer of the master.
+    /// The value of the master's answer to a call.
     pub fn ask(&self, method: &str, params: &[runnel::ros1::xmlrpc::Value]) -> runnel::ros1::xmlrpc::Value {
         let uri = runnel::ros1::rpc::Uri::parse(&self.uri).unwrap();
         let answer = self.master.call(&uri, method, params, LONG).unwrap();
@@ -69,22 +69,22 @@ fn context(arguments: &[&str]) -> Context {
     Context::with_options(ContextOptions::default().arguments(arguments).signals(false)).unwrap()
 }
 
-/// Spins until `done`; panics with `what` if it takes too long.
+/// Spins until `done`, or panics with `what` after a long time.
 pub fn spin_until(context: &Context, what: &str, mut done: impl FnMut() -> bool) {
     let deadline = clock::monotonic() + LONG;
     while !done() {
-        assert!(clock::monotonic() < deadline, "still not: {what}");
+        assert!(clock::monotonic() < deadline, "timed out: {what}");
         context.spin_once(Duration::from_millis(10)).unwrap();
     }
 }
 
-/// Waits until `done` without spinning; panics with `what` if it takes too long.
+/// Waits until `done` without spinning, or panics with `what` after a long time.
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = clock::monotonic();
     while !done() {
         let waited = clock::monotonic().since(begun);
-        assert!(waited < LONG, "still not: {what}");
-        // Those that it waits for have use for the processor.
+        assert!(waited < LONG, "timed out: {what}");
+        // Other threads need the processor meanwhile.
         if waited < SOON { std::thread::yield_now() } else { std::thread::sleep(PAUSE) }
     }
 }

@@ -1,4 +1,4 @@
-//! The test process: its exclusive use, and what it has in use.
+//! The test process: exclusive use, and its resources.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::fs;
@@ -6,19 +6,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::logged::keep_log;
 
-/// Lets one test of the process run at a time, with what is logged kept.
+/// Waits for exclusive use of the process, and records log lines.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     keep_log();
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Descriptors that the process has open, with the one that this takes.
+/// Number of open descriptors, including the one for this query.
 pub fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Bytes of memory that the process has in use.
+/// Resident memory in bytes.
 pub fn resident() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

@@ -1,4 +1,4 @@
-//! Peers that are plain sockets and say what they like.
+//! Fake peers on plain sockets.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use runnel::ros1::xmlrpc::Value;
 
 use super::common::LONG;
 
-/// Where a master and a node listen.
+/// Addresses of a master and a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports {
     pub master: SocketAddr,
@@ -20,7 +20,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Of the node that publishes `topic`, asked from `context`.
+    /// Addresses of the node that publishes `topic`.
     pub fn of(context: &Context, node: &str, topic: &str) -> Self {
         let ask = |uri: &Uri, method: &str, params: &[Value]| {
             let answer = context.call(uri, method, params, LONG).unwrap();
@@ -51,13 +51,13 @@ pub fn send(to: SocketAddr, bytes: &[u8]) -> TcpStream {
     stream
 }
 
-/// The header of a subscriber.
+/// Header of a subscriber.
 pub fn subscriber_header(name: &str, topic: &str, type_name: &str, md5: &str) -> Vec<u8> {
     let fields = [("callerid", name), ("topic", topic), ("md5sum", md5), ("type", type_name)];
     ConnectionHeader::new(fields).emit()
 }
 
-/// Connects to a publisher as a subscriber of any type; its answer has come and is no refusal.
+/// Connects to a publisher as an untyped subscriber and reads the accepted header.
 pub fn subscribe(tcpros: SocketAddr, name: &str, topic: &str) -> TcpStream {
     let mut stream = send(tcpros, &subscriber_header(name, topic, "*", "*"));
     let answer = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
@@ -65,7 +65,7 @@ pub fn subscribe(tcpros: SocketAddr, name: &str, topic: &str) -> TcpStream {
     stream
 }
 
-/// The next piece of a stream that is led by its length: a header or a message.
+/// The next length-prefixed part of a stream: a header or a message.
 pub fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
@@ -74,7 +74,7 @@ pub fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// A message of `std_msgs/String`, with its length before it.
+/// A length-prefixed message of `std_msgs/String`.
 pub fn framed_text(text: &str) -> Vec<u8> {
     let length = text.len() as u32;
     [&(length + 4).to_le_bytes()[..], &length.to_le_bytes(), text.as_bytes()].concat()

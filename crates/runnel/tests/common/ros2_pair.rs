@@ -1,4 +1,4 @@
-//! A talker and a listener of ROS 2 that are as good as two processes of one host to each other.
+//! A ROS 2 talker and listener in contexts of their own, which act as two processes of one host.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::sync::{Arc, Mutex};
@@ -12,12 +12,12 @@ use super::common::LONG;
 pub use super::domains::new_domain;
 pub use super::numbers::{number_in, numbered};
 
-/// A context of a domain, whose links may leave the network.
+/// A context in a domain, with or without shared memory.
 pub fn context(domain: u16, ipc: bool) -> Context {
     Context::with_options(options(domain, ipc)).unwrap()
 }
 
-/// A context whose end, and that of its publishers, waits for what is under way as long as a busy machine needs for it.
+/// A context that lingers for messages in transit as long as a busy machine needs.
 pub fn lingering(domain: u16, ipc: bool) -> Context {
     Context::with_options(options(domain, ipc).linger(LONG)).unwrap()
 }
@@ -27,22 +27,22 @@ fn options(domain: u16, ipc: bool) -> ContextOptions {
     options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)
 }
 
-pub type Heard = Arc<Mutex<Vec<u32>>>;
+pub type Received = Arc<Mutex<Vec<u32>>>;
 
-pub fn listen(node: &Node, topic: &str, qos: QoS) -> (Subscription, Heard) {
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+pub fn listen(node: &Node, topic: &str, qos: QoS) -> (Subscription, Received) {
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let take = move |message: &UInt8MultiArray| into.lock().unwrap().push(number_in(&message.data));
-    (node.create_subscription(topic, qos, take).unwrap(), heard)
+    (node.create_subscription(topic, qos, take).unwrap(), received)
 }
 
-/// A talker and a listener in contexts of their own, which are as good as processes to each other.
+/// A talker and a listener in contexts of their own, which act as two processes.
 pub struct Pair {
     pub talking: Context,
     pub listening: Context,
     pub publisher: Publisher<UInt8MultiArray>,
     pub subscription: Subscription,
-    pub heard: Heard,
+    pub received: Received,
     pub nodes: [Node; 2],
 }
 
@@ -51,7 +51,7 @@ impl Pair {
         Self::with(qos, context)
     }
 
-    /// One whose talker's end waits for what is under way.
+    /// A pair whose talker lingers.
     pub fn lingering(qos: QoS) -> Self {
         Self::with(qos, lingering)
     }
@@ -62,8 +62,8 @@ impl Pair {
         let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
         let mut publisher = nodes[0].create_publisher("data", qos).unwrap();
         publisher.set_max_blocking_time(LONG);
-        let (subscription, heard) = listen(&nodes[1], "data", qos);
-        Self { talking, listening, publisher, subscription, heard, nodes }
+        let (subscription, received) = listen(&nodes[1], "data", qos);
+        Self { talking, listening, publisher, subscription, received, nodes }
     }
 
     pub fn turn(&self) {
@@ -72,34 +72,34 @@ impl Pair {
     }
 
     #[track_caller]
-    pub fn turn_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
+    pub fn poll_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
         let until = Instant::now() + LONG;
         while !done(self) {
-            assert!(Instant::now() < until, "still not: {what}");
+            assert!(Instant::now() < until, "timed out: {what}");
             self.turn();
         }
     }
 
     #[track_caller]
-    pub fn go_over(&self) {
-        self.turn_until("the pair in shared memory", |pair| {
+    pub fn switch_to_memory(&self) {
+        self.poll_until("the pair in shared memory", |pair| {
             pair.publisher.shared_memory_count() == 1 && pair.subscription.shared_memory_count() == 1
         });
     }
 
     #[track_caller]
-    pub fn hears(&self, expected: impl Iterator<Item = u32>) {
+    pub fn receives(&self, expected: impl Iterator<Item = u32>) {
         let expected: Vec<u32> = expected.collect();
-        self.turn_until("all heard", |pair| pair.heard.lock().unwrap().len() >= expected.len());
-        assert_eq!(*self.heard.lock().unwrap(), expected);
+        self.poll_until("all received", |pair| pair.received.lock().unwrap().len() >= expected.len());
+        assert_eq!(*self.received.lock().unwrap(), expected);
         assert_eq!(self.subscription.dropped(), 0);
     }
 }
 
-/// Ends a context that another thread spins, whatever becomes of the test.
-pub struct Ends<'a>(pub &'a Context);
+/// Shuts a context down when dropped, even if the test panics.
+pub struct EndOnDrop<'a>(pub &'a Context);
 
-impl Drop for Ends<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.shutdown();
     }

@@ -1,4 +1,4 @@
-//! A talker that is in both graphs, and a listener in each of them, all in contexts of their own.
+//! A dual talker, and a listener in each graph, all in contexts of their own.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::sync::{Arc, Mutex};
@@ -32,12 +32,12 @@ impl TwoGraphs {
         }
     }
 
-    /// Spins all until `done`.
+    /// Spins all contexts until `done`.
     #[track_caller]
     pub fn spin_until(&self, what: &str, mut done: impl FnMut() -> bool) {
         let deadline = clock::monotonic() + LONG;
         while !done() {
-            assert!(clock::monotonic() < deadline, "still not: {what}");
+            assert!(clock::monotonic() < deadline, "timed out: {what}");
             for context in [&self.both, &self.ros1, &self.ros2] {
                 context.spin_once(Duration::from_millis(1)).unwrap();
             }
@@ -45,13 +45,13 @@ impl TwoGraphs {
     }
 }
 
-/// What a subscription has heard.
-pub struct Heard<M> {
+/// Messages that a subscription has received.
+pub struct Received<M> {
     pub subscription: Subscription,
     messages: Arc<Mutex<Vec<M>>>,
 }
 
-impl<M: Message> Heard<M> {
+impl<M: Message> Received<M> {
     pub fn on(node: &Node, topic: &str, qos: impl Into<QoS>) -> Self {
         let messages: Arc<Mutex<Vec<M>>> = Arc::default();
         let into = Arc::clone(&messages);
@@ -63,7 +63,7 @@ impl<M: Message> Heard<M> {
         self.messages.lock().unwrap().len()
     }
 
-    /// The last of so many.
+    /// The last message, after asserting the number of messages.
     #[track_caller]
     pub fn last_of(&self, count: usize) -> M {
         let messages = self.messages.lock().unwrap();

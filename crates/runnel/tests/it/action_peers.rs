@@ -1,4 +1,4 @@
-//! What becomes of goals when peers of an action do what they should not, or end.
+//! Tests of goals when action peers misbehave or end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -17,11 +17,11 @@ use runnel::msgs::actionlib::action::{
 use runnel::msgs::actionlib_msgs::msg::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
 use runnel::{ActionClient, ActionError, DynamicPublisher, Error, GoalStatus, Node, Publisher, QoS};
 
-/// Too short for anything to come of it.
+/// Too short for a result to arrive.
 const SHORT: Duration = Duration::from_millis(50);
 
 #[test]
-fn a_cancel_that_comes_before_its_goal_recalls_it() {
+fn cancel_before_goal_recalls_goal() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let node = scene.node();
@@ -29,7 +29,7 @@ fn a_cancel_that_comes_before_its_goal_recalls_it() {
     assert!(client.wait_for_server(LONG).unwrap());
     let raw = node.create_publisher::<TestActionGoal>("test/goal", 10).unwrap();
     let cancel = node.create_publisher::<GoalID>("test/cancel", 10).unwrap();
-    let (results, heard) = channel();
+    let (results, received) = channel();
     let _results = node.create_subscription("test/result", 10, move |result: &TestActionResult| {
         results.send(result.clone()).unwrap();
     });
@@ -46,7 +46,7 @@ fn a_cancel_that_comes_before_its_goal_recalls_it() {
     raw.publish(TestActionGoal { goal_id: id, ..TestActionGoal::default() }).unwrap();
     let mut result = None;
     spin_until(&scene.far, "the result comes", || {
-        result = heard.try_recv().ok();
+        result = received.try_recv().ok();
         result.is_some()
     });
     let status = result.unwrap().status;
@@ -54,38 +54,38 @@ fn a_cancel_that_comes_before_its_goal_recalls_it() {
     assert!(goals.try_recv().is_err(), "nobody works on it");
 }
 
-/// A goal as a client sends it that chooses its id, set at no time in particular.
-fn named(id: &str, number: i32) -> TestActionGoal {
+/// A goal with an id chosen by the client, and no stamp.
+fn goal_with_id(id: &str, number: i32) -> TestActionGoal {
     let goal_id = GoalID { id: id.into(), ..GoalID::default() };
     TestActionGoal { goal_id, goal: goal(number), ..TestActionGoal::default() }
 }
 
-/// A publisher of goals of any id.
+/// A publisher of goals with any id.
 fn raw_goals(scene: &Scene) -> Publisher<TestActionGoal> {
     let raw = scene.far.create_node("raw").unwrap().create_publisher("test/goal", 10).unwrap();
     assert!(raw.wait_for_subscribers(1, LONG).unwrap());
     raw
 }
 
-/// The server to come is to forget goals as soon as they have ended.
-fn forget_at_once(scene: &Scene) {
+/// Makes the next server forget goals as soon as they have ended.
+fn forget_ended_goals(scene: &Scene) {
     scene.graph.ask("setParam", &["/me".into(), "/test/status_list_timeout".into(), 0.0.into()]);
     scene.graph.ask("setParam", &["/me".into(), "/actionlib_status_frequency".into(), 100.into()]);
 }
 
 #[test]
-fn a_handle_of_a_goal_that_has_ended_does_nothing_to_a_later_goal_of_its_id() {
+fn stale_handle_does_not_affect_later_goal() {
     let scene = Scene::new();
-    forget_at_once(&scene);
+    forget_ended_goals(&scene);
     let (_server, goals) = scene.server();
     let raw = raw_goals(&scene);
-    raw.publish(named("fixed", 1)).unwrap();
+    raw.publish(goal_with_id("fixed", 1)).unwrap();
     let old = goals.recv_timeout(LONG).unwrap();
     old.accept().unwrap();
     old.succeed(&result(1), "").unwrap();
     let mut later = None;
     wait_until("the goal is forgotten and comes again", || {
-        raw.publish(named("fixed", 2)).unwrap();
+        raw.publish(goal_with_id("fixed", 2)).unwrap();
         later = goals.recv_timeout(SHORT).ok();
         later.is_some()
     });
@@ -103,9 +103,9 @@ fn a_handle_of_a_goal_that_has_ended_does_nothing_to_a_later_goal_of_its_id() {
 }
 
 #[test]
-fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
+fn simple_server_accepts_reused_goal_id() {
     let scene = Scene::new();
-    forget_at_once(&scene);
+    forget_ended_goals(&scene);
     let _server = scene.simple_server(|goal| goal.succeed(&result(goal.goal().goal), "reached"));
     let raw = raw_goals(&scene);
     let ends = Arc::new(Mutex::new(Vec::new()));
@@ -113,10 +113,10 @@ fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
     let results = scene.node().create_subscription("test/result", 10, move |end: &TestActionResult| {
         into.lock().unwrap().push((end.status.status, end.status.text.clone()));
     });
-    wait_until("results are heard", || results.as_ref().unwrap().publisher_count() == 1);
+    wait_until("results are received", || results.as_ref().unwrap().publisher_count() == 1);
     for count in 1..4 {
         spin_until(&scene.far, "the goal comes and ends", || {
-            raw.publish(named("fixed", 1)).unwrap();
+            raw.publish(goal_with_id("fixed", 1)).unwrap();
             ends.lock().unwrap().len() >= count
         });
     }
@@ -125,7 +125,7 @@ fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
 }
 
 #[test]
-fn a_goal_set_at_no_time_in_particular_is_not_recalled_by_a_cancel_of_all_before_a_time() {
+fn goal_without_stamp_survives_cancel_by_time() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -133,22 +133,22 @@ fn a_goal_set_at_no_time_in_particular_is_not_recalled_by_a_cancel_of_all_before
     let cancelled = goals.recv_timeout(LONG).unwrap();
     client.cancel_goals_at_and_before_time(Time { sec: i32::MAX, nanosec: 0 }).unwrap();
     wait_until("the cancel arrives", || cancelled.is_cancel_requested());
-    raw_goals(&scene).publish(named("unstamped", 2)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    assert_eq!((came.id().text(), came.status()), (Some("unstamped"), GoalStatus::Pending));
-    assert!(came.stamp() >= before.stamp(), "it was set when it came");
+    raw_goals(&scene).publish(goal_with_id("unstamped", 2)).unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
+    assert_eq!((arrived.id().text(), arrived.status()), (Some("unstamped"), GoalStatus::Pending));
+    assert!(arrived.stamp() >= before.stamp(), "it was set when it came");
 }
 
 #[test]
-fn a_goal_that_the_server_has_forgotten_is_lost() {
+fn goal_unknown_to_server_is_lost() {
     let scene = Scene::new();
     let (server, goals) = scene.server();
     let client = scene.client();
     let handle = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
+    arrived.accept().unwrap();
     wait_until("the goal is active", || handle.status() == GoalStatus::Active);
-    // Another server on the same topics, as after a restart, knows nothing of it.
+    // Another server on the same topics, as after a restart, does not know the goal.
     let other = scene.graph.context();
     let list =
         other.create_node("other").unwrap().create_publisher::<GoalStatusArray>("test/status", 1).unwrap();
@@ -157,11 +157,11 @@ fn a_goal_that_the_server_has_forgotten_is_lost() {
     let end = handle.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((end.status, end.result), (GoalStatus::Lost, None));
     assert_eq!(end.text, "the action server does not know the goal any more");
-    drop((came, server));
+    drop((arrived, server));
 }
 
 #[test]
-fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
+fn queued_result_precedes_status_without_goal() {
     let scene = Scene::new();
     let context = scene.graph.context();
     let node = context.create_node("observer").unwrap();
@@ -170,24 +170,25 @@ fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
     let (_server, goals) = scene.server();
     let client = scene.client();
     let handle = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
+    arrived.accept().unwrap();
     wait_until("the goal is active", || handle.status() == GoalStatus::Active);
     let seen = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let count = seen.clone();
     let _lists = node.create_subscription("test/status", 100, move |list: &GoalStatusArray| {
         count[usize::from(list.status_list.is_empty())].fetch_add(1, Ordering::SeqCst);
     });
-    // A list waits before the result does, and more come than can wait, all without the goal, while nobody looks at them.
+    // A status list arrives before the result, followed by more than the queue holds, all without the goal. Nothing is
+    // taken meanwhile.
     spin_until(&context, "a few lists come", || seen[0].load(Ordering::SeqCst) > 3);
-    came.succeed(&result(1), "").unwrap();
+    arrived.succeed(&result(1), "").unwrap();
     spin_until(&context, "many lists come", || seen[1].load(Ordering::SeqCst) > 30);
     scene.far.spin_once(LONG).unwrap();
     assert_eq!(handle.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
 }
 
 #[test]
-fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
+fn client_times_out_on_incomplete_server() {
     let scene = Scene::new();
     let client = scene.node().create_action_client::<TestAction>("test").unwrap();
     assert!(!client.wait_for_server(SHORT).unwrap());
@@ -218,7 +219,7 @@ fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
 }
 
 #[test]
-fn what_a_peer_can_make_grow_has_a_bound() {
+fn peer_controlled_state_is_bounded() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -240,7 +241,7 @@ fn what_a_peer_can_make_grow_has_a_bound() {
 }
 
 #[test]
-fn an_interrupted_server_lets_its_goal_end_in_its_own_way() {
+fn interrupted_server_lets_goal_finish() {
     let mut scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         wait_until("the goal is preempted", || goal.is_preempt_requested());
@@ -254,8 +255,8 @@ fn an_interrupted_server_lets_its_goal_end_in_its_own_way() {
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "the end is near"));
 }
 
-/// How long a server takes to end whose callback ends its goal at once and then goes on.
-fn time_to_end_a_server_that_lingers() -> Duration {
+/// Time that a server takes to end when its callback ends the goal at once and then continues.
+fn time_to_end_lingering_server() -> Duration {
     let (mut scene, free) = (Scene::new(), Arc::new(AtomicBool::new(false)));
     let go = Arc::clone(&free);
     let _server = scene.simple_server(move |goal| {
@@ -274,21 +275,21 @@ fn time_to_end_a_server_that_lingers() -> Duration {
 }
 
 #[test]
-fn an_interrupted_server_waits_for_the_end_of_its_goal_and_no_longer() {
-    // It would wait for a second. A busy machine may do so once.
-    let soon = |_| time_to_end_a_server_that_lingers() < Duration::from_millis(700);
+fn interrupted_server_waits_only_for_its_goal() {
+    // It would wait for a second. On a busy machine it may once.
+    let soon = |_| time_to_end_lingering_server() < Duration::from_millis(700);
     assert!((0..5).any(soon));
 }
 
 #[test]
-fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
+fn queued_goals_of_dropped_server_are_rejected() {
     let scene = Scene::new();
-    // Nobody spins here.
+    // No thread spins.
     let context = scene.graph.context();
     let node = context.create_node("server").unwrap();
-    let (heard, hearing) = channel();
+    let (received, hearing) = channel();
     let server =
-        node.create_action_server::<TestAction>("test", move |goal| heard.send(goal).unwrap(), |_| {});
+        node.create_action_server::<TestAction>("test", move |goal| received.send(goal).unwrap(), |_| {});
     let come = node.create_subscription("test/goal", 10, |_: &TestActionGoal| {}).unwrap();
     let client = scene.client();
     let sent = client.send_goal(&goal(1)).unwrap();
@@ -301,20 +302,20 @@ fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
 }
 
 #[test]
-fn goals_that_are_open_when_a_server_is_interrupted_are_aborted() {
+fn open_goals_of_interrupted_server_are_aborted() {
     let mut scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
     let sent = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
+    arrived.accept().unwrap();
     scene.end_server();
     let end = sent.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
 }
 
-/// A publisher of any bytes to a topic of the action.
-fn bytes_to(node: &Node, topic: &str, message: &str) -> DynamicPublisher {
+/// A publisher of raw bytes on a topic of the action.
+fn raw_publisher(node: &Node, topic: &str, message: &str) -> DynamicPublisher {
     let schema = runnel::msgs::library().message(&TypeName::parse(message).unwrap()).unwrap();
     let publisher = node.create_dynamic_publisher(topic, &schema, 10).unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
@@ -326,12 +327,12 @@ fn publish(publisher: &DynamicPublisher, bytes: &[u8]) {
 }
 
 #[test]
-fn a_server_survives_what_clients_send_and_names_them() {
+fn server_survives_invalid_client_messages() {
     keep_log();
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let rude = scene.graph.context().create_node("rude").unwrap();
-    let raw = bytes_to(&rude, "test/goal", "actionlib/TestActionGoal");
+    let raw = raw_publisher(&rude, "test/goal", "actionlib/TestActionGoal");
     let mut message = TestActionGoal { goal: goal(1), ..TestActionGoal::default() };
     publish(&raw, &[1, 2, 3]);
     wait_logged(&["/test/goal", "[/rude]", "field header"]);
@@ -341,7 +342,7 @@ fn a_server_survives_what_clients_send_and_names_them() {
     message.goal_id.id = "x".repeat(2000);
     publish(&raw, &encode(&message));
     wait_logged(&["action /test", "refused", "a goal of [/rude]", "2000 bytes"]);
-    let cancels = bytes_to(&rude, "test/cancel", "actionlib_msgs/GoalID");
+    let cancels = raw_publisher(&rude, "test/cancel", "actionlib_msgs/GoalID");
     publish(&cancels, &encode(&message.goal_id));
     wait_logged(&["action /test", "refused", "a cancel request of [/rude]"]);
     message.goal_id = GoalID::default();
@@ -352,28 +353,28 @@ fn a_server_survives_what_clients_send_and_names_them() {
     assert!(goals.try_recv().is_err(), "nothing else came through");
 }
 
-/// What a callback hears of feedback, and the callback.
-fn feedback_heard() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
-    (heard, move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback))
+/// Received feedback, and the callback that records it.
+fn received_feedback() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) {
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
+    (received, move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback))
 }
 
 #[test]
-fn a_client_survives_what_servers_send_and_names_them() {
+fn client_survives_invalid_server_messages() {
     keep_log();
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let (heard, feedback) = feedback_heard();
+    let (received, feedback) = received_feedback();
     let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
+    arrived.accept().unwrap();
     let rude = scene.graph.context().create_node("rude").unwrap();
     let (lists, tells, results) = (
-        bytes_to(&rude, "test/status", "actionlib_msgs/GoalStatusArray"),
-        bytes_to(&rude, "test/feedback", "actionlib/TestActionFeedback"),
-        bytes_to(&rude, "test/result", "actionlib/TestActionResult"),
+        raw_publisher(&rude, "test/status", "actionlib_msgs/GoalStatusArray"),
+        raw_publisher(&rude, "test/feedback", "actionlib/TestActionFeedback"),
+        raw_publisher(&rude, "test/result", "actionlib/TestActionResult"),
     );
     let status = |id: &str, status| WireStatus {
         goal_id: GoalID { id: id.to_owned(), ..GoalID::default() },
@@ -395,14 +396,14 @@ fn a_client_survives_what_servers_send_and_names_them() {
     publish(&tells, &bytes[..bytes.len() - 1]);
     about.feedback.feedback = 8;
     publish(&tells, &encode(&about));
-    // What is not this client's goal is nothing to it.
+    // Messages about another client's goal are ignored.
     publish(
         &results,
         &encode(&TestActionResult { status: status("other", 3), ..TestActionResult::default() }),
     );
-    wait_until("good feedback is heard", || {
+    wait_until("good feedback is received", || {
         sent.wait_for_result(Duration::ZERO).unwrap();
-        *heard.lock().unwrap() == [8]
+        *received.lock().unwrap() == [8]
     });
     wait_logged(&["action /test", "feedback that cannot be read", "field feedback"]);
     let result = encode(&TestActionResult {
@@ -416,42 +417,42 @@ fn a_client_survives_what_servers_send_and_names_them() {
 }
 
 #[test]
-fn feedback_that_came_before_the_end_is_heard_before_it() {
+fn feedback_precedes_result() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let heard = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
+    let received = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
     let sent = [0, 1].map(|number| {
-        let (into, at_last) = (Arc::clone(&heard[number]), Arc::clone(&heard[number]));
+        let (into, at_last) = (Arc::clone(&received[number]), Arc::clone(&received[number]));
         let feedback = move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback);
         let done = move |_| at_last.lock().unwrap().push(-1);
         client.send_goal_with(&goal(1), feedback, done).unwrap()
     });
-    let came = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
-    came.iter().for_each(|goal| goal.accept().unwrap());
-    // The second result waits right behind the first, which came before the feedback.
-    came[0].succeed(&result(0), "").unwrap();
-    (1..=3).for_each(|feedback| came[1].publish_feedback(&TestFeedback { feedback }).unwrap());
-    came[1].succeed(&result(1), "").unwrap();
+    let arrived = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
+    arrived.iter().for_each(|goal| goal.accept().unwrap());
+    // The second result follows the first one directly, which arrived before the feedback.
+    arrived[0].succeed(&result(0), "").unwrap();
+    (1..=3).for_each(|feedback| arrived[1].publish_feedback(&TestFeedback { feedback }).unwrap());
+    arrived[1].succeed(&result(1), "").unwrap();
     spin_until(&scene.far, "both have ended", || {
-        heard.iter().all(|heard| heard.lock().unwrap().contains(&-1))
+        received.iter().all(|received| received.lock().unwrap().contains(&-1))
     });
-    assert_eq!(heard.map(|heard| heard.lock().unwrap().clone()), [vec![-1], vec![1, 2, 3, -1]]);
+    assert_eq!(received.map(|received| received.lock().unwrap().clone()), [vec![-1], vec![1, 2, 3, -1]]);
     drop(sent);
 }
 
 #[test]
-fn feedback_that_nobody_takes_is_dropped_and_counted() {
+fn untaken_feedback_is_dropped_and_counted() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let (heard, feedback) = feedback_heard();
+    let (received, feedback) = received_feedback();
     let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
-    (0..150).for_each(|feedback| came.publish_feedback(&TestFeedback { feedback }).unwrap());
+    let arrived = goals.recv_timeout(LONG).unwrap();
+    arrived.accept().unwrap();
+    (0..150).for_each(|feedback| arrived.publish_feedback(&TestFeedback { feedback }).unwrap());
     wait_until("the oldest are dropped", || sent.status().is_terminal() || sent.dropped_feedback() == 50);
-    came.succeed(&result(1), "").unwrap();
+    arrived.succeed(&result(1), "").unwrap();
     assert_eq!(sent.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
-    assert_eq!(*heard.lock().unwrap(), (50..150).collect::<Vec<_>>());
+    assert_eq!(*received.lock().unwrap(), (50..150).collect::<Vec<_>>());
 }

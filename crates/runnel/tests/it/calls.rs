@@ -1,4 +1,4 @@
-//! Calls of the master and of nodes.
+//! Tests of XML-RPC calls to masters and nodes.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use runnel::ros1::rpc::{CallError, Uri};
 use runnel::ros1::xmlrpc::Value;
 
 #[test]
-fn many_calls_wait_together_and_each_has_its_own_answer() {
+fn concurrent_calls_get_their_own_responses() {
     let graph = Graph::new();
     let context = graph.tool();
-    // It never accepts: the kernel takes the connections, and nobody answers.
+    // It never accepts: the kernel completes the connections, and no call is answered.
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let silent = Uri::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap();
     let gone = Uri::parse("http://127.0.0.1:9").unwrap();
@@ -23,7 +23,7 @@ fn many_calls_wait_together_and_each_has_its_own_answer() {
         uris.iter().cycle().take(60).map(|uri| (*uri, "getUri", &params[..])).collect();
     let start = clock::monotonic();
     let answers = context.call_all(&calls, Duration::from_secs(1)).unwrap();
-    // One after another the silent ones would take twenty seconds.
+    // One after another, the silent peers would take twenty seconds.
     assert!(clock::monotonic().since(start) < Duration::from_secs(10));
     assert_eq!(answers.len(), 60);
     for answers in answers.chunks(3) {

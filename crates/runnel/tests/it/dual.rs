@@ -1,4 +1,4 @@
-//! Nodes that are in both graphs at once: whatever they meet by, each message comes once.
+//! Tests of dual nodes: each message arrives once, whichever graph delivers it.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS, Ros2Graph};
 use runnel_testkit::process::free_port;
 
 #[test]
-fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_the_other() {
+fn dual_nodes_receive_once_while_they_match() {
     let (all, many) = (QoS::keep_all(), QoS::keep_last(10_000));
     for (offered, asked) in [
         (all, all),
@@ -23,7 +23,7 @@ fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_
         let talks = Talker::new(publisher.clone());
         for round in 0..5 {
             let listener = Listener::new(&b, asked);
-            spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 500);
+            spin_until(&b, "it receives", || listener.received.lock().unwrap().len() > 500);
             assert_eq!((publisher.subscription_count(), listener.subscription.publisher_count()), (1, 1));
             listener.check();
             drop(listener);
@@ -34,7 +34,7 @@ fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_
 }
 
 #[test]
-fn a_master_that_comes_late_doubles_and_loses_nothing() {
+fn late_master_doubles_and_loses_nothing() {
     let domain = domain();
     let host =
         Context::with_options(ContextOptions::default().signals(false).arguments(Vec::<String>::new()));
@@ -46,63 +46,63 @@ fn a_master_that_comes_late_doubles_and_loses_nothing() {
     let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
     let listener = Listener::new(&b, QoS::keep_all());
     let talks = Talker::new(publisher.clone());
-    spin_until(&b, "it hears by ROS 2", || listener.last() > Some(100));
+    spin_until(&b, "it receives by ROS 2", || listener.last() > Some(100));
     host.start_master(MasterOptions::at((std::net::Ipv4Addr::LOCALHOST, port))).unwrap();
     let registered = |node: &str| {
         let state = a.call_master("getSystemState", &["/test".into()], LONG).unwrap();
         format!("{state:?}").contains(node)
     };
     spin_until(&b, "both are in ROS 1 as well", || registered("/talker") && registered("/listener"));
-    let heard = listener.last();
-    spin_until(&b, "it hears on", || listener.last() > heard.map(|number| number + 1000));
+    let received = listener.last();
+    spin_until(&b, "it continues to receive", || listener.last() > received.map(|number| number + 1000));
     let last = talks.end();
-    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    spin_until(&b, "it receives the last", || listener.last() == Some(last));
     listener.check();
     assert_eq!((publisher.subscription_count(), listener.subscription.publisher_count()), (1, 1));
     drop(listener.node);
 }
 
 #[test]
-fn nodes_that_do_not_meet_in_ros_2_meet_in_ros_1() {
+fn nodes_without_common_ros2_domain_use_ros1() {
     let graph = Graph::new();
     let (a, b) = (context(&graph.uri, Graphs::Both, domain()), context(&graph.uri, Graphs::Both, domain()));
     let talker = a.create_node("talker").unwrap();
     let talks = Talker::new(talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap());
     let listener = Listener::new(&b, QoS::keep_all());
-    spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
+    spin_until(&b, "it receives", || listener.received.lock().unwrap().len() > 100);
     let last = talks.end();
-    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    spin_until(&b, "it receives the last", || listener.last() == Some(last));
     listener.check();
 }
 
 #[test]
-fn two_nodes_of_both_graphs_are_matched_once() {
+fn dual_nodes_match_once() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
     let talker = a.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
     let listener = Listener::new(&b, QoS::keep_all());
     let talks = Talker::new(publisher.clone());
-    spin_until(&b, "they meet in both", || listener.heard.lock().unwrap().len() > 500);
+    spin_until(&b, "they match in both", || listener.received.lock().unwrap().len() > 500);
     talks.end();
     let (publisher, subscription) = (publisher.matched_status(), listener.subscription.matched_status());
     assert_eq!((publisher.current_count, subscription.current_count, subscription.total_count), (1, 1, 1));
 }
 
 #[test]
-fn a_subscription_that_asks_in_ros_2_for_more_than_is_offered_is_served_by_ros_1() {
+fn qos_incompatible_in_ros2_is_served_by_ros1() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
     let talker = a.create_node("talker").unwrap();
     let talks = Talker::new(talker.create_publisher::<UInt32>("count", QoS::sensor_data()).unwrap());
     let listener = Listener::new(&b, QoS::keep_all());
-    spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
+    spin_until(&b, "it receives", || listener.received.lock().unwrap().len() > 100);
     talks.end();
     listener.check();
 }
 
-/// RTPS serves the one, which asks for no more than is offered, and the link of ROS 1 the other.
-fn reliable_beside_best_effort(ipc: bool) {
+/// RTPS serves the best-effort subscription, whose QoS is compatible, and the ROS 1 link serves the reliable one.
+fn check_mixed_reliability(ipc: bool) {
     let (graph, domain) = (Graph::new(), domain());
     let options = || graph.options().graphs(Graphs::Both).domain_id(domain).ipc(ipc);
     let [a, b] = [0, 1].map(|_| Context::with_options(options()).unwrap());
@@ -111,37 +111,39 @@ fn reliable_beside_best_effort(ipc: bool) {
     let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
     let talks = Talker::new(publisher.clone());
     let best_effort = Listener::new(&b, many.best_effort());
-    spin_until(&b, "the best-effort one hears", || best_effort.last().is_some());
+    spin_until(&b, "the best-effort one receives", || best_effort.last().is_some());
     let subscribe = |qos| {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
-        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
-        (best_effort.node.create_subscription("count", qos, hears).unwrap(), heard)
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
+        let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        (best_effort.node.create_subscription("count", qos, receives).unwrap(), received)
     };
-    // One is there from the start of the change, and the other comes when it is over.
+    // The first subscription exists during the handover, the second one joins after it.
     let (_early, early) = subscribe(many);
-    spin_until(&b, "all hear much", || early.lock().unwrap().len() > 3000);
+    spin_until(&b, "all receive much", || early.lock().unwrap().len() > 3000);
     let (_late, late) = subscribe(many);
-    spin_until(&b, "the late one hears much", || late.lock().unwrap().len() > 1000);
+    spin_until(&b, "the late one receives much", || late.lock().unwrap().len() > 1000);
     let last = talks.end();
-    spin_until(&b, "all hear the last", || {
-        [&best_effort.heard, &early, &late].iter().all(|heard| heard.lock().unwrap().last() == Some(&last))
+    spin_until(&b, "all receive the last", || {
+        [&best_effort.received, &early, &late]
+            .iter()
+            .all(|received| received.lock().unwrap().last() == Some(&last))
     });
     best_effort.check();
-    for heard in [early, late] {
-        let heard = heard.lock().unwrap();
-        assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "ipc {ipc}: of {}", heard.len());
+    for received in [early, late] {
+        let received = received.lock().unwrap();
+        assert!(received.windows(2).all(|pair| pair[1] == pair[0] + 1), "ipc {ipc}: of {}", received.len());
     }
     assert_eq!(publisher.subscription_count(), 1);
 }
 
 #[test]
-fn a_reliable_subscription_hears_beside_one_of_best_effort_of_its_node_what_best_effort_offers() {
-    [false, true].into_iter().for_each(reliable_beside_best_effort);
+fn reliable_subscription_shares_best_effort_link() {
+    [false, true].into_iter().for_each(check_mixed_reliability);
 }
 
 #[test]
-fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_the_next() {
+fn late_subscriptions_get_kept_messages_within_both_depths() {
     let graph = Graph::new();
     let context = context(&graph.uri, Graphs::Both, domain());
     let talker = context.create_node("talker").unwrap();
@@ -151,44 +153,44 @@ fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_t
     let first = Listener::new(&context, qos);
     let next = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&next);
-    let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
-    let _subscription = first.node.create_subscription("count", qos, hears).unwrap();
-    spin_until(&context, "both hear the last", || {
-        [&first.heard, &next].iter().all(|heard| heard.lock().unwrap().last() == Some(&9))
+    let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
+    let _subscription = first.node.create_subscription("count", qos, receives).unwrap();
+    spin_until(&context, "both receive the last", || {
+        [&first.received, &next].iter().all(|received| received.lock().unwrap().last() == Some(&9))
     });
-    for heard in [first.heard, next] {
-        assert_eq!(*heard.lock().unwrap(), (0..10).collect::<Vec<_>>());
+    for received in [first.received, next] {
+        assert_eq!(*received.lock().unwrap(), (0..10).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn a_subscription_that_is_made_anew_at_once_gets_what_is_kept() {
+fn recreated_subscription_gets_kept_messages() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
     let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let qos = QoS::keep_last(10).transient_local();
     let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
     (0..3).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
-    // A link of ROS 1 that stands before both have met in ROS 2 brings the last message alone.
+    // A ROS 1 link from before the match in ROS 2 delivers only the last kept message.
     for context in [&a, &b] {
         let has_met = |graph: &Ros2Graph| {
             graph.participants.iter().any(|of| !of.is_own && of.is_complete && of.answers)
         };
         assert!(context.wait_for_ros2_graph(LONG, has_met).unwrap());
     }
-    // The links of ROS 1 to the one before are ended a little later than the next one is known.
+    // The ROS 1 link of the dropped subscription ends a little later than the next one is known.
     for _ in 0..30 {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
-        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
-        let _subscription = node.create_subscription("count", qos, hears).unwrap();
-        spin_until(&b, "it hears the last", || heard.lock().unwrap().last() == Some(&2));
-        assert_eq!(*heard.lock().unwrap(), [0, 1, 2]);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
+        let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        let _subscription = node.create_subscription("count", qos, receives).unwrap();
+        spin_until(&b, "it receives the last", || received.lock().unwrap().last() == Some(&2));
+        assert_eq!(*received.lock().unwrap(), [0, 1, 2]);
     }
 }
 
 #[test]
-fn one_publisher_of_both_graphs_is_heard_in_each() {
+fn dual_publisher_reaches_both_graphs() {
     let (graph, domain) = (Graph::new(), domain());
     let contexts =
         [Graphs::Both, Graphs::Ros1, Graphs::Ros2].map(|graphs| context(&graph.uri, graphs, domain));
@@ -200,7 +202,7 @@ fn one_publisher_of_both_graphs_is_heard_in_each() {
     assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
     let talks = Talker::new(publisher);
     for (context, listener) in &listeners {
-        spin_until(context, "it hears", || listener.heard.lock().unwrap().len() > 100);
+        spin_until(context, "it receives", || listener.received.lock().unwrap().len() > 100);
         listener.check();
     }
     talks.end();

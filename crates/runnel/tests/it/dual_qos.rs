@@ -1,4 +1,4 @@
-//! Subscriptions of one node of both graphs that ask for different QoS, and publishers that offer one of them.
+//! Tests of a dual node with subscriptions of different QoS, and publishers that offer one of them.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,15 +7,15 @@ use crate::dual_scene::{Talker, domain};
 use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::{Context, Graphs, Node, Publisher, QoS, Subscription};
 
-/// So many messages come after both graphs have joined what they join.
-const LASTING: u32 = 500;
+/// Messages received after both graphs have connected.
+const STABLE: u32 = 500;
 
-struct Heard {
+struct Received {
     _subscription: Subscription,
     numbers: Arc<Mutex<Vec<u32>>>,
 }
 
-impl Heard {
+impl Received {
     fn on(node: &Node, qos: QoS) -> Self {
         let numbers: Arc<Mutex<Vec<u32>>> = Arc::default();
         let into = Arc::clone(&numbers);
@@ -27,7 +27,7 @@ impl Heard {
         self.numbers.lock().unwrap().last().copied()
     }
 
-    /// Each number came once and in order, from the first that came.
+    /// Asserts that each number arrived once and in order, from the first received one on.
     fn check(&self, what: &str) {
         let numbers = self.numbers.lock().unwrap();
         let jump = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1);
@@ -35,9 +35,9 @@ impl Heard {
     }
 }
 
-/// ROS 2 joins the publisher to the subscription of best effort alone, and ROS 1 to the node.
+/// ROS 2 matches only the best-effort subscription, and ROS 1 connects the node.
 #[test]
-fn reliable_subscription_beside_best_effort_receives_from_best_effort_publisher() {
+fn reliable_subscription_shares_best_effort_publisher() {
     for (ipc, reliable_is_first) in [(false, false), (false, true), (true, false), (true, true)] {
         let (graph, domain) = (Graph::new(), domain());
         let context = || {
@@ -49,17 +49,18 @@ fn reliable_subscription_beside_best_effort_receives_from_best_effort_publisher(
         let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
         let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
         let asked = if reliable_is_first { [many, many.best_effort()] } else { [many.best_effort(), many] };
-        let [first, second] = asked.map(|qos| Heard::on(&node, qos));
+        let [first, second] = asked.map(|qos| Received::on(&node, qos));
         let talks = Talker::new(publisher);
-        for (which, heard) in [("first", &first), ("second", &second)] {
-            let what = format!("by memory {ipc}, reliable first {reliable_is_first}: the {which} hears on");
-            // From here on both graphs have joined what they join.
-            spin_until(&b, &what, || first.last() > Some(LASTING) || second.last() > Some(LASTING));
-            let goal = first.last().max(second.last()).map(|number| number + LASTING);
-            spin_until(&b, &what, || heard.last() > goal);
+        for (which, received) in [("first", &first), ("second", &second)] {
+            let what =
+                format!("by memory {ipc}, reliable first {reliable_is_first}: the {which} receives on");
+            // Both graphs have connected by now.
+            spin_until(&b, &what, || first.last() > Some(STABLE) || second.last() > Some(STABLE));
+            let goal = first.last().max(second.last()).map(|number| number + STABLE);
+            spin_until(&b, &what, || received.last() > goal);
         }
         let last = talks.end();
-        spin_until(&b, "the reliable one hears the last", || {
+        spin_until(&b, "the reliable one receives the last", || {
             let reliable = if reliable_is_first { &first } else { &second };
             reliable.last() == Some(last)
         });
@@ -68,7 +69,7 @@ fn reliable_subscription_beside_best_effort_receives_from_best_effort_publisher(
     }
 }
 
-/// RTPS may match the second publisher's writer before the node's link learns of that writer.
+/// RTPS may match the second publisher's writer before the node's link includes that writer.
 #[test]
 fn two_publishers_of_two_qos_are_each_received_once() {
     for ipc in [false, true] {
@@ -78,7 +79,7 @@ fn two_publishers_of_two_qos_are_each_received_once() {
         let many = QoS::keep_last(10_000);
         let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
         let first = talker.create_publisher::<UInt32>("count", many.transient_local()).unwrap();
-        let heard = Heard::on(&node, many.best_effort());
+        let received = Received::on(&node, many.best_effort());
         let mut next = 0;
         let mut publish = |publisher: &Publisher<UInt32>| {
             publisher.publish(UInt32 { data: next }).unwrap();
@@ -87,21 +88,21 @@ fn two_publishers_of_two_qos_are_each_received_once() {
         };
         spin_until(&b, "both graphs have joined the first", || {
             let last = publish(&first);
-            first.subscription_count() == 1 && last > LASTING && heard.last().is_some()
+            first.subscription_count() == 1 && last > STABLE && received.last().is_some()
         });
         let second = talker.create_publisher::<UInt32>("count", many).unwrap();
         let begun = publish(&first);
         let mut last = begun;
-        spin_until(&b, "both are heard for a while", || {
+        spin_until(&b, "both are received for a while", || {
             publish(&second);
             last = publish(&first);
-            last > begun + 2 * LASTING && heard.last() > Some(begun + LASTING)
+            last > begun + 2 * STABLE && received.last() > Some(begun + STABLE)
         });
-        spin_until(&b, "the last of each is heard", || {
-            let numbers = heard.numbers.lock().unwrap();
+        spin_until(&b, "the last of each is received", || {
+            let numbers = received.numbers.lock().unwrap();
             [last - 1, last].iter().all(|number| numbers.contains(number))
         });
-        let mut numbers = heard.numbers.lock().unwrap().clone();
+        let mut numbers = received.numbers.lock().unwrap().clone();
         numbers.retain(|number| *number >= begun);
         numbers.sort_unstable();
         let doubled = numbers.windows(2).find(|pair| pair[0] == pair[1]);

@@ -1,4 +1,4 @@
-//! Nodes of both graphs whose types are known only while the program runs: each message comes once, whoever meets whom when.
+//! Tests of dual nodes with dynamic types: each message arrives once, in whatever order the nodes match.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,16 +20,16 @@ fn number_in(message: &DynamicMessage) -> u32 {
     message.get("data").unwrap().as_f64().unwrap() as u32
 }
 
-/// A subscription without a type, and what it has heard.
+/// An untyped subscription, and what it has received.
 struct RawListener {
     subscription: Subscription,
-    heard: Arc<Mutex<Vec<u32>>>,
+    received: Arc<Mutex<Vec<u32>>>,
 }
 
 impl RawListener {
     fn new(context: &Context, name: &str, options: impl Into<SubscriptionOptions>) -> Self {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let schemas = Generation::ALL.map(|generation| (generation, schema(generation)));
         let node = context.create_node(name).unwrap();
         let subscription = node.create_raw_subscription("count", None, options, move |message| {
@@ -37,23 +37,23 @@ impl RawListener {
             let decoded = message.decode(&schema.unwrap().1).unwrap();
             into.lock().unwrap().push(number_in(&decoded));
         });
-        Self { subscription: subscription.unwrap(), heard }
+        Self { subscription: subscription.unwrap(), received }
     }
 
     fn len(&self) -> usize {
-        self.heard.lock().unwrap().len()
+        self.received.lock().unwrap().len()
     }
 
     #[track_caller]
     fn check(&self, who: &str) {
-        let heard = self.heard.lock().unwrap();
-        let breaks = heard.windows(2).position(|pair| pair[1] != pair[0] + 1);
-        let breaks = breaks.map(|at| &heard[at.saturating_sub(3)..(at + 6).min(heard.len())]);
-        assert_eq!(breaks, None, "{who}, of {} messages", heard.len());
+        let received = self.received.lock().unwrap();
+        let breaks = received.windows(2).position(|pair| pair[1] != pair[0] + 1);
+        let breaks = breaks.map(|at| &received[at.saturating_sub(3)..(at + 6).min(received.len())]);
+        assert_eq!(breaks, None, "{who}, of {} messages", received.len());
     }
 }
 
-/// Publishes numbers in the form of this generation.
+/// Publishes numbers with the schema of this generation.
 fn dynamic_talker(context: &Context, generation: Generation, qos: QoS) -> (Talker, impl Fn() -> usize) {
     let schema = schema(generation);
     let node = context.create_node("talker").unwrap();
@@ -69,7 +69,7 @@ fn dynamic_talker(context: &Context, generation: Generation, qos: QoS) -> (Talke
 }
 
 #[test]
-fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order() {
+fn late_untyped_dual_subscription_receives_once_in_order() {
     for (qos, udpros) in
         [(MANY, false), (MANY.best_effort(), false), (MANY.transient_local(), false), (MANY, true)]
     {
@@ -81,9 +81,9 @@ fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order()
         for round in 0..5 {
             let options = SubscriptionOptions::from(qos);
             let listener = RawListener::new(&b, "raw", if udpros { options.udpros() } else { options });
-            spin_until(&b, "it hears", || listener.len() > 500);
+            spin_until(&b, "it receives", || listener.len() > 500);
             listener.check(&format!("round {round} of {qos:?}, datagrams: {udpros}"));
-            // Messages may come by one graph before the other graph has met.
+            // One graph may deliver messages before the other has matched.
             let counts = || (publisher.subscription_count(), listener.subscription.publisher_count());
             spin_until(&b, "one publisher and one subscription", || counts() == (1, 1));
             drop(listener);
@@ -94,35 +94,34 @@ fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order()
 }
 
 #[test]
-fn what_a_dynamic_publisher_of_both_graphs_publishes_is_heard_once_by_late_listeners_with_and_without_a_type()
-{
+fn late_subscriptions_receive_dynamic_dual_publisher_once() {
     for generation in Generation::ALL {
         let (graph, domain) = (Graph::new(), domain());
         let [a, b, c] = [0, 1, 2].map(|_| context(&graph.uri, Graphs::Both, domain));
         let (talks, subscribers) = dynamic_talker(&a, generation, MANY);
         for _ in 0..3 {
             let (typed, raw) = (Listener::new(&b, MANY), RawListener::new(&c, "raw", MANY));
-            spin_until(&b, "the typed one hears", || typed.heard.lock().unwrap().len() > 500);
-            spin_until(&c, "the raw one hears", || raw.len() > 500);
+            spin_until(&b, "the typed one receives", || typed.received.lock().unwrap().len() > 500);
+            spin_until(&c, "the raw one receives", || raw.len() > 500);
             typed.check();
             raw.check("the raw one");
             assert_eq!(subscribers(), 2);
             drop((typed, raw));
-            spin_until(&b, "they are gone", || subscribers() == 0);
+            spin_until(&b, "they have left", || subscribers() == 0);
         }
         talks.end();
     }
 }
 
 #[test]
-fn raw_subscriptions_hear_a_dynamic_publisher_once_whichever_of_the_two_is_in_both_graphs() {
+fn untyped_subscription_receives_dynamic_publisher_once() {
     use Graphs::{Both, Ros1, Ros2};
     for (talking, listening) in [(Both, Ros1), (Both, Ros2), (Ros1, Both), (Ros2, Both)] {
         let (graph, domain) = (Graph::new(), domain());
         let [a, b] = [talking, listening].map(|graphs| context(&graph.uri, graphs, domain));
         let (talks, subscribers) = dynamic_talker(&a, Generation::Ros2, MANY);
         let listener = RawListener::new(&b, "raw", MANY);
-        spin_until(&b, "it hears", || listener.len() > 300);
+        spin_until(&b, "it receives", || listener.len() > 300);
         listener.check(&format!("{talking:?} to {listening:?}"));
         assert_eq!((subscribers(), listener.subscription.publisher_count()), (1, 1));
         talks.end();
@@ -130,11 +129,11 @@ fn raw_subscriptions_hear_a_dynamic_publisher_once_whichever_of_the_two_is_in_bo
 }
 
 #[test]
-fn of_three_processes_two_in_both_graphs_and_one_that_changes_each_hears_all_of_the_others_once() {
+fn three_processes_receive_each_other_once() {
     for third in [Graphs::Both, Graphs::Ros1, Graphs::Ros2] {
         let (graph, domain) = (Graph::new(), domain());
         let contexts = [Graphs::Both, Graphs::Both, third].map(|graphs| context(&graph.uri, graphs, domain));
-        // Talkers of the first and the third count apart.
+        // The first and the last talker count separately.
         let [first, _, last] = &contexts;
         let publishers = [(first, "one", 0), (last, "three", 1_000_000)].map(|(context, name, from)| {
             let publisher = context.create_node(name).unwrap().create_publisher::<UInt32>("count", MANY);
@@ -149,7 +148,7 @@ fn of_three_processes_two_in_both_graphs_and_one_that_changes_each_hears_all_of_
             assert!(publisher.wait_for_subscribers(3, LONG).unwrap(), "{third:?}");
         }
         for (context, listener) in &listeners {
-            spin_until(context, "both are met", || listener.subscription.publisher_count() == 2);
+            spin_until(context, "both are matched", || listener.subscription.publisher_count() == 2);
         }
         const COUNT: u32 = 200;
         for number in 0..COUNT {
@@ -158,14 +157,14 @@ fn of_three_processes_two_in_both_graphs_and_one_that_changes_each_hears_all_of_
             }
         }
         for (context, listener) in &listeners {
-            spin_until(context, "all is heard", || listener.len() >= 2 * COUNT as usize);
-            let heard = listener.heard.lock().unwrap();
+            spin_until(context, "all is received", || listener.len() >= 2 * COUNT as usize);
+            let received = listener.received.lock().unwrap();
             for (_, from) in &publishers {
                 let all = *from..from + COUNT;
-                let of_one = heard.iter().copied().filter(|number| all.contains(number));
+                let of_one = received.iter().copied().filter(|number| all.contains(number));
                 assert_eq!(of_one.collect::<Vec<_>>(), all.clone().collect::<Vec<_>>(), "{third:?}");
             }
-            assert_eq!(heard.len(), 2 * COUNT as usize, "{third:?}");
+            assert_eq!(received.len(), 2 * COUNT as usize, "{third:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Contexts whose nodes are not in the ROS 1 graph, or not in that alone: what needs no master is had without one.
+//! Tests of contexts with ROS 2 only or with both graphs: whatever needs no master works without one.
 
 use crate::common;
 use crate::domains::new_domain;
@@ -14,7 +14,7 @@ use runnel::msgs::tf2_msgs::action::LookupTransformAction;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
 
 /// Far less than the shortest wait for a master.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const IMMEDIATE: Duration = Duration::from_millis(500);
 
 fn context(arguments: &[&str]) -> Context {
     let options = ContextOptions::default().signals(false).arguments(arguments.iter().copied());
@@ -25,33 +25,34 @@ fn text(data: &str) -> Text {
     Text { data: data.into() }
 }
 
-/// Does this at once in one of a few times: on a busy machine one may take longer, but it waits for no master.
+/// Asserts that this is quick in one of a few attempts: a busy machine may delay some, a wait for a master would delay
+/// all.
 #[track_caller]
-fn at_once(mut act: impl FnMut()) {
+fn assert_immediate(mut act: impl FnMut()) {
     let mut took = || {
         let start = clock::monotonic();
         act();
         clock::monotonic().since(start)
     };
     let mut all = Vec::new();
-    while all.last().is_none_or(|last| *last >= AT_ONCE) {
+    while all.last().is_none_or(|last| *last >= IMMEDIATE) {
         assert!(all.len() < 5, "{all:?}");
         all.push(took());
     }
 }
 
 #[test]
-fn a_node_without_ros_1_is_made_publishes_and_ends_at_once_though_no_master_could_be_named() {
-    at_once(|| {
+fn ros2_only_node_needs_no_master() {
+    assert_immediate(|| {
         let context = context(&["__master:=nonsense", "_rate:=5"]);
         let node = context.create_node("talker").unwrap();
         let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-        let heard = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
+        let received = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
         chatter.publish(text("hello")).unwrap();
-        assert_eq!((chatter.published(), heard.publisher_count()), (1, 0));
+        assert_eq!((chatter.published(), received.publisher_count()), (1, 0));
         runnel::log_info!(node, "logged");
         context.spin_some().unwrap();
-        drop((chatter, heard, node));
+        drop((chatter, received, node));
         context.shutdown();
         context.spin().unwrap();
         drop(context);
@@ -59,8 +60,8 @@ fn a_node_without_ros_1_is_made_publishes_and_ends_at_once_though_no_master_coul
 }
 
 #[test]
-fn what_ros_1_alone_has_is_refused_by_name() {
-    at_once(|| {
+fn ros1_only_features_are_refused_by_name() {
+    assert_immediate(|| {
         let context = context(&[]);
         let node = context.create_node("node").unwrap();
         let refused = [
@@ -82,8 +83,8 @@ fn what_ros_1_alone_has_is_refused_by_name() {
 }
 
 #[test]
-fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_is_no_master() {
-    at_once(|| {
+fn own_parameters_come_from_arguments_without_master() {
+    assert_immediate(|| {
         let given =
             ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
         let node = context(&given).create_node("n").unwrap();
@@ -103,7 +104,7 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
 }
 
 #[test]
-fn node_in_both_graphs_without_a_master_has_its_arguments_and_defaults() {
+fn dual_node_without_master_has_arguments_and_defaults() {
     let arguments = ["__master:=http://127.0.0.1:1/", "_rate:=7.5"];
     let options = ContextOptions::default().signals(false).arguments(arguments);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
@@ -121,7 +122,7 @@ fn node_in_both_graphs_without_a_master_has_its_arguments_and_defaults() {
 }
 
 #[test]
-fn action_server_in_both_graphs_needs_no_master_to_be_made() {
+fn dual_action_server_needs_no_master() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
     let node = context.create_node("node").unwrap();
@@ -130,7 +131,7 @@ fn action_server_in_both_graphs_needs_no_master_to_be_made() {
 }
 
 #[test]
-fn second_node_of_a_name_is_refused_where_a_master_would_stop_the_first() {
+fn second_node_of_a_name_is_refused() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
     let dual = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
     let first = dual.create_node("edge").unwrap();
@@ -146,7 +147,7 @@ fn second_node_of_a_name_is_refused_where_a_master_would_stop_the_first() {
 }
 
 #[test]
-fn files_give_parameters_to_nodes_by_name_and_pattern() {
+fn parameter_files_apply_by_name_and_pattern() {
     let file = std::env::temp_dir().join(format!("runnel-params-{}.yaml", std::process::id()));
     let text = "/**:\n  ros__parameters:\n    rate: 5\n    gain: 1\n    name: \"7\"\n/robot/arm:\n  ros__parameters:\n    \
                 joints: [a, b]\n    limits:\n      low: 0.5\nleg: {}\n";
@@ -168,14 +169,14 @@ fn files_give_parameters_to_nodes_by_name_and_pattern() {
     assert!(error.starts_with("--params-file: /no/such.yaml: "), "{error}");
 }
 
-/// What a subscription has heard.
+/// Messages that a subscription has received.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct Received(Arc<Mutex<Vec<String>>>);
 
-impl Heard {
+impl Received {
     fn subscribe(&self, node: &Node, qos: QoS) -> Subscription {
-        let heard = self.clone();
-        node.create_subscription("chatter", qos, move |text: &Text| heard.add(&text.data)).unwrap()
+        let received = self.clone();
+        node.create_subscription("chatter", qos, move |text: &Text| received.add(&text.data)).unwrap()
     }
 
     fn add(&self, data: &str) {
@@ -192,21 +193,23 @@ fn publish(publisher: &Publisher<Text>, data: &[&str]) {
 }
 
 #[test]
-fn nodes_of_one_process_hear_each_other_without_a_master() {
+fn local_nodes_communicate_without_master() {
     let context = context(&[]);
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
     let chatter = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    let (heard, raw) = (Heard::default(), Heard::default());
-    let subscription = heard.subscribe(&listener, 10.into());
-    let heard_raw = raw.clone();
+    let (received, raw) = (Received::default(), Received::default());
+    let subscription = received.subscribe(&listener, 10.into());
+    let received_untyped = raw.clone();
     let any = listener
-        .create_raw_subscription("chatter", None, 10, move |message| heard_raw.add(message.type_name()))
+        .create_raw_subscription("chatter", None, 10, move |message| {
+            received_untyped.add(message.type_name())
+        })
         .unwrap();
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (2, 1));
     publish(&chatter, &["one", "two"]);
-    common::spin_until(&context, "both are heard", || raw.all().len() + heard.all().len() == 4);
-    assert_eq!((heard.all(), raw.all()), (words("one two"), words("std_msgs/String std_msgs/String")));
+    common::spin_until(&context, "both are received", || raw.all().len() + received.all().len() == 4);
+    assert_eq!((received.all(), raw.all()), (words("one two"), words("std_msgs/String std_msgs/String")));
     drop(any);
     assert_eq!(chatter.subscription_count(), 1);
     drop(chatter);
@@ -218,21 +221,21 @@ fn words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_comes_late_gets_as_much_as_it_asks_for_of_what_is_kept() {
+fn late_subscription_gets_kept_messages_up_to_its_depth() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", QoS::keep_last(3).transient_local()).unwrap();
     publish(&chatter, &["one", "two", "three", "four"]);
     let of = |qos| {
-        let heard = Heard::default();
-        (heard.subscribe(&node, qos), heard)
+        let received = Received::default();
+        (received.subscribe(&node, qos), received)
     };
     let (all, late) = of(QoS::keep_last(10).transient_local());
     let (_last, of_depth_1) = of(QoS::latched());
     let (_none, volatile) = of(10.into());
     publish(&chatter, &["five"]);
-    common::spin_until(&context, "all are heard", || {
-        [&late, &of_depth_1, &volatile].iter().all(|heard| heard.all().ends_with(&words("five")))
+    common::spin_until(&context, "all are received", || {
+        [&late, &of_depth_1, &volatile].iter().all(|received| received.all().ends_with(&words("five")))
     });
     assert_eq!(late.all(), words("two three four five"));
     assert_eq!(of_depth_1.all().last(), words("five").last());
@@ -240,23 +243,23 @@ fn who_comes_late_gets_as_much_as_it_asks_for_of_what_is_kept() {
 }
 
 #[test]
-fn a_subscription_that_asks_for_more_than_is_offered_gets_nothing_until_it_is_offered() {
+fn incompatible_subscription_waits_for_matching_offer() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&node, 10.into());
+    let received = Received::default();
+    let subscription = received.subscribe(&node, 10.into());
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (0, 0));
     let _reliable = node.create_publisher::<Text>("chatter", 10).unwrap();
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (1, 1));
 }
 
 #[test]
-fn a_node_has_a_topic_with_one_type_also_without_ros_1() {
+fn topic_has_one_type_per_node_without_ros1() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let _heard = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+    let _received = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
     let refused = [
         node.create_publisher::<Clock>("chatter", 10).err(),
         node.create_subscription("chatter", 10, |_: &Clock| {}).err(),
@@ -268,59 +271,59 @@ fn a_node_has_a_topic_with_one_type_also_without_ros_1() {
 }
 
 #[test]
-fn two_that_meet_in_both_graphs_hear_each_message_once() {
+fn local_dual_nodes_receive_once() {
     let graph = common::Graph::new();
     let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
     let chatter = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&listener, 10.into());
-    let until_ros1 = Heard::default();
+    let received = Received::default();
+    let subscription = received.subscribe(&listener, 10.into());
+    let until_ros1 = Received::default();
     let other = graph.context();
     let elsewhere = until_ros1.subscribe(&other.create_node("elsewhere").unwrap(), 10.into());
-    // The master's word has come to both nodes by then.
+    // Both nodes have the master's reply by then.
     common::spin_until(&context, "ROS 1 is there", || elsewhere.publisher_count() == 1);
     for number in 0..20 {
         publish(&chatter, &[&number.to_string()]);
         context.spin_once(Duration::from_millis(5)).unwrap();
     }
-    common::spin_until(&context, "all are heard", || heard.all().len() >= 20);
+    common::spin_until(&context, "all are received", || received.all().len() >= 20);
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (2, 1));
-    assert_eq!(heard.all(), (0..20).map(|number| number.to_string()).collect::<Vec<_>>());
+    assert_eq!(received.all(), (0..20).map(|number| number.to_string()).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_master_that_is_dead_stands_in_nobodys_way_in_ros_2() {
+fn dead_master_does_not_affect_ros2() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://localhost:1"]);
     let context = Context::with_options(options.graphs(Graphs::Both)).unwrap();
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let heard = Heard::default();
-    let _subscription = heard.subscribe(&node, 10.into());
+    let received = Received::default();
+    let _subscription = received.subscribe(&node, 10.into());
     publish(&chatter, &["one"]);
-    common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+    common::spin_until(&context, "it is received", || received.all() == words("one"));
 }
 
-/// One that is silent costs a wait and a warning, but not where it is said to come later.
+/// A silent master costs a wait and a warning, unless `wait_for_master(false)` is set.
 #[test]
-fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
+fn late_master_is_found_without_waiting() {
     logged::keep_log();
-    // It takes connections and answers nobody.
+    // It accepts connections and answers nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     for master in [address.as_str(), "localhost:1"] {
         let options =
             ContextOptions::default().signals(false).arguments([format!("__master:=http://{master}")]);
-        let options = options.graphs(Graphs::Both).domain_id(new_domain()).master_comes_later(true);
+        let options = options.graphs(Graphs::Both).domain_id(new_domain()).wait_for_master(false);
         let context = Context::with_options(options).unwrap();
-        at_once(|| {
+        assert_immediate(|| {
             let node = context.create_node("patient").unwrap();
             let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-            let heard = Heard::default();
-            let subscription = heard.subscribe(&node, 10.into());
+            let received = Received::default();
+            let subscription = received.subscribe(&node, 10.into());
             publish(&chatter, &["one"]);
-            common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+            common::spin_until(&context, "it is received", || received.all() == words("one"));
             drop((chatter, subscription, node));
         });
         assert!(!logged::is_logged(&["/patient", "the master"]), "{master}");
@@ -328,7 +331,7 @@ fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
 }
 
 #[test]
-fn simulated_time_is_followed_without_a_master_when_the_node_is_given_the_parameter() {
+fn use_sim_time_works_without_master() {
     let context = context(&["--ros-args", "-p", "use_sim_time:=true"]);
     let node = context.create_node("node").unwrap();
     assert!(context.ros_time_is_active());
@@ -340,7 +343,7 @@ fn simulated_time_is_followed_without_a_master_when_the_node_is_given_the_parame
 }
 
 #[test]
-fn a_name_that_ros_2_does_not_allow_is_refused_there_and_stays_in_ros_1_with_both() {
+fn name_invalid_in_ros2_stays_in_ros1() {
     let node = context(&[]).create_node("node").unwrap();
     let refused = node.create_publisher::<Text>("camera/2d", 1).err();
     assert!(matches!(refused, Some(Error::Name(_))), "{refused:?}");

@@ -1,4 +1,4 @@
-//! Peers that send too little, too much or nonsense: each costs only itself, and what went wrong is named.
+//! Tests of peers that send too little, too much or invalid data: each harms only itself, and its fault is logged.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, Publisher, QoS, Subscription};
 
-/// A latched topic whose message is `good`, and a listener in a context of its own that can ask for it.
+/// A latched topic with the message `good`, and a context whose listeners request it.
 struct Scene {
     graph: Graph,
     _talking: Context,
@@ -40,8 +40,8 @@ impl Scene {
         Self { graph, _talking: talking, publisher, ports, far }
     }
 
-    /// The node and the master answer calls, and a new subscriber gets the message.
-    fn still_serves(&self) {
+    /// Asserts that node and master answer calls, and that a new subscriber gets the message.
+    fn assert_still_serves(&self) {
         let rpc = Uri::parse(&format!("http://{}/", self.ports.rpc)).unwrap();
         self.far.call(&rpc, "getPid", &["/test".into()], LONG).unwrap();
         self.graph.ask("getPid", &["/test".into()]);
@@ -49,11 +49,11 @@ impl Scene {
         assert_eq!(read_frame(&mut stream).unwrap(), framed_text("good")[4..]);
     }
 
-    /// All that a new connection is sent until it is closed.
+    /// Everything that a new connection receives until it is closed.
     fn answer_of(&self, to: SocketAddr, bytes: &[u8]) -> String {
         let mut stream = send(to, bytes);
         let mut answer = Vec::new();
-        // What was not read when the connection was closed shows as a reset; what came before it counts.
+        // If the connection was closed with unread data, it ends with a reset. What arrived before counts.
         match stream.read_to_end(&mut answer) {
             Err(error) if error.kind() != ErrorKind::ConnectionReset => {
                 panic!("not closed: {error}")
@@ -63,15 +63,15 @@ impl Scene {
     }
 }
 
-/// A listener of a topic and what it heard.
+/// A subscription and what it has received.
 fn listen(context: &Context, name: &str, topic: &str) -> (Arc<Mutex<Vec<String>>>, Subscription) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let node = context.create_node(name).unwrap();
     let subscription = node.create_subscription(topic, 10, move |message: &Text| {
         into.lock().unwrap().push(message.data.clone());
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
 const CALL: &str = "<methodCall><methodName>getPid</methodName><params><param><value>/x</value></param></params>\
@@ -82,7 +82,7 @@ fn post(length: usize, body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_peer_that_sends_the_beginning_and_then_nothing_holds_up_nobody() {
+fn stalled_peer_blocks_nobody() {
     let scene = Scene::new("patient");
     let header = subscriber_header("/slow", "/good", "*", "*");
     let mut silent = Vec::new();
@@ -95,8 +95,8 @@ fn a_peer_that_sends_the_beginning_and_then_nothing_holds_up_nobody() {
             silent.push(send(port, &request[..cut]));
         }
     }
-    scene.still_serves();
-    // They were not closed for it: they may still be slow but honest.
+    scene.assert_still_serves();
+    // They were not closed for it: they may be slow but correct.
     let mut last = silent.pop().unwrap();
     last.write_all(&request[request.len() - 1..]).unwrap();
     let mut status = [0; 15];
@@ -105,7 +105,7 @@ fn a_peer_that_sends_the_beginning_and_then_nothing_holds_up_nobody() {
 }
 
 #[test]
-fn a_peer_that_ends_in_the_middle_is_forgotten() {
+fn peer_closed_within_message_is_removed() {
     let scene = Scene::new("calm");
     let header = subscriber_header("/short", "/good", "*", "*");
     let request = post(CALL.len(), CALL);
@@ -121,11 +121,11 @@ fn a_peer_that_ends_in_the_middle_is_forgotten() {
             assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
         }
     }
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
-fn lengths_beyond_what_is_accepted_are_refused_at_once() {
+fn excessive_lengths_are_refused_at_once() {
     let scene = Scene::new("strict");
     for length in [u32::MAX, 1 << 31, (1 << 20) + 1] {
         assert_eq!(scene.answer_of(scene.ports.tcpros, &length.to_le_bytes()), "");
@@ -140,16 +140,16 @@ fn lengths_beyond_what_is_accepted_are_refused_at_once() {
             scene.answer_of(port, format!("POST / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(65)).as_bytes());
         assert!(fields.starts_with("HTTP/1.1 4"), "{fields}");
     }
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
-fn what_is_not_the_protocol_is_answered_so() {
+fn unknown_protocol_gets_an_error() {
     let scene = Scene::new("polite");
     for port in [scene.ports.rpc, scene.ports.master] {
         let other = scene.answer_of(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n");
         assert!(other.starts_with("HTTP/1.1 400"), "{other}");
-        // A whole request of broken XML is a fault, and the connection stays.
+        // A complete request with invalid XML gets a fault, and the connection remains.
         for body in
             ["", "<methodCall", "<a>", "\u{fffd}", &CALL[..CALL.len() - 1], &CALL.replace("getPid", "")]
         {
@@ -166,11 +166,11 @@ fn what_is_not_the_protocol_is_answered_so() {
         broken.contains("error=connection header: a field announces 64 bytes, but only 4 are left"),
         "{broken}"
     );
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
-fn a_subscriber_of_another_type_is_told_and_the_log_names_both() {
+fn subscriber_of_other_type_is_refused_and_logged() {
     let scene = Scene::new("typed");
     let wrong = subscriber_header("/confused", "/good", "std_msgs/Int32", "da5909fbe378aeaf85e547e830cc1bb7");
     let answer = scene.answer_of(scene.ports.tcpros, &wrong);
@@ -179,14 +179,14 @@ fn a_subscriber_of_another_type_is_told_and_the_log_names_both() {
     assert!(words.iter().all(|word| answer.contains(word)), "{answer}");
     wait_logged(&words);
     assert_eq!(scene.publisher.subscription_count(), 0);
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
-fn a_publisher_of_another_type_is_refused_and_named_in_the_log() {
+fn publisher_of_other_type_is_refused_and_logged() {
     let scene = Scene::new("unrelated_a");
     let fake = FakePublisher::new(&scene.graph, "/impostor", "/typed");
-    let (_heard, subscription) = listen(&scene.far, "typed_listener", "typed");
+    let (_received, subscription) = listen(&scene.far, "typed_listener", "typed");
     let md5 = "00000000000000000000000000000000";
     let mut stream = fake.accept_and_send("/impostor", md5, &framed_text("never"));
     assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed");
@@ -195,59 +195,59 @@ fn a_publisher_of_another_type_is_refused_and_named_in_the_log() {
 }
 
 #[test]
-fn a_publisher_that_refuses_us_is_quoted_in_the_log() {
+fn refusal_by_publisher_is_logged() {
     let scene = Scene::new("unrelated_b");
     let fake = FakePublisher::new(&scene.graph, "/refuser", "/closed");
-    let (_heard, _subscription) = listen(&scene.far, "closed_listener", "closed");
+    let (_received, _subscription) = listen(&scene.far, "closed_listener", "closed");
     fake.accept().write_all(&ConnectionHeader::error("not for you").emit()).unwrap();
     wait_logged(&["[/closed_listener]", "publisher of /closed", "not for you"]);
 }
 
 #[test]
-fn a_message_that_cannot_be_read_is_named_and_the_next_is_delivered() {
+fn malformed_message_is_logged_and_next_delivered() {
     let scene = Scene::new("unrelated_c");
     let fake = FakePublisher::new(&scene.graph, "/garbler", "/texts");
-    let (heard, subscription) = listen(&scene.far, "texts_listener", "texts");
-    // A text that claims more than there is, one with bytes left over, and one that is no UTF-8, which is read.
+    let (received, subscription) = listen(&scene.far, "texts_listener", "texts");
+    // A text with too large a length, one with extra bytes, and one that is not UTF-8, which is accepted.
     let claims = b"\x08\0\0\0\xff\0\0\0abcd";
     let over = b"\x06\0\0\0\x01\0\0\0ab";
     let no_text = b"\x05\0\0\0\x01\0\0\0\xff";
     let sent = [&framed_text("one")[..], claims, over, no_text, &framed_text("two")].concat();
     let _stream = fake.accept_and_send("/garbler", Text::MD5, &sent);
-    spin_until(&scene.far, "the good messages heard", || heard.lock().unwrap().len() == 3);
-    assert_eq!(*heard.lock().unwrap(), ["one", "\u{fffd}", "two"]);
+    spin_until(&scene.far, "the good messages received", || received.lock().unwrap().len() == 3);
+    assert_eq!(*received.lock().unwrap(), ["one", "\u{fffd}", "two"]);
     assert_eq!((subscription.received(), subscription.malformed()), (5, 2));
     assert!(is_logged(&["ERROR topic /texts", "[/garbler]", "data"]), "publisher and field are named");
 }
 
 #[test]
-fn garbage_behind_a_good_header_ends_that_link_and_it_is_made_anew() {
+fn garbage_after_header_restarts_only_that_link() {
     let scene = Scene::new("unrelated_d");
     let fake = FakePublisher::new(&scene.graph, "/babbler", "/noise");
-    let (heard, _subscription) = listen(&scene.far, "noise_listener", "noise");
+    let (received, _subscription) = listen(&scene.far, "noise_listener", "noise");
     let mut stream = fake.accept_and_send("/babbler", Text::MD5, &[0xff; 1000]);
     assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed");
     wait_logged(&["publisher [/babbler]", "a length of 4294967295 bytes was announced"]);
     let _stream = fake.accept_and_send("/babbler", Text::MD5, &framed_text("sense"));
-    spin_until(&scene.far, "the message after the garbage heard", || !heard.lock().unwrap().is_empty());
+    spin_until(&scene.far, "the message after the garbage received", || !received.lock().unwrap().is_empty());
 }
 
 #[test]
-fn what_a_subscriber_sends_behind_its_header_is_passed_over() {
+fn data_after_subscriber_header_is_ignored() {
     let scene = Scene::new("deaf");
     let mut chatty = subscribe(scene.ports.tcpros, "/chatty", "/good");
     assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("good")[4..]);
     (0..64).for_each(|_| chatty.write_all(&[0xff; 16 * 1024]).unwrap());
-    scene.still_serves();
+    scene.assert_still_serves();
     scene.publisher.publish(text("more")).unwrap();
     assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("more")[4..]);
 }
 
 #[test]
-fn a_subscriber_that_does_not_read_its_answers_is_not_waited_for() {
+fn subscriber_that_reads_no_answers_blocks_nobody() {
     let scene = Scene::new("brisk");
     let request = post(CALL.len(), CALL);
-    // Thousands of calls of one peer that never reads, in one go.
+    // Thousands of calls at once from a peer that never reads.
     let mut stream = TcpStream::connect(scene.ports.rpc).unwrap();
     stream.set_nonblocking(true).unwrap();
     let calls = request.repeat(1000);
@@ -256,32 +256,32 @@ fn a_subscriber_that_does_not_read_its_answers_is_not_waited_for() {
         assert!(taken < 256 << 20, "who does not read what it is answered is not read from for ever");
         match stream.write(&calls) {
             Ok(count) => (taken, refused) = (taken + count, 0),
-            // The node has had its turn, and still no room has come.
+            // The node has run, and its socket still accepts nothing.
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                scene.still_serves();
+                scene.assert_still_serves();
                 refused += 1;
             }
             Err(_) => break,
         }
     }
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
-fn a_type_that_differs_is_refused_within_a_process_as_between_two() {
+fn type_mismatch_within_process_is_refused() {
     keep_log();
     let graph = Graph::new();
     let context = graph.context();
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
-    // As many bytes as a Twist, so that reading them would succeed.
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
+    // As many bytes as a Twist, so that decoding would succeed.
     let _wrenches =
         listener.create_subscription("push", 10, move |wrench: &Wrench| into.lock().unwrap().push(*wrench));
     let publisher = talker.create_publisher::<Twist>("push", 10).unwrap();
     wait_logged(&["/push", "[/talker]", "geometry_msgs/Twist", "geometry_msgs/Wrench"]);
     publisher.publish(Twist::default()).unwrap();
     context.spin_some().unwrap();
-    assert_eq!((publisher.subscription_count(), heard.lock().unwrap().len()), (0, 0));
+    assert_eq!((publisher.subscription_count(), received.lock().unwrap().len()), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Links that leave the network for shared memory, between two contexts as between two processes.
+//! Tests of links in shared memory, between two contexts as between two processes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,14 +9,14 @@ use runnel::msgs::std_msgs::msg::{Int32, String as Text, UInt8MultiArray};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Context, Publisher, QoS, Subscription};
 
-type Heard = Arc<Mutex<Vec<i32>>>;
+type Received = Arc<Mutex<Vec<i32>>>;
 
-/// A talker and a listener in contexts of their own, joined by shared memory.
-fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, Heard, Subscription) {
+/// A talker and a listener in contexts of their own, with a link in shared memory.
+fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, Received, Subscription) {
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", depth).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let subscription = far.create_node("listener").unwrap().create_subscription("numbers", depth, {
         move |message: &Int32| into.lock().unwrap().push(message.data)
     });
@@ -24,7 +24,7 @@ fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, H
     spin_until(&far, "the link in shared memory", || {
         talker.shared_memory_count() == 1 && subscription.shared_memory_count() == 1
     });
-    (near, talker, far, heard, subscription)
+    (near, talker, far, received, subscription)
 }
 
 fn number(data: i32) -> Int32 {
@@ -36,35 +36,35 @@ fn bytes(count: usize, fill: u8) -> UInt8MultiArray {
 }
 
 #[test]
-fn a_link_within_the_host_goes_over_to_shared_memory_by_itself() {
+fn local_link_switches_to_shared_memory() {
     let graph = Graph::new();
-    let (_near, talker, far, heard, subscription) = joined(&graph, 1000);
+    let (_near, talker, far, received, subscription) = joined(&graph, 1000);
     (0..500).for_each(|n| talker.publish(number(n)).unwrap());
-    spin_until(&far, "500 messages heard", || heard.lock().unwrap().len() == 500);
-    assert!(heard.lock().unwrap().iter().copied().eq(0..500));
+    spin_until(&far, "500 messages received", || received.lock().unwrap().len() == 500);
+    assert!(received.lock().unwrap().iter().copied().eq(0..500));
     assert_eq!((talker.dropped(), subscription.dropped(), subscription.received()), (0, 0, 500));
 }
 
 #[test]
-fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
+fn handover_loses_and_doubles_nothing() {
     let graph = Graph::new();
     for round in 0..20 {
         let (near, far) = (graph.context(), graph.context());
         let name = format!("numbers{round}");
         let talker = near.create_node("talker").unwrap().create_publisher::<Int32>(&name, 100_000).unwrap();
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let listener = far.create_node("listener").unwrap();
         let subscription = listener.create_subscription(&name, 100_000, move |message: &Int32| {
             into.lock().unwrap().push(message.data)
         });
         let subscription = subscription.unwrap();
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
-        let so_far = Arc::clone(&heard);
+        let so_far = Arc::clone(&received);
         let publishing = thread::spawn(move || {
             let mut count = 0;
             while talker.shared_memory_count() == 0 || count < 1000 {
-                // On a busy machine the link goes over late: no more wait than the queues hold.
+                // On a busy machine the link switches late: at most as many messages wait as the queues hold.
                 if count as usize >= so_far.lock().unwrap().len() + 50_000 {
                     thread::yield_now();
                     continue;
@@ -77,19 +77,19 @@ fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
         spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
         spin_until(&far, "the end of publishing", || publishing.is_finished());
         let (_talker, count) = publishing.join().unwrap();
-        spin_until(&far, "all messages heard", || heard.lock().unwrap().len() >= count as usize);
-        assert!(heard.lock().unwrap().iter().copied().eq(0..count), "round {round}");
+        spin_until(&far, "all messages received", || received.lock().unwrap().len() >= count as usize);
+        assert!(received.lock().unwrap().iter().copied().eq(0..count), "round {round}");
     }
 }
 
 #[test]
-fn messages_of_any_size_cross_whole() {
+fn messages_of_every_size_arrive_whole() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker =
         near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 100).unwrap();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let listener = far.create_node("listener").unwrap();
     let subscription = listener.create_subscription("data", 100, move |message: &UInt8MultiArray| {
         let same = message.data.windows(2).all(|pair| pair[0] == pair[1]);
@@ -101,18 +101,18 @@ fn messages_of_any_size_cross_whole() {
     for (round, fill) in (1..=3).enumerate() {
         for (index, size) in sizes.into_iter().enumerate() {
             talker.publish(bytes(size, fill)).unwrap();
-            spin_until(&far, "the message heard", || {
-                heard.lock().unwrap().len() == round * sizes.len() + index + 1
+            spin_until(&far, "the message received", || {
+                received.lock().unwrap().len() == round * sizes.len() + index + 1
             });
             let first = (size > 0).then_some(fill);
-            assert_eq!(heard.lock().unwrap().last(), Some(&(size, first, true)), "round {round}");
+            assert_eq!(received.lock().unwrap().last(), Some(&(size, first, true)), "round {round}");
         }
     }
     assert_eq!((talker.dropped(), subscription.malformed()), (0, 0));
 }
 
 #[test]
-fn a_burst_beyond_the_ring_waits_in_the_queue() {
+fn burst_beyond_ring_is_queued() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker =
@@ -128,13 +128,13 @@ fn a_burst_beyond_the_ring_waits_in_the_queue() {
     for size in [50, 3000, 20_000] {
         count.store(0, Ordering::SeqCst);
         (0..5000).for_each(|n| talker.publish(bytes(size, n as u8)).unwrap());
-        spin_until(&far, "the burst heard", || count.load(Ordering::SeqCst) == 5000);
+        spin_until(&far, "the burst received", || count.load(Ordering::SeqCst) == 5000);
     }
     assert_eq!((talker.dropped(), subscription.dropped()), (0, 0));
 }
 
 #[test]
-fn all_messages_are_kept_for_a_slow_subscriber_that_asks_for_it() {
+fn keep_all_subscriber_receives_every_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let mut talker =
@@ -148,28 +148,28 @@ fn all_messages_are_kept_for_a_slow_subscriber_that_asks_for_it() {
     });
     let subscription = subscription.unwrap();
     spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
-    // Its end would come before a listener that is slow has read all.
+    // Its end would be read before a slow listener has read everything.
     let publishing = thread::spawn(move || {
         (0..100_000).for_each(|n| talker.publish(number(n)).unwrap());
         talker
     });
-    spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 100_000);
-    // Its end would not have waited for long.
+    spin_until(&far, "all received", || count.load(Ordering::SeqCst) == 100_000);
+    // Its end would not have waited long.
     let _talker = publishing.join().unwrap();
 }
 
 #[test]
-fn what_was_published_before_a_process_ended_is_heard() {
+fn messages_before_process_end_arrive() {
     let graph = Graph::new();
-    let (near, talker, far, heard, _subscription) = joined(&graph, 1000);
+    let (near, talker, far, received, _subscription) = joined(&graph, 1000);
     (0..1000).for_each(|n| talker.publish(number(n)).unwrap());
     drop(talker);
     drop(near);
-    spin_until(&far, "what was left behind", || heard.lock().unwrap().len() == 1000);
+    spin_until(&far, "what was left behind", || received.lock().unwrap().len() == 1000);
 }
 
 #[test]
-fn topics_both_ways_and_many_share_one_session() {
+fn many_topics_share_one_ipc_connection() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (one, two) = (near.create_node("one").unwrap(), far.create_node("two").unwrap());
@@ -196,13 +196,13 @@ fn topics_both_ways_and_many_share_one_session() {
     ends.iter()
         .enumerate()
         .for_each(|(topic, (publisher, _))| publisher.publish(number(topic as i32)).unwrap());
-    spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 50);
+    spin_until(&far, "all received", || count.load(Ordering::SeqCst) == 50);
     near.shutdown();
     spinning.join().unwrap();
 }
 
 #[test]
-fn nodes_of_one_process_hear_what_is_for_them() {
+fn nodes_of_a_process_receive_their_own_topics() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap();
@@ -210,13 +210,13 @@ fn nodes_of_one_process_hear_what_is_for_them() {
     for n in 0..4 {
         let name = format!("topic{n}");
         let publisher = talker.create_publisher::<Int32>(&name, 10).unwrap();
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let subscription =
             far.create_node(&format!("listener{n}")).unwrap().create_subscription(&name, 10, {
                 move |message: &Int32| into.lock().unwrap().push(message.data)
             });
-        ends.push((publisher, subscription.unwrap(), heard));
+        ends.push((publisher, subscription.unwrap(), received));
     }
     spin_until(&far, "all links in shared memory", || {
         ends.iter().all(|(publisher, subscription, _)| {
@@ -226,13 +226,14 @@ fn nodes_of_one_process_hear_what_is_for_them() {
     for (n, (publisher, ..)) in ends.iter().enumerate() {
         publisher.publish(number(n as i32)).unwrap();
     }
-    let heard = || ends.iter().map(|(_, _, heard)| heard.lock().unwrap().clone()).collect::<Vec<_>>();
-    spin_until(&far, "a message for each", || heard().iter().map(Vec::len).sum::<usize>() == 4);
-    assert_eq!(heard(), [[0], [1], [2], [3]]);
+    let received =
+        || ends.iter().map(|(_, _, received)| received.lock().unwrap().clone()).collect::<Vec<_>>();
+    spin_until(&far, "a message for each", || received().iter().map(Vec::len).sum::<usize>() == 4);
+    assert_eq!(received(), [[0], [1], [2], [3]]);
 }
 
 #[test]
-fn a_kept_connection_to_a_service_goes_over_too() {
+fn persistent_service_connection_switches_to_memory() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let server = far.create_node("server").unwrap();
@@ -253,42 +254,42 @@ fn a_kept_connection_to_a_service_goes_over_too() {
 }
 
 #[test]
-fn subscriptions_of_one_node_each_hear_what_comes_while_they_last() {
+fn subscriptions_of_a_node_receive_during_their_lifetime() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", 10).unwrap();
     let listener = far.create_node("listener").unwrap();
     let subscribe = || {
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let push = move |message: &Int32| into.lock().unwrap().push(message.data);
-        (listener.create_subscription("numbers", 10, push).unwrap(), heard)
+        (listener.create_subscription("numbers", 10, push).unwrap(), received)
     };
-    let (first, heard_first) = subscribe();
-    let (_second, heard_second) = subscribe();
+    let (first, received_first) = subscribe();
+    let (_second, received_second) = subscribe();
     spin_until(&far, "the link in shared memory", || talker.shared_memory_count() == 1);
-    let heard = || (heard_first.lock().unwrap().clone(), heard_second.lock().unwrap().clone());
+    let received = || (received_first.lock().unwrap().clone(), received_second.lock().unwrap().clone());
     talker.publish(number(0)).unwrap();
-    spin_until(&far, "both hear", || heard() == (vec![0], vec![0]));
+    spin_until(&far, "both receive", || received() == (vec![0], vec![0]));
     drop(first);
     talker.publish(number(1)).unwrap();
-    spin_until(&far, "the other hears", || heard() == (vec![0], vec![0, 1]));
-    let (_third, heard_third) = subscribe();
+    spin_until(&far, "the other receives", || received() == (vec![0], vec![0, 1]));
+    let (_third, received_third) = subscribe();
     talker.publish(number(2)).unwrap();
-    spin_until(&far, "the new one hears", || *heard_third.lock().unwrap() == [2]);
-    spin_until(&far, "the old one hears", || heard() == (vec![0], vec![0, 1, 2]));
+    spin_until(&far, "the new one receives", || *received_third.lock().unwrap() == [2]);
+    spin_until(&far, "the old one receives", || received() == (vec![0], vec![0, 1, 2]));
 }
 
 #[test]
-fn what_a_subscription_to_any_type_let_in_comes_to_none_of_another_type() {
+fn untyped_subscription_admits_no_type_to_typed_ones() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let words = near.create_node("words").unwrap().create_publisher::<Text>("data", 10).unwrap();
     let numbers = near.create_node("numbers").unwrap().create_publisher::<Int32>("data", 10).unwrap();
     let listener = far.create_node("listener").unwrap();
     let all = listener.create_raw_subscription("data", None, 10, |_| {}).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let push = move |message: &Int32| into.lock().unwrap().push(message.data);
     let typed = listener.create_subscription("data", 10, push).unwrap();
     spin_until(&far, "the links in shared memory", || {
@@ -297,12 +298,12 @@ fn what_a_subscription_to_any_type_let_in_comes_to_none_of_another_type() {
     drop(all);
     words.publish(Text { data: "none of a number".into() }).unwrap();
     numbers.publish(number(7)).unwrap();
-    spin_until(&far, "the number", || !heard.lock().unwrap().is_empty());
-    assert_eq!((heard.lock().unwrap().clone(), typed.received(), typed.malformed()), (vec![7], 1, 0));
+    spin_until(&far, "the number", || !received.lock().unwrap().is_empty());
+    assert_eq!((received.lock().unwrap().clone(), typed.received(), typed.malformed()), (vec![7], 1, 0));
 }
 
 #[test]
-fn a_context_may_stay_on_the_network() {
+fn context_may_disable_shared_memory() {
     let graph = Graph::new();
     let near = graph.context_on_network();
     let far = graph.context();
@@ -317,7 +318,7 @@ fn a_context_may_stay_on_the_network() {
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     for n in 1..100 {
         talker.publish(number(n)).unwrap();
-        spin_until(&far, "the message heard", || count.load(Ordering::SeqCst) == n as usize);
+        spin_until(&far, "the message received", || count.load(Ordering::SeqCst) == n as usize);
     }
     assert_eq!((talker.shared_memory_count(), subscription.shared_memory_count()), (0, 0));
 }

@@ -1,5 +1,4 @@
-//! Kept connections to services whose link goes over to shared memory while something is under way on them, or when that
-//! cannot be at once.
+//! Tests of persistent service connections that switch to shared memory during a request or response, or after a delay.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,9 +6,9 @@ use std::thread::{self, JoinHandle};
 
 use crate::common::{Graph, LONG, wait_until};
 use crate::fake_process::{
-    ASK, BYTES, FakeSession, OPEN, POSITION, SAMPLE, hex, opening, small_number, token_bytes, unhex,
+    ASK, BYTES, FakeConnection, OPEN, POSITION, SAMPLE, hex, low_process_id, open_record, token_bytes, unhex,
 };
-use crate::ipc_scene::{go_over, subscribe_to};
+use crate::ipc_scene::{subscribe_to, switch_to_memory};
 use crate::raw;
 use crate::raw::{Ports, framed_text, read_frame};
 use runnel::core::message::Service;
@@ -19,7 +18,7 @@ use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Error};
 
-/// A service of which anything may be long.
+/// A service with long requests and responses.
 struct Echo;
 
 impl Service for Echo {
@@ -31,7 +30,7 @@ impl Service for Echo {
     const RIHS01: &'static str = "";
 }
 
-/// More than the kernel takes of a connection that nobody reads.
+/// More than the kernel accepts on an unread connection.
 fn long_text() -> String {
     (0..20 << 20).map(|index| char::from(b'a' + (index % 23) as u8)).collect()
 }
@@ -41,21 +40,21 @@ fn spin(context: &Context) -> JoinHandle<()> {
     thread::spawn(move || context.spin().unwrap())
 }
 
-/// Bytes of a link's stream that come over its connection, and then the rest of `count` by the session.
+/// Reads the bytes of a stream from its connection, and the rest of `count` from shared memory.
 fn rest_of_stream(
     stream: &mut TcpStream,
-    session: &mut FakeSession,
+    session: &mut FakeConnection,
     opened: (u32, u64),
     count: usize,
 ) -> Vec<u8> {
     let (channel, before) = opened;
     let mut bytes = vec![0; usize::try_from(before).unwrap()];
     stream.read_exact(&mut bytes).unwrap();
-    wait_until("the rest by the session", || {
+    wait_until("the rest by shared memory", || {
         match session.next() {
             Some(record) if record.channel == channel && record.kind == BYTES => bytes.extend(record.payload),
             Some(_) => {}
-            // The other end may wait for room.
+            // The other end may wait for space.
             None => session.ring(),
         }
         bytes.len() >= count
@@ -63,13 +62,13 @@ fn rest_of_stream(
     bytes
 }
 
-/// Something has come, and is left where it is.
+/// Waits for data without reading it.
 fn wait_for_bytes(stream: &TcpStream) {
     wait_until("bytes over the connection", || stream.peek(&mut [0]).unwrap() == 1);
 }
 
 #[test]
-fn an_answer_that_is_under_way_goes_on_in_shared_memory() {
+fn response_in_transit_continues_in_shared_memory() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (text, server) = (long_text(), near.create_node("server").unwrap());
@@ -79,7 +78,7 @@ fn an_answer_that_is_under_way_goes_on_in_shared_memory() {
     let spinning = spin(&near);
     let uri = graph.ask("lookupService", &["/test".into(), "/echo".into()]);
     let uri = Uri::parse_scheme("rosrpc", uri.as_str().unwrap()).unwrap();
-    let (me, token) = (small_number(), small_number());
+    let (me, token) = (low_process_id(), low_process_id());
     let (process, hidden) = (hex(me), hex(token));
     let header = ConnectionHeader::new([
         ("callerid", "/by_hand"),
@@ -91,17 +90,17 @@ fn an_answer_that_is_under_way_goes_on_in_shared_memory() {
     ]);
     let mut stream = raw::send(([127, 0, 0, 1], uri.endpoint.port).into(), &header.emit());
     let header = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
-    let mut session = FakeSession::greet(me, unhex(header.get("runnel_process").unwrap()));
+    let mut session = FakeConnection::handshake(me, unhex(header.get("runnel_process").unwrap()));
     stream.write_all(&framed_text("what?")).unwrap();
     wait_for_bytes(&stream);
     session.push(ASK, 0, &token_bytes(token));
-    // Nobody rings again.
+    // Nobody rings the doorbell again.
     let open = session.wait_for(OPEN);
     let whole = [&[1][..], &framed_text(&text)].concat();
     let opened = (open.channel, open.word(2));
     assert!((1..whole.len() as u64).contains(&opened.1), "{} bytes over the connection", opened.1);
     assert!(rest_of_stream(&mut stream, &mut session, opened, whole.len()) == whole);
-    // The connection is read again, and what it brings is answered by the session.
+    // The connection is still read, and its request is answered in shared memory.
     stream.write_all(&framed_text("what else?")).unwrap();
     assert!(rest_of_stream(&mut stream, &mut session, (open.channel, 0), whole.len()) == whole);
     near.shutdown();
@@ -109,16 +108,16 @@ fn an_answer_that_is_under_way_goes_on_in_shared_memory() {
     drop(far);
 }
 
-/// A service that is written by hand, and a client of it that calls.
-struct Called {
+/// A fake service, and a real client that calls it.
+struct FakeService {
     stream: TcpStream,
-    session: FakeSession,
+    session: FakeConnection,
     token: u128,
     calling: JoinHandle<Result<Text, Error>>,
 }
 
-impl Called {
-    /// The client has sent what the kernel took of its request, and asks for what it is answered by the session.
+impl FakeService {
+    /// The client has sent as much of its request as the kernel accepts, and requests shared memory for the response.
     fn new(graph: &Graph, context: &Context, me: u128, request: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("rosrpc://{}", listener.local_addr().unwrap());
@@ -133,7 +132,7 @@ impl Called {
         let fields = [("callerid", "/by_hand"), ("md5sum", Echo::MD5), ("runnel_process", &process)];
         stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
         let token = unhex(asked.get("runnel_link").unwrap());
-        let mut session = FakeSession::greet(me, unhex(asked.get("runnel_process").unwrap()));
+        let mut session = FakeConnection::handshake(me, unhex(asked.get("runnel_process").unwrap()));
         assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
         Self { stream, session, token, calling }
     }
@@ -146,13 +145,13 @@ impl Called {
 }
 
 #[test]
-fn a_request_that_is_under_way_goes_on_in_shared_memory() {
+fn request_in_transit_continues_in_shared_memory() {
     let graph = Graph::new();
     let context = graph.context();
     let text = long_text();
-    let mut called = Called::new(&graph, &context, small_number(), text.clone());
+    let mut called = FakeService::new(&graph, &context, low_process_id(), text.clone());
     wait_for_bytes(&called.stream);
-    called.session.push(OPEN, 1, &opening(called.token, 0));
+    called.session.push(OPEN, 1, &open_record(called.token, 0));
     let open = called.session.wait_for(OPEN);
     let whole = framed_text(&text);
     let opened = (open.channel, open.word(2));
@@ -162,26 +161,26 @@ fn a_request_that_is_under_way_goes_on_in_shared_memory() {
 }
 
 #[test]
-fn requests_go_over_to_shared_memory_once_there_is_room() {
+fn requests_switch_once_ring_has_space() {
     let graph = Graph::new();
     let (context, other) = (graph.context(), graph.context());
     let talker = context.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<UInt8MultiArray>("data", 20_000).unwrap();
     let spinning = spin(&context);
-    let me = small_number();
-    let mut called = Called::new(&graph, &context, me, "short".into());
+    let me = low_process_id();
+    let mut called = FakeService::new(&graph, &context, me, "short".into());
     // A subscriber of the same process lets the ring fill up.
     let tcpros = Ports::of(&other, "/talker", "/data").tcpros;
     let (_stream, _, token) = subscribe_to(tcpros, "/data", me);
-    go_over(&mut called.session, token);
-    // So short that the ring has no room for anything else when it has none for another.
+    switch_to_memory(&mut called.session, token);
+    // Short messages, so that a full ring has no space for any other record.
     let message = UInt8MultiArray { data: vec![7; 4], ..Default::default() };
     (0..20_000).for_each(|_| publisher.publish(&message).unwrap());
-    called.session.push(OPEN, 1, &opening(called.token, 0));
-    let Called { session, token, .. } = &mut called;
-    wait_until("the service's way is known", || session.told(POSITION) == session.written);
+    called.session.push(OPEN, 1, &open_record(called.token, 0));
+    let FakeService { session, token, .. } = &mut called;
+    wait_until("the service's path is known", || session.peer_word(POSITION) == session.written);
     let mut messages = 0;
-    wait_until("requests go over", || match session.next() {
+    wait_until("requests switch", || match session.next() {
         Some(record) if record.kind == OPEN => record.word(0) == *token as u64,
         Some(record) => {
             messages += usize::from(record.kind == SAMPLE);

@@ -1,4 +1,5 @@
-//! The end of a program that has published what has yet to arrive: it waits, says what it leaves, and Ctrl-C ends the wait.
+//! Tests of the end of a program with undelivered messages: it lingers, reports what it leaves, and Ctrl-C ends the
+//! wait.
 
 use std::env;
 use std::process::{Command, exit};
@@ -11,13 +12,13 @@ use runnel_testkit::hosts::Host;
 use runnel_testkit::process::{Peer, within};
 use rustix::process::Signal;
 
-/// Names the part that this program plays where another started it: "listens" or "talks".
-const PART: &str = "PART";
+/// Environment variable with the role of a child process: "listens" or "talks".
+const ROLE: &str = "PART";
 
-/// The graph of it: "ros1" or "ros2".
+/// Environment variable with its graph: "ros1" or "ros2".
 const GRAPH: &str = "GRAPH";
 
-/// How many messages the talker publishes: long ones in ROS 1, of which the kernel takes few.
+/// Number of messages that the talker publishes: long ones in ROS 1, of which the kernel accepts few.
 const MESSAGES: usize = 3;
 
 fn context() -> Context {
@@ -48,7 +49,7 @@ fn play(part: &str) -> ! {
         }
     }
     println!("\nmet");
-    // Until the listener stands still.
+    // Until the listener is suspended.
     while !std::path::Path::new(&env::var("STANDS").unwrap()).exists() {
         context.spin_once(Duration::from_millis(5)).unwrap();
     }
@@ -65,16 +66,16 @@ struct Stage {
     _graph: Graph,
 }
 
-/// A talker whose listener stands still, and that has published what the listener cannot take.
-fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
+/// A suspended listener, and a talker that has published more than the listener can receive.
+fn talker_with_suspended_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
     runnel_testkit::namespace::require_private_network();
     let master = Graph::new();
     let stands = env::temp_dir().join(format!("runnel-linger-{}-{graph}-{ipc}-{linger}", std::process::id()));
     let _ = std::fs::remove_file(&stands);
     let part = |part: &str| {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "linger::the_wait_at_the_end_is_bounded_and_reported", "--nocapture"]);
-        command.env(PART, part).env(GRAPH, graph).env("RUNNEL_LINGER", linger).env("STANDS", &stands);
+        command.args(["--exact", "linger::linger_is_bounded_and_reported", "--nocapture"]);
+        command.env(ROLE, part).env(GRAPH, graph).env("RUNNEL_LINGER", linger).env("STANDS", &stands);
         command.env("ROS_MASTER_URI", &master.uri).env("ROS_IP", "127.0.0.1");
         if !ipc {
             command.env("RUNNEL_IPC", "off");
@@ -95,12 +96,12 @@ fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
 const PATHS: [(&str, bool); 3] = [("ros2", false), ("ros2", true), ("ros1", false)];
 
 #[test]
-fn the_wait_at_the_end_is_bounded_and_reported() {
-    if let Ok(part) = env::var(PART) {
+fn linger_is_bounded_and_reported() {
+    if let Ok(part) = env::var(ROLE) {
         play(&part);
     }
     for (graph, ipc) in PATHS {
-        let mut stage = talker_with_still_listener(graph, ipc, "0.3");
+        let mut stage = talker_with_suspended_listener(graph, ipc, "0.3");
         let is_report = |line: &str| line.contains("publisher /data: ") && line.contains("not arrived at ");
         let line = stage.talker.wait_for_line(is_report, within(LONG.as_secs())).unwrap();
         assert!(line.contains("waited 0.3 s, RUNNEL_LINGER"), "{line}");
@@ -116,13 +117,13 @@ fn the_wait_at_the_end_is_bounded_and_reported() {
 }
 
 #[test]
-fn ctrl_c_ends_the_wait_at_the_end() {
+fn ctrl_c_ends_the_linger() {
     for (graph, ipc) in PATHS {
-        // The wait that is asked for outlasts the test.
-        let mut stage = talker_with_still_listener(graph, ipc, "3600");
+        // The requested wait is longer than the test.
+        let mut stage = talker_with_suspended_listener(graph, ipc, "3600");
         let is_report = |line: &str| line.contains("publisher /data: ") && line.contains("interrupted");
         stage.talker.signal(Signal::INT).unwrap();
-        // One that comes a moment before the wait asks the program to end, which it does: the next is for the wait.
+        // A signal just before the wait ends the program as usual. The next one ends the wait.
         if stage.talker.wait_for_line(is_report, within(5)).is_err() {
             stage.talker.signal(Signal::INT).unwrap();
             stage.talker.wait_for_line(is_report, within(LONG.as_secs())).unwrap();
@@ -136,7 +137,7 @@ fn ctrl_c_ends_the_wait_at_the_end() {
     }
 }
 
-/// A host that loses half of what it is sent.
+/// A host that loses half of its incoming datagrams.
 fn lossy_host() -> Host {
     let host = Host::new();
     for rule in [
@@ -152,13 +153,13 @@ fn lossy_host() -> Host {
 }
 
 #[test]
-fn reliable_messages_arrive_before_the_end_at_half_loss() {
+fn linger_delivers_reliable_messages_at_half_loss() {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     let (near, far) = (lossy_host(), lossy_host());
     near.join(&far, "cable");
     near.address("cable", "10.1.0.1/24");
     far.address("cable", "10.1.0.2/24");
-    let (heard, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (received, done) = (AtomicUsize::new(0), AtomicBool::new(false));
     let context = || {
         let options =
             ContextOptions::default().signals(false).arguments([""; 0]).linger(Duration::from_secs(60));
@@ -177,7 +178,7 @@ fn reliable_messages_arrive_before_the_end_at_half_loss() {
                 let _subscription = node.create_subscription("data", QoS::keep_last(200), take).unwrap();
                 while !done.load(Ordering::SeqCst) {
                     context.spin_once(Duration::from_millis(10)).unwrap();
-                    heard.store(count.load(Ordering::SeqCst), Ordering::SeqCst);
+                    received.store(count.load(Ordering::SeqCst), Ordering::SeqCst);
                 }
             });
         });
@@ -190,12 +191,12 @@ fn reliable_messages_arrive_before_the_end_at_half_loss() {
                 publisher.publish(UInt8MultiArray { data: vec![7; 1000], ..Default::default() }).unwrap();
             }
         });
-        // The program has ended: nobody sends anything again.
+        // The program has ended and resends nothing.
         let until = std::time::Instant::now() + LONG;
-        while heard.load(Ordering::SeqCst) < 100 && std::time::Instant::now() < until {
+        while received.load(Ordering::SeqCst) < 100 && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
         done.store(true, Ordering::SeqCst);
     });
-    assert_eq!(heard.load(Ordering::SeqCst), 100);
+    assert_eq!(received.load(Ordering::SeqCst), 100);
 }

@@ -1,4 +1,4 @@
-//! Loaned messages: written in a publisher's memory, and kept where they lie.
+//! Tests of loaned messages, which are written in the publisher's memory and may be kept there.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,10 +19,10 @@ use runnel::msgs::std_msgs::msg::{
 };
 use runnel::{Borrowed, Context, Error, Publisher, QoS, Subscription};
 
-/// Messages as bytes, in the order in which they came.
-type Heard = Arc<Mutex<Vec<Vec<u8>>>>;
+/// Received messages as bytes, in order.
+type Received = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// A message whose last array is empty, and the bytes of the array and of the whole with it.
+/// A message with an empty last array, the bytes of that array, and those of the whole message.
 struct Sample<M> {
     empty: M,
     full: M,
@@ -37,14 +37,14 @@ impl<M: Message> Sample<M> {
         Self { empty, full, elements }
     }
 
-    /// The bytes of the elements.
+    /// The bytes of the array's elements.
     fn tail(&self) -> Vec<u8> {
         let mut out = vec![0; len_with_tail(&self.empty, Encoding::Ros1, self.elements).unwrap()];
         let whole = write_with_tail(&self.empty, Encoding::Ros1, self.elements, &mut out).unwrap();
         encode(&self.full)[whole.elements].to_vec()
     }
 
-    /// The whole, with this number in its header if it has one.
+    /// The bytes of the whole message, with this sequence number if it has a header.
     fn bytes(&self, seq: u32) -> Vec<u8> {
         let mut bytes = encode(&self.full);
         if M::HAS_HEADER {
@@ -73,7 +73,7 @@ fn image(count: usize) -> Sample<Image> {
     Sample::new(empty, count, |image| image.data = pattern(count))
 }
 
-/// It has a field behind its array.
+/// The array is followed by another field.
 fn cloud(count: usize) -> Sample<PointCloud2> {
     let fields = vec![PointField { name: "x".into(), ..PointField::default() }];
     let empty = PointCloud2 { header: header(), fields, is_dense: true, ..PointCloud2::default() };
@@ -86,28 +86,28 @@ fn bytes(count: usize) -> Sample<UInt8MultiArray> {
     Sample::new(empty, count, |message| message.data = pattern(count))
 }
 
-/// Its elements are longer than a byte.
+/// The elements are longer than a byte.
 fn numbers(count: usize) -> Sample<Float64MultiArray> {
     Sample::new(Float64MultiArray::default(), count, |message| {
         message.data = (0..count).map(|n| n as f64 * 0.1).collect();
     })
 }
 
-/// Subscribes in a node of its own; `heard` gets the bytes.
-fn hear<M: Message>(context: &Context, topic: &str) -> (Heard, Subscription) {
+/// Subscribes with a node of its own. `received` gets the bytes.
+fn listen<M: Message>(context: &Context, topic: &str) -> (Received, Subscription) {
     static NODES: AtomicUsize = AtomicUsize::new(0);
     let name = format!("listener{}", NODES.fetch_add(1, Ordering::SeqCst));
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let node = context.create_node(&name).unwrap();
     let subscription = node.create_borrowing_subscription(topic, 5000, move |message: Borrowed<M>| {
         assert!(message.view().is_ok());
         into.lock().unwrap().push(message.bytes().to_vec());
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
-/// How messages get from one context to the other.
+/// Path of messages between the two contexts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Link {
     Memory,
@@ -129,8 +129,8 @@ impl Link {
         }
     }
 
-    /// Waits for it.
-    fn stands<M: Message>(self, far: &Context, publisher: &Publisher<M>, subscription: &Subscription) {
+    /// Waits until this path is in use.
+    fn wait_for_path<M: Message>(self, far: &Context, publisher: &Publisher<M>, subscription: &Subscription) {
         spin_until(far, "the link", || match self {
             Self::Memory => publisher.shared_memory_count() == 1 && subscription.shared_memory_count() == 1,
             _ => publisher.subscription_count() == 1,
@@ -138,12 +138,12 @@ impl Link {
     }
 }
 
-/// What is loaned arrives as what is published does, several times so that memory is used again.
+/// Asserts that loaned messages arrive like published ones, several times, so that memory is reused.
 fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samples: &[Sample<M>]) {
     let (near, far) = link.contexts(graph);
     let publisher = near.create_node("talker").unwrap().create_publisher::<M>(topic, 5000).unwrap();
-    let (heard, subscription) = hear::<M>(&far, topic);
-    link.stands(&far, &publisher, &subscription);
+    let (received, subscription) = listen::<M>(&far, topic);
+    link.wait_for_path(&far, &publisher, &subscription);
     let mut expected = Vec::new();
     for _ in 0..5 {
         for sample in samples {
@@ -154,11 +154,11 @@ fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samp
                 } else {
                     publisher.publish(&sample.full).unwrap()
                 }
-                spin_until(&far, "the message heard", || heard.lock().unwrap().len() == expected.len());
+                spin_until(&far, "the message received", || received.lock().unwrap().len() == expected.len());
             }
         }
     }
-    assert!(*heard.lock().unwrap() == expected, "{} over {link:?}", M::TYPE);
+    assert!(*received.lock().unwrap() == expected, "{} over {link:?}", M::TYPE);
     assert_eq!((publisher.published(), publisher.dropped()), (expected.len() as u64, 0));
     assert_eq!((subscription.malformed(), subscription.dropped()), (0, 0));
 }
@@ -166,7 +166,7 @@ fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samp
 const SIZES: [usize; 6] = [0, 1, 1000, 4096, 50_000, 2 << 20];
 
 #[test]
-fn a_loaned_message_arrives_as_a_published_one_does() {
+fn loaned_message_arrives_like_published_one() {
     let graph = Graph::new();
     for link in LINKS {
         arrives_as_published(&graph, link, "images", &SIZES.map(image));
@@ -177,14 +177,14 @@ fn a_loaned_message_arrives_as_a_published_one_does() {
 }
 
 #[test]
-fn ordinary_and_viewing_subscribers_hear_a_loaned_message_too() {
+fn every_subscriber_kind_receives_loaned_message() {
     let graph = Graph::new();
     for link in LINKS {
         let (near, far) = link.contexts(&graph);
         let publisher = near.create_node("talker").unwrap().create_publisher::<Image>("images", 10).unwrap();
         let listener = far.create_node("listener").unwrap();
-        let (heard, counts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let (into, counted) = (Arc::clone(&heard), Arc::clone(&counts));
+        let (received, counts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (into, counted) = (Arc::clone(&received), Arc::clone(&counts));
         let owning = listener
             .create_subscription("images", 10, move |image: &Image| into.lock().unwrap().push(image.clone()));
         let viewing = listener.create_view_subscription::<Image>("images", 10, move |view| {
@@ -196,10 +196,10 @@ fn ordinary_and_viewing_subscribers_hear_a_loaned_message_too() {
         let samples = SIZES.map(image);
         samples.iter().for_each(|sample| sample.loan(&publisher));
         let wanted = samples.len();
-        spin_until(&far, "all heard", || {
-            heard.lock().unwrap().len() == wanted && counts.load(Ordering::SeqCst) == wanted
+        spin_until(&far, "all received", || {
+            received.lock().unwrap().len() == wanted && counts.load(Ordering::SeqCst) == wanted
         });
-        for (seq, (image, mut sample)) in heard.lock().unwrap().iter().zip(samples).enumerate() {
+        for (seq, (image, mut sample)) in received.lock().unwrap().iter().zip(samples).enumerate() {
             sample.full.header.seq = seq as u32;
             assert_eq!(*image, sample.full, "{link:?}");
         }
@@ -207,7 +207,7 @@ fn ordinary_and_viewing_subscribers_hear_a_loaned_message_too() {
 }
 
 #[test]
-fn a_loaned_message_is_latched() {
+fn loaned_message_may_be_latched() {
     let graph = Graph::new();
     for count in [100, 1 << 20] {
         for link in LINKS {
@@ -216,13 +216,13 @@ fn a_loaned_message_is_latched() {
             let publisher = node.create_publisher("images", QoS::keep_last(1).transient_local()).unwrap();
             image(5000).loan(&publisher);
             image(count).loan(&publisher);
-            // The second one gets it of the first one's node, if it is of another process.
-            let (heard, _first) = hear::<Image>(&far, "images");
-            spin_until(&far, "what was latched", || heard.lock().unwrap().len() == 1);
-            assert!(heard.lock().unwrap()[0] == image(count).bytes(1), "{count} over {link:?}");
+            // The second one gets it from the first one's node, if that is in another process.
+            let (received, _first) = listen::<Image>(&far, "images");
+            spin_until(&far, "what was latched", || received.lock().unwrap().len() == 1);
+            assert!(received.lock().unwrap()[0] == image(count).bytes(1), "{count} over {link:?}");
             image(count).loan(&publisher);
-            spin_until(&far, "what came later", || heard.lock().unwrap().len() == 2);
-            let (again, _second) = hear::<Image>(&far, "images");
+            spin_until(&far, "what came later", || received.lock().unwrap().len() == 2);
+            let (again, _second) = listen::<Image>(&far, "images");
             spin_until(&far, "what was latched", || again.lock().unwrap().len() == 1);
             assert!(again.lock().unwrap()[0] == image(count).bytes(2), "{count} over {link:?}");
         }
@@ -230,29 +230,29 @@ fn a_loaned_message_is_latched() {
 }
 
 #[test]
-fn one_loan_serves_memory_and_network_at_once() {
+fn loan_reaches_memory_and_network() {
     let graph = Graph::new();
     let (near, far, remote) = (graph.context(), graph.context(), graph.context_on_network());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Image>("images", 1000).unwrap();
-    let (by_memory, memory) = hear::<Image>(&far, "images");
-    let (by_network, network) = hear::<Image>(&remote, "images");
-    let (within, _process) = hear::<Image>(&near, "images");
+    let (by_memory, memory) = listen::<Image>(&far, "images");
+    let (by_network, network) = listen::<Image>(&remote, "images");
+    let (within, _process) = listen::<Image>(&near, "images");
     spin_until(&far, "all links", || {
         publisher.subscription_count() == 3 && memory.shared_memory_count() == 1
     });
     for (round, count) in [10, 5000, 1 << 20].into_iter().cycle().take(30).enumerate() {
         let sample = image(count);
         sample.loan(&publisher);
-        for (context, heard) in [(&far, &by_memory), (&remote, &by_network), (&near, &within)] {
-            spin_until(context, "the message heard", || heard.lock().unwrap().len() == round + 1);
-            assert!(heard.lock().unwrap()[round] == sample.bytes(round as u32));
+        for (context, received) in [(&far, &by_memory), (&remote, &by_network), (&near, &within)] {
+            spin_until(context, "the message received", || received.lock().unwrap().len() == round + 1);
+            assert!(received.lock().unwrap()[round] == sample.bytes(round as u32));
         }
     }
     assert_eq!((publisher.shared_memory_count(), network.shared_memory_count()), (1, 0));
 }
 
-/// A publisher of bytes and a subscription that keeps the messages whose first byte it is told to.
-struct Keeping {
+/// A publisher of bytes, and a subscription that keeps messages by their first byte.
+struct KeepingScene {
     publisher: Publisher<UInt8MultiArray>,
     far: Context,
     kept: Arc<Mutex<Vec<Borrowed<UInt8MultiArray>>>>,
@@ -261,7 +261,7 @@ struct Keeping {
     _near: Context,
 }
 
-impl Keeping {
+impl KeepingScene {
     fn over(link: Link, graph: &Graph, keeps: u8) -> Self {
         Self::between(link, link.contexts(graph), keeps)
     }
@@ -280,35 +280,35 @@ impl Keeping {
             }
         });
         let subscription = subscription.unwrap();
-        link.stands(&far, &publisher, &subscription);
+        link.wait_for_path(&far, &publisher, &subscription);
         Self { publisher, far, kept, count, subscription, _near: near }
     }
 
-    /// Loans a message full of `fill`, and waits until it is heard.
+    /// Loans a message full of `fill`, and waits until it is received.
     fn send(&self, count: usize, fill: u8) {
         self.send_all(1, count, fill);
     }
 
-    /// Loans several in a row.
+    /// Loans several messages in a row.
     fn send_all(&self, messages: usize, count: usize, fill: u8) {
-        let heard = self.count.load(Ordering::SeqCst);
+        let received = self.count.load(Ordering::SeqCst);
         for _ in 0..messages {
             let mut loan = self.publisher.loan(&UInt8MultiArray::default(), count).unwrap();
             loan.fill(fill);
             loan.publish().unwrap();
         }
-        let wanted = heard + messages;
-        spin_until(&self.far, "all heard", || self.count.load(Ordering::SeqCst) == wanted);
+        let wanted = received + messages;
+        spin_until(&self.far, "all received", || self.count.load(Ordering::SeqCst) == wanted);
     }
 }
 
 #[test]
-fn a_kept_message_stays_as_it_was() {
+fn kept_message_is_not_overwritten() {
     let graph = Graph::new();
     for link in LINKS {
         for count in [100, 70_000] {
-            let keeping = Keeping::over(link, &graph, 1);
-            // The first ones may come before the memory that they could lie in is known to the other end.
+            let keeping = KeepingScene::over(link, &graph, 1);
+            // The first messages may arrive before the other end has mapped their memory.
             (0..10).for_each(|_| keeping.send(count, 1));
             (0..1000).for_each(|n| keeping.send(count, 2 + (n % 200) as u8));
             let kept = keeping.kept.lock().unwrap();
@@ -322,12 +322,12 @@ fn a_kept_message_stays_as_it_was() {
 }
 
 #[test]
-fn a_kept_message_outlives_both_ends() {
+fn kept_message_outlives_both_endpoints() {
     let graph = Graph::new();
     for link in LINKS {
-        let keeping = Keeping::over(link, &graph, 1);
+        let keeping = KeepingScene::over(link, &graph, 1);
         (0..10).for_each(|_| keeping.send(70_000, 1));
-        let Keeping { kept, .. } = keeping;
+        let KeepingScene { kept, .. } = keeping;
         let kept = std::mem::take(&mut *kept.lock().unwrap());
         let reader = thread::spawn(move || {
             assert_eq!(kept.len(), 10);
@@ -338,40 +338,40 @@ fn a_kept_message_outlives_both_ends() {
 }
 
 #[test]
-fn past_the_quota_messages_are_copied_and_none_is_lost() {
+fn messages_beyond_quota_are_copied() {
     const MEGABYTE: usize = 1 << 20;
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 1);
-    while keeping.publisher.copied() == 0 {
+    let keeping = KeepingScene::over(Link::Memory, &graph, 1);
+    while keeping.publisher.shm_fallback_count() == 0 {
         keeping.send(MEGABYTE, 1);
         assert!(keeping.kept.lock().unwrap().len() < 200, "the quota is 64 MiB");
     }
     let held = keeping.kept.lock().unwrap().len();
-    // What is sent before the other end has mapped the segment that it lies in is copied for that reason.
+    // Messages sent before the other end has mapped their segment are copied.
     assert!(held >= 63, "{held} MiB were kept before one was copied for this one");
     (0..5).for_each(|_| keeping.send(MEGABYTE, 1));
-    // A row takes segments of its own, which are known after some rows at the latest.
+    // A row of messages uses segments of its own, which are mapped after a few rows.
     let row = || {
-        let before = keeping.publisher.copied();
+        let before = keeping.publisher.shm_fallback_count();
         keeping.send_all(20, MEGABYTE, 2);
-        keeping.publisher.copied() - before
+        keeping.publisher.shm_fallback_count() - before
     };
     let rows: Vec<u64> = (0..8).map(|_| row()).collect();
     assert!(rows.iter().all(|copied| *copied <= 20) && rows.contains(&20), "{rows:?} of 20 were copied");
-    let copied = keeping.publisher.copied();
+    let copied = keeping.publisher.shm_fallback_count();
     let kept = std::mem::take(&mut *keeping.kept.lock().unwrap());
     assert_eq!((kept.len(), keeping.publisher.dropped()), (held + 5, 0));
     assert!(kept.iter().all(|message| message.view().unwrap().data == vec![1; MEGABYTE]));
     drop(kept);
     (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
-    assert_eq!(keeping.publisher.copied(), copied, "what was given back is lent again");
-    let Keeping { publisher, far, subscription, .. } = keeping;
+    assert_eq!(keeping.publisher.shm_fallback_count(), copied, "what was returned is lent again");
+    let KeepingScene { publisher, far, subscription, .. } = keeping;
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
-    assert_eq!(publisher.copied(), copied, "who is gone counts");
+    assert_eq!(publisher.shm_fallback_count(), copied, "who is gone counts");
 }
 
-/// The addresses of segments of so many bytes, mapped with these rights.
+/// Addresses of segments of this length, mapped with these rights.
 fn segments(bytes: usize, rights: &str) -> Vec<Range<usize>> {
     all_segments(rights).into_iter().filter(|place| place.len() == bytes).collect()
 }
@@ -387,27 +387,27 @@ fn all_segments(rights: &str) -> Vec<Range<usize>> {
 }
 
 #[test]
-fn the_first_message_lies_in_memory_that_was_reserved_and_that_goes_with_its_topic() {
-    // With its length, as long as a slot.
+fn first_message_uses_reserved_memory_of_its_topic() {
+    // With its length prefix, as long as a slot.
     const MESSAGE: usize = (3 << 19) - 4;
     let graph = Graph::new();
-    // Several segments, of which the last one is the one to be looked for.
+    // Several segments, of which the test checks the last.
     for (before, messages, rest) in [(true, 42 + 42 + 7, 7), (false, 42 + 9, 9)] {
         let (near, far) = (graph.context(), graph.context());
         let node = near.create_node("talker").unwrap();
         let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
-        let reserve = || publisher.reserve(messages, MESSAGE).unwrap();
+        let reserve = || publisher.preallocate(messages, MESSAGE).unwrap();
         if before {
             reserve();
         }
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let listener = far.create_node("listener").unwrap();
         let subscription = listener.create_view_subscription::<UInt8MultiArray>("reserved", 10, {
             move |message| into.lock().unwrap().push(message.data.as_ptr().addr())
         });
         let subscription = subscription.unwrap();
-        Link::Memory.stands(&far, &publisher, &subscription);
+        Link::Memory.wait_for_path(&far, &publisher, &subscription);
         if !before {
             // The other end maps it meanwhile.
             reserve_while_serving(&far, reserve);
@@ -415,23 +415,23 @@ fn the_first_message_lies_in_memory_that_was_reserved_and_that_goes_with_its_top
         let place = segments(rest * (3 << 19), " r--s ");
         assert_eq!(place.len(), 1, "it is mapped");
         publisher.loan(&UInt8MultiArray::default(), MESSAGE - 100).unwrap().publish().unwrap();
-        spin_until(&far, "the message", || heard.lock().unwrap().len() == 1);
-        assert!(place[0].contains(&heard.lock().unwrap()[0]));
+        spin_until(&far, "the message", || received.lock().unwrap().len() == 1);
+        assert!(place[0].contains(&received.lock().unwrap()[0]));
         drop(publisher);
-        spin_until(&near, "it is given back", || segments(place[0].len(), " rw-s ").is_empty());
+        spin_until(&near, "it is returned", || segments(place[0].len(), " rw-s ").is_empty());
     }
 }
 
 #[test]
-fn memory_that_is_not_reserved_goes_with_its_topic_too() {
+fn unreserved_memory_is_released_with_its_topic() {
     const MESSAGE: usize = 5 << 20;
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 0);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 0);
     keeping.send(MESSAGE - 100, 1);
     assert_eq!(segments(2 * MESSAGE, " rw-s ").len(), 1);
-    let Keeping { publisher, far, _near: near, .. } = keeping;
+    let KeepingScene { publisher, far, _near: near, .. } = keeping;
     drop(publisher);
-    spin_until(&near, "it is given back", || segments(2 * MESSAGE, " rw-s ").is_empty());
+    spin_until(&near, "it is returned", || segments(2 * MESSAGE, " rw-s ").is_empty());
     drop(far);
 }
 
@@ -445,24 +445,24 @@ fn reserve_while_serving(far: &Context, reserve: impl FnOnce()) {
 }
 
 #[test]
-fn memory_that_cannot_be_had_is_not_reserved() {
+fn reservation_beyond_memory_fails() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
-    let error = publisher.reserve(1 << 30, 1 << 30).unwrap_err().to_string();
+    let error = publisher.preallocate(1 << 30, 1 << 30).unwrap_err().to_string();
     assert!(error.contains("/reserved") && error.contains("1073741824 messages"), "{error}");
-    publisher.reserve(usize::MAX, 100).unwrap();
+    publisher.preallocate(usize::MAX, 100).unwrap();
 }
 
 #[test]
-fn a_process_is_lent_as_much_as_its_user_says_and_what_is_reserved() {
+fn lending_is_limited_by_setting_and_reservation() {
     const MEGABYTE: usize = 1 << 20;
     let graph = Graph::new();
     let lent = |memory: usize, share: usize, reserved: usize| {
         let near = Context::with_options(graph.options().shared_memory(memory, share)).unwrap();
-        let keeping = Keeping::between(Link::Memory, (near, graph.context()), 1);
+        let keeping = KeepingScene::between(Link::Memory, (near, graph.context()), 1);
         reserve_while_serving(&keeping.far, || {
-            keeping.publisher.reserve(reserved, MEGABYTE + 100).unwrap();
+            keeping.publisher.preallocate(reserved, MEGABYTE + 100).unwrap();
         });
         (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
         let segments = all_segments(" r--s ");
@@ -474,15 +474,15 @@ fn a_process_is_lent_as_much_as_its_user_says_and_what_is_reserved() {
     };
     assert_eq!((lent(0, 64 << 20, 0), lent(64 << 20, 0, 0)), (0, 0));
     assert_eq!((lent(0, 0, 5), lent(0, 0, 20)), (5, 20));
-    // The first message in each segment is copied, before that is mapped.
+    // The first message in each segment is copied, until the segment is mapped.
     assert!((1..=4).contains(&lent(64 << 20, 5 << 20, 0)));
     assert!(lent(64 << 20, 64 << 20, 0) > 5);
 }
 
 #[test]
-fn a_dropped_loan_gives_its_memory_back() {
+fn dropped_loan_releases_its_slot() {
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 0);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 0);
     keeping.send(1 << 20, 1);
     let loan = || keeping.publisher.loan(&UInt8MultiArray::default(), 1 << 20).unwrap();
     let place = loan().as_ptr();
@@ -493,9 +493,9 @@ fn a_dropped_loan_gives_its_memory_back() {
 }
 
 #[test]
-fn more_is_loaned_than_there_is_shared_memory() {
+fn loans_beyond_shared_memory_use_the_heap() {
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 0);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 0);
     let loan = |_| keeping.publisher.loan(&UInt8MultiArray::default(), 20 << 20).unwrap();
     let loans: Vec<_> = (0..20).map(loan).collect();
     for (round, mut loan) in loans.into_iter().enumerate() {
@@ -507,7 +507,7 @@ fn more_is_loaned_than_there_is_shared_memory() {
 }
 
 #[test]
-fn loans_are_filled_by_many_threads_at_once() {
+fn loans_are_written_by_many_threads() {
     const THREADS: usize = 4;
     const EACH: usize = 300;
     let graph = Graph::new();
@@ -515,8 +515,8 @@ fn loans_are_filled_by_many_threads_at_once() {
         let (near, far) = link.contexts(&graph);
         let publisher =
             near.create_node("talker").unwrap().create_publisher::<Image>("images", 5000).unwrap();
-        let (heard, subscription) = hear::<Image>(&far, "images");
-        link.stands(&far, &publisher, &subscription);
+        let (received, subscription) = listen::<Image>(&far, "images");
+        link.wait_for_path(&far, &publisher, &subscription);
         thread::scope(|scope| {
             for thread in 0..THREADS {
                 let publisher = &publisher;
@@ -529,9 +529,9 @@ fn loans_are_filled_by_many_threads_at_once() {
                     }
                 });
             }
-            spin_until(&far, "all heard", || heard.lock().unwrap().len() == THREADS * EACH);
+            spin_until(&far, "all received", || received.lock().unwrap().len() == THREADS * EACH);
         });
-        for (seq, bytes) in heard.lock().unwrap().iter().enumerate() {
+        for (seq, bytes) in received.lock().unwrap().iter().enumerate() {
             let image: Image = runnel::core::wire::decode(bytes).unwrap();
             assert_eq!(image.header.seq, seq as u32, "{link:?}");
             assert!(image.data.windows(2).all(|pair| pair[0] == pair[1]), "{link:?}");
@@ -540,15 +540,15 @@ fn loans_are_filled_by_many_threads_at_once() {
 }
 
 #[test]
-fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
+fn keep_all_subscriber_gets_every_loan() {
     let graph = Graph::new();
     for (count, messages) in [(10, 30_000), (20_000, 3000)] {
         let (near, far) = Link::Memory.contexts(&graph);
         let node = near.create_node("talker").unwrap();
         let mut publisher = node.create_publisher::<UInt8MultiArray>("bytes", QoS::keep_all()).unwrap();
         publisher.set_max_blocking_time(LONG);
-        let heard = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&received);
         let node = far.create_node("listener").unwrap();
         let subscription = node.create_borrowing_subscription("bytes", 1_000_000, {
             move |message: Borrowed<UInt8MultiArray>| {
@@ -557,7 +557,7 @@ fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
             }
         });
         let subscription = subscription.unwrap();
-        Link::Memory.stands(&far, &publisher, &subscription);
+        Link::Memory.wait_for_path(&far, &publisher, &subscription);
         let publishing = thread::spawn(move || {
             for n in 0..messages {
                 let mut loan = publisher.loan(&UInt8MultiArray::default(), count).unwrap();
@@ -566,14 +566,14 @@ fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
             }
             publisher
         });
-        spin_until(&far, "all heard", || heard.load(Ordering::SeqCst) == messages);
-        // Its end would not have waited for long.
+        spin_until(&far, "all received", || received.load(Ordering::SeqCst) == messages);
+        // Its end would not have waited long.
         let _publisher = publishing.join().unwrap();
     }
 }
 
 #[test]
-fn a_loan_that_a_subscriber_has_no_room_for_is_refused() {
+fn loan_without_subscriber_capacity_is_refused() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("talker").unwrap();
@@ -597,24 +597,24 @@ fn a_loan_that_a_subscriber_has_no_room_for_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_loaned_is_told() {
+fn unsupported_loans_are_errors() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
-    let told = |error: Result<runnel::Loan, Error>| error.unwrap_err().to_string();
+    let error_text = |error: Result<runnel::Loan, Error>| error.unwrap_err().to_string();
     let texts = node.create_publisher::<Text>("texts", 1).unwrap();
-    let why = told(texts.loan(&Text::default(), 1));
+    let why = error_text(texts.loan(&Text::default(), 1));
     assert!(why.starts_with("topic /texts: std_msgs/String does not end in an array"), "{why}");
     let images = node.create_publisher::<Image>("images", 1).unwrap();
-    let why = told(images.loan(&image(3).full, 1));
+    let why = error_text(images.loan(&image(3).full, 1));
     assert!(why.contains("sensor_msgs/Image to be filled in place holds 3 elements already"), "{why}");
     assert!(matches!(images.loan(&Image::default(), 1_000_000_000), Err(Error::TooLong { .. })));
-    let why = told(images.loan(&Image::default(), usize::MAX));
+    let why = error_text(images.loan(&Image::default(), usize::MAX));
     assert!(why.contains("cannot hold"), "{why}");
     assert_eq!((images.published(), texts.published()), (0, 0));
 }
 
 #[test]
-fn a_message_of_any_type_is_loaned_as_bytes_and_a_malformed_one_is_not_heard() {
+fn loan_of_bytes_is_checked() {
     let graph = Graph::new();
     for link in LINKS {
         let (near, far) = link.contexts(&graph);
@@ -622,7 +622,7 @@ fn a_message_of_any_type_is_loaned_as_bytes_and_a_malformed_one_is_not_heard() {
         let schema = Schema::from_full_text(&name, Image::DEFINITION).unwrap();
         let publisher =
             near.create_node("talker").unwrap().create_dynamic_publisher("images", &schema, 10).unwrap();
-        let (heard, subscription) = hear::<Image>(&far, "images");
+        let (received, subscription) = listen::<Image>(&far, "images");
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         for (seq, count) in [10, 10_000].into_iter().enumerate() {
             let whole = image(count).bytes(0);
@@ -633,16 +633,16 @@ fn a_message_of_any_type_is_loaned_as_bytes_and_a_malformed_one_is_not_heard() {
             cut.copy_from_slice(&whole[..whole.len() - 1]);
             cut.publish().unwrap();
             spin_until(&far, "both messages", || subscription.malformed() == seq as u64 + 1);
-            assert!(heard.lock().unwrap()[seq] == image(count).bytes(2 * seq as u32), "{link:?}");
+            assert!(received.lock().unwrap()[seq] == image(count).bytes(2 * seq as u32), "{link:?}");
         }
-        assert_eq!(heard.lock().unwrap().len(), 2);
+        assert_eq!(received.lock().unwrap().len(), 2);
         publisher.loan(0).unwrap().publish().unwrap();
         spin_until(&far, "an empty message", || subscription.malformed() == 3);
     }
 }
 
 #[test]
-fn what_is_borrowed_may_go_to_other_threads() {
+fn borrowed_messages_are_send() {
     fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Borrowed<Image>>();
     is_send_and_sync::<runnel::Loan>();

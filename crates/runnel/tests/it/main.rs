@@ -1,4 +1,4 @@
-//! Tests of the node API that may run beside one another in one process.
+//! Tests of the node API that may share one process with each other.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -38,14 +38,14 @@ mod writer_scene;
 mod action_peers;
 mod calls;
 mod dual;
-mod dual_cut;
+mod dual_path_loss;
 mod dual_qos;
 mod dual_types;
 mod graphs;
 mod hostile;
 mod ipc;
 mod ipc_services;
-mod life;
+mod lifecycle;
 mod linger;
 mod loans;
 mod message_info;
@@ -57,12 +57,12 @@ mod ros2;
 mod ros2_dynamic;
 mod ros2_embedded;
 mod ros2_graph;
+mod ros2_hostile;
 mod ros2_ipc;
 mod ros2_keep_all;
 mod ros2_loans;
 mod ros2_networks;
 mod ros2_raw;
-mod ros2_strangers;
 mod ros2_two_paths;
 mod services;
 mod sim_time;

@@ -1,4 +1,4 @@
-//! What subscriptions are given of messages besides their content, by generation and path.
+//! Tests of `MessageInfo` by generation and path.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ fn listen(node: &Node) -> (Subscription, Infos) {
     (node.create_subscription("data", 100, note).unwrap(), infos)
 }
 
-/// The identity of the only publisher of `/data`, as the graph of `context` has it.
+/// Gid of the only publisher of `/data` in the graph of `context`.
 fn gid_of_publisher(context: &Context) -> Gid {
     let endpoints = context.ros2_graph().unwrap().unwrap().endpoints;
     let is_it = |endpoint: &&runnel::EndpointInfo| {
@@ -27,8 +27,8 @@ fn gid_of_publisher(context: &Context) -> Gid {
     endpoints.iter().find(is_it).unwrap().gid
 }
 
-/// Publishes three messages one after the other, and gives what is known of each. Each came after it was published, and was
-/// published at the time that is told, if it is.
+/// Publishes three messages and returns their infos. Asserts that reception follows publication, and that a source time
+/// is the time of publication.
 #[track_caller]
 fn exchange(
     publish: impl Fn(u32),
@@ -43,7 +43,7 @@ fn exchange(
         let info = &infos.lock().unwrap()[number as usize];
         let (came, now) = (info.received_timestamp().as_nanos(), clock::realtime().as_nanos());
         assert!((before..=now).contains(&came), "{info:?}");
-        // RTPS counts in parts of 2^-32 seconds, which are rounded.
+        // RTPS rounds times to multiples of 2^-32 s.
         let written = info.source_timestamp().map(|source| source.as_nanos());
         assert!(written.is_none_or(|written| (before - 1..=published + 1).contains(&written)), "{info:?}");
     }
@@ -60,7 +60,7 @@ fn ros1_message_has_publisher_and_reception_time_only() {
     let publisher = talker.create_publisher("data", 100).unwrap();
     assert!(publisher.wait_for_subscribers(1, crate::common::LONG).unwrap());
     let publish = |number| publisher.publish(numbered(number, 10)).unwrap();
-    for info in exchange(publish, &infos, |done| spin_until(&listening, "it comes", done)) {
+    for info in exchange(publish, &infos, |done| spin_until(&listening, "it arrives", done)) {
         assert_eq!((info.publisher(), info.is_intra_process()), ("/talker", false));
         assert_eq!((info.source_timestamp(), info.publication_sequence_number()), (None, None));
         assert_eq!(info.publisher_gid(), None);
@@ -77,7 +77,7 @@ fn ros2_message_has_source_time_number_and_gid() {
     let publisher = talker.create_publisher("data", 100).unwrap();
     assert!(publisher.wait_for_subscribers(1, crate::common::LONG).unwrap());
     let publish = |number| publisher.publish(numbered(number, 10)).unwrap();
-    let infos = exchange(publish, &infos, |done| spin_until(&listening, "it comes", done));
+    let infos = exchange(publish, &infos, |done| spin_until(&listening, "it arrives", done));
     for (info, number) in infos.iter().zip(1..) {
         assert!(info.source_timestamp().is_some() && !info.is_intra_process());
         assert_eq!(info.publication_sequence_number(), Some(number));
@@ -88,15 +88,15 @@ fn ros2_message_has_source_time_number_and_gid() {
 #[test]
 fn ros2_message_by_shared_memory_has_number_and_gid() {
     let pair = Pair::new(QoS::keep_last(100));
-    pair.go_over();
+    pair.switch_to_memory();
     let (_subscription, infos) = listen(&pair.nodes[1]);
-    pair.turn_until("both in shared memory", |pair| {
+    pair.poll_until("both in shared memory", |pair| {
         pair.publisher.shared_memory_count() == 2 && pair.publisher.subscription_count() == 2
     });
-    // Of all lengths: in the ring, and in a slot.
+    // Of all lengths: in the ring and in a slot.
     let publish =
         |number| pair.publisher.publish(numbered(number, [10, 20_000, 10][number as usize])).unwrap();
-    let infos = exchange(publish, &infos, |done| pair.turn_until("it comes", |_| done()));
+    let infos = exchange(publish, &infos, |done| pair.poll_until("it arrives", |_| done()));
     for (info, number) in infos.iter().zip(1..) {
         assert_eq!((info.source_timestamp(), info.is_intra_process()), (None, false));
         assert_eq!(info.publication_sequence_number(), Some(number));
@@ -105,7 +105,7 @@ fn ros2_message_by_shared_memory_has_number_and_gid() {
 }
 
 #[test]
-fn message_of_same_process_has_source_time_and_in_ros2_gid() {
+fn local_message_has_source_time_and_gid() {
     let graph = Graph::new();
     for (context, is_ros2) in [(graph.context(), false), (context(new_domain(), false), true)] {
         let node = context.create_node("node").unwrap();
@@ -117,7 +117,7 @@ fn message_of_same_process_has_source_time_and_in_ros2_gid() {
         let publisher = node.create_publisher("data", 100).unwrap();
         assert!(publisher.wait_for_subscribers(2, crate::common::LONG).unwrap());
         let publish = |number| publisher.publish(numbered(number, 10)).unwrap();
-        let by_reference = exchange(publish, &infos, |done| spin_until(&context, "it comes", done));
+        let by_reference = exchange(publish, &infos, |done| spin_until(&context, "it arrives", done));
         spin_until(&context, "the bytes come", || raw.lock().unwrap().len() == 3);
         for info in by_reference.iter().chain(&*raw.lock().unwrap()) {
             assert_eq!((info.publisher(), info.is_intra_process()), ("/node", true));
@@ -129,7 +129,7 @@ fn message_of_same_process_has_source_time_and_in_ros2_gid() {
 }
 
 #[test]
-fn message_that_is_taken_or_kept_has_the_same_info() {
+fn taken_or_kept_message_has_same_info() {
     let domain = new_domain();
     let (talking, listening) = (context(domain, false), context(domain, false));
     let (talker, listener) =
@@ -142,7 +142,7 @@ fn message_that_is_taken_or_kept_has_the_same_info() {
     let publisher = talker.create_publisher("data", 100).unwrap();
     assert!(publisher.wait_for_subscribers(2, crate::common::LONG).unwrap());
     publisher.publish(numbered(7, 10)).unwrap();
-    spin_until(&listening, "it comes", || !kept.lock().unwrap().is_empty());
+    spin_until(&listening, "it arrives", || !kept.lock().unwrap().is_empty());
     let mut wait_set = WaitSet::new(&listening);
     wait_set.add_subscription(&taken);
     assert_eq!(wait_set.wait(Some(crate::common::LONG)).unwrap().len(), 1);
@@ -158,9 +158,9 @@ fn message_that_is_taken_or_kept_has_the_same_info() {
     assert_eq!(taken.source_timestamp(), kept.lock().unwrap()[0].source_timestamp());
 }
 
-/// A callback that takes no info has nothing noted for it. Its messages can be taken all the same.
+/// Messages of a callback without info carry none, and can still be taken.
 #[test]
-fn message_that_is_taken_in_place_of_plain_callback_has_no_info() {
+fn message_of_plain_callback_has_no_info() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();

@@ -1,4 +1,4 @@
-//! Parameters: read, set, searched, given as arguments, and watched.
+//! Tests of parameters: read, set, searched, given as arguments, and watched.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Graph, spin_until, wait_until};
 use runnel::{Error, ParameterValue, XmlRpcValue};
 
-type Heard = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
+type Received = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
 
 #[test]
-fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
+fn parameters_are_read_by_type_and_conversion() {
     let graph = Graph::new();
     let node = graph.context().create_node("node").unwrap();
     assert_eq!(node.get_param::<i32>("~rate").unwrap(), None);
@@ -32,7 +32,7 @@ fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
 }
 
 #[test]
-fn integers_beyond_32_bits_are_refused_for_ros1_with_their_place() {
+fn integers_beyond_32_bits_are_refused_in_ros1() {
     let graph = Graph::new();
     let node = graph.context().create_node("node").unwrap();
     let error = node.set_param("~id", 5_000_000_000_i64).unwrap_err();
@@ -50,7 +50,7 @@ fn integers_beyond_32_bits_are_refused_for_ros1_with_their_place() {
 }
 
 #[test]
-fn values_of_the_parameter_server_come_back_as_they_were_set() {
+fn parameter_server_values_round_trip() {
     let graph = Graph::new();
     let node = graph.context().create_node("node").unwrap();
     let values = [
@@ -70,7 +70,7 @@ fn values_of_the_parameter_server_come_back_as_they_were_set() {
 }
 
 #[test]
-fn the_nearest_parameter_of_a_name_is_found() {
+fn search_param_finds_nearest_namespace() {
     let graph = Graph::new();
     let node = graph.context_with(&["__ns:=/robot/arm"]).create_node("node").unwrap();
     assert_eq!(node.search_param("speed").unwrap(), None);
@@ -81,7 +81,7 @@ fn the_nearest_parameter_of_a_name_is_found() {
 }
 
 #[test]
-fn private_parameters_are_given_as_arguments() {
+fn arguments_set_private_parameters() {
     let graph = Graph::new();
     let arguments = ["_rate:=5", "_gain:=0.5", "_on:=true", "_name:=adam", "_list:=[1, 2]"];
     let node = graph.context_with(&arguments).create_node("node").unwrap();
@@ -95,59 +95,59 @@ fn private_parameters_are_given_as_arguments() {
 }
 
 #[test]
-fn changes_of_a_parameter_are_heard_by_all_who_watch_it() {
+fn all_watchers_receive_parameter_changes() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (node, other) = (near.create_node("node").unwrap(), far.create_node("other").unwrap());
     other.set_param("/robot/speed", 1).unwrap();
     let watch = |name: &str| {
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let note = move |key: &str, value: Option<&ParameterValue>| {
             into.lock().unwrap().push((key.to_owned(), value.cloned()));
         };
-        (heard, node.watch_param(name, note).unwrap())
+        (received, node.watch_param(name, note).unwrap())
     };
     let speed = |value: Option<i32>| ("/robot/speed".to_owned(), value.map(ParameterValue::from));
     let (first, first_watch) = watch("/robot/speed");
-    let heard = |heard: &Heard, expected: &[(String, Option<ParameterValue>)]| {
-        spin_until(&near, "all changes heard", || heard.lock().unwrap().len() >= expected.len());
-        assert_eq!(*heard.lock().unwrap(), expected);
+    let received = |received: &Received, expected: &[(String, Option<ParameterValue>)]| {
+        spin_until(&near, "all changes received", || received.lock().unwrap().len() >= expected.len());
+        assert_eq!(*received.lock().unwrap(), expected);
     };
-    heard(&first, &[speed(Some(1))]);
+    received(&first, &[speed(Some(1))]);
     let (second, _second_watch) = watch("/robot/speed");
     let (above, _above_watch) = watch("/robot");
-    heard(&second, &[speed(Some(1))]);
+    received(&second, &[speed(Some(1))]);
     other.set_param("/robot/speed", 2).unwrap();
     other.delete_param("/robot/speed").unwrap();
     wait_until("it is gone for all", || !node.has_param("/robot/speed").unwrap());
-    heard(&first, &[speed(Some(1)), speed(Some(2)), speed(None)]);
-    heard(&second, &[speed(Some(1)), speed(Some(2)), speed(None)]);
+    received(&first, &[speed(Some(1)), speed(Some(2)), speed(None)]);
+    received(&second, &[speed(Some(1)), speed(Some(2)), speed(None)]);
     let changes = [speed(Some(2)), speed(None)];
-    spin_until(&near, "changes below heard", || above.lock().unwrap().ends_with(&changes));
+    spin_until(&near, "changes below received", || above.lock().unwrap().ends_with(&changes));
     drop(first_watch);
     other.set_param("/robot/speed", 3).unwrap();
-    heard(&second, &[speed(Some(1)), speed(Some(2)), speed(None), speed(Some(3))]);
+    received(&second, &[speed(Some(1)), speed(Some(2)), speed(None), speed(Some(3))]);
     assert_eq!(first.lock().unwrap().len(), 3);
 }
 
 #[test]
-fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
+fn swapped_remappings_apply_once_per_watch() {
     let graph = Graph::new();
     let context = graph.context_with(&["left:=right", "right:=left"]);
     let node = context.create_node("node").unwrap();
     graph.ask("setParam", &["/test".into(), "/right".into(), 2.into()]);
     let watches = [(); 2].map(|()| {
-        let (heard, told) = std::sync::mpsc::channel();
+        let (received, changes) = std::sync::mpsc::channel();
         let note = move |name: &str, value: Option<&ParameterValue>| {
-            heard.send((name.to_owned(), value.cloned())).unwrap();
+            received.send((name.to_owned(), value.cloned())).unwrap();
         };
-        (node.watch_param("left", note).unwrap(), told)
+        (node.watch_param("left", note).unwrap(), changes)
     });
-    for (_watch, told) in &watches {
+    for (_watch, changes) in &watches {
         let mut first = None;
-        spin_until(&context, "the value is told", || {
-            first = first.take().or_else(|| told.try_recv().ok());
+        spin_until(&context, "the value arrives", || {
+            first = first.take().or_else(|| changes.try_recv().ok());
             first.is_some()
         });
         assert_eq!(first, Some(("/right".to_owned(), Some(2.into()))));
@@ -155,7 +155,7 @@ fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
 }
 
 #[test]
-fn a_master_that_does_not_answer_is_named() {
+fn error_names_unreachable_master() {
     let graph = Graph::new();
     let context = graph.context_with(&["__master:=http://127.0.0.1:9"]);
     let node = context.create_node("node").unwrap();

@@ -1,5 +1,4 @@
-//! What publishers and subscriptions are told of their quality of service, between two participants on real sockets and
-//! within one process.
+//! Tests of QoS events, between two participants on real sockets and within one process.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
@@ -17,7 +16,7 @@ use runnel::{
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// A context in a domain of its own.
+/// Contexts in a domain of their own.
 fn contexts(count: usize) -> Vec<Context> {
     let domain = new_domain();
     let context = |_| {
@@ -27,7 +26,7 @@ fn contexts(count: usize) -> Vec<Context> {
     (0..count).map(context).collect()
 }
 
-/// A talker and a listener: each in a process of its own, as far as ROS 2 can tell, or both in one.
+/// A talker and a listener, in two contexts as in two processes, or in one.
 struct Scene {
     contexts: Vec<Context>,
     talker: Node,
@@ -42,7 +41,7 @@ impl Scene {
         Self { contexts, talker, listener }
     }
 
-    /// Gives the longest time that passed between two looks.
+    /// Returns the longest time between two polls.
     #[track_caller]
     fn spin_until(&self, what: &str, done: impl Fn() -> bool) -> Duration {
         let until = Instant::now() + LONG;
@@ -58,7 +57,7 @@ impl Scene {
         longest.max(last.elapsed())
     }
 
-    /// Spins and does this every few milliseconds. Gives the longest time that passed without it.
+    /// Spins and calls `each` every few milliseconds. Returns the longest time between two calls.
     fn spin_for(&self, time: Duration, each: impl Fn()) -> Duration {
         let begun = Instant::now();
         let (mut last, mut longest) = (begun, Duration::ZERO);
@@ -82,10 +81,10 @@ impl Scene {
     }
 }
 
-/// What a callback was told.
-struct Told<S>(Arc<Mutex<Vec<S>>>);
+/// Events passed to a callback.
+struct Events<S>(Arc<Mutex<Vec<S>>>);
 
-impl<S: Clone + Send + 'static> Told<S> {
+impl<S: Clone + Send + 'static> Events<S> {
     fn new() -> (Self, impl FnMut(S) + Send + 'static) {
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
@@ -106,24 +105,25 @@ fn text(data: impl Into<String>) -> Text {
 }
 
 fn collect(node: &Node, qos: impl Into<SubscriptionOptions>) -> (Subscription, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let take = move |text: &Text| into.lock().unwrap().push(text.data.clone());
-    (node.create_subscription("chatter", qos, take).unwrap(), heard)
+    (node.create_subscription("chatter", qos, take).unwrap(), received)
 }
 
 #[test]
-fn both_ends_are_told_that_less_is_offered_than_is_asked_for() {
+fn incompatible_qos_is_reported_to_both_ends() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
-        let (offered, tell_publisher) = Told::<IncompatibleQoS>::new();
-        let (requested, tell_subscription) = Told::<IncompatibleQoS>::new();
-        let options = PublisherOptions::from(QoS::sensor_data()).incompatible_qos_callback(tell_publisher);
+        let (offered, on_publisher_event) = Events::<IncompatibleQoS>::new();
+        let (requested, on_subscription_event) = Events::<IncompatibleQoS>::new();
+        let options =
+            PublisherOptions::from(QoS::sensor_data()).incompatible_qos_callback(on_publisher_event);
         let publisher = scene.publisher(options);
         let asked = QoS::keep_last(5).deadline(MS(100));
-        let options = SubscriptionOptions::from(asked).incompatible_qos_callback(tell_subscription);
+        let options = SubscriptionOptions::from(asked).incompatible_qos_callback(on_subscription_event);
         let subscription = scene.subscription(options);
-        scene.spin_until("both are told", || offered.last().is_some() && requested.last().is_some());
+        scene.spin_until("both are informed", || offered.last().is_some() && requested.last().is_some());
         let once = |policy| IncompatibleQoS {
             total_count: 1,
             total_count_change: 1,
@@ -146,19 +146,19 @@ fn both_ends_are_told_that_less_is_offered_than_is_asked_for() {
 }
 
 #[test]
-fn both_ends_are_told_whom_they_meet_and_who_leaves() {
+fn matches_are_reported_to_both_ends() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
-        let (subscribers, tell_publisher) = Told::<Matched>::new();
-        let (publishers, tell_subscription) = Told::<Matched>::new();
-        let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(tell_publisher));
-        let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(tell_subscription));
-        let counts = |told: &Told<Matched>| told.last().map(|told| (told.total_count, told.current_count));
-        scene.spin_until("they meet", || {
+        let (subscribers, on_publisher_event) = Events::<Matched>::new();
+        let (publishers, on_subscription_event) = Events::<Matched>::new();
+        let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(on_publisher_event));
+        let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(on_subscription_event));
+        let counts = |told: &Events<Matched>| told.last().map(|told| (told.total_count, told.current_count));
+        scene.spin_until("they match", || {
             (counts(&subscribers), counts(&publishers)) == (Some((1, 1)), Some((1, 1)))
         });
         let second = scene.subscription(1);
-        scene.spin_until("the second one is met", || counts(&subscribers) == Some((2, 2)));
+        scene.spin_until("the second one is matched", || counts(&subscribers) == Some((2, 2)));
         drop(second);
         scene.spin_until("it is gone", || counts(&subscribers) == Some((2, 1)));
         let gone =
@@ -173,10 +173,10 @@ fn both_ends_are_told_whom_they_meet_and_who_leaves() {
 }
 
 #[test]
-fn subscribers_of_ros_1_count_as_well() {
+fn ros1_subscribers_count_as_matched() {
     let graph = common::Graph::new();
     let (context, other) = (graph.context(), graph.context());
-    let (subscribers, tell) = Told::<Matched>::new();
+    let (subscribers, tell) = Events::<Matched>::new();
     let node = context.create_node("talker").unwrap();
     let options = PublisherOptions::from(1).matched_callback(tell);
     let publisher = node.create_publisher::<Text>("chatter", options).unwrap();
@@ -190,24 +190,24 @@ fn subscribers_of_ros_1_count_as_well() {
     assert_eq!(publisher.matched_status().total_count, 1);
 }
 
-/// Tries this a few times, until it was not held up. On a busy machine this program may stand still for so long that it misses
-/// a deadline itself, and then nothing was tried.
+/// Repeats this until the machine was not too busy. A program that is suspended for too long misses a deadline itself,
+/// which tests nothing.
 #[track_caller]
-fn try_until_not_held_up(what: &str, is_tried: impl Fn() -> bool) {
+fn retry_until_not_delayed(what: &str, is_tried: impl Fn() -> bool) {
     assert!((0..10).any(|_| is_tried()), "{what}: this program stood still each time");
 }
 
-/// False if nothing was tried.
-fn deadlines_are_told(processes: usize) -> bool {
+/// False if nothing was tested.
+fn missed_deadlines_are_reported(processes: usize) -> bool {
     const DEADLINE: Duration = Duration::from_millis(400);
     let scene = Scene::new(processes);
-    let (offered, tell_publisher) = Told::<DeadlineMissed>::new();
-    let (requested, tell_subscription) = Told::<DeadlineMissed>::new();
+    let (offered, on_publisher_event) = Events::<DeadlineMissed>::new();
+    let (requested, on_subscription_event) = Events::<DeadlineMissed>::new();
     let qos = QoS::keep_last(10).deadline(DEADLINE);
-    let publisher = scene.publisher(PublisherOptions::from(qos).deadline_callback(tell_publisher));
+    let publisher = scene.publisher(PublisherOptions::from(qos).deadline_callback(on_publisher_event));
     let subscription =
-        scene.subscription(SubscriptionOptions::from(qos).deadline_callback(tell_subscription));
-    scene.spin_until("they meet", || {
+        scene.subscription(SubscriptionOptions::from(qos).deadline_callback(on_subscription_event));
+    scene.spin_until("they match", || {
         publisher.subscription_count() == 1 && subscription.publisher_count() == 1
     });
     scene.spin_for(MS(500), || {});
@@ -222,8 +222,8 @@ fn deadlines_are_told(processes: usize) -> bool {
     }
     assert_eq!((offered.all(), requested.all()), (vec![], vec![]), "{processes} processes");
     let told_twice = || offered.all().len() >= 2 && requested.all().len() >= 2;
-    if scene.spin_until("both are told twice", told_twice) > DEADLINE / 2 {
-        // Two periods that were over before anybody looked are told of at once.
+    if scene.spin_until("both are informed twice", told_twice) > DEADLINE / 2 {
+        // Two missed periods before a poll are reported at once.
         return false;
     }
     assert!(last.get().elapsed() >= MS(700), "{:?}", last.get().elapsed());
@@ -239,27 +239,27 @@ fn deadlines_are_told(processes: usize) -> bool {
 }
 
 #[test]
-fn both_ends_are_told_of_deadlines_that_are_missed_and_of_none_that_is_kept() {
+fn missed_deadlines_are_reported_to_both_ends() {
     for processes in [2, 1] {
-        try_until_not_held_up("deadlines", || deadlines_are_told(processes));
+        retry_until_not_delayed("deadlines", || missed_deadlines_are_reported(processes));
     }
 }
 
-/// False if nothing was tried.
-fn the_end_of_a_life_is_told(processes: usize) -> bool {
+/// False if nothing was tested.
+fn liveliness_loss_is_reported(processes: usize) -> bool {
     const LEASE: Duration = Duration::from_millis(500);
     let scene = Scene::new(processes);
-    let (lost, tell_publisher) = Told::<LivelinessLost>::new();
-    let (changed, tell_subscription) = Told::<LivelinessChanged>::new();
+    let (lost, on_publisher_event) = Events::<LivelinessLost>::new();
+    let (changed, on_subscription_event) = Events::<LivelinessChanged>::new();
     let qos = QoS::keep_last(10).liveliness(Liveliness::ManualByTopic, Some(LEASE));
-    let publisher = scene.publisher(PublisherOptions::from(qos).liveliness_callback(tell_publisher));
+    let publisher = scene.publisher(PublisherOptions::from(qos).liveliness_callback(on_publisher_event));
     let _subscription =
-        scene.subscription(SubscriptionOptions::from(qos).liveliness_callback(tell_subscription));
+        scene.subscription(SubscriptionOptions::from(qos).liveliness_callback(on_subscription_event));
     let alive = |alive, not_alive| {
         let counts = |told: LivelinessChanged| (told.alive_count, told.not_alive_count);
         changed.last().map(counts) == Some((alive, not_alive))
     };
-    scene.spin_until("they meet", || publisher.subscription_count() == 1 && changed.last().is_some());
+    scene.spin_until("they match", || publisher.subscription_count() == 1 && changed.last().is_some());
     publisher.publish(text("alive")).unwrap();
     if scene.spin_for(MS(1200), || publisher.assert_liveliness()) > LEASE / 2 {
         return false;
@@ -278,14 +278,14 @@ fn the_end_of_a_life_is_told(processes: usize) -> bool {
 }
 
 #[test]
-fn a_publisher_that_does_not_say_that_it_lives_is_told_and_so_are_its_subscriptions() {
+fn lost_liveliness_is_reported_to_both_ends() {
     for processes in [2, 1] {
-        try_until_not_held_up("signs of life", || the_end_of_a_life_is_told(processes));
+        retry_until_not_delayed("signs of life", || liveliness_loss_is_reported(processes));
     }
 }
 
 #[test]
-fn what_is_best_available_is_settled_by_what_is_there() {
+fn best_available_follows_existing_endpoints() {
     let scene = Scene::new(2);
     assert_eq!(scene.subscription(QoS::best_available()).qos(), QoS::default(), "nobody is there");
     let _strong = scene.publisher(QoS::keep_last(1).transient_local().deadline(MS(700)));
@@ -296,7 +296,7 @@ fn what_is_best_available_is_settled_by_what_is_there() {
     let publisher = scene.listener.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
     let weak = scene.subscription(QoS::best_available());
     assert_eq!(weak.qos(), QoS::keep_last(10).best_effort(), "one of this process counts as well");
-    scene.spin_until("both are met", || weak.publisher_count() == 2);
+    scene.spin_until("both are matched", || weak.publisher_count() == 2);
     let asks = scene.publisher(QoS::best_available());
     let offers = QoS::keep_last(10).transient_local().deadline(MS(700));
     scene.spin_until("what is asked for is offered", || {
@@ -307,63 +307,63 @@ fn what_is_best_available_is_settled_by_what_is_there() {
 }
 
 #[test]
-fn each_publisher_of_a_node_offers_its_own_quality_and_is_heard_by_who_asks_for_no_more() {
+fn each_publisher_offers_its_own_qos() {
     let scene = Scene::new(2);
     let weak = scene.publisher(QoS::sensor_data());
     let strong = scene.publisher(QoS::keep_last(10));
-    let (reliable, heard_reliable) = collect(&scene.listener, 10);
-    let (any, heard_any) = collect(&scene.listener, QoS::keep_last(10).best_effort());
-    scene.spin_until("they meet", || {
+    let (reliable, received_reliable) = collect(&scene.listener, 10);
+    let (any, received_untyped) = collect(&scene.listener, QoS::keep_last(10).best_effort());
+    scene.spin_until("they match", || {
         (reliable.publisher_count(), any.publisher_count()) == (1, 2)
             && (weak.subscription_count(), strong.subscription_count()) == (1, 2)
     });
-    let all = || heard_any.lock().unwrap().clone();
+    let all = || received_untyped.lock().unwrap().clone();
     weak.publish(text("weak")).unwrap();
-    // Of two publishers, one of which may have left the network already, messages come in any order.
-    scene.spin_until("the weak one is heard", || all().len() == 1);
+    // Messages of two publishers, one of which may have switched to shared memory, arrive in any order.
+    scene.spin_until("the weak one is received", || all().len() == 1);
     strong.publish(text("strong")).unwrap();
-    scene.spin_until("all are heard", || all().len() == 2 && heard_reliable.lock().unwrap().len() == 1);
+    scene.spin_until("all are received", || all().len() == 2 && received_reliable.lock().unwrap().len() == 1);
     assert_eq!(
-        (all(), heard_reliable.lock().unwrap().clone()),
+        (all(), received_reliable.lock().unwrap().clone()),
         (vec!["weak".to_owned(), "strong".to_owned()], vec!["strong".to_owned()])
     );
     assert_eq!(weak.incompatible_qos_status().total_count, 1);
     assert_eq!(strong.incompatible_qos_status().total_count, 0);
     drop(weak);
-    scene.spin_until("what nobody offers is gone", || any.publisher_count() == 1);
+    scene.spin_until("the withdrawn offer is gone", || any.publisher_count() == 1);
     strong.publish(text("still")).unwrap();
-    scene.spin_until("the other is heard", || all().len() == 3);
+    scene.spin_until("the other is received", || all().len() == 3);
 }
 
 #[test]
-fn what_nobody_offers_any_more_is_had_by_nobody_who_asks_for_it() {
+fn withdrawn_offer_unmatches_subscriptions() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let weak = scene.publisher(QoS::sensor_data());
         let strong = scene.publisher(QoS::keep_last(10));
-        let (first, heard_first) = collect(&scene.listener, 10);
-        scene.spin_until("it is met", || first.publisher_count() == 1);
+        let (first, received_first) = collect(&scene.listener, 10);
+        scene.spin_until("it is matched", || first.publisher_count() == 1);
         drop(strong);
-        scene.spin_until("it is met no longer", || first.publisher_count() == 0);
-        let (late, heard_late) = collect(&scene.listener, 10);
-        scene.spin_until("it is told", || late.incompatible_qos_status().total_count == 1);
+        scene.spin_until("it is matched no longer", || first.publisher_count() == 0);
+        let (late, received_late) = collect(&scene.listener, 10);
+        scene.spin_until("it is reported", || late.incompatible_qos_status().total_count == 1);
         assert_eq!(first.incompatible_qos_status().total_count, 1, "of {processes} processes");
-        let (any, heard_any) = collect(&scene.listener, QoS::sensor_data());
-        scene.spin_until("they meet", || (any.publisher_count(), weak.subscription_count()) == (1, 1));
+        let (any, received_untyped) = collect(&scene.listener, QoS::sensor_data());
+        scene.spin_until("they match", || (any.publisher_count(), weak.subscription_count()) == (1, 1));
         weak.publish(text("weak")).unwrap();
-        scene.spin_until("who asks for no more hears it", || heard_any.lock().unwrap().len() == 1);
-        assert!(heard_first.lock().unwrap().is_empty() && heard_late.lock().unwrap().is_empty());
+        scene.spin_until("the weaker request receives it", || received_untyped.lock().unwrap().len() == 1);
+        assert!(received_first.lock().unwrap().is_empty() && received_late.lock().unwrap().is_empty());
         assert_eq!(weak.incompatible_qos_status().total_count, 2);
     }
 }
 
 #[test]
-fn nothing_is_lost_between_two_that_keep_all_however_slow_the_callback_is() {
+fn keep_all_pair_loses_nothing_with_slow_callback() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let mut publisher = scene.publisher(QoS::keep_all());
-        let (subscription, heard) = collect(&scene.listener, QoS::keep_all());
-        scene.spin_until("they meet", || {
+        let (subscription, received) = collect(&scene.listener, QoS::keep_all());
+        scene.spin_until("they match", || {
             publisher.subscription_count() == 1 && subscription.publisher_count() == 1
         });
         publisher.set_max_blocking_time(MS(500));
@@ -372,7 +372,7 @@ fn nothing_is_lost_between_two_that_keep_all_however_slow_the_callback_is() {
             Err(Error::Blocked { .. }) => true,
             Err(other) => panic!("{other}"),
         });
-        // Nobody spins: what waits is bounded, at both ends together.
+        // No thread spins: the queues of both ends together are bounded.
         let published = published.expect("it is held up");
         assert!((1000..=4000).contains(&published), "{published} of {processes} processes");
         let mut next = published;
@@ -384,9 +384,9 @@ fn nothing_is_lost_between_two_that_keep_all_however_slow_the_callback_is() {
                 Err(other) => panic!("{other}"),
             }
         }
-        scene.spin_until("all are heard", || heard.lock().unwrap().len() == end);
+        scene.spin_until("all are received", || received.lock().unwrap().len() == end);
         let expected: Vec<String> = (0..end).map(|number| number.to_string()).collect();
-        assert_eq!(*heard.lock().unwrap(), expected);
+        assert_eq!(*received.lock().unwrap(), expected);
         assert_eq!((subscription.dropped(), subscription.lost(), publisher.dropped()), (0, 0, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of messages that their quality of service lets go: those that nobody heard in time, and those that were lost.
+//! Tests of messages that expire or are lost.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use runnel_testkit::hosts::Host;
 
 const LIFESPAN: Duration = Duration::from_secs(1);
 
-/// A length of messages that no other datagram has here.
+/// Length of messages whose datagrams a rule drops.
 const LOST: usize = 1000;
 
 fn context(domain: u16) -> Context {
@@ -25,18 +25,18 @@ fn context_with(domain: u16, ipc: bool) -> Context {
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap()
 }
 
-/// Lengths of the texts that were heard.
+/// Lengths of the received texts.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<usize>>>);
+struct Received(Arc<Mutex<Vec<usize>>>);
 
-impl Heard {
+impl Received {
     fn by_reference(&self, node: &Node, options: impl Into<SubscriptionOptions>) -> Subscription {
         let into = self.clone();
         let take = move |text: &Text| into.0.lock().unwrap().push(text.data.len());
         node.create_subscription("chatter", options, take).unwrap()
     }
 
-    /// The length of a text stands before it.
+    /// The length of a text precedes it.
     fn as_bytes(&self, node: &Node, qos: QoS) -> Subscription {
         let into = self.clone();
         let take = move |message: &runnel::RawMessage<'_>| {
@@ -54,8 +54,8 @@ fn text(length: usize) -> Text {
     Text { data: "x".repeat(length) }
 }
 
-/// The lifespan passes of what is there.
-fn outlive() {
+/// Waits until the lifespan of all messages has passed.
+fn wait_for_expiry() {
     let over = clock::monotonic() + LIFESPAN + Duration::from_millis(5);
     while clock::monotonic() < over {
         std::thread::sleep(Duration::from_millis(5));
@@ -63,28 +63,29 @@ fn outlive() {
 }
 
 #[test]
-fn what_nobody_of_the_process_heard_within_its_lifespan_is_heard_no_more() {
+fn expired_local_messages_are_dropped() {
     let context = context(new_domain());
     let node = context.create_node("node").unwrap();
-    let (typed, raw) = (Heard::default(), Heard::default());
+    let (typed, raw) = (Received::default(), Received::default());
     let many = QoS::keep_last(10);
     let _subscriptions = [typed.by_reference(&node, many), raw.as_bytes(&node, many)];
     let mortal = node.create_publisher("chatter", many.lifespan(LIFESPAN)).unwrap();
     let lasting = node.create_publisher("chatter", many).unwrap();
     mortal.publish(text(1)).unwrap();
-    spin_until(&context, "what is in time is heard", || typed.all() == [1] && raw.all() == [1]);
+    spin_until(&context, "what is in time is received", || typed.all() == [1] && raw.all() == [1]);
     mortal.publish(text(2)).unwrap();
     lasting.publish(text(3)).unwrap();
-    // Nobody takes what waits.
-    outlive();
+    // No thread takes the waiting messages.
+    wait_for_expiry();
     mortal.publish(text(4)).unwrap();
-    spin_until(&context, "the last is heard", || [&typed, &raw].iter().all(|of| of.all().last() == Some(&4)));
+    spin_until(&context, "the last is received", || {
+        [&typed, &raw].iter().all(|of| of.all().last() == Some(&4))
+    });
     assert_eq!((typed.all(), raw.all()), (vec![1, 3, 4], vec![1, 3, 4]));
 }
 
 #[test]
-fn what_waited_longer_than_its_lifespan_for_a_callback_after_the_network_or_memory_brought_it_is_heard_no_more()
- {
+fn expired_received_messages_are_dropped() {
     for (ipc, qos) in [
         (false, QoS::keep_last(10)),
         (false, QoS::keep_last(10).best_effort()),
@@ -96,36 +97,36 @@ fn what_waited_longer_than_its_lifespan_for_a_callback_after_the_network_or_memo
         let [talker, listener] =
             [("talker", &near), ("listener", &far)].map(|(name, of)| of.create_node(name));
         let talker = talker.unwrap();
-        let (heard, listener) = (Heard::default(), listener.unwrap());
-        let subscription = heard.by_reference(&listener, qos);
+        let (received, listener) = (Received::default(), listener.unwrap());
+        let subscription = received.by_reference(&listener, qos);
         let mortal = talker.create_publisher("chatter", qos.lifespan(LIFESPAN)).unwrap();
         let lasting = talker.create_publisher("chatter", qos).unwrap();
         let met = || mortal.subscription_count() == 1 && lasting.subscription_count() == 1;
-        spin_until(&far, "they meet", || met() && subscription.publisher_count() == 2);
+        spin_until(&far, "they match", || met() && subscription.publisher_count() == 2);
         let by_memory = || subscription.shared_memory_count() == 2;
-        spin_until(&far, "it takes its way", || ipc == by_memory());
-        // On a busy machine the first ones may wait for the callback longer than that.
+        spin_until(&far, "its path is chosen", || ipc == by_memory());
+        // On a busy machine the first ones may wait longer for the callback.
         let mut published = 0;
-        while heard.all().is_empty() {
+        while received.all().is_empty() {
             mortal.publish(text(1)).unwrap();
             published += 1;
             spin_until(&far, "it is received", || subscription.received() == published);
             far.spin_some().unwrap();
         }
-        let in_time = heard.all();
+        let in_time = received.all();
         mortal.publish(text(2)).unwrap();
         lasting.publish(text(3)).unwrap();
-        // The keeper receives, and nobody takes what waits.
+        // The background thread receives, and no thread takes the waiting messages.
         wait_until("it is received", || subscription.received() == published + 2);
-        outlive();
+        wait_for_expiry();
         lasting.publish(text(4)).unwrap();
-        spin_until(&far, "the last is heard", || heard.all().last() == Some(&4));
-        assert_eq!(heard.all(), [in_time, vec![3, 4]].concat(), "by memory: {ipc}, {qos:?}");
+        spin_until(&far, "the last is received", || received.all().last() == Some(&4));
+        assert_eq!(received.all(), [in_time, vec![3, 4]].concat(), "by memory: {ipc}, {qos:?}");
     }
 }
 
 #[test]
-fn a_late_subscription_of_the_process_gets_what_is_kept_and_has_not_outlived_its_lifespan() {
+fn late_local_subscription_gets_unexpired_messages() {
     let context = context(new_domain());
     let node = context.create_node("node").unwrap();
     let kept = QoS::keep_last(10).transient_local();
@@ -133,22 +134,22 @@ fn a_late_subscription_of_the_process_gets_what_is_kept_and_has_not_outlived_its
     let lasting = node.create_publisher("chatter", kept).unwrap();
     lasting.publish(text(1)).unwrap();
     mortal.publish(text(2)).unwrap();
-    let in_time = Heard::default();
+    let in_time = Received::default();
     let _first = in_time.by_reference(&node, kept);
-    spin_until(&context, "what is in time is heard", || in_time.all() == [1, 2]);
-    outlive();
+    spin_until(&context, "what is in time is received", || in_time.all() == [1, 2]);
+    wait_for_expiry();
     mortal.publish(text(3)).unwrap();
-    let (late, last) = (Heard::default(), Heard::default());
+    let (late, last) = (Received::default(), Received::default());
     let _late =
         [late.by_reference(&node, kept), last.by_reference(&node, QoS::keep_last(2).transient_local())];
-    spin_until(&context, "the rest is heard", || [&late, &last].iter().all(|of| of.all().len() == 2));
+    spin_until(&context, "the rest is received", || [&late, &last].iter().all(|of| of.all().len() == 2));
     assert_eq!((late.all(), last.all()), (vec![1, 3], vec![1, 3]));
-    // Nobody takes what waits for it, and it grows old there.
-    let slow = Heard::default();
+    // No thread takes the waiting messages, which expire.
+    let slow = Received::default();
     let _slow = slow.by_reference(&node, kept);
-    outlive();
+    wait_for_expiry();
     lasting.publish(text(4)).unwrap();
-    spin_until(&context, "the last is heard", || slow.all().last() == Some(&4));
+    spin_until(&context, "the last is received", || slow.all().last() == Some(&4));
     assert_eq!(slow.all(), [1, 4]);
 }
 
@@ -158,7 +159,7 @@ fn nft(line: &str) {
 }
 
 #[test]
-fn a_subscription_is_told_of_messages_that_the_network_lost() {
+fn lost_messages_are_reported_to_subscription() {
     let host = Host::new();
     host.ip("link set lo multicast on");
     host.ip("route add 224.0.0.0/4 dev lo");
@@ -167,28 +168,31 @@ fn a_subscription_is_told_of_messages_that_the_network_lost() {
         let [near, far] = [0; 2].map(|_| context(domain));
         let talker = near.create_node("talker").unwrap();
         let publisher = talker.create_publisher("chatter", QoS::keep_last(10).best_effort()).unwrap();
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&told);
-        let tell = move |lost: MessageLost| into.lock().unwrap().push(lost);
-        let options = SubscriptionOptions::from(QoS::keep_last(10).best_effort()).message_lost_callback(tell);
-        let (heard, listener) = (Heard::default(), far.create_node("listener").unwrap());
-        let subscription = heard.by_reference(&listener, options);
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&events);
+        let on_lost = move |lost: MessageLost| into.lock().unwrap().push(lost);
+        let options =
+            SubscriptionOptions::from(QoS::keep_last(10).best_effort()).message_lost_callback(on_lost);
+        let (received, listener) = (Received::default(), far.create_node("listener").unwrap());
+        let subscription = received.by_reference(&listener, options);
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
-        spin_until(&far, "they meet", || subscription.publisher_count() == 1);
+        spin_until(&far, "they match", || subscription.publisher_count() == 1);
         publisher.publish(text(1)).unwrap();
-        spin_until(&far, "the first is heard", || heard.all() == [1]);
+        spin_until(&far, "the first is received", || received.all() == [1]);
 
         nft("add table inet lossy");
         nft("add chain inet lossy in { type filter hook input priority 0; }");
         nft(&format!("add rule inet lossy in udp length {LOST}-{} drop", 2 * LOST));
         (0..3).for_each(|_| publisher.publish(text(LOST)).unwrap());
         publisher.publish(text(2)).unwrap();
-        spin_until(&far, "the second is heard", || heard.all() == [1, 2]);
+        spin_until(&far, "the second is received", || received.all() == [1, 2]);
         let lost = |total_count, total_count_change| MessageLost { total_count, total_count_change };
-        spin_until(&far, "it is told", || *told.lock().unwrap() == [lost(3, 3)]);
+        spin_until(&far, "it is reported", || *events.lock().unwrap() == [lost(3, 3)]);
         publisher.publish(text(LOST)).unwrap();
         publisher.publish(text(3)).unwrap();
-        spin_until(&far, "it is told of the next", || *told.lock().unwrap() == [lost(3, 3), lost(4, 1)]);
+        spin_until(&far, "it is informed of the next", || {
+            *events.lock().unwrap() == [lost(3, 3), lost(4, 1)]
+        });
         assert_eq!((subscription.lost(), subscription.dropped(), publisher.dropped()), (4, 0, 0));
     });
 }

@@ -1,5 +1,5 @@
-//! Memory of a process whose peers announce long messages and send them as they like: its peak stays within the receive
-//! budget, and images arrive meanwhile.
+//! Tests of peak memory while peers announce long messages and send them slowly: it stays within the receive budget,
+//! and images arrive meanwhile.
 
 use std::env;
 use std::io::{ErrorKind, Read, Write};
@@ -18,35 +18,36 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel_testkit::process::{Peer, within};
 
-/// Set where this program was started again as the process that is attacked.
+/// Environment variable of the attacked child process.
 const ATTACKED: &str = "ATTACKED";
 
-/// The test that starts the attacked process, by its name in this program.
+/// The test that starts the attacked process.
 const TEST: &str = "receive_budget::peak_memory_stays_within_budget";
 
-/// Attackers of each kind.
+/// Number of attackers of each kind.
 const ATTACKERS: usize = 30;
 
-/// After so many connections an attacker gives up.
-const MOST_CLOSED: usize = 1000;
+/// Number of connections after which an attacker gives up.
+const MAX_CLOSED: usize = 1000;
 
 const IMAGE: usize = 12_000_000;
 
-/// Images before the attack, so that the queues and the allocator have what images need.
+/// Images before the attack, which grow queues and the allocator's memory.
 const IMAGES_BEFORE: usize = 5;
 
-/// Least number of images during the attack.
+/// Minimum number of images during the attack.
 const IMAGES_DURING: usize = 20;
 
-/// The peak may exceed that before the attack by the budget and this much: a step of reserved memory (4 MiB) and an image.
+/// The peak may exceed the one before the attack by the budget and this much: a step of reserved memory (4 MiB) and an
+/// image.
 const MARGIN: usize = (4 << 20) + IMAGE;
 
 /// Longer than an attack takes on a busy machine.
-const PATIENCE: u64 = 120;
+const TIMEOUT: u64 = 120;
 
-/// Receives images, provides a service with requests of one byte and one with requests of any length, and prints a line for
-/// each image.
-fn be_attacked() -> ! {
+/// Receives images, provides a service with one-byte requests and one with requests of any length, and prints a line
+/// for each image.
+fn run_attacked_process() -> ! {
     let context = Context::new().unwrap();
     let node = context.create_node("attacked").unwrap();
     let _switch = node.create_service::<SetBool, _>("switch", |_: &SetBoolRequest| {
@@ -58,7 +59,7 @@ fn be_attacked() -> ! {
     let of = context.clone();
     let _images = node.create_subscription("images", 10, move |image: &Text| {
         assert_eq!(image.data.len(), IMAGE);
-        // From the end: all the letters before it would take longer than the image does to arrive.
+        // From the end, since scanning all the letters before it would take longer than the transfer.
         let number = image.data.rsplit('i').next().unwrap();
         let budget = of.receive_budget();
         println!("\nimage {number} {} {} {}", peak_memory(), budget.in_use, budget.given_up);
@@ -68,7 +69,7 @@ fn be_attacked() -> ! {
     exit(0);
 }
 
-/// The most memory that this process has had resident, in bytes.
+/// Peak resident memory of this process in bytes.
 fn peak_memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -78,24 +79,24 @@ fn peak_memory() -> usize {
 /// An attack on a process with a budget.
 #[derive(Clone, Copy, Debug)]
 struct Attack {
-    /// The budget, in megabytes.
+    /// The budget in megabytes.
     budget_mb: usize,
-    /// Length that each attacker announces.
+    /// Announced length of each message.
     announced: usize,
-    /// Bytes that it sends of that.
+    /// Bytes of it that an attacker sends.
     sent: usize,
 }
 
-/// A peer that sends the beginning of a message, and begins anew when its connection is closed.
+/// A peer that sends the beginning of a message, again and again as its connection is closed.
 struct Attacker {
     open: Box<dyn Fn() -> Option<TcpStream>>,
     /// Connection header, and length of the message.
     beginning: Vec<u8>,
     stream: Option<TcpStream>,
-    /// Most bytes of the message that it sends.
+    /// Maximum number of message bytes to send.
     most: usize,
     sent: usize,
-    /// Connections that the attacked process closed.
+    /// Number of connections closed by the attacked process.
     closed: usize,
 }
 
@@ -125,9 +126,9 @@ impl Attacker {
         Self::new(move || fake.try_accept(), &ConnectionHeader::new(fields), attack)
     }
 
-    /// Sends what the connection takes now.
-    fn go_on(&mut self) {
-        if self.stream.is_none() && self.closed < MOST_CLOSED {
+    /// Sends as much as the connection accepts now.
+    fn send_more(&mut self) {
+        if self.stream.is_none() && self.closed < MAX_CLOSED {
             self.stream = (self.open)().inspect(|stream| stream.set_nonblocking(true).unwrap());
             self.sent = 0;
         }
@@ -139,7 +140,7 @@ impl Attacker {
                 Some(rest) if !rest.is_empty() => rest,
                 _ => &zeros[..zeros.len().min(end - self.sent)],
             };
-            // What comes is a header; then only the end of the connection is of interest.
+            // The peer sends a header. After that only the end of the connection matters.
             let has_sent_all = next.is_empty();
             let result = if has_sent_all { stream.read(&mut [0; 1024]) } else { stream.write(next) };
             match result {
@@ -155,9 +156,9 @@ impl Attacker {
     }
 }
 
-/// What the attacked process said with an image.
+/// Line of the attacked process about an image.
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct Printed {
     peak: usize,
     in_use: usize,
     given_up: usize,
@@ -178,25 +179,25 @@ impl Scene {
         command.args(["--exact", TEST, "--nocapture"]).env(ATTACKED, "1");
         command.env("ROS_MASTER_URI", &graph.uri).env("ROS_IP", "127.0.0.1").env("RUNNEL_IPC", "off");
         command.env("RUNNEL_RECEIVE_BUDGET", budget_mb.to_string());
-        // What the process holds is measured, not what the allocator keeps of memory that was given back.
+        // Freed memory is returned to the kernel, so that the test measures what the process holds.
         command.env("MALLOC_MMAP_THRESHOLD_", "131072");
         let mut attacked = Peer::spawn("attacked", command).unwrap();
-        attacked.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        attacked.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
         let context = graph.context_on_network();
         let camera = context.create_node("camera").unwrap().create_publisher::<Text>("images", 10).unwrap();
         wait_until("the subscriber", || camera.subscription_count() == 1);
         Self { attacked, camera, images: 0, graph }
     }
 
-    /// Has the camera send an image and the attackers go on until it has arrived.
-    fn image(&mut self, attackers: &mut [Attacker]) -> Said {
+    /// Has the camera send an image, and lets the attackers continue until it has arrived.
+    fn image(&mut self, attackers: &mut [Attacker]) -> Printed {
         self.images += 1;
         let number = self.images.to_string();
         let data = "i".repeat(IMAGE - number.len()) + &number;
         self.camera.publish(Text { data }).unwrap();
-        let deadline = within(PATIENCE);
+        let deadline = within(TIMEOUT);
         let line = loop {
-            attackers.iter_mut().for_each(Attacker::go_on);
+            attackers.iter_mut().for_each(Attacker::send_more);
             let soon = Instant::now() + Duration::from_millis(2);
             match self.attacked.wait_for_line(|line| line.starts_with("image "), soon) {
                 Ok(line) => break line,
@@ -211,7 +212,7 @@ impl Scene {
         let mut words = line.split(' ').skip(1);
         assert_eq!(words.next(), Some(&*number), "each image arrives, in order: {line}");
         let mut next = || words.next().unwrap().parse().unwrap();
-        Said { peak: next(), in_use: next(), given_up: next() }
+        Printed { peak: next(), in_use: next(), given_up: next() }
     }
 }
 
@@ -223,53 +224,53 @@ fn attackers(graph: &Graph, attack: Attack) -> Vec<Attacker> {
     switch.chain(levels).chain(publishers).collect()
 }
 
-/// By how many bytes an attack raises the peak. It goes on until it is `at_work`.
-fn raised_peak(attack: Attack, at_work: impl Fn(Said, &[Attacker]) -> bool) -> usize {
+/// Increase of the peak during an attack, which lasts until `at_work`.
+fn peak_increase(attack: Attack, at_work: impl Fn(Printed, &[Attacker]) -> bool) -> usize {
     let mut scene = Scene::new(attack.budget_mb);
     let before = (0..IMAGES_BEFORE).map(|_| scene.image(&mut [])).last().unwrap();
     let mut attackers = attackers(&scene.graph, attack);
-    let mut said = (0..IMAGES_DURING).map(|_| scene.image(&mut attackers)).last().unwrap();
-    let deadline = within(PATIENCE);
-    while !at_work(said, &attackers) {
-        assert!(Instant::now() < deadline, "the attack is not at work: {said:?}");
-        said = scene.image(&mut attackers);
+    let mut printed = (0..IMAGES_DURING).map(|_| scene.image(&mut attackers)).last().unwrap();
+    let deadline = within(TIMEOUT);
+    while !at_work(printed, &attackers) {
+        assert!(Instant::now() < deadline, "the attack is not at work: {printed:?}");
+        printed = scene.image(&mut attackers);
     }
     assert_eq!(scene.camera.subscription_count(), 1, "the camera's link was never closed");
-    let raised = said.peak - before.peak;
-    let [before, peak] = [before.peak, said.peak].map(|bytes| bytes / 1_000_000);
-    println!("{attack:?}: {before} MB resident before, at most {peak} MB meanwhile; {said:?}");
+    let raised = printed.peak - before.peak;
+    let [before, peak] = [before.peak, printed.peak].map(|bytes| bytes / 1_000_000);
+    println!("{attack:?}: {before} MB resident before, at most {peak} MB meanwhile; {printed:?}");
     raised
 }
 
-/// True once each attacker has been sent away.
-fn all_were_closed(_: Said, attackers: &[Attacker]) -> bool {
+/// Whether each attacker's connection was closed.
+fn all_closed(_: Printed, attackers: &[Attacker]) -> bool {
     attackers.iter().all(|attacker| attacker.closed > 0)
 }
 
-fn many_given_up(said: Said, _: &[Attacker]) -> bool {
-    said.given_up >= 4 * ATTACKERS
+fn has_many_given_up(printed: Printed, _: &[Attacker]) -> bool {
+    printed.given_up >= 4 * ATTACKERS
 }
 
-/// What attackers hold that nobody stops: the service with requests of one byte needs no budget.
+/// Memory of attackers without a bound. The service with one-byte requests needs no budget.
 fn unbounded(attack: Attack) -> usize {
     2 * ATTACKERS * attack.sent
 }
 
 fn stays_within_budget(budget_mb: usize, sent: usize) {
     let budget = budget_mb * 1_000_000;
-    // Refused by its length alone.
+    // Refused by the announced length.
     let attack = Attack { budget_mb, announced: 900_000_000, sent };
-    assert!(raised_peak(attack, all_were_closed) <= MARGIN);
-    // The longest message that is not refused.
+    assert!(peak_increase(attack, all_closed) <= MARGIN);
+    // The longest message that is accepted.
     let attack = Attack { announced: budget, ..attack };
-    assert!(raised_peak(attack, many_given_up) <= budget + MARGIN);
+    assert!(peak_increase(attack, has_many_given_up) <= budget + MARGIN);
     assert!(unbounded(attack) > budget + 2 * MARGIN, "the attack is one that the budget stops");
 }
 
 #[test]
 fn peak_memory_stays_within_budget() {
     if env::var(ATTACKED).is_ok() {
-        be_attacked();
+        run_attacked_process();
     }
     runnel_testkit::namespace::require_private_network();
     stays_within_budget(64, 8_000_000);
@@ -281,10 +282,10 @@ fn peak_memory_stays_within_default_budget() {
     stays_within_budget(268, 40_000_000);
 }
 
-/// So that the tests above can fail.
+/// Shows that the tests above can fail.
 #[test]
 fn same_attack_takes_more_without_bound() {
     let attack = Attack { budget_mb: 1_000_000, announced: 900_000_000, sent: 8_000_000 };
-    let raised = raised_peak(attack, |said, _| said.in_use >= unbounded(attack));
+    let raised = peak_increase(attack, |printed, _| printed.in_use >= unbounded(attack));
     assert!(raised >= unbounded(attack) - MARGIN, "{raised}");
 }

@@ -1,4 +1,4 @@
-//! Topics of ROS 2 between two participants on real sockets.
+//! Tests of ROS 2 topics between two participants on real sockets.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::{Header, String as Text};
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS};
 
-/// Two contexts of a domain of their own.
+/// Two contexts in a domain of their own.
 fn pair() -> (Context, Context) {
     let domain = new_domain();
     let context = || {
@@ -19,12 +19,12 @@ fn pair() -> (Context, Context) {
     (context(), context())
 }
 
-/// What a subscription heard.
+/// A subscription and what it has received.
 fn listener(node: &Node, topic: &str, qos: QoS) -> (runnel::Subscription, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let take = move |text: &Text| into.lock().unwrap().push(text.data.clone());
-    (node.create_subscription(topic, qos, take).unwrap(), heard)
+    (node.create_subscription(topic, qos, take).unwrap(), received)
 }
 
 #[track_caller]
@@ -41,39 +41,39 @@ fn text(data: impl Into<String>) -> Text {
 }
 
 #[test]
-fn what_is_published_is_heard_in_order_and_once() {
+fn messages_arrive_once_and_in_order() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
-    // Deep enough for all: on a busy machine, and while the pair leaves the network, the listener is some behind.
+    // Deep enough for all messages: on a busy machine and during the handover the listener is behind.
     let qos = QoS::keep_last(100);
     let publisher = talker.create_publisher::<Text>("chatter", qos).unwrap();
-    let (subscription, heard) = listener(&listening, "chatter", qos);
-    spin_until(&b, "they meet", || subscription.publisher_count() == 1);
+    let (subscription, received) = listener(&listening, "chatter", qos);
+    spin_until(&b, "they match", || subscription.publisher_count() == 1);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let expected: Vec<String> = (0..100).map(|number| format!("hello {number}")).collect();
     for line in &expected {
         publisher.publish(text(line)).unwrap();
         b.spin_once(Duration::from_millis(20)).unwrap();
     }
-    spin_until(&b, "all are heard", || heard.lock().unwrap().len() == 100);
-    assert_eq!(*heard.lock().unwrap(), expected);
+    spin_until(&b, "all are received", || received.lock().unwrap().len() == 100);
+    assert_eq!(*received.lock().unwrap(), expected);
 }
 
 #[test]
-fn who_comes_late_hears_what_is_held() {
+fn late_joiner_gets_kept_samples() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let publisher = talker.create_publisher::<Text>("state", QoS::keep_last(3).transient_local()).unwrap();
     for number in 0..5 {
         publisher.publish(text(number.to_string())).unwrap();
     }
-    let (_late, heard) = listener(&listening, "state", QoS::keep_last(10).transient_local());
-    spin_until(&b, "the last three are heard", || heard.lock().unwrap().len() == 3);
-    assert_eq!(*heard.lock().unwrap(), ["2", "3", "4"]);
+    let (_late, received) = listener(&listening, "state", QoS::keep_last(10).transient_local());
+    spin_until(&b, "the last three are received", || received.lock().unwrap().len() == 3);
+    assert_eq!(*received.lock().unwrap(), ["2", "3", "4"]);
 }
 
 #[test]
-fn long_messages_arrive_whole_and_a_header_has_no_seq() {
+fn long_messages_arrive_whole_and_headers_lack_seq() {
     let (a, b) = pair();
     let (camera, viewer) = (a.create_node("camera").unwrap(), b.create_node("viewer").unwrap());
     let publisher = camera.create_publisher::<Image>("image", 2).unwrap();
@@ -97,16 +97,16 @@ fn long_messages_arrive_whole_and_a_header_has_no_seq() {
 }
 
 #[test]
-fn a_publisher_that_keeps_all_waits_for_the_slowest_and_loses_nothing() {
+fn keep_all_publisher_waits_for_slowest_subscriber() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let mut publisher = talker.create_publisher::<Text>("chatter", QoS::keep_all()).unwrap();
     publisher.set_max_blocking_time(LONG);
-    let (_subscription, heard) = listener(&listening, "chatter", QoS::keep_all());
+    let (_subscription, received) = listener(&listening, "chatter", QoS::keep_all());
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let listens = std::thread::spawn(move || {
-        spin_until(&b, "all are heard", || heard.lock().unwrap().len() == 3000);
-        heard.lock().unwrap().clone()
+        spin_until(&b, "all are received", || received.lock().unwrap().len() == 3000);
+        received.lock().unwrap().clone()
     });
     for number in 0..3000 {
         publisher.publish(text(number.to_string())).unwrap();
@@ -119,19 +119,19 @@ fn a_publisher_that_keeps_all_waits_for_the_slowest_and_loses_nothing() {
 }
 
 #[test]
-fn a_subscription_that_asks_for_more_than_is_offered_is_not_met() {
+fn incompatible_subscription_is_not_matched() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let publisher = talker.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
     let (reliable, _) = listener(&listening, "chatter", QoS::default());
     let (best_effort, _) = listener(&listening, "chatter", QoS::sensor_data());
-    spin_until(&b, "one is met", || best_effort.publisher_count() == 1);
+    spin_until(&b, "one is matched", || best_effort.publisher_count() == 1);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!((publisher.subscription_count(), reliable.publisher_count()), (1, 0));
 }
 
 #[test]
-fn who_leaves_is_gone_at_once() {
+fn departed_node_is_removed_at_once() {
     let (a, b) = pair();
     let talker = a.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
@@ -152,13 +152,13 @@ fn ros2_node_has_its_own_parameters_only() {
 }
 
 #[test]
-fn who_has_nothing_to_do_sleeps() {
+fn idle_process_sleeps() {
     const MOST: Duration = Duration::from_millis(25);
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    let (subscription, _heard) = listener(&listening, "chatter", QoS::default());
-    spin_until(&b, "they meet", || subscription.publisher_count() == 1);
+    let (subscription, _received) = listener(&listening, "chatter", QoS::default());
+    spin_until(&b, "they match", || subscription.publisher_count() == 1);
     let used = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     let nanos = |time: rustix::time::Timespec| time.tv_sec * 1_000_000_000 + time.tv_nsec;
     let used_in_half_a_second = |_| {
@@ -168,7 +168,7 @@ fn who_has_nothing_to_do_sleeps() {
         }
         Duration::from_nanos((nanos(used()) - before) as u64)
     };
-    // While the two still get to know each other there is something to do.
+    // Discovery between the two takes some work at first.
     let mut all = Vec::new();
     let sleeps = (0..5).map(used_in_half_a_second).inspect(|used| all.push(*used)).any(|used| used < MOST);
     assert!(sleeps, "{all:?} of the processor in half a second each");

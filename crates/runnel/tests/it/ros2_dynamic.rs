@@ -1,9 +1,9 @@
-//! Publishers and subscriptions of types that are known only while the program runs, in both graphs.
+//! Tests of publishers and subscriptions of dynamic types in both graphs.
 
 use std::sync::{Arc, Mutex};
 
 use crate::common::LONG;
-use crate::two_graphs::{Heard, TwoGraphs};
+use crate::two_graphs::{Received, TwoGraphs};
 use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Kind, Library, Schema, TypeName};
@@ -43,7 +43,7 @@ fn bytes(generation: Generation, message: &MarkerArray) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_dynamic_publisher_publishes_is_heard_in_both_graphs_whichever_form_its_schema_has() {
+fn dynamic_publisher_reaches_both_graphs() {
     for generation in Generation::ALL {
         let graphs = TwoGraphs::new();
         let talker = graphs.both.create_node("talker").unwrap();
@@ -51,14 +51,14 @@ fn what_a_dynamic_publisher_publishes_is_heard_in_both_graphs_whichever_form_its
         let publisher = talker.create_dynamic_publisher("markers", &schema, 10).unwrap();
         let ros1 = graphs.ros1.create_node("one").unwrap();
         let ros2 = graphs.ros2.create_node("two").unwrap();
-        let (one, two): (Heard<MarkerArray>, Heard<MarkerArray>) =
-            (Heard::on(&ros1, "markers", 10), Heard::on(&ros2, "markers", 10));
+        let (one, two): (Received<MarkerArray>, Received<MarkerArray>) =
+            (Received::on(&ros1, "markers", 10), Received::on(&ros2, "markers", 10));
         assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
         publisher.publish(&dynamic(generation, &markers(3))).unwrap();
-        graphs.spin_until("it is heard in both", || one.len() == 1 && two.len() == 1);
+        graphs.spin_until("it is received in both", || one.len() == 1 && two.len() == 1);
         let given = bytes(generation, &markers(4));
         publisher.publish_bytes(|out| out.extend_from_slice(&given)).unwrap();
-        graphs.spin_until("the bytes are heard in both", || one.len() == 2 && two.len() == 2);
+        graphs.spin_until("the bytes are received in both", || one.len() == 2 && two.len() == 2);
         // Only ROS 1 has a `seq`.
         let has_seq = generation == Generation::Ros1;
         assert_eq!(one.last_of(2), markers(if has_seq { 4 } else { 0 }), "{generation:?}");
@@ -67,12 +67,12 @@ fn what_a_dynamic_publisher_publishes_is_heard_in_both_graphs_whichever_form_its
 }
 
 #[test]
-fn a_dynamic_subscription_hears_both_graphs_in_the_form_of_its_schema() {
+fn dynamic_subscription_receives_both_graphs_by_schema() {
     for generation in Generation::ALL {
         let graphs = TwoGraphs::new();
         let listener = graphs.both.create_node("listener").unwrap();
-        let heard: Arc<Mutex<Vec<DynamicMessage>>> = Arc::default();
-        let into = Arc::clone(&heard);
+        let received: Arc<Mutex<Vec<DynamicMessage>>> = Arc::default();
+        let into = Arc::clone(&received);
         let schema = schema::<CameraInfo>(generation);
         let take = move |message: &DynamicMessage| into.lock().unwrap().push(message.clone());
         let subscription = listener.create_dynamic_subscription("camera", &schema, 10, take).unwrap();
@@ -82,11 +82,11 @@ fn a_dynamic_subscription_hears_both_graphs_in_the_form_of_its_schema() {
         for (count, context) in [(1, &graphs.ros1), (2, &graphs.ros2)] {
             let node = context.create_node("camera").unwrap();
             let publisher = node.create_publisher::<CameraInfo>("camera", 10).unwrap();
-            graphs.spin_until("it is met", || subscription.publisher_count() == 1);
+            graphs.spin_until("it is matched", || subscription.publisher_count() == 1);
             assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
             publisher.publish(&info).unwrap();
-            graphs.spin_until("it is heard", || heard.lock().unwrap().len() == count);
-            let last = heard.lock().unwrap()[count - 1].clone();
+            graphs.spin_until("it is received", || received.lock().unwrap().len() == count);
+            let last = received.lock().unwrap()[count - 1].clone();
             assert!(Arc::ptr_eq(last.schema(), &schema));
             let k = if generation == Generation::Ros1 { "K[4]" } else { "k[4]" };
             assert_eq!(last.get(k).unwrap().as_f64(), Some(2.5));
@@ -99,7 +99,7 @@ fn a_dynamic_subscription_hears_both_graphs_in_the_form_of_its_schema() {
 }
 
 #[test]
-fn a_type_of_the_users_own_has_the_hash_that_its_definition_has() {
+fn custom_type_has_hash_of_its_definition() {
     let graphs = TwoGraphs::new();
     let (name, text) =
         (TypeName::new("robot_msgs", "State"), "Header header\nfloat64[] jointAngles\nduration age");
@@ -110,41 +110,41 @@ fn a_type_of_the_users_own_has_the_hash_that_its_definition_has() {
         graphs.both.create_node("talker").unwrap().create_dynamic_publisher("state", &ros1, QoS::latched());
     let publisher = publisher.unwrap();
     publisher.publish(&DynamicMessage::default_of(&ros1).unwrap()).unwrap();
-    let heard: Arc<Mutex<Option<(String, DynamicMessage)>>> = Arc::default();
-    let (into, form) = (Arc::clone(&heard), Arc::clone(&ros2));
+    let received: Arc<Mutex<Option<(String, DynamicMessage)>>> = Arc::default();
+    let (into, form) = (Arc::clone(&received), Arc::clone(&ros2));
     let node = graphs.ros2.create_node("echo").unwrap();
     let raw = node.create_raw_subscription("state", None, QoS::latched(), move |message| {
         let decoded = message.decode(&form).unwrap();
         *into.lock().unwrap() = Some((message.type_hash().to_owned(), decoded));
     });
     let _raw = raw.unwrap();
-    graphs.spin_until("it is heard", || heard.lock().unwrap().is_some());
-    let (hash, message) = heard.lock().unwrap().take().unwrap();
+    graphs.spin_until("it is received", || received.lock().unwrap().is_some());
+    let (hash, message) = received.lock().unwrap().take().unwrap();
     assert_eq!(Some(hash), ros2.rihs01());
     assert_eq!(message, DynamicMessage::default_of(&ros2).unwrap());
 }
 
 #[test]
-fn bytes_that_are_no_message_are_refused_where_they_must_be_read_and_nobody_gets_them() {
+fn malformed_bytes_are_refused_and_not_delivered() {
     let graphs = TwoGraphs::new();
     let talker = graphs.both.create_node("talker").unwrap();
     let schema = schema::<MarkerArray>(Generation::Ros1);
     let publisher = talker.create_dynamic_publisher("markers", &schema, 10).unwrap();
     let ros1 = graphs.ros1.create_node("one").unwrap();
     let ros2 = graphs.ros2.create_node("two").unwrap();
-    let (one, two): (Heard<MarkerArray>, Heard<MarkerArray>) =
-        (Heard::on(&ros1, "markers", 10), Heard::on(&ros2, "markers", 10));
+    let (one, two): (Received<MarkerArray>, Received<MarkerArray>) =
+        (Received::on(&ros1, "markers", 10), Received::on(&ros2, "markers", 10));
     assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
     let refused = publisher.publish_bytes(|out| out.extend_from_slice(&[1, 0, 0])).unwrap_err();
     assert!(matches!(refused, Error::Transcode { .. }), "{refused}");
     assert!(refused.to_string().starts_with("topic /markers: field markers: "), "{refused}");
     publisher.publish(&dynamic(Generation::Ros1, &markers(0))).unwrap();
-    graphs.spin_until("what follows is heard", || one.len() == 1 && two.len() == 1);
+    graphs.spin_until("what follows is received", || one.len() == 1 && two.len() == 1);
     assert_eq!((one.subscription.received(), two.subscription.received(), publisher.published()), (1, 1, 1));
 }
 
 #[test]
-fn a_type_with_a_wide_text_stays_in_ros_1_and_where_that_is_not_it_is_refused() {
+fn type_with_wstring_is_ros1_only() {
     let graphs = TwoGraphs::new();
     let name = TypeName::new("a", "Wide");
     let mut library = Library::new();

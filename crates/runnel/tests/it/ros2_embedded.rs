@@ -1,4 +1,4 @@
-//! A peer of embeddedRTPS (mROS 2) on a host of its own: a program of this project that behaves so, on real sockets.
+//! Tests with a fake embeddedRTPS (mROS 2) peer on a host of its own, over real sockets.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ fn context() -> Context {
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(0)).unwrap()
 }
 
-/// A host with so many cables to the board's, of which the last one alone is the board's network.
-fn cabled(cables: u8) -> (Host, Host) {
+/// A host with several interfaces, of which only the last one is connected to the board.
+fn connected_hosts(cables: u8) -> (Host, Host) {
     let (host, far) = (Host::new(), Host::new());
     for cable in 1..=cables {
         let name = format!("cable{cable}");
@@ -29,15 +29,15 @@ fn cabled(cables: u8) -> (Host, Host) {
     (host, far)
 }
 
-/// Publishes until the board has received it, and hears from the board until that arrives: both bytes for bytes.
+/// Exchanges a message with the board in both directions. The bytes are equal.
 fn exchange<T: Message + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static>(
     (context, node): (&Context, &Node),
     board: &Board,
     topic: &str,
     message: &T,
 ) {
-    let heard = Arc::new(Mutex::new(None));
-    let last = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(None));
+    let last = Arc::clone(&received);
     let qos = QoS::keep_last(10).best_effort();
     let _subscription = node
         .create_subscription(&format!("{topic}_from_board"), qos, move |message: &T| {
@@ -47,17 +47,18 @@ fn exchange<T: Message + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'st
     let publisher: Publisher<T> = node.create_publisher(&format!("{topic}_to_board"), 10).unwrap();
     let payload = cdr::encode(message, Encoding::Xcdr1).unwrap();
     let until = Instant::now() + LONG;
-    while heard.lock().unwrap().is_none() || !board.has_received(&format!("rt/{topic}_to_board"), &payload) {
+    while received.lock().unwrap().is_none() || !board.has_received(&format!("rt/{topic}_to_board"), &payload)
+    {
         assert!(Instant::now() < until, "{topic}: {:?}", board.dropped());
         publisher.publish(message.clone()).unwrap();
         board.publish(&format!("rt/{topic}_from_board"), &payload);
         context.spin_once(Duration::from_millis(50)).unwrap();
     }
-    assert_eq!(heard.lock().unwrap().as_ref(), Some(message));
+    assert_eq!(received.lock().unwrap().as_ref(), Some(message));
 }
 
 fn meet(cables: u8) {
-    let (host, far) = cabled(cables);
+    let (host, far) = connected_hosts(cables);
     let ip = [10, cables, 0, 2].into();
     let topics = [("text", Text::DDS_TYPE), ("twist", Twist::DDS_TYPE), ("array", UInt8MultiArray::DDS_TYPE)];
     let board = Board::start(&far, ip, &topics);
@@ -80,6 +81,6 @@ fn embedded_peer_exchanges_text_twist_and_array() {
 }
 
 #[test]
-fn embedded_peer_is_met_by_a_host_with_eight_interfaces() {
+fn embedded_peer_matches_host_with_eight_interfaces() {
     meet(8);
 }

@@ -1,4 +1,4 @@
-//! What a process sees of the ROS 2 graph.
+//! Tests of ROS 2 graph queries.
 
 use crate::common::LONG;
 use crate::domains::new_domain;
@@ -17,7 +17,7 @@ fn context_with(graphs: Graphs, domain: u16, arguments: &[&str]) -> Context {
     Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
 }
 
-/// What is known of `/chatter` on one side.
+/// The endpoints of `/chatter` on one side.
 fn of_chatter(graph: &Ros2Graph, side: EndpointType) -> Vec<EndpointInfo> {
     let on = |end: &&EndpointInfo| end.ros_topic() == Some(DdsTopic::Topic("/chatter"));
     let ends = graph.endpoints.iter().filter(on).filter(|end| end.endpoint_type == side);
@@ -25,14 +25,14 @@ fn of_chatter(graph: &Ros2Graph, side: EndpointType) -> Vec<EndpointInfo> {
 }
 
 #[test]
-fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
+fn process_without_node_sees_all_endpoints() {
     let domain = new_domain();
     let talking = context_with(Graphs::Ros2, domain, &["--ros-args", "--enclave", "/robots/one"]);
     let looking = context(Graphs::Ros2, domain);
     let talker = talking.create_node("/robot/talker").unwrap();
     let offered = QoS::keep_last(7).transient_local().deadline(Duration::from_millis(100));
     let _publisher = talker.create_publisher::<Text>("/chatter", offered).unwrap();
-    let _heard = talker.create_subscription("/chatter", QoS::sensor_data(), |_: &Text| {}).unwrap();
+    let _received = talker.create_subscription("/chatter", QoS::sensor_data(), |_: &Text| {}).unwrap();
     let is_there = |graph: &Ros2Graph| graph.participants.len() == 2 && graph.is_complete();
     assert!(looking.wait_for_ros2_graph(LONG, is_there).unwrap());
     let graph = looking.ros2_graph().unwrap().unwrap();
@@ -55,7 +55,7 @@ fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
     assert!(of.is_same_host && of.answers && !of.addresses.is_empty());
     let nodes: Vec<_> = graph.nodes.iter().map(|node| (node.full_name.as_str(), node.participant)).collect();
     assert_eq!(nodes, [("/robot/talker", of.gid)]);
-    drop((_publisher, _heard, talker));
+    drop((_publisher, _received, talker));
     drop(talking);
     assert!(looking.wait_for_ros2_graph(LONG, |graph| graph.participants.len() == 1).unwrap());
     let graph = looking.ros2_graph().unwrap().unwrap();
@@ -63,7 +63,7 @@ fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
 }
 
 #[test]
-fn a_process_sees_its_own_nodes_too() {
+fn process_sees_its_own_nodes() {
     let domain = new_domain();
     let context = context(Graphs::Ros2, domain);
     let node = context.create_node("talker").unwrap();
@@ -75,7 +75,7 @@ fn a_process_sees_its_own_nodes_too() {
 }
 
 #[test]
-fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
+fn ros1_context_has_no_ros2_graph() {
     let context = context(Graphs::Ros1, new_domain());
     assert!(context.ros2_graph().unwrap().is_none());
     let refused = context.wait_for_ros2_graph(LONG, |_| true);
@@ -83,7 +83,7 @@ fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
 }
 
 #[test]
-fn processes_that_have_no_node_have_told_of_all_that_they_have() {
+fn processes_without_nodes_are_complete() {
     let domain = new_domain();
     let (one, other) = (context(Graphs::Ros2, domain), context(Graphs::Ros2, domain));
     let _joined = other.ros2_graph().unwrap();
@@ -94,23 +94,23 @@ fn processes_that_have_no_node_have_told_of_all_that_they_have() {
 }
 
 #[test]
-fn a_condition_on_the_graph_may_ask_the_library() {
+fn graph_condition_may_call_the_library() {
     let domain = new_domain();
     let [talking, listening] = [0, 1].map(|_| context(Graphs::Ros2, domain));
     let talker = talking.create_node("talker").unwrap();
     let listener = listening.create_node("listener").unwrap();
     let subscription = listener.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
     let (looked, has_looked) = channel();
-    let (tell, told) = channel();
+    let (sender, results) = channel();
     std::thread::spawn(move || {
         let is_met = |_: &Ros2Graph| {
             let _ = looked.send(());
             subscription.publisher_count() == 1
         };
-        let _ = tell.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
+        let _ = sender.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
     });
-    // Only then, so that it waits for that.
+    // Starts afterwards, so that the query waits for it.
     has_looked.recv_timeout(LONG).unwrap();
     let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    assert!(told.recv_timeout(LONG).expect("nobody stands still"));
+    assert!(results.recv_timeout(LONG).expect("nobody stands still"));
 }

@@ -1,4 +1,4 @@
-//! Topics of ROS 2 between hosts that have cables between them, and addresses that come and go.
+//! Tests of ROS 2 topics between hosts with changing interfaces and addresses.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_testkit::hosts::Host;
 use runnel_testkit::process::{Peer, within};
 
-/// Two hosts with a cable between them.
-fn cabled() -> (Host, Host) {
+/// Two hosts connected by a cable.
+fn connected_hosts() -> (Host, Host) {
     let (a, b) = (Host::new(), Host::new());
     a.join(&b, "cable");
     (a, b)
@@ -24,79 +24,89 @@ fn context() -> Context {
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(7)).unwrap()
 }
 
-/// How many messages of each topic a host has heard.
+/// Numbers of messages that a host has received of each topic.
 #[derive(Default)]
-struct Ear {
-    heard: AtomicUsize,
+struct Counters {
+    received: AtomicUsize,
     done: AtomicBool,
 }
 
-/// Has this program talk where another started it, as [`has_talk`] does, and otherwise nothing.
-const ASKED: &str = "RUNNEL_TEST_TALKS";
+/// Environment variable of a child process that runs as a talker, see [`start_talker`].
+const TALKER: &str = "RUNNEL_TEST_TALKS";
 
-/// Hears a topic on a host until it is told that this is enough.
-fn hear(host: &Host, topic: &str, ear: &Ear) {
+/// Subscribes to a topic on a host until the listener ends.
+fn listen(host: &Host, topic: &str, counters: &Counters) {
     host.run(|| {
         let context = context();
         let node = context.create_node("listener").unwrap();
-        let heard = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&received);
         let subscription = node.create_subscription(topic, QoS::keep_last(100), move |_: &Text| {
             count.fetch_add(1, Ordering::SeqCst);
         });
         let _subscription = subscription.unwrap();
-        while !ear.done.load(Ordering::SeqCst) {
+        while !counters.done.load(Ordering::SeqCst) {
             context.spin_once(Duration::from_millis(10)).unwrap();
-            ear.heard.store(heard.load(Ordering::SeqCst), Ordering::SeqCst);
+            counters.received.store(received.load(Ordering::SeqCst), Ordering::SeqCst);
         }
     });
 }
 
-/// Publishes on a host until each ear has heard something more.
-fn tell(host: &Host, topic: &str, ears: &[&Ear], meanwhile: impl FnOnce() + Send) {
+/// Publishes on a host until each listener has received another message.
+fn publish_until_received(
+    host: &Host,
+    topic: &str,
+    listeners: &[&Counters],
+    meanwhile: impl FnOnce() + Send,
+) {
     host.run(|| {
         let context = context();
         let node = context.create_node("talker").unwrap();
         let publisher = node.create_publisher::<Text>(topic, 100).unwrap();
         meanwhile();
-        say_until_heard(&context, &publisher, ears);
+        publish_repeatedly(&context, &publisher, listeners);
     });
 }
 
-fn say_until_heard(context: &Context, publisher: &runnel::Publisher<Text>, ears: &[&Ear]) {
-    let before: Vec<usize> = ears.iter().map(|ear| ear.heard.load(Ordering::SeqCst)).collect();
+fn publish_repeatedly(context: &Context, publisher: &runnel::Publisher<Text>, listeners: &[&Counters]) {
+    let before: Vec<usize> =
+        listeners.iter().map(|counters| counters.received.load(Ordering::SeqCst)).collect();
     let until = Instant::now() + LONG;
-    while ears.iter().zip(&before).any(|(ear, before)| ear.heard.load(Ordering::SeqCst) == *before) {
-        assert!(Instant::now() < until, "somebody hears nothing");
+    while listeners
+        .iter()
+        .zip(&before)
+        .any(|(counters, before)| counters.received.load(Ordering::SeqCst) == *before)
+    {
+        assert!(Instant::now() < until, "one receives nothing");
         publisher.publish(Text { data: "hello".into() }).unwrap();
         context.spin_once(Duration::from_millis(20)).unwrap();
     }
 }
 
-/// Has a talker on a host heard by listeners on others, after `meanwhile` was done.
-fn talk(from: &Host, to: &[&Host], meanwhile: impl FnOnce() + Send) {
-    let ears: Vec<Ear> = to.iter().map(|_| Ear::default()).collect();
+/// Publishes on a host, with listeners on other hosts, after `meanwhile`.
+fn assert_received(from: &Host, to: &[&Host], meanwhile: impl FnOnce() + Send) {
+    let listeners: Vec<Counters> = to.iter().map(|_| Counters::default()).collect();
     std::thread::scope(|scope| {
-        for (host, ear) in to.iter().zip(&ears) {
-            scope.spawn(|| hear(host, "chatter", ear));
+        for (host, counters) in to.iter().zip(&listeners) {
+            scope.spawn(|| listen(host, "chatter", counters));
         }
-        let done = Done(&ears);
-        tell(from, "chatter", &ears.iter().collect::<Vec<_>>(), meanwhile);
+        let done = EndOnDrop(&listeners);
+        publish_until_received(from, "chatter", &listeners.iter().collect::<Vec<_>>(), meanwhile);
         drop(done);
     });
 }
 
-/// Lets the listeners end, whatever becomes of the talker.
-struct Done<'a>(&'a [Ear]);
+/// Ends the listeners when dropped, even if the test panics.
+struct EndOnDrop<'a>(&'a [Counters]);
 
-impl Drop for Done<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.iter().for_each(|ear| ear.done.store(true, Ordering::SeqCst));
+        self.0.iter().for_each(|counters| counters.done.store(true, Ordering::SeqCst));
     }
 }
 
 #[test]
-fn a_host_without_any_interface_is_told_of_once() {
+fn missing_interface_is_logged_once() {
     keep_log();
     let alone = Host::new();
     alone.ip("link set lo down");
@@ -108,24 +118,24 @@ fn a_host_without_any_interface_is_told_of_once() {
 }
 
 #[test]
-fn hosts_with_addresses_of_ipv6_alone_meet() {
-    let (a, b) = cabled();
+fn hosts_with_only_ipv6_match() {
+    let (a, b) = connected_hosts();
     a.address("cable", "fd00::1/64");
     b.address("cable", "fd00::2/64");
-    talk(&a, &[&b], || {});
+    assert_received(&a, &[&b], || {});
 }
 
 #[test]
-fn hosts_with_link_local_addresses_alone_meet() {
-    let (a, b) = cabled();
+fn hosts_with_only_link_local_addresses_match() {
+    let (a, b) = connected_hosts();
     a.address("cable", "fe80::1/64");
     b.address("cable", "fe80::2/64");
-    talk(&a, &[&b], || {});
-    talk(&b, &[&a], || {});
+    assert_received(&a, &[&b], || {});
+    assert_received(&b, &[&a], || {});
 }
 
 #[test]
-fn a_host_of_either_family_is_met_by_one_of_both() {
+fn dual_stack_host_matches_both_families() {
     let (middle, old, new) = (Host::new(), Host::new(), Host::new());
     middle.join(&old, "old");
     middle.join(&new, "new");
@@ -133,11 +143,11 @@ fn a_host_of_either_family_is_met_by_one_of_both() {
     middle.address("new", "fd00::1/64");
     old.address("old", "10.0.1.2/24");
     new.address("new", "fd00::2/64");
-    talk(&middle, &[&old, &new], || {});
+    assert_received(&middle, &[&old, &new], || {});
 }
 
 #[test]
-fn a_host_of_several_networks_is_met_on_each() {
+fn host_on_several_networks_matches_on_each() {
     let (middle, left, right) = (Host::new(), Host::new(), Host::new());
     middle.join(&left, "left");
     middle.join(&right, "right");
@@ -149,15 +159,15 @@ fn a_host_of_several_networks_is_met_on_each() {
     ] {
         host.address(cable, address);
     }
-    talk(&middle, &[&left, &right], || {});
-    talk(&left, &[&middle], || {});
+    assert_received(&middle, &[&left, &right], || {});
+    assert_received(&left, &[&middle], || {});
 }
 
 #[test]
-fn an_address_that_comes_late_is_used() {
+fn late_address_is_used() {
     for [first, second] in [["10.0.1.1/24", "10.0.1.2/24"], ["fd00::1/64", "fd00::2/64"]] {
-        let (a, b) = cabled();
-        talk(&a, &[&b], || {
+        let (a, b) = connected_hosts();
+        assert_received(&a, &[&b], || {
             a.address("cable", first);
             b.address("cable", second);
         });
@@ -165,9 +175,9 @@ fn an_address_that_comes_late_is_used() {
 }
 
 #[test]
-fn a_cable_that_comes_late_is_used() {
+fn late_interface_is_used() {
     let (a, b) = (Host::new(), Host::new());
-    talk(&a, &[&b], || {
+    assert_received(&a, &[&b], || {
         a.join(&b, "cable");
         a.address("cable", "10.0.1.1/24");
         b.address("cable", "10.0.1.2/24");
@@ -175,33 +185,33 @@ fn a_cable_that_comes_late_is_used() {
 }
 
 #[test]
-fn another_address_that_was_told_is_used_when_the_first_is_gone() {
-    let (a, b) = cabled();
+fn second_announced_address_replaces_lost_one() {
+    let (a, b) = connected_hosts();
     a.address("cable", "10.0.1.1/24");
     b.address("cable", "10.0.1.2/24");
-    let ear = Ear::default();
+    let counters = Counters::default();
     std::thread::scope(|scope| {
-        scope.spawn(|| hear(&b, "chatter", &ear));
-        let done = Done(std::slice::from_ref(&ear));
+        scope.spawn(|| listen(&b, "chatter", &counters));
+        let done = EndOnDrop(std::slice::from_ref(&counters));
         a.run(|| {
             let context = context();
             let node = context.create_node("talker").unwrap();
             let publisher = node.create_publisher::<Text>("chatter", 100).unwrap();
-            say_until_heard(&context, &publisher, &[&ear]);
-            // Of another network, since a second address of the same one would go with the first.
+            publish_repeatedly(&context, &publisher, &[&counters]);
+            // In another network, since a second address of the same one would be removed with the first.
             a.address("cable", "10.0.2.1/24");
             b.address("cable", "10.0.2.3/24");
-            say_until_heard(&context, &publisher, &[&ear]);
+            publish_repeatedly(&context, &publisher, &[&counters]);
             b.ip("address del 10.0.1.2/24 dev cable");
-            say_until_heard(&context, &publisher, &[&ear]);
+            publish_repeatedly(&context, &publisher, &[&counters]);
         });
         drop(done);
     });
 }
 
 #[test]
-fn a_talker_of_its_own_if_it_was_started_as_one() {
-    if std::env::var_os(ASKED).is_none() {
+fn child_process_runs_as_talker() {
+    if std::env::var_os(TALKER).is_none() {
         return;
     }
     let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
@@ -218,41 +228,41 @@ fn a_talker_of_its_own_if_it_was_started_as_one() {
 /// Names and values.
 type Variables<'a> = &'a [(&'a str, &'a str)];
 
-/// Starts such a talker on the host of this thread, with these variables.
-fn has_talk(variables: Variables) -> Peer {
+/// Starts a talker on the host of this thread, with these variables.
+fn start_talker(variables: Variables) -> Peer {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "ros2_networks::a_talker_of_its_own_if_it_was_started_as_one", "--nocapture"]);
-    command.env(ASKED, "1").env("ROS_DOMAIN_ID", "7").envs(variables.iter().copied());
+    command.args(["--exact", "ros2_networks::child_process_runs_as_talker", "--nocapture"]);
+    command.env(TALKER, "1").env("ROS_DOMAIN_ID", "7").envs(variables.iter().copied());
     Peer::spawn("talker", command).unwrap()
 }
 
-/// Who hears a talker with these variables: a listener of its host, and one of a host that no multicast reaches. Gives what
-/// the talker printed.
-fn is_heard(variables: Variables, [here, there]: [bool; 2]) -> String {
-    let (a, b) = cabled();
+/// Which of two listeners receive a talker with these variables: one on its host, and one on a host without multicast
+/// to it. Returns the talker's output.
+fn check_listeners(variables: Variables, [here, there]: [bool; 2]) -> String {
+    let (a, b) = connected_hosts();
     for (host, address) in [(&a, "10.0.0.1/24"), (&b, "10.0.0.2/24")] {
         host.address("cable", address);
         host.ip("link set cable multicast off");
     }
-    let ears = [Ear::default(), Ear::default()];
-    let heard = || ears.each_ref().map(|ear| ear.heard.load(Ordering::SeqCst) > 0);
+    let listeners = [Counters::default(), Counters::default()];
+    let received = || listeners.each_ref().map(|counters| counters.received.load(Ordering::SeqCst) > 0);
     std::thread::scope(|scope| {
-        scope.spawn(|| hear(&a, "chatter", &ears[0]));
-        scope.spawn(|| hear(&b, "chatter", &ears[1]));
-        let _done = Done(&ears);
+        scope.spawn(|| listen(&a, "chatter", &listeners[0]));
+        scope.spawn(|| listen(&b, "chatter", &listeners[1]));
+        let _done = EndOnDrop(&listeners);
         a.run(|| {
-            let mut talker = has_talk(variables);
+            let mut talker = start_talker(variables);
             let until = within(LONG.as_secs());
-            while heard() != [here, there] && Instant::now() < until {
+            while received() != [here, there] && Instant::now() < until {
                 let _ = talker.wait_for_line(|line| line.starts_with("said "), until);
             }
-            // Who is not to hear it has had the time of a hundred messages more.
+            // The other listener had the time of a hundred more messages.
             let number = |line: &String| line.strip_prefix("said ")?.parse::<u32>().ok();
             let last = talker.lines().iter().rev().find_map(number).unwrap_or(0);
             talker
                 .wait_for_line(|line| line == format!("said {}", last + 100), within(LONG.as_secs()))
                 .unwrap();
-            assert_eq!(heard(), [here, there], "{variables:?}: {}", talker.output());
+            assert_eq!(received(), [here, there], "{variables:?}: {}", talker.output());
             talker.output()
         })
     })
@@ -263,9 +273,9 @@ const PEERS: &str = "ROS_STATIC_PEERS";
 const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
 
 #[test]
-fn the_variables_of_ros_tell_a_program_whom_to_find() {
+fn environment_variables_select_peers() {
     let peer = (PEERS, "10.0.0.2");
-    // What is set, who hears it then, and which variables it says that it ignores.
+    // The variables, which listeners receive, and which variables the talker reports as ignored.
     let cases: [(Variables, [bool; 2], &[&str]); 6] = [
         (&[peer], [true, true], &[]),
         (&[(RANGE, "LOCALHOST")], [true, false], &[]),
@@ -277,10 +287,14 @@ fn the_variables_of_ros_tell_a_program_whom_to_find() {
     std::thread::scope(|scope| {
         for (variables, expected, ignored) in cases {
             scope.spawn(move || {
-                let said = is_heard(variables, expected);
+                let printed = check_listeners(variables, expected);
                 for variable in [RANGE, PEERS, LOCALHOST_ONLY] {
-                    let is_told = said.contains(&format!("{variable} is ignored"));
-                    assert_eq!(is_told, ignored.contains(&variable), "{variables:?}: {variable}: {said}");
+                    let is_logged = printed.contains(&format!("{variable} is ignored"));
+                    assert_eq!(
+                        is_logged,
+                        ignored.contains(&variable),
+                        "{variables:?}: {variable}: {printed}"
+                    );
                 }
             });
         }

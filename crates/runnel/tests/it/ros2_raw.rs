@@ -1,4 +1,4 @@
-//! Subscriptions that know the type of a topic only from its publishers in the ROS 2 graph.
+//! Tests of untyped subscriptions, which learn the types of a topic from its ROS 2 publishers.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,12 +11,12 @@ use runnel::msgs::geometry_msgs::msg::{Point, PoseStamped};
 use runnel::msgs::std_msgs::msg::{Int32, String as Text};
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, Subscription, SubscriptionOptions};
 
-/// Contexts of a domain of their own, which meet as processes of one host do.
+/// Contexts in a domain of their own, which act as processes of one host.
 fn contexts<const N: usize>() -> [Context; N] {
     contexts_by(true)
 }
 
-/// The same; without `ipc` their messages stay on the network.
+/// As [`contexts`], with or without shared memory.
 fn contexts_by<const N: usize>(ipc: bool) -> [Context; N] {
     let domain = new_domain();
     std::array::from_fn(|_| {
@@ -25,13 +25,13 @@ fn contexts_by<const N: usize>(ipc: bool) -> [Context; N] {
     })
 }
 
-/// What a raw subscription has heard, each as type and YAML.
+/// Received messages as type and YAML.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<(String, String)>>>);
+struct Received(Arc<Mutex<Vec<(String, String)>>>);
 
-impl Heard {
+impl Received {
     fn subscribe(&self, node: &Node, topic: &str, qos: impl Into<QoS>) -> Subscription {
-        let (heard, library) = (self.clone(), runnel::msgs::library());
+        let (received, library) = (self.clone(), runnel::msgs::library());
         let subscription = node.create_raw_subscription(topic, None, qos, move |message| {
             assert_eq!(message.generation(), Generation::Ros2);
             let name = TypeName::parse(message.type_name()).unwrap();
@@ -39,7 +39,7 @@ impl Heard {
             assert_eq!(schema.rihs01().as_deref(), Some(message.type_hash()));
             let decoded = message.decode(&schema).unwrap();
             let json = runnel::core::yaml::to_json(&decoded).to_string();
-            heard.0.lock().unwrap().push((message.type_name().to_owned(), json));
+            received.0.lock().unwrap().push((message.type_name().to_owned(), json));
         });
         subscription.unwrap()
     }
@@ -58,27 +58,27 @@ fn text(data: impl Into<String>) -> Text {
 }
 
 #[test]
-fn a_raw_subscription_hears_each_type_that_a_topic_has() {
+fn untyped_subscription_receives_every_type() {
     let [a, b, c] = contexts();
     let (words, poses, listening) =
         (a.create_node("words").unwrap(), b.create_node("poses").unwrap(), c.create_node("echo").unwrap());
-    // One is there before the subscription, the other comes later.
+    // One publisher exists before the subscription, the other one joins later.
     let first = words.create_publisher::<Text>("mixed", 10).unwrap();
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&listening, "mixed", 10);
+    let received = Received::default();
+    let subscription = received.subscribe(&listening, "mixed", 10);
     assert!(first.wait_for_subscribers(1, LONG).unwrap());
     let second = poses.create_publisher::<PoseStamped>("mixed", 10).unwrap();
     assert!(second.wait_for_subscribers(1, LONG).unwrap());
-    spin_until(&c, "both are met", || subscription.publisher_count() == 2);
+    spin_until(&c, "both are matched", || subscription.publisher_count() == 2);
     first.publish(text("hello")).unwrap();
-    spin_until(&c, "the word is heard", || heard.len() == 1);
+    spin_until(&c, "the message is received", || received.len() == 1);
     let mut pose = PoseStamped::default();
     pose.header.seq = 4;
     pose.header.frame_id = "map".into();
     pose.pose.position = Point { x: 1.0, y: 2.0, z: 3.0 };
     second.publish(&pose).unwrap();
-    spin_until(&c, "the pose is heard", || heard.len() == 2);
-    let [word, pose] = heard.all().try_into().unwrap();
+    spin_until(&c, "the pose is received", || received.len() == 2);
+    let [word, pose] = received.all().try_into().unwrap();
     assert_eq!(word, ("std_msgs/msg/String".into(), r#"{"data":"hello"}"#.into()));
     assert_eq!(pose.0, "geometry_msgs/msg/PoseStamped");
     assert!(
@@ -89,45 +89,45 @@ fn a_raw_subscription_hears_each_type_that_a_topic_has() {
 }
 
 #[test]
-fn a_publisher_that_offers_less_is_heard_and_each_message_once() {
+fn untyped_subscription_receives_weaker_offer_once() {
     let [a, b, c] = contexts();
     let (sure, unsure, listening) =
         (a.create_node("sure").unwrap(), b.create_node("unsure").unwrap(), c.create_node("echo").unwrap());
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&listening, "number", QoS::keep_last(100).transient_local());
+    let received = Received::default();
+    let subscription = received.subscribe(&listening, "number", QoS::keep_last(100).transient_local());
     let reliable = sure.create_publisher::<Int32>("number", QoS::keep_last(100).transient_local()).unwrap();
     reliable.publish(Int32 { data: -1 }).unwrap();
-    spin_until(&c, "what was kept is heard", || heard.len() == 1);
+    spin_until(&c, "what was kept is received", || received.len() == 1);
     let best_effort = unsure.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     assert!(best_effort.wait_for_subscribers(1, LONG).unwrap());
-    // The weaker reader meets the stronger publisher as well.
+    // The weaker reader matches the stronger publisher too.
     assert!(reliable.wait_for_subscribers(2, LONG).unwrap());
-    spin_until(&c, "both are met", || subscription.publisher_count() == 2);
+    spin_until(&c, "both are matched", || subscription.publisher_count() == 2);
     for number in 0..20 {
         reliable.publish(Int32 { data: number }).unwrap();
         best_effort.publish(Int32 { data: 100 + number }).unwrap();
-        spin_until(&c, "both are heard", || heard.len() == 3 + 2 * number as usize);
+        spin_until(&c, "both are received", || received.len() == 3 + 2 * number as usize);
     }
-    let mut numbers: Vec<_> = heard.all().into_iter().map(|(_, json)| json).collect();
+    let mut numbers: Vec<_> = received.all().into_iter().map(|(_, json)| json).collect();
     numbers.sort();
     numbers.dedup();
-    assert_eq!((numbers.len(), heard.len()), (41, 41));
+    assert_eq!((numbers.len(), received.len()), (41, 41));
 }
 
 #[test]
-fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_publishers_own() {
+fn strict_qos_is_not_reduced_for_publishers() {
     let [a, b, c] = contexts();
     let (sure, unsure, listening) =
         (a.create_node("sure").unwrap(), b.create_node("unsure").unwrap(), c.create_node("echo").unwrap());
     let refused = Arc::new(AtomicU16::new(0));
-    let tell = Arc::clone(&refused);
+    let count = Arc::clone(&refused);
     let reliable = SubscriptionOptions::from(QoS::keep_last(10).durability_best_available())
-        .exactly()
+        .strict_qos()
         .incompatible_qos_callback(move |_| {
-            tell.fetch_add(1, Ordering::Relaxed);
+            count.fetch_add(1, Ordering::Relaxed);
         });
     let strict = listening.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
-    let any = SubscriptionOptions::from(QoS::best_available()).exactly();
+    let any = SubscriptionOptions::from(QoS::best_available()).strict_qos();
     let lenient = listening.create_raw_subscription("number", None, any, |_| ()).unwrap();
     let _best_effort = unsure.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     spin_until(&c, "one refuses it", || refused.load(Ordering::Relaxed) == 1);
@@ -139,15 +139,15 @@ fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_
 }
 
 #[test]
-fn what_is_asked_for_exactly_is_not_lessened_within_the_process_either() {
+fn strict_qos_is_not_reduced_within_process() {
     let [context] = contexts();
     let node = context.create_node("both").unwrap();
-    let any = SubscriptionOptions::from(QoS::best_available()).exactly();
+    let any = SubscriptionOptions::from(QoS::best_available()).strict_qos();
     let first = node.create_raw_subscription("number", None, any, |_| ()).unwrap();
     let _best_effort = node.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     let reliable = QoS::keep_last(10);
     let lenient = node.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
-    let exactly = SubscriptionOptions::from(reliable).exactly();
+    let exactly = SubscriptionOptions::from(reliable).strict_qos();
     let strict = node.create_raw_subscription("number", None, exactly, |_| ()).unwrap();
     assert_eq!((lenient.publisher_count(), strict.publisher_count()), (1, 0));
     assert_eq!(first.publisher_count(), 1, "what is best available is each publisher's own");
@@ -155,39 +155,39 @@ fn what_is_asked_for_exactly_is_not_lessened_within_the_process_either() {
 }
 
 #[test]
-fn a_reader_ends_with_the_last_publisher_of_its_type_and_comes_again_with_another() {
+fn typed_reader_follows_publishers_of_its_type() {
     let [a, b] = contexts();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("echo").unwrap());
-    let heard = Heard::default();
-    // What is published is kept for the next reader, since the one before may not be known to have gone.
-    let subscription = heard.subscribe(&listening, "chatter", QoS::latched());
+    let received = Received::default();
+    // Messages are kept for the next reader, since the departed one may still count.
+    let subscription = received.subscribe(&listening, "chatter", QoS::latched());
     for round in 1..=3 {
         let publisher = talker.create_publisher::<Text>("chatter", QoS::latched()).unwrap();
-        spin_until(&b, "it is met", || subscription.publisher_count() == 1);
+        spin_until(&b, "it is matched", || subscription.publisher_count() == 1);
         publisher.publish(text(round.to_string())).unwrap();
-        spin_until(&b, "it is heard", || heard.len() == round);
+        spin_until(&b, "it is received", || received.len() == round);
         drop(publisher);
         spin_until(&b, "it is gone", || subscription.publisher_count() == 0);
     }
-    // With its readers gone, the subscription can go while nobody publishes, and come again.
+    // With its readers gone, the subscription can be dropped while nothing is published, and created again.
     drop(subscription);
     let publisher = talker.create_publisher::<Int32>("chatter", 10).unwrap();
-    let again = heard.subscribe(&listening, "chatter", 10);
+    let again = received.subscribe(&listening, "chatter", 10);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
-    spin_until(&b, "it is met", || again.publisher_count() == 1);
+    spin_until(&b, "it is matched", || again.publisher_count() == 1);
     publisher.publish(Int32 { data: 5 }).unwrap();
-    spin_until(&b, "it is heard", || heard.len() == 4);
-    assert_eq!(heard.all()[3], ("std_msgs/msg/Int32".into(), r#"{"data":5}"#.into()));
+    spin_until(&b, "it is received", || received.len() == 4);
+    assert_eq!(received.all()[3], ("std_msgs/msg/Int32".into(), r#"{"data":5}"#.into()));
     drop(again);
     spin_until(&a, "the subscription is gone", || publisher.subscription_count() == 0);
 }
 
 #[test]
-fn types_beyond_the_limit_are_not_heard_and_stand_in_nobodys_way() {
+fn types_beyond_limit_are_ignored() {
     let [a, b, c] = contexts();
     let listening = c.create_node("echo").unwrap();
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&listening, "many", 10);
+    let received = Received::default();
+    let subscription = received.subscribe(&listening, "many", 10);
     macro_rules! publishers {
         ($node:expr, $($name:ident),*) => {
             ($({
@@ -215,15 +215,15 @@ fn types_beyond_the_limit_are_not_heard_and_stand_in_nobodys_way() {
         UInt16,
         UInt32
     );
-    spin_until(&c, "sixteen are met", || subscription.publisher_count() == 16);
+    spin_until(&c, "sixteen are matched", || subscription.publisher_count() == 16);
     let beyond = publishers!(b, Float32MultiArray, Float64);
-    spin_until(&c, "the type that is known is met", || subscription.publisher_count() == 17);
+    spin_until(&c, "the type that is known is matched", || subscription.publisher_count() == 17);
     assert!(beyond.1.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(beyond.0.subscription_count(), 0);
 }
 
-/// Publishes numbers from 0 until a subscriber takes no more; how many it took.
-fn publish_until_held_up(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
+/// Publishes numbers from 0 until a subscriber accepts no more. Returns their number.
+fn publish_until_full(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
     let held_up = (0..20_000).find(|number| match publish(*number) {
         Ok(()) => false,
         Err(Error::Blocked { .. }) => true,
@@ -233,7 +233,7 @@ fn publish_until_held_up(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
 }
 
 #[test]
-fn nothing_is_lost_on_the_way_to_a_raw_subscription_that_keeps_all_from_publishers_of_two_types() {
+fn keep_all_untyped_subscription_loses_nothing() {
     for ipc in [false, true] {
         let [a, b, c] = contexts_by(ipc);
         let (words, numbers, listening) = (
@@ -245,18 +245,18 @@ fn nothing_is_lost_on_the_way_to_a_raw_subscription_that_keeps_all_from_publishe
         let mut numbers = numbers.create_publisher::<Int32>("mixed", QoS::keep_all()).unwrap();
         words.set_max_blocking_time(Duration::from_millis(500));
         numbers.set_max_blocking_time(Duration::from_millis(500));
-        let heard = Heard::default();
-        let subscription = heard.subscribe(&listening, "mixed", QoS::keep_all());
+        let received = Received::default();
+        let subscription = received.subscribe(&listening, "mixed", QoS::keep_all());
         assert!(
             words.wait_for_subscribers(1, LONG).unwrap() && numbers.wait_for_subscribers(1, LONG).unwrap()
         );
-        spin_until(&c, "both are met", || subscription.publisher_count() == 2);
-        // Nobody calls back: each publisher is held up.
-        let words = publish_until_held_up(|number| words.publish(text(number.to_string())));
-        let numbers = publish_until_held_up(|data| numbers.publish(Int32 { data }));
-        spin_until(&c, "all are heard", || heard.len() == (words + numbers) as usize);
+        spin_until(&c, "both are matched", || subscription.publisher_count() == 2);
+        // No callback runs, so both publishers have to wait.
+        let words = publish_until_full(|number| words.publish(text(number.to_string())));
+        let numbers = publish_until_full(|data| numbers.publish(Int32 { data }));
+        spin_until(&c, "all are received", || received.len() == (words + numbers) as usize);
         let of = |type_name| {
-            let all = heard.all().into_iter();
+            let all = received.all().into_iter();
             all.filter(move |(name, _)| name == type_name).map(|(_, json)| json)
         };
         assert!(of("std_msgs/msg/String").eq((0..words).map(|number| format!(r#"{{"data":"{number}"}}"#))));

@@ -1,4 +1,4 @@
-//! Services over real sockets and within a process.
+//! Tests of services over real sockets and within a process.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ fn ask(data: bool) -> SetBoolRequest {
     SetBoolRequest { data }
 }
 
-/// What the service of [`Scene`] answers.
+/// The response of the service in [`Scene`].
 fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
     match request.data {
         true => Ok(SetBoolResponse { success: true, message: "on".into() }),
@@ -33,7 +33,7 @@ fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
     }
 }
 
-/// A service in a context that spins on a thread of its own, and a client's context that does not spin.
+/// A service in a context that spins on its own thread, and a client's context that does not spin.
 struct Scene {
     graph: Graph,
     near: Context,
@@ -73,7 +73,7 @@ fn why(error: Error) -> ServiceError {
 }
 
 #[test]
-fn a_call_is_answered_and_a_failure_is_told() {
+fn call_returns_response_or_error() {
     let scene = Scene::new("server");
     let client = scene.client();
     assert!(client.wait_for_service(LONG).unwrap());
@@ -85,7 +85,7 @@ fn a_call_is_answered_and_a_failure_is_told() {
 }
 
 #[test]
-fn a_persistent_client_uses_one_connection_and_looks_again_when_that_has_ended() {
+fn persistent_client_reconnects_after_end() {
     let mut scene = Scene::new("server");
     let node = scene.far.create_node("client").unwrap();
     let client = node.create_persistent_client::<SetBool>("power").unwrap();
@@ -102,7 +102,7 @@ fn a_persistent_client_uses_one_connection_and_looks_again_when_that_has_ended()
 }
 
 #[test]
-fn a_service_of_this_process_is_called_on_this_thread() {
+fn local_service_runs_on_the_calling_thread() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
@@ -122,14 +122,14 @@ fn a_service_of_this_process_is_called_on_this_thread() {
 }
 
 #[test]
-fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
+fn recursive_service_call_is_an_error() {
     let scene = Scene::new("server");
     let context = scene.graph.context();
     let node = context.create_node("relay").unwrap();
     let (onward, itself) =
         (node.create_client::<SetBool>("power").unwrap(), node.create_client::<Trigger>("relay").unwrap());
-    let told = Arc::new(Mutex::new(None));
-    let into = Arc::clone(&told);
+    let results = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&results);
     let relay = node.create_service::<Trigger, _>("relay", move |_| {
         let busy = itself.call_timeout(&TriggerRequest::default(), Duration::from_millis(50));
         *into.lock().unwrap() = busy.err();
@@ -143,17 +143,17 @@ fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
     assert_eq!(client.call(&TriggerRequest::default()).unwrap().message, "on");
     context.shutdown();
     spinning.join().unwrap();
-    let told = told.lock().unwrap().take().unwrap();
-    assert!(matches!(&told, Error::Service { why: ServiceError::Busy, .. }), "{told}");
+    let results = results.lock().unwrap().take().unwrap();
+    assert!(matches!(&results, Error::Service { why: ServiceError::Busy, .. }), "{results}");
 }
 
 #[test]
-fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
+fn asynchronous_call_completes_on_spinning_thread() {
     let scene = Scene::new("server");
     let client = scene.client();
-    let heard = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::new(Mutex::new(Vec::new()));
     for data in [true, false] {
-        let into = Arc::clone(&heard);
+        let into = Arc::clone(&received);
         let here = thread::current().id();
         let note = move |result: Result<SetBoolResponse, Error>| {
             assert_eq!(thread::current().id(), here);
@@ -161,14 +161,14 @@ fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
         };
         client.call_async(&ask(data), Some(LONG), note).unwrap();
     }
-    spin_until(&scene.far, "both calls answered", || heard.lock().unwrap().len() == 2);
-    let heard = heard.lock().unwrap();
-    assert!(heard.contains(&Ok("on".to_owned())), "{heard:?}");
-    assert!(heard.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{heard:?}");
+    spin_until(&scene.far, "both calls answered", || received.lock().unwrap().len() == 2);
+    let received = received.lock().unwrap();
+    assert!(received.contains(&Ok("on".to_owned())), "{received:?}");
+    assert!(received.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{received:?}");
 }
 
 #[test]
-fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
+fn response_survives_close_behind_it() {
     let scene = Scene::new("server");
     let client = scene.client();
     let spinning = scene.far.clone();
@@ -181,35 +181,35 @@ fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
 }
 
 #[test]
-fn an_answer_and_the_end_of_its_connection_may_come_at_once() {
+fn response_and_close_may_arrive_together() {
     let graph = Graph::new();
     let context = graph.context();
-    let scripted = Scripted::new(&graph);
+    let scripted = FakeService::new(&graph);
     let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
-    let (tell, told) = channel();
-    let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+    let (sender, results) = channel();
+    let note = move |result: Result<SetBoolResponse, Error>| sender.send(result.map_err(why)).unwrap();
     client.call_async(&ask(true), Some(LONG), note).unwrap();
     let serving = thread::spawn(move || scripted.accept_request());
     spin_until(&context, "the request has come", || serving.is_finished());
     let mut stream = serving.join().unwrap();
     stream.write_all(&[1, 7, 0, 0, 0, 1, 2, 0, 0, 0, b'o', b'n']).unwrap();
     drop(stream);
-    let mut heard = None;
-    // Takes all that has come before it runs a callback.
-    wait_until("the answer heard", || {
+    let mut received = None;
+    // Takes everything that has arrived before it runs a callback.
+    wait_until("the response arrives", || {
         context.spin_some().unwrap();
-        heard = told.try_recv().ok();
-        heard.is_some()
+        received = results.try_recv().ok();
+        received.is_some()
     });
-    assert_eq!(heard.unwrap().unwrap().message, "on");
+    assert_eq!(received.unwrap().unwrap().message, "on");
 }
 
 #[test]
-fn a_client_that_leaves_while_its_request_waits_costs_no_cpu() {
+fn departed_client_causes_no_busy_loop() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("busy").unwrap();
-    // Nobody spins there: the request waits.
+    // No thread spins there, so the request waits.
     let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     assert!(client.call_timeout(&ask(true), Duration::from_millis(50)).is_err());
@@ -221,7 +221,7 @@ fn a_client_that_leaves_while_its_request_waits_costs_no_cpu() {
 }
 
 #[test]
-fn a_call_under_way_does_not_keep_a_node_alive() {
+fn pending_call_does_not_keep_node_alive() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let server = near.create_node("mute").unwrap();
@@ -236,7 +236,7 @@ fn a_call_under_way_does_not_keep_a_node_alive() {
 }
 
 #[test]
-fn two_threads_serve_one_service_in_turn() {
+fn service_callbacks_are_mutually_exclusive() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -259,28 +259,28 @@ fn two_threads_serve_one_service_in_turn() {
 }
 
 #[test]
-fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
+fn call_to_silent_service_times_out() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("mute").unwrap();
-    // Nobody spins there.
+    // No thread spins there.
     let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     ends_waiting_for_the_answer(|timeout| client.call_timeout(&ask(true), timeout).unwrap_err());
     ends_waiting_for_the_answer(|timeout| {
-        let (tell, told) = channel();
-        client.call_async(&ask(true), Some(timeout), move |result| tell.send(result).unwrap()).unwrap();
-        let mut heard = None;
-        spin_until(&far, "the time-out told", || {
-            heard = told.try_recv().ok();
-            heard.is_some()
+        let (sender, results) = channel();
+        client.call_async(&ask(true), Some(timeout), move |result| sender.send(result).unwrap()).unwrap();
+        let mut received = None;
+        spin_until(&far, "the time-out is reported", || {
+            received = results.try_recv().ok();
+            received.is_some()
         });
-        heard.unwrap().unwrap_err()
+        received.unwrap().unwrap_err()
     });
 }
 
-/// A call that ends with its time-out is waiting for the answer by then. On a busy machine a short one may be over before the
-/// service has been found and reached.
+/// A call that times out while it waits for the response. On a busy machine a short time-out may pass before the
+/// service is reached.
 #[track_caller]
 fn ends_waiting_for_the_answer(call: impl Fn(Duration) -> Error) {
     let mut timeout = Duration::from_millis(100);
@@ -294,7 +294,7 @@ fn ends_waiting_for_the_answer(call: impl Fn(Duration) -> Error) {
 }
 
 #[test]
-fn a_service_that_is_dropped_while_its_callback_runs_is_told_to_the_client() {
+fn dropped_service_is_reported_to_the_client() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -320,7 +320,7 @@ fn a_service_that_is_dropped_while_its_callback_runs_is_told_to_the_client() {
 }
 
 #[test]
-fn a_service_that_nobody_provides_is_told_and_can_be_waited_for() {
+fn missing_service_is_an_error_and_can_be_awaited() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
@@ -337,7 +337,7 @@ fn a_service_that_nobody_provides_is_told_and_can_be_waited_for() {
 }
 
 #[test]
-fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
+fn panic_in_service_is_reported_and_next_call_served() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -366,13 +366,13 @@ fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
 }
 
 #[test]
-fn a_service_can_be_asked_for_its_type_and_called_with_it() {
+fn service_type_can_be_queried_and_used() {
     let scene = Scene::new("server");
     let (mut library, name) = (Library::new(), TypeName::parse(SetBool::TYPE).unwrap());
     let text = "bool data\n---\nbool success\nstring message";
     library.add_text(Kind::Service, name.clone(), text, "SetBool.srv");
     let schema = Arc::new(library.service(&name).unwrap());
-    // From another process and from within the same.
+    // From another process and within the same one.
     for context in [&scene.far, &scene.near] {
         let node = context.create_node("asker").unwrap();
         let info = node.service_info("power", LONG).unwrap();
@@ -390,7 +390,7 @@ fn a_service_can_be_asked_for_its_type_and_called_with_it() {
     }
 }
 
-/// What stands behind a length.
+/// A length-prefixed frame.
 fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();
@@ -399,10 +399,10 @@ fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
     frame
 }
 
-/// A service that is written by hand.
-struct Scripted(TcpListener);
+/// A fake service.
+struct FakeService(TcpListener);
 
-impl Scripted {
+impl FakeService {
     fn new(graph: &Graph) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("rosrpc://{}", listener.local_addr().unwrap());
@@ -411,7 +411,7 @@ impl Scripted {
         Self(listener)
     }
 
-    /// The connection of a client whose request has come.
+    /// Accepts a client and reads its request.
     fn accept_request(&self) -> TcpStream {
         let (mut stream, _) = self.0.accept().unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -423,7 +423,7 @@ impl Scripted {
     }
 }
 
-/// Connects to the service as a client that is written by hand.
+/// Connects to the service as a fake client.
 fn dial(scene: &Scene) -> TcpStream {
     dial_as(scene, "/by_hand")
 }
@@ -450,7 +450,7 @@ fn dial_with(scene: &Scene, name: &str, persistent: &str) -> TcpStream {
 }
 
 #[test]
-fn connection_for_one_call_is_answered_once_and_closed() {
+fn non_persistent_connection_gets_one_response() {
     let scene = Scene::new("server");
     let mut stream = dial_with(&scene, "/hasty", "0");
     stream.write_all(&[1, 0, 0, 0, 1].repeat(3)).unwrap();
@@ -461,7 +461,7 @@ fn connection_for_one_call_is_answered_once_and_closed() {
 }
 
 #[test]
-fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
+fn invalid_or_excess_requests_close_only_their_client() {
     let scene = Scene::new("server");
     let mut long = dial(&scene);
     long.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
@@ -476,7 +476,7 @@ fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
     odd.write_all(&[0xff; 4]).unwrap();
     assert_eq!(odd.read(&mut [0; 1]).unwrap_or(0), 0, "a length beyond all limits");
     let mut hasty = dial(&scene);
-    // So many that the service cannot have answered as many as would make it none too many.
+    // More than the service can have answered in time to stay below its limit.
     let request = [1, 0, 0, 0, 1].repeat(100_000);
     let _ = hasty.write_all(&request);
     let mut rest = Vec::new();
@@ -487,7 +487,7 @@ fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
 }
 
 #[test]
-fn what_a_client_calls_itself_stays_on_one_line_of_the_log() {
+fn client_name_is_sanitized_in_the_log() {
     keep_log();
     let scene = Scene::new("server");
     let mut forger = dial_as(&scene, "/forger\n[ERROR] all is lost\u{1b}[2J");

@@ -1,4 +1,4 @@
-//! Simulated time: `/clock` while the parameter `/use_sim_time` is true.
+//! Tests of simulated time: `/clock` while the parameter `/use_sim_time` is true.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use runnel::msgs::std_srvs::srv::SetBool;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, Rate};
 
-/// A graph with simulated time, and who tells it.
+/// A graph with simulated time, and its clock publisher.
 struct World {
     graph: Graph,
     clock: Publisher<Clock>,
@@ -27,11 +27,11 @@ impl World {
         Self { graph, clock }
     }
 
-    /// Tells a time in milliseconds until a context has heard it: the node that heard the clock may have ended a moment ago, and
-    /// another's link not stand yet.
-    fn tell(&self, context: &Context, millis: i64) {
+    /// Publishes a time in milliseconds until a context has received it: the node with the clock subscription may have
+    /// ended a moment ago, while the next one is not connected.
+    fn set_time(&self, context: &Context, millis: i64) {
         let mut again = clock::monotonic();
-        wait_until("the time was heard", || {
+        wait_until("the time was received", || {
             if clock::monotonic() >= again {
                 self.publish(millis);
                 again = clock::monotonic() + Duration::from_millis(100);
@@ -44,7 +44,7 @@ impl World {
         self.clock.publish(Clock { clock: time(millis) }).unwrap();
     }
 
-    /// The nodes that hear the clock, by the master's word, once the clock's publisher has them.
+    /// The nodes that subscribe to the clock, by the master, once the clock's publisher has them.
     fn listeners(&self) -> Vec<String> {
         let state = self.graph.ask("getSystemState", &["/test".into()]);
         let rows = state.as_array().unwrap()[1].as_array().unwrap().to_vec();
@@ -56,7 +56,7 @@ impl World {
         nodes.iter().map(|node| node.as_str().unwrap().to_owned()).collect()
     }
 
-    /// A context with one node that hears the clock.
+    /// A context with one node that subscribes to the clock.
     fn listener(&self) -> (Context, runnel::Node) {
         let context = self.graph.context();
         let node = context.create_node("listener").unwrap();
@@ -75,18 +75,18 @@ fn wall_seconds(context: &Context) -> f64 {
 }
 
 #[test]
-fn time_is_zero_until_it_is_told_also_in_a_program_that_never_spins() {
+fn simulated_time_is_zero_before_first_clock() {
     let world = World::new();
     let (context, node) = world.listener();
     assert!(node.now().is_zero());
-    world.tell(&context, 5000);
+    world.set_time(&context, 5000);
     assert_eq!(node.now(), time(5000));
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     assert_eq!(node.now(), time(1000));
 }
 
 #[test]
-fn a_clock_of_the_same_process_counts() {
+fn local_clock_publisher_sets_time() {
     let world = World::new();
     let (context, node) = world.listener();
     let other = node.create_publisher::<Clock>("/clock", 1).unwrap();
@@ -96,7 +96,7 @@ fn a_clock_of_the_same_process_counts() {
 }
 
 #[test]
-fn without_the_parameter_time_is_the_walls_and_a_change_is_followed() {
+fn use_sim_time_changes_are_followed() {
     let graph = Graph::new();
     let context = graph.context();
     let _node = context.create_node("listener").unwrap();
@@ -113,7 +113,7 @@ fn without_the_parameter_time_is_the_walls_and_a_change_is_followed() {
 }
 
 #[test]
-fn timers_follow_simulated_time_and_wall_timers_do_not() {
+fn only_ros_timers_follow_simulated_time() {
     let world = World::new();
     let (context, node) = world.listener();
     let counter = || Arc::new(AtomicUsize::new(0));
@@ -124,7 +124,7 @@ fn timers_follow_simulated_time_and_wall_timers_do_not() {
             counter.fetch_add(1, Ordering::SeqCst);
         }
     };
-    world.tell(&context, 10_000);
+    world.set_time(&context, 10_000);
     let _simulated = node.create_timer(Duration::from_millis(100), count(&simulated));
     let _wall = node.create_wall_timer(Duration::from_millis(1), count(&wall));
     let fired = || simulated.load(Ordering::SeqCst);
@@ -134,11 +134,11 @@ fn timers_follow_simulated_time_and_wall_timers_do_not() {
     };
     ticks(&context, 150);
     assert_eq!(fired(), 0, "no simulated time has passed");
-    // At last a bag that begins again.
+    // The last step is a bag that restarts.
     let steps =
         [(10_099, 0), (10_100, 1), (10_199, 1), (10_200, 2), (11_000, 3), (11_100, 4), (500, 4), (600, 5)];
     for (millis, expected) in steps {
-        world.tell(&context, millis);
+        world.set_time(&context, millis);
         spin_until(&context, "it fires as often", || fired() >= expected);
         ticks(&context, 3);
         assert_eq!(fired(), expected, "at {millis} ms");
@@ -146,7 +146,7 @@ fn timers_follow_simulated_time_and_wall_timers_do_not() {
 }
 
 #[test]
-fn sleep_and_rate_pass_simulated_time() {
+fn sleep_and_rate_use_simulated_time() {
     let world = World::new();
     let (context, _node) = world.listener();
     let slept = Arc::new(AtomicUsize::new(0));
@@ -163,13 +163,13 @@ fn sleep_and_rate_pass_simulated_time() {
         }
     });
     let count = || slept.load(Ordering::SeqCst);
-    world.tell(&context, 1000);
-    // Each sleep begins at a time that was told by then, so it cannot be over before these.
+    world.set_time(&context, 1000);
+    // Each sleep begins at a published time, so it cannot end before these steps.
     let mut millis = 1000;
     for (done, least) in [(1, 2000), (2, 2050), (3, 2100)] {
         while count() < done {
             millis += 10;
-            world.tell(&context, millis);
+            world.set_time(&context, millis);
             thread::yield_now();
         }
         assert!(millis >= least, "{done} sleeps were over at {millis} ms");
@@ -178,22 +178,22 @@ fn sleep_and_rate_pass_simulated_time() {
 }
 
 #[test]
-fn a_sleep_ends_when_time_jumps_back_and_when_the_context_ends() {
+fn sleep_ends_on_backward_jump_and_shutdown() {
     let world = World::new();
     let (context, _node) = world.listener();
-    world.tell(&context, 50_000);
+    world.set_time(&context, 50_000);
     let sleep = || {
         let context = context.clone();
         thread::spawn(move || context.sleep(Duration::from_secs(1000)).unwrap())
     };
     let sleeper = sleep();
     context.sleep_wall(Duration::from_millis(20)).unwrap();
-    // The sleeper may have begun after the first jump: each is further back.
+    // The sleep may have begun after the first jump, so each jump goes further back.
     for millis in (0..40_000).rev().step_by(10) {
         if sleeper.is_finished() {
             break;
         }
-        world.tell(&context, millis);
+        world.set_time(&context, millis);
     }
     sleeper.join().unwrap();
     let sleeper = sleep();
@@ -202,7 +202,7 @@ fn a_sleep_ends_when_time_jumps_back_and_when_the_context_ends() {
 }
 
 #[test]
-fn who_does_not_want_it_has_wall_time() {
+fn context_may_ignore_simulated_time() {
     let world = World::new();
     let options = runnel::ContextOptions::default().signals(false).sim_time(false);
     let context =
@@ -212,7 +212,7 @@ fn who_does_not_want_it_has_wall_time() {
 }
 
 #[test]
-fn waiting_for_a_service_ends_in_time_where_time_stands_still() {
+fn wait_for_service_times_out_while_time_stands_still() {
     let world = World::new();
     let (_context, node) = world.listener();
     let client = node.create_client::<SetBool>("nobody").unwrap();
@@ -221,33 +221,33 @@ fn waiting_for_a_service_ends_in_time_where_time_stands_still() {
 }
 
 #[test]
-fn of_several_nodes_one_hears_the_clock_and_another_goes_on_when_it_ends() {
+fn clock_subscription_moves_to_another_node() {
     let world = World::new();
     let (context, first) = world.listener();
     let second = context.create_node("second").unwrap();
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     assert_eq!(world.clock.subscription_count(), 1, "by two ways the same times would come twice");
     drop(first);
     wait_until("the other listens", || world.listeners() == ["/second"]);
-    world.tell(&context, 2000);
+    world.set_time(&context, 2000);
     drop(second);
     wait_until("nobody follows", || !context.ros_time_is_active());
 }
 
 #[test]
-fn a_parameter_that_is_deleted_ends_no_simulation() {
+fn deleted_use_sim_time_keeps_simulated_time() {
     let world = World::new();
     let (context, _node) = world.listener();
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     world.graph.ask("deleteParam", &["/test".into(), "/use_sim_time".into()]);
-    world.tell(&context, 2000);
+    world.set_time(&context, 2000);
     assert!(context.ros_time_is_active());
     world.graph.ask("setParam", &["/test".into(), "/use_sim_time".into(), false.into()]);
     wait_until("it is followed", || !context.ros_time_is_active());
 }
 
 #[test]
-fn a_timer_that_was_there_before_follows_when_time_becomes_simulated() {
+fn existing_timer_follows_simulated_time() {
     let graph = Graph::new();
     let (context, simulator) = (graph.context(), graph.tool());
     let node = context.create_node("listener").unwrap();
@@ -260,6 +260,6 @@ fn a_timer_that_was_there_before_follows_when_time_becomes_simulated() {
     let clock = simulator.create_node("simulator").unwrap().create_publisher("/clock", 1).unwrap();
     let world = World { graph, clock };
     wait_until("the clock has a listener", || world.clock.subscription_count() == 1);
-    world.tell(&context, 2_000_000);
+    world.set_time(&context, 2_000_000);
     spin_until(&context, "a thousand simulated seconds are over", || fired.load(Ordering::SeqCst) == 1);
 }

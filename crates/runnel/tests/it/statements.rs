@@ -1,4 +1,4 @@
-//! What the two ends of a link of ROS 1 state of its messages, if both say that they understand it.
+//! Tests of the statements on ROS 1 connections whose two ends support them.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::common::{Graph, spin_until, wait_until};
 use crate::fake_process::{
-    ASK, BEGIN, BYTES, END, FakeSession, POSITION, SAMPLE, SAMPLE_BEGIN, SKIPS, sample, small_number, stated,
-    token_bytes,
+    ASK, BEGIN, BYTES, END, FakeConnection, POSITION, SAMPLE, SAMPLE_BEGIN, SKIPS, low_process_id, sample,
+    stated, token_bytes,
 };
 use crate::fake_publisher::FakePublisher;
-use crate::ipc_scene::{Reader, number_in, numbered, subscribe_saying, subscribe_to};
+use crate::ipc_scene::{Reader, number_in, numbered, subscribe_to, subscribe_with_fields};
 use crate::logged::{keep_log, wait_logged};
 use crate::raw::{Ports, framed_text};
 use crate::writer_scene::{Scene, Writer};
@@ -20,23 +20,23 @@ use runnel::{Context, Graphs, Publisher};
 use runnel_rtps::wire::EntityId;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 
-/// Bytes of a message, of which a few hundred fill a connection.
+/// Length of messages of which a few hundred fill a connection.
 const LONG: usize = 50_000;
 
-/// A talker that keeps two messages for a subscriber that is slow.
+/// A talker that queues two messages for a slow subscriber.
 fn talker(graph: &Graph) -> (Context, Publisher<UInt8MultiArray>, Ports) {
-    talker_that_keeps(graph, 2)
+    talker_with_depth(graph, 2)
 }
 
-/// The same with so many messages.
-fn talker_that_keeps(graph: &Graph, depth: usize) -> (Context, Publisher<UInt8MultiArray>, Ports) {
+/// A talker with this depth.
+fn talker_with_depth(graph: &Graph, depth: usize) -> (Context, Publisher<UInt8MultiArray>, Ports) {
     let context = graph.context();
     let talker = context.create_node("talker").unwrap().create_publisher("data", depth).unwrap();
     let ports = Ports::of(&graph.context(), "/talker", "/data");
     (context, talker, ports)
 }
 
-/// The next frame of a connection: a message, or the kind and the number of a statement.
+/// The next frame of a connection: a message, or kind and number of a statement.
 fn next_frame(stream: &mut TcpStream) -> Result<Vec<u8>, (u64, u64)> {
     let mut head = [0; 4];
     stream.read_exact(&mut head).unwrap();
@@ -47,7 +47,7 @@ fn next_frame(stream: &mut TcpStream) -> Result<Vec<u8>, (u64, u64)> {
     if length == u32::MAX { Err((number(0), number(16))) } else { Ok(bytes) }
 }
 
-/// Publishes until so many messages were dropped, which is more than two of them; how many those were.
+/// Publishes until this many messages were dropped, more than the depth. Returns the number of published messages.
 fn publish_too_much(talker: &Publisher<UInt8MultiArray>, first: u32, dropped: u64) -> u32 {
     let mut next = first;
     while talker.dropped() < dropped {
@@ -58,13 +58,13 @@ fn publish_too_much(talker: &Publisher<UInt8MultiArray>, first: u32, dropped: u6
 }
 
 #[test]
-fn messages_that_were_dropped_for_a_connection_are_stated_between_those_that_were_not() {
+fn skip_statements_mark_dropped_messages() {
     let graph = Graph::new();
     let (_context, talker, ports) = talker(&graph);
-    let (mut stream, _, _) = subscribe_to(ports.tcpros, "/data", small_number());
+    let (mut stream, _, _) = subscribe_to(ports.tcpros, "/data", low_process_id());
     wait_until("it is joined", || talker.subscription_count() == 1);
     let (mut published, mut counted, mut stated) = (0, 1, 0);
-    // It falls behind again and again: each time what follows is counted from what was stated.
+    // It falls behind again and again. Each time the numbers continue from the statement.
     for round in 1..=3 {
         published = publish_too_much(&talker, published, 20 * round);
         loop {
@@ -87,77 +87,77 @@ fn messages_that_were_dropped_for_a_connection_are_stated_between_those_that_wer
 }
 
 #[test]
-fn a_subscriber_that_says_nothing_of_statements_gets_none_and_stays_on_the_network() {
-    for says in [&[][..], &[("runnel_delivery", "2")]] {
+fn subscriber_without_statements_stays_on_the_network() {
+    for text in [&[][..], &[("runnel_delivery", "2")]] {
         let graph = Graph::new();
         let (_context, talker, ports) = talker(&graph);
-        let me = small_number();
-        let (mut stream, process, token) = subscribe_saying(ports.tcpros, "/data", me, says);
+        let me = low_process_id();
+        let (mut stream, process, token) = subscribe_with_fields(ports.tcpros, "/data", me, text);
         wait_until("it is joined", || talker.subscription_count() == 1);
-        let mut session = FakeSession::greet(me, process);
+        let mut session = FakeConnection::handshake(me, process);
         session.push(ASK, 0, &token_bytes(token));
-        wait_until("it is read", || session.told(POSITION) == session.written);
+        wait_until("it is read", || session.peer_word(POSITION) == session.written);
         let published = publish_too_much(&talker, 0, 20);
         let mut last = None;
         while last != Some(published - 1) {
             let message = next_frame(&mut stream).expect("a message, and no statement");
             last = Some(number_in(&message[12..]));
         }
-        assert_eq!((talker.shared_memory_count(), session.next().is_none()), (0, true), "{says:?}");
+        assert_eq!((talker.shared_memory_count(), session.next().is_none()), (0, true), "{text:?}");
     }
 }
 
 #[test]
-fn messages_that_a_publisher_states_as_dropped_are_lost() {
+fn stated_skips_count_as_lost() {
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
     let skip = |to: u64| stated(writer.token, SKIPS, to);
-    // What was skipped already is nothing new.
+    // A repeated skip counts nothing.
     let bytes = [framed_text("first"), skip(5), skip(3), framed_text("fifth"), skip(7)].concat();
     writer.stream.write_all(&bytes).unwrap();
-    scene.hears("fifth");
+    scene.receives("fifth");
     spin_until(&scene.far, "those after it are lost", || scene.subscription.lost() == 4);
-    // By memory likewise.
+    // Shared memory likewise.
     writer.open(6);
-    writer.say(&framed_text("seventh")[4..]);
+    writer.send_sample(&framed_text("seventh")[4..]);
     writer.next += 10;
-    writer.say(&framed_text("eighteenth")[4..]);
-    scene.hears("eighteenth");
+    writer.send_sample(&framed_text("eighteenth")[4..]);
+    scene.receives("eighteenth");
     assert_eq!(scene.subscription.lost(), 14);
-    assert_eq!(*scene.heard.lock().unwrap(), ["first", "fifth", "seventh", "eighteenth"]);
-    scene.is_undisturbed();
+    assert_eq!(*scene.received.lock().unwrap(), ["first", "fifth", "seventh", "eighteenth"]);
+    scene.assert_undisturbed();
 }
 
 #[test]
-fn what_a_connection_sends_again_after_memory_is_heard_once() {
+fn message_resent_after_memory_arrives_once() {
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
     writer.open(0);
-    (1..=3).for_each(|number| writer.say(&framed_text(&format!("message {number}"))[4..]));
-    scene.hears("message 3");
-    // It was stopped, and the publisher cannot know what it has read.
+    (1..=3).for_each(|number| writer.send_sample(&framed_text(&format!("message {number}"))[4..]));
+    scene.receives("message 3");
+    // It was suspended, and the publisher does not know what it has read.
     let begin = stated(writer.token, BEGIN | 3 << 32, 2);
     let again = (2..=4).map(|number| framed_text(&format!("message {number}")));
     writer.stream.write_all(&[vec![begin], again.collect()].concat().concat()).unwrap();
-    scene.hears("message 4");
+    scene.receives("message 4");
     assert_eq!(
-        *scene.heard.lock().unwrap(),
+        *scene.received.lock().unwrap(),
         (1..=4).map(|number| format!("message {number}")).collect::<Vec<_>>()
     );
     assert_eq!(scene.subscription.lost(), 0);
-    // What still comes by memory meanwhile is not heard before what the connection owes.
+    // Samples of shared memory wait for messages that the connection has yet to deliver.
     writer.session.push(SAMPLE, 1, &sample(4, &framed_text("by memory as well")[4..]));
     writer.stream.write_all(&framed_text("message 5")).unwrap();
-    scene.hears("message 5");
-    assert!(!scene.heard.lock().unwrap().iter().any(|heard| heard == "by memory as well"));
-    scene.is_undisturbed();
+    scene.receives("message 5");
+    assert!(!scene.received.lock().unwrap().iter().any(|received| received == "by memory as well"));
+    scene.assert_undisturbed();
 }
 
 #[test]
-fn a_publisher_that_says_nothing_of_statements_is_not_asked_to_go_by_memory() {
+fn publisher_without_statements_gets_no_memory_request() {
     let scene = Scene::new();
     let silent = FakePublisher::new(&scene.graph, "/silent", "/talk");
-    let me = small_number();
+    let me = low_process_id();
     let (mut stream, asked) = silent.accept_header();
     assert_eq!(asked.get("runnel_delivery"), Some("1"));
     let process = crate::fake_process::hex(me);
@@ -166,28 +166,28 @@ fn a_publisher_that_says_nothing_of_statements_is_not_asked_to_go_by_memory() {
     let header = runnel::ros1::header::ConnectionHeader::new(fields).emit();
     stream.write_all(&[header, framed_text("by the network")].concat()).unwrap();
     let listener = crate::fake_process::unhex(asked.get("runnel_process").unwrap());
-    let mut session = FakeSession::greet(me, listener);
+    let mut session = FakeConnection::handshake(me, listener);
     session.push(ASK, 0, &token_bytes(7));
-    wait_until("the session is read", || session.told(POSITION) == session.written);
-    scene.hears("by the network");
+    wait_until("the IPC connection is read", || session.peer_word(POSITION) == session.written);
+    scene.receives("by the network");
     assert!(session.next().is_none());
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
-fn a_link_that_goes_over_while_much_is_under_way_loses_and_doubles_nothing() {
+fn handover_with_full_buffers_loses_nothing() {
     let graph = Graph::new();
-    let (_context, talker, ports) = talker_that_keeps(&graph, 64);
-    let me = small_number();
+    let (_context, talker, ports) = talker_with_depth(&graph, 64);
+    let me = low_process_id();
     let linked = subscribe_to(ports.tcpros, "/data", me);
     wait_until("it is joined", || talker.subscription_count() == 1);
-    // A connection that took nothing more takes some once the kernel has come to what is under way, and its buffers have grown:
-    // less than what waits, since that of this end stays as it is.
+    // A full connection accepts more once the kernel has delivered data in transit and grown its buffers: less than the
+    // queue, since this end's buffer does not grow.
     set_socket_recv_buffer_size(&linked.0, LONG).unwrap();
     let published = publish_too_much(&talker, 0, 20);
-    // What waited goes by memory, and what the connection had begun ends there.
+    // The queue goes by shared memory, and the message that the connection had begun is completed there.
     let token = linked.2;
-    let mut session = FakeSession::greet(me, linked.1);
+    let mut session = FakeConnection::handshake(me, linked.1);
     session.push(ASK, 0, &token_bytes(token));
     let open = session.wait_for(crate::fake_process::OPEN_SAMPLES);
     let mut reader = Reader { stream: linked.0, session, token };
@@ -206,23 +206,23 @@ fn a_link_that_goes_over_while_much_is_under_way_loses_and_doubles_nothing() {
     }
     assert_eq!(counted, from);
     assert!(from <= u64::from(published), "the connection took all that waited");
-    // What is published from now on goes behind that.
+    // Messages published from now on go behind these.
     talker.publish(numbered(published, LONG)).unwrap();
     let last = u64::from(published) + 1;
-    assert_eq!(brought_by_memory(&mut reader.session, last), (from..=last).collect::<Vec<_>>());
-    // The connection has nothing of that: when it goes on, a Begin is the next that it brings.
+    assert_eq!(received_by_memory(&mut reader.session, last), (from..=last).collect::<Vec<_>>());
+    // The connection has none of these: its next frame is a Begin.
     reader.session.packets.shutdown().unwrap();
     reader.session.set(END, 1);
     let (statement, _) = next_frame(&mut reader.stream).expect_err("a Begin");
     assert_eq!(statement & 0xffff_ffff, BEGIN);
 }
 
-/// The numbers of the messages that come by a session, up to this one. Each is whole.
-fn brought_by_memory(session: &mut FakeSession, last: u64) -> Vec<u64> {
+/// Numbers of the samples in shared memory, up to this one. Asserts that each is complete.
+fn received_by_memory(session: &mut FakeConnection, last: u64) -> Vec<u64> {
     let (mut numbers, mut piece) = (Vec::new(), Vec::new());
     wait_until("the last of them", || {
         let Some(record) = session.next() else {
-            // The ring was full, maybe, and has room now.
+            // The ring may have been full, and has space now.
             session.ring();
             return false;
         };
@@ -243,8 +243,8 @@ fn brought_by_memory(session: &mut FakeSession, last: u64) -> Vec<u64> {
     numbers
 }
 
-/// What both ends name a pair of a writer and a reader by, in a statement of this kind and epoch.
-fn stated_of_pair(kind: u64, epoch: u64, [writer, reader]: [u32; 2], number: u64) -> Vec<u8> {
+/// Id of a pair of a writer and a reader, in a statement of this kind and epoch.
+fn pair_statement(kind: u64, epoch: u64, [writer, reader]: [u32; 2], number: u64) -> Vec<u8> {
     let kind = kind | 1 << 16 | epoch << 32;
     let stream = u64::from(writer) << 32 | u64::from(reader);
     let words = [kind, stream, number].map(u64::to_le_bytes).concat();
@@ -256,34 +256,34 @@ const LEAVE: u64 = 5;
 const ASK_FOR_RTPS: u64 = 6;
 const RETURN: u64 = 7;
 
-/// A subscriber that says that its node is in both graphs.
+/// A fake subscriber of a dual node.
 fn subscribe_as_dual(ports: &Ports) -> TcpStream {
-    let says = [("runnel_delivery", "1"), ("runnel_origin", "00000000000000ff")];
-    subscribe_saying(ports.tcpros, "/data", small_number(), &says).0
+    let text = [("runnel_delivery", "1"), ("runnel_origin", "00000000000000ff")];
+    subscribe_with_fields(ports.tcpros, "/data", low_process_id(), &text).0
 }
 
 #[test]
-fn a_subscriber_that_states_nonsense_loses_its_link_alone() {
+fn invalid_subscriber_statement_ends_only_its_link() {
     keep_log();
     let graph = Graph::new();
     let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
     let publisher = context.create_node("talker").unwrap().create_publisher("data", 2).unwrap();
     let ports = Ports::of(&graph.context(), "/talker", "/data");
-    let mut honest = subscribe_to(ports.tcpros, "/data", small_number()).0;
+    let mut honest = subscribe_to(ports.tcpros, "/data", low_process_id()).0;
     wait_until("it is joined", || publisher.subscription_count() == 1);
-    // The user's writers of a participant are numbered from 1.
+    // A participant's user writers are numbered from 1.
     let writers = (1..64).map(|number| u32::from_be_bytes(EntityId::user_writer(number).0));
     let of_writers = |kind: u64, epoch: u64, number: u64| {
         writers
             .clone()
-            .flat_map(move |writer| stated_of_pair(kind, epoch, [writer, 7], number))
+            .flat_map(move |writer| pair_statement(kind, epoch, [writer, 7], number))
             .collect::<Vec<u8>>()
     };
     let asks = |readers: std::ops::Range<u32>| {
         let writers = writers.clone();
         readers.flat_map(move |reader| {
             let writers = writers.clone();
-            writers.flat_map(move |writer| stated_of_pair(ASK_FOR_RTPS, 0, [writer, reader], 1))
+            writers.flat_map(move |writer| pair_statement(ASK_FOR_RTPS, 0, [writer, reader], 1))
         })
     };
     for (nonsense, why) in [
@@ -294,12 +294,12 @@ fn a_subscriber_that_states_nonsense_loses_its_link_alone() {
     ] {
         let mut hostile = subscribe_as_dual(&ports);
         wait_until("it is joined", || publisher.subscription_count() == 2);
-        // It may end before it has read all.
+        // The connection may be closed before everything is read.
         let _ = hostile.write_all(&nonsense);
         wait_until("its link has ended", || publisher.subscription_count() == 1);
         wait_logged(&["topic /data: subscriber [/hostile]", why]);
     }
-    // What makes sense, though nobody knows such a reader, does no harm.
+    // A valid statement about an unknown reader does no harm.
     let mut odd = subscribe_as_dual(&ports);
     wait_until("it is joined", || publisher.subscription_count() == 2);
     odd.write_all(&[of_writers(RETURN, 0, 1), of_writers(8, 77, 1), of_writers(9, 0, 1)].concat()).unwrap();
@@ -310,7 +310,7 @@ fn a_subscriber_that_states_nonsense_loses_its_link_alone() {
     }
 }
 
-/// A publisher that says that its node is in both graphs: its connection, and the token of the link.
+/// A fake publisher of a dual node. Returns its connection and the link's token.
 fn publish_as_dual(fake: &FakePublisher) -> TcpStream {
     let (mut stream, asked) = fake.accept_header();
     assert_eq!(asked.get("runnel_delivery"), Some("1"));
@@ -326,42 +326,43 @@ fn publish_as_dual(fake: &FakePublisher) -> TcpStream {
 }
 
 #[test]
-fn a_publisher_that_states_nonsense_of_pairs_loses_its_link_alone() {
+fn invalid_publisher_statement_ends_only_its_link() {
     keep_log();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");
     for (nonsense, why) in [
-        (stated_of_pair(LEAVE, 1 << 30, [1, 2], 1), "epoch 1073741824 is not plausible"),
-        (stated_of_pair(ASK_FOR_RTPS, 0, [1, 2], 1), "it sent a statement that only subscribers send"),
+        (pair_statement(LEAVE, 1 << 30, [1, 2], 1), "epoch 1073741824 is not plausible"),
+        (pair_statement(ASK_FOR_RTPS, 0, [1, 2], 1), "it sent a statement that only subscribers send"),
     ] {
         let mut stream = publish_as_dual(&fake);
         stream.write_all(&[framed_text("before"), nonsense].concat()).unwrap();
-        scene.hears("before");
+        scene.receives("before");
         spin_until(&scene.far, "its link has ended", || stream.read(&mut [0]).is_ok_and(|count| count == 0));
         wait_logged(&["topic /talk: publisher [/dual]", why]);
-        scene.heard.lock().unwrap().clear();
+        scene.received.lock().unwrap().clear();
     }
-    // A pair that the subscriber does not know stays with the link, which it says.
+    // A pair that the subscriber does not know stays with the link, and the subscriber states that.
     let mut stream = publish_as_dual(&fake);
-    let leaves = stated_of_pair(LEAVE, 1, [1, 2], u64::MAX >> 1);
-    stream.write_all(&[leaves, framed_text("heard all the same")].concat()).unwrap();
-    scene.hears("heard all the same");
+    let leaves = pair_statement(LEAVE, 1, [1, 2], u64::MAX >> 1);
+    stream.write_all(&[leaves, framed_text("received all the same")].concat()).unwrap();
+    scene.receives("received all the same");
     let mut answer = [0; 28];
     stream.read_exact(&mut answer).unwrap();
-    assert_eq!(answer.to_vec(), stated_of_pair(RETURN, 0, [1, 2], 1));
-    scene.is_undisturbed();
+    assert_eq!(answer.to_vec(), pair_statement(RETURN, 0, [1, 2], 1));
+    scene.assert_undisturbed();
 }
 
 #[test]
-fn publisher_that_does_not_read_answers_loses_its_link() {
+fn publisher_that_reads_no_statements_loses_its_link() {
     keep_log();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");
     let mut stream = publish_as_dual(&fake);
-    // Each is answered, since the subscriber does not know the pair. The kernel takes some hundred thousands of the answers.
+    // Each statement is answered, since the subscriber does not know the pair. The kernel accepts some hundred thousand
+    // answers.
     let ended = (0..4000_u64).any(|batch| {
         let epochs = 1 + batch * 500..=(batch + 1) * 500;
-        let leaves: Vec<u8> = epochs.flat_map(|epoch| stated_of_pair(LEAVE, epoch, [1, 2], 1)).collect();
+        let leaves: Vec<u8> = epochs.flat_map(|epoch| pair_statement(LEAVE, epoch, [1, 2], 1)).collect();
         scene.far.spin_once(Duration::ZERO).unwrap();
         stream.write_all(&leaves).is_err()
     });
@@ -370,5 +371,5 @@ fn publisher_that_does_not_read_answers_loses_its_link() {
         "topic /talk: publisher [/dual]",
         "it does not read the answers to more than 4096 statements",
     ]);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }

@@ -1,4 +1,4 @@
-//! Publishers and subscriptions over real sockets.
+//! Tests of publishers and subscriptions over real sockets.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,23 +19,23 @@ use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::{Value, encode_call};
 use runnel::{Context, Error, Node, Publisher, QoS, Subscription};
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Received = Arc<Mutex<Vec<String>>>;
 
 fn text(data: impl ToString) -> Text {
     Text { data: data.to_string() }
 }
 
-fn listen(node: &Node, topic: &str, depth: usize) -> (Heard, Subscription) {
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+fn listen(node: &Node, topic: &str, depth: usize) -> (Received, Subscription) {
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let subscription = node.create_subscription(topic, depth, move |message: &Text| {
         into.lock().unwrap().push(message.data.clone())
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
-fn count(heard: &Heard) -> usize {
-    heard.lock().unwrap().len()
+fn count(received: &Received) -> usize {
+    received.lock().unwrap().len()
 }
 
 fn count_up(counter: &AtomicUsize) {
@@ -43,22 +43,22 @@ fn count_up(counter: &AtomicUsize) {
 }
 
 #[test]
-fn messages_arrive_in_order_and_whole() {
+fn messages_arrive_whole_and_in_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     (0..500).for_each(|n| talker.publish(text(n)).unwrap());
-    spin_until(&far, "500 messages heard", || count(&heard) == 500);
-    assert!(heard.lock().unwrap().iter().enumerate().all(|(n, data)| *data == n.to_string()));
+    spin_until(&far, "500 messages received", || count(&received) == 500);
+    assert!(received.lock().unwrap().iter().enumerate().all(|(n, data)| *data == n.to_string()));
 }
 
 #[test]
 fn messages_sent_before_publisher_leaves_topic_arrive() {
     let graph = Graph::new();
     let far = graph.context();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     let fake = FakePublisher::new(&graph, "/talker", "/chatter");
     let mut publisher = fake.accept_and_send("/talker", Text::MD5, &[]);
     spin_until(&far, "the link", || subscription.publisher_count() == 1);
@@ -71,47 +71,47 @@ fn messages_sent_before_publisher_leaves_topic_arrive() {
     master.write_all(&call("getPid", &["/master".into()])).unwrap();
     master.set_nonblocking(true).unwrap();
     spin_until(&far, "an answer", || master.read(&mut [0; 4096]).is_ok());
-    // Both lie there before the node reads either. It reads a part of the messages first: they are more than is read at a time,
-    // and less than its socket holds.
+    // Both have arrived before the node reads either. It reads a part of the messages first: they exceed one read and
+    // fit into the socket buffer.
     let messages: Vec<u8> = (0..100).flat_map(|number| framed_text(&format!("{number:01000}"))).collect();
     publisher.write_all(&messages).unwrap();
     let nobody = Value::Array(Vec::new());
     master.write_all(&call("publisherUpdate", &["/master".into(), "/chatter".into(), nobody])).unwrap();
-    spin_until(&far, "all of them", || count(&heard) == 100);
+    spin_until(&far, "all of them", || count(&received) == 100);
     spin_until(&far, "the end of the link", || subscription.publisher_count() == 0);
 }
 
 #[test]
-fn a_subscriber_may_come_before_the_publisher() {
+fn subscriber_may_precede_publisher() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
-    // Nobody spins the far context: its keeper makes the link.
+    // No thread spins the far context: its background thread makes the link.
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(text("hello")).unwrap();
-    spin_until(&far, "the message heard", || count(&heard) == 1);
+    spin_until(&far, "the message received", || count(&received) == 1);
 }
 
 #[test]
-fn a_latched_message_reaches_who_comes_later() {
+fn latched_message_reaches_late_joiner() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
     talker.publish(text("old")).unwrap();
     talker.publish(text("kept")).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "map", 1);
-    spin_until(&far, "the kept message heard", || count(&heard) > 0);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "map", 1);
+    spin_until(&far, "the kept message received", || count(&received) > 0);
     let (local, _local) = listen(&near.create_node("local").unwrap(), "map", 1);
-    spin_until(&near, "the kept message heard in the same process", || count(&local) > 0);
+    spin_until(&near, "the kept message received in the same process", || count(&local) > 0);
     assert_eq!(
-        (&*heard.lock().unwrap(), &*local.lock().unwrap()),
+        (&*received.lock().unwrap(), &*local.lock().unwrap()),
         (&vec!["kept".into()], &vec!["kept".into()])
     );
 }
 
 #[test]
-fn a_second_subscription_of_a_node_gets_the_latched_message_too() {
+fn second_subscription_gets_latched_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
@@ -125,7 +125,7 @@ fn a_second_subscription_of_a_node_gets_the_latched_message_too() {
 }
 
 #[test]
-fn a_publisher_that_never_spins_is_served() {
+fn publisher_without_spin_is_served() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -138,14 +138,14 @@ fn a_publisher_that_never_spins_is_served() {
             thread::yield_now();
         }
     });
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
-    spin_until(&far, "ten messages heard", || count(&heard) >= 10);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
+    spin_until(&far, "ten messages received", || count(&received) >= 10);
     stop.store(true, Ordering::SeqCst);
     thread.join().unwrap();
 }
 
 #[test]
-fn a_long_callback_keeps_nobody_else_waiting() {
+fn long_callback_delays_no_peer() {
     let graph = Graph::new();
     let (blocked, other) = (graph.context(), graph.context());
     let node = blocked.create_node("blocked").unwrap();
@@ -166,16 +166,16 @@ fn a_long_callback_keeps_nobody_else_waiting() {
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("go")).unwrap();
     wait_until("the callback entered", || entered.load(Ordering::SeqCst));
-    // While it blocks, its node links a new subscriber and hands it the latched message.
-    let (heard, _late) = listen(&trigger, "from_blocked", 10);
-    spin_until(&other, "the latched message of the blocked node heard", || count(&heard) == 1);
+    // While the callback blocks, its node connects a new subscriber and sends it the latched message.
+    let (received, _late) = listen(&trigger, "from_blocked", 10);
+    spin_until(&other, "the latched message of the blocked node received", || count(&received) == 1);
     release.store(true, Ordering::SeqCst);
     blocked.shutdown();
     thread.join().unwrap();
 }
 
 #[test]
-fn within_a_process_a_message_goes_by_reference() {
+fn local_message_is_passed_by_reference() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
@@ -195,35 +195,35 @@ fn within_a_process_a_message_goes_by_reference() {
 }
 
 #[test]
-fn two_nodes_of_one_process_need_no_socket() {
+fn local_nodes_use_no_socket() {
     let graph = Graph::new();
     let context = graph.context();
     let (a, b) = (context.create_node("a").unwrap(), context.create_node("b").unwrap());
-    let (heard, subscription) = listen(&b, "chatter", 10);
+    let (received, subscription) = listen(&b, "chatter", 10);
     let publisher = a.create_publisher::<Text>("chatter", 10).unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("hi")).unwrap();
-    spin_until(&context, "the message heard", || count(&heard) == 1);
+    spin_until(&context, "the message received", || count(&received) == 1);
     assert_eq!(subscription.publisher_count(), 1);
     drop(subscription);
     assert_eq!(publisher.subscription_count(), 0);
 }
 
 #[test]
-fn a_slow_subscriber_loses_the_oldest_and_it_is_counted() {
+fn slow_subscriber_drops_and_counts_oldest() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let (heard, subscription) = listen(&node, "chatter", 3);
+    let (received, subscription) = listen(&node, "chatter", 3);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     (0..10).for_each(|n| publisher.publish(text(n)).unwrap());
-    spin_until(&context, "three messages heard", || count(&heard) == 3);
-    assert_eq!(*heard.lock().unwrap(), ["7", "8", "9"]);
+    spin_until(&context, "three messages received", || count(&received) == 3);
+    assert_eq!(*received.lock().unwrap(), ["7", "8", "9"]);
     assert_eq!((subscription.received(), subscription.dropped()), (10, 7));
 }
 
-/// A subscriber that takes nothing: it sends its header and then never reads.
+/// A subscriber that sends its header and then never reads.
 fn stopped_subscriber(graph: &Graph, topic: &str) -> TcpStream {
     use runnel::ros1::header::ConnectionHeader;
     use runnel::ros1::xmlrpc::Value;
@@ -253,26 +253,26 @@ fn block() -> UInt8MultiArray {
 }
 
 #[test]
-fn a_stopped_subscriber_costs_only_itself() {
+fn suspended_subscriber_harms_no_other() {
     let graph = Graph::new();
     let (_near, publisher) = talker(&graph, QoS::keep_last(2));
     let _stopped = stopped_subscriber(&graph, "/data");
     let far = graph.context();
-    let received = Arc::new(AtomicUsize::new(0));
-    let into = Arc::clone(&received);
+    let count = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&count);
     let node = far.create_node("listener").unwrap();
     let subscription = node.create_subscription("data", 100, move |_: &UInt8MultiArray| count_up(&into));
     assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
     for n in 1..=40 {
         publisher.publish(block()).unwrap();
-        spin_until(&far, "the good subscriber has it", || received.load(Ordering::SeqCst) >= n);
+        spin_until(&far, "the good subscriber has it", || count.load(Ordering::SeqCst) >= n);
     }
     assert!(publisher.dropped() > 0);
     assert_eq!(subscription.unwrap().dropped(), 0);
 }
 
 #[test]
-fn a_publisher_that_keeps_all_waits_and_then_names_the_slowest() {
+fn keep_all_publisher_times_out_with_slowest_name() {
     let graph = Graph::new();
     let (_near, mut publisher) = talker(&graph, QoS::keep_all());
     publisher.set_max_blocking_time(Duration::from_millis(50));
@@ -286,9 +286,9 @@ fn a_publisher_that_keeps_all_waits_and_then_names_the_slowest() {
 }
 
 #[test]
-fn a_publisher_that_keeps_all_loses_nothing_however_many_threads_publish() {
+fn keep_all_publisher_is_lossless_across_threads() {
     let small = UInt8MultiArray { data: vec![7; 10_000], ..Default::default() };
-    // Whether two threads meet where room ends is chance.
+    // Whether two threads publish at the limit at once is chance.
     for _ in 0..8 {
         let graph = Graph::new();
         let (_near, mut publisher) = talker(&graph, QoS::keep_all());
@@ -302,7 +302,7 @@ fn a_publisher_that_keeps_all_loses_nothing_however_many_threads_publish() {
 }
 
 #[test]
-fn views_borrow_from_what_was_received() {
+fn views_borrow_from_received_bytes() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("camera").unwrap().create_publisher::<Image>("image", 10).unwrap();
@@ -324,7 +324,7 @@ fn views_borrow_from_what_was_received() {
 }
 
 #[test]
-fn any_type_can_be_heard_as_bytes_with_its_definition() {
+fn untyped_subscription_gets_bytes_and_definition() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<PoseStamped>("pose", 10).unwrap();
@@ -345,7 +345,7 @@ fn any_type_can_be_heard_as_bytes_with_its_definition() {
 }
 
 #[test]
-fn a_subscription_to_any_type_lets_nothing_through_to_one_of_another_type() {
+fn untyped_subscription_admits_no_other_type() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Float32>("number", 10).unwrap();
@@ -353,28 +353,28 @@ fn a_subscription_to_any_type_lets_nothing_through_to_one_of_another_type() {
     let (any, whole) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (count_any, count_whole) = (Arc::clone(&any), Arc::clone(&whole));
     let _any = node.create_raw_subscription("number", None, 10, move |_| count_up(&count_any)).unwrap();
-    // As long on the wire, so that reading it would succeed.
+    // As long when encoded, so that decoding would succeed.
     let _whole = node.create_subscription("number", 10, move |_: &Int32| count_up(&count_whole)).unwrap();
     let error = node.create_subscription("number", 10, |_: &Float32| {}).map(drop).unwrap_err();
     assert!(matches!(&error, Error::Topic(_)), "{error}");
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     (0..3).for_each(|_| publisher.publish(Float32 { data: 1.0 }).unwrap());
-    spin_until(&far, "three of any type heard", || any.load(Ordering::SeqCst) == 3);
+    spin_until(&far, "three of any type received", || any.load(Ordering::SeqCst) == 3);
     far.spin_some().unwrap();
     assert_eq!(whole.load(Ordering::SeqCst), 0);
 }
 
 #[test]
-fn a_type_that_differs_is_refused_and_disturbs_nobody() {
+fn type_mismatch_is_refused_without_side_effects() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
     let wrong_node = far.create_node("wrong").unwrap();
     let _wrong = wrong_node.create_subscription("chatter", 10, |_: &Twist| panic!("not a Twist")).unwrap();
-    let (heard, _right) = listen(&far.create_node("right").unwrap(), "chatter", 10);
+    let (received, _right) = listen(&far.create_node("right").unwrap(), "chatter", 10);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("hello")).unwrap();
-    spin_until(&far, "the message heard by the right one", || count(&heard) == 1);
+    spin_until(&far, "the message received by the right one", || count(&received) == 1);
     assert_eq!(publisher.subscription_count(), 1);
     let conflict = wrong_node.create_subscription("chatter", 10, |_: &Text| ()).err().unwrap();
     assert!(matches!(conflict, Error::Topic(_)), "{conflict}");
@@ -392,31 +392,31 @@ fn names_are_resolved_and_remapped() {
 }
 
 #[test]
-fn what_is_published_last_arrives_although_the_publisher_ends() {
+fn last_message_before_drop_arrives() {
     let graph = Graph::new();
     let (near, far) = (Context::with_options(graph.options().linger(LONG)).unwrap(), graph.context());
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     (0..1000).for_each(|n| publisher.publish(text(n)).unwrap());
     drop(publisher);
-    spin_until(&far, "all messages heard", || count(&heard) == 1000);
+    spin_until(&far, "all messages received", || count(&received) == 1000);
 }
 
 #[test]
-fn publishers_of_one_topic_keep_the_most_that_any_of_them_asks_for() {
+fn publishers_of_a_topic_keep_the_largest_depth() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
     let _first = node.create_publisher::<Text>("chatter", 1).unwrap();
     let second = node.create_publisher::<Text>("chatter", QoS::keep_last(1).transient_local()).unwrap();
     second.publish(text("kept")).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("late").unwrap(), "chatter", 1);
-    spin_until(&far, "the kept message heard", || count(&heard) == 1);
+    let (received, _subscription) = listen(&far.create_node("late").unwrap(), "chatter", 1);
+    spin_until(&far, "the kept message received", || count(&received) == 1);
 }
 
 #[test]
-fn a_latched_message_of_no_bytes_is_one_too() {
+fn empty_message_can_be_latched() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -424,43 +424,43 @@ fn a_latched_message_of_no_bytes_is_one_too() {
     publisher.publish(Empty {}).unwrap();
     let listener = far.create_node("listener").unwrap();
     for nth in ["first", "second"] {
-        let heard = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&received);
         let subscription =
             listener.create_subscription("go", 1, move |_: &Empty| count_up(&counter)).unwrap();
-        spin_until(&far, &format!("heard by the {nth}"), || heard.load(Ordering::SeqCst) == 1);
-        // The link goes with the last subscription, and the second is to find it.
+        spin_until(&far, &format!("received by the {nth}"), || received.load(Ordering::SeqCst) == 1);
+        // The link would end with the last subscription, and the second one must find it.
         std::mem::forget(subscription);
     }
 }
 
 #[test]
-fn a_dropped_subscription_hears_nothing_of_what_waited_for_it() {
+fn dropped_subscription_receives_no_queued_message() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let (heard, subscription) = listen(&node, "chatter", 10);
+    let (received, subscription) = listen(&node, "chatter", 10);
     (0..5).for_each(|n| publisher.publish(text(n)).unwrap());
     context.spin_once(LONG).unwrap();
     drop(subscription);
     context.spin_some().unwrap();
-    assert_eq!(count(&heard), 1);
+    assert_eq!(count(&received), 1);
 }
 
 #[test]
-fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
+fn publisher_created_during_drop_survives() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
     let first = node.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
     let _stopped = stopped_subscriber(&graph, "/data");
     assert!(first.wait_for_subscribers(1, LONG).unwrap());
-    // More than sockets hold: the end of the first waits a second for it to be taken.
+    // More than socket buffers hold: the end of the first waits a second for it.
     (0..50).for_each(|_| first.publish(block()).unwrap());
     let far = graph.context();
-    let received = Arc::new(AtomicUsize::new(0));
-    let into = Arc::clone(&received);
+    let count = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&count);
     let begun = AtomicBool::new(false);
     thread::scope(|scope| {
         let going = scope.spawn(|| {
@@ -474,20 +474,20 @@ fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
         let listener = far.create_node("listener").unwrap();
         let _subscription =
             listener.create_subscription("data", 10, move |_: &UInt8MultiArray| count_up(&into)).unwrap();
-        spin_until(&far, "the second publisher heard", || {
+        spin_until(&far, "the second publisher received", || {
             second.publish(UInt8MultiArray::default()).unwrap();
-            received.load(Ordering::SeqCst) > 0
+            count.load(Ordering::SeqCst) > 0
         });
     });
 }
 
 #[test]
-fn a_topic_with_many_messages_holds_up_no_other_and_spin_once_runs_one_callback() {
+fn busy_topic_starves_no_other_topic() {
     let graph = Graph::new();
     let context = graph.tool();
     let node = context.create_node("node").unwrap();
-    let heard = Arc::new(Mutex::new(0));
-    let (into, counted, ending) = (Arc::clone(&heard), Arc::clone(&heard), context.clone());
+    let received = Arc::new(Mutex::new(0));
+    let (into, counted, ending) = (Arc::clone(&received), Arc::clone(&received), context.clone());
     let count = move |_: &Text| *into.lock().unwrap() += 1;
     let _many = node.create_subscription("many", 5000, count).unwrap();
     let _few = node.create_subscription("few", 1, move |_: &Text| ending.shutdown()).unwrap();
@@ -503,6 +503,6 @@ fn a_topic_with_many_messages_holds_up_no_other_and_spin_once_runs_one_callback(
     say(&many, 1998);
     say(&few, 1);
     context.spin().unwrap();
-    let heard = *counted.lock().unwrap();
-    assert!(heard < 10, "{heard} before the one that came when these waited");
+    let received = *counted.lock().unwrap();
+    assert!(received < 10, "{received} before the one that came when these waited");
 }

@@ -1,4 +1,4 @@
-//! Links of UDPROS over real sockets.
+//! Tests of UDPROS links over real sockets.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -14,35 +14,35 @@ use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Node, Publisher, QoS, Subscription, SubscriptionOptions};
 
-type Heard = Arc<Mutex<Vec<usize>>>;
+type Received = Arc<Mutex<Vec<usize>>>;
 
 fn bytes(length: usize) -> UInt8MultiArray {
     UInt8MultiArray { data: (0..length).map(|place| place as u8).collect(), ..UInt8MultiArray::default() }
 }
 
-/// A subscription that keeps the lengths of what it hears, which must be whole.
-fn listen(node: &Node, topic: &str, options: impl Into<SubscriptionOptions>) -> (Heard, Subscription) {
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+/// A subscription that records the lengths of its messages and asserts that they are complete.
+fn listen(node: &Node, topic: &str, options: impl Into<SubscriptionOptions>) -> (Received, Subscription) {
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let subscription = node.create_subscription(topic, options, move |message: &UInt8MultiArray| {
         let length = message.data.len();
         assert!(*message == bytes(length));
         into.lock().unwrap().push(length);
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
 fn udpros() -> SubscriptionOptions {
     SubscriptionOptions::from(QoS::keep_last(1000)).udpros()
 }
 
-/// Where a node's slave API is.
+/// URI of a node's slave API.
 fn uri_of(graph: &Graph, node: &str) -> Uri {
     let uri = graph.ask("lookupNode", &["/test".into(), node.into()]);
     Uri::parse(uri.as_str().unwrap()).unwrap()
 }
 
-/// The value of an answer of a node.
+/// The value of a node's answer to a call.
 fn ask(context: &Context, node: &Uri, method: &str, params: &[Value]) -> Value {
     let all: Vec<Value> = ["/test".into()].into_iter().chain(params.iter().cloned()).collect();
     let answer = context.call(node, method, &all, LONG).unwrap();
@@ -50,26 +50,26 @@ fn ask(context: &Context, node: &Uri, method: &str, params: &[Value]) -> Value {
     answer.as_array().unwrap()[2].clone()
 }
 
-/// How a node's links travel.
+/// Transports of a node's links.
 fn transports(context: &Context, graph: &Graph, node: &str) -> Vec<String> {
     let rows = ask(context, &uri_of(graph, node), "getBusInfo", &[]);
     let transport = |row: &Value| row.as_array().unwrap()[3].as_str().unwrap().to_owned();
     rows.as_array().unwrap().iter().map(transport).collect()
 }
 
-/// Waits until a node has these links. A subscriber knows its link a little later than the publisher does.
+/// Waits until a node has these links. A subscriber knows its link a little later than the publisher.
 fn wait_for_links(context: &Context, graph: &Graph, node: &str, expected: &[&str]) {
     let what = format!("{node} has the links {expected:?}");
     wait_until(&what, || transports(context, graph, node) == expected);
 }
 
 #[test]
-fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
+fn message_sizes_around_datagram_limit_arrive() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
     wait_for_links(&near, &graph, "/listener", &["UDPROS"]);
@@ -78,10 +78,10 @@ fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
         [0, 1, 10].into_iter().chain(1440..1460).chain(2900..2920).chain([60_000]).collect();
     for (count, size) in sizes.iter().enumerate() {
         talker.publish(bytes(*size)).unwrap();
-        // One at a time: more than the kernel holds would be lost.
-        spin_until(&far, "the message heard", || heard.lock().unwrap().len() > count);
+        // One at a time, since the kernel drops what exceeds its buffer.
+        spin_until(&far, "the message received", || received.lock().unwrap().len() > count);
     }
-    assert_eq!(*heard.lock().unwrap(), sizes);
+    assert_eq!(*received.lock().unwrap(), sizes);
     assert_eq!((subscription.received(), subscription.lost(), talker.dropped()), (sizes.len() as u64, 0, 0));
     let stats = ask(&near, &uri_of(&graph, "/talker"), "getBusStats", &[]);
     let row =
@@ -90,25 +90,25 @@ fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
 }
 
 #[test]
-fn a_message_without_bytes_arrives() {
+fn empty_message_arrives() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Empty>("tick", 1).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let listener = far.create_node("listener").unwrap();
     let _subscription = listener
         .create_subscription("tick", udpros(), move |_: &Empty| into.lock().unwrap().push(0))
         .unwrap();
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(Empty {}).unwrap();
-    spin_until(&far, "it is heard", || heard.lock().unwrap().len() == 1);
+    spin_until(&far, "it is received", || received.lock().unwrap().len() == 1);
     assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
 }
 
 #[test]
 fn datagrams_travel_over_ipv6() {
-    // A system may have been set up without.
+    // IPv6 may be disabled on this system.
     let disabled = std::fs::read_to_string("/proc/sys/net/ipv6/conf/lo/disable_ipv6");
     if disabled.is_ok_and(|text| text.trim() == "1") || !std::path::Path::new("/proc/net/if_inet6").exists() {
         return eprintln!("not tested: this system has no IPv6");
@@ -117,30 +117,30 @@ fn datagrams_travel_over_ipv6() {
     let [near, far] = [(); 2].map(|()| graph.context_with(&["__ip:=::1"]));
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
     talker.publish(bytes(3000)).unwrap();
-    spin_until(&far, "it is heard", || *heard.lock().unwrap() == [3000]);
+    spin_until(&far, "it is received", || *received.lock().unwrap() == [3000]);
 }
 
 #[test]
-fn a_latched_message_comes_as_datagrams_too() {
+fn latched_message_arrives_by_datagrams() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("map", QoS::latched()).unwrap();
     talker.publish(bytes(5000)).unwrap();
     let listener = far.create_node("listener").unwrap();
-    let (heard, _first) = listen(&listener, "map", udpros());
-    spin_until(&far, "the kept message heard", || *heard.lock().unwrap() == [5000]);
+    let (received, _first) = listen(&listener, "map", udpros());
+    spin_until(&far, "the kept message received", || *received.lock().unwrap() == [5000]);
     let (second, _second) = listen(&listener, "map", udpros());
-    spin_until(&far, "it is heard a second time", || *second.lock().unwrap() == [5000]);
+    spin_until(&far, "it is received a second time", || *second.lock().unwrap() == [5000]);
     assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
 }
 
 #[test]
-fn best_effort_alone_asks_for_no_datagrams() {
+fn best_effort_does_not_request_udpros() {
     let graph = Graph::new();
     let (near, far) = (graph.context_on_network(), graph.context_on_network());
     let node = near.create_node("talker").unwrap();
@@ -151,7 +151,7 @@ fn best_effort_alone_asks_for_no_datagrams() {
 }
 
 #[test]
-fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_connection() {
+fn reliable_subscription_moves_node_to_tcpros() {
     let graph = Graph::new();
     let (near, far) = (graph.context_on_network(), graph.context_on_network());
     let node = near.create_node("talker").unwrap();
@@ -167,13 +167,13 @@ fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_conn
         talker.publish(bytes(3)).unwrap();
         talker.subscription_count() == 1
     });
-    spin_until(&far, "both hear", || {
-        [&datagrams, &reliable].iter().all(|heard| !heard.lock().unwrap().is_empty())
+    spin_until(&far, "both receive", || {
+        [&datagrams, &reliable].iter().all(|received| !received.lock().unwrap().is_empty())
     });
 }
 
-/// Has a publisher send so many messages at a time to a subscriber that has ended, until it notices.
-fn notices_ended_subscriber(
+/// Makes a publisher send this many messages at a time to an ended subscriber, until it detects that.
+fn detects_ended_subscriber(
     graph: &Graph,
     near: &Context,
     far: &Context,
@@ -188,34 +188,34 @@ fn notices_ended_subscriber(
         (0..at_a_time).for_each(|_| talker.publish(bytes(10)).unwrap());
         talker.subscription_count() == 0
     });
-    // The publication notices it, and then tells the node.
+    // The publication detects it and informs the node.
     wait_for_links(near, graph, "/talker", &[]);
     talker
 }
 
 #[test]
-fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
+fn ended_subscriber_is_detected_by_next_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let talker = notices_ended_subscriber(&graph, &near, &far, 1);
-    let (heard, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
+    let talker = detects_ended_subscriber(&graph, &near, &far, 1);
+    let (received, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(bytes(11)).unwrap();
-    spin_until(&far, "the new one hears", || *heard.lock().unwrap() == [11]);
+    spin_until(&far, "the new one receives", || *received.lock().unwrap() == [11]);
 }
 
 #[test]
-fn a_subscriber_that_reads_again_soon_keeps_its_link() {
+fn briefly_stalled_subscriber_keeps_its_link() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1000);
     let nobody = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
-    // What does not come from there is refused, though the port stays taken.
+    // The connected socket refuses datagrams from other addresses, and its port stays in use.
     socket.connect(nobody.local_addr().unwrap()).unwrap();
     talker.publish(bytes(10)).unwrap();
-    wait_until("the refusal is told", || talker.dropped() == 1);
+    wait_until("the refusal is reported", || talker.dropped() == 1);
     socket.connect(("127.0.0.1", sending_port(&answer))).unwrap();
     talker.publish(bytes(20)).unwrap();
     assert_eq!(socket.recv(&mut [0; 100]).unwrap(), 8 + 4 + 12 + 20);
@@ -223,24 +223,24 @@ fn a_subscriber_that_reads_again_soon_keeps_its_link() {
 }
 
 #[test]
-fn what_the_network_says_of_lost_datagrams_ends_no_link() {
+fn network_errors_end_no_link() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1472);
     let ends = (sending_port(&answer), socket.local_addr().unwrap().port());
-    // One is too long for a hop; they are forbidden on the way.
-    for (told, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
+    // One error says that the datagram is too long for a hop, the other one that a router forbids it.
+    for (dropped, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
         unreachable(code, ends).expect("a raw socket, which takes root of the network: run ./test");
-        wait_until("it counts as a drop", || talker.dropped() == told);
+        wait_until("it counts as a drop", || talker.dropped() == dropped);
         talker.publish(bytes(1400)).unwrap();
         assert_eq!(socket.recv(&mut [0; 2000]).unwrap(), 8 + 4 + 12 + 1400);
     }
     assert_eq!(talker.subscription_count(), 1);
 }
 
-/// Has this host get an ICMP message of this code that a datagram of its own, between these ports, went no further.
+/// Has this host receive an ICMP error of this code about a datagram of its own between these ports.
 fn unreachable(code: u8, (from, to): (u16, u16)) -> Result<(), rustix::io::Errno> {
     use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
     let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
@@ -257,73 +257,78 @@ fn unreachable(code: u8, (from, to): (u16, u16)) -> Result<(), rustix::io::Errno
     sendto(icmp, &message, SendFlags::empty(), &here).map(drop)
 }
 
-/// The port that a publisher says its datagrams come from.
+/// Source port of a publisher's datagrams, from its answer.
 fn sending_port(answer: &Value) -> u16 {
     answer.as_array().unwrap()[2].as_int().unwrap().try_into().unwrap()
 }
 
 #[test]
-fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
+fn ended_subscriber_is_detected_by_sender() {
     let graph = Graph::new();
-    // The first of two is refused by the subscriber's host, and the second takes that away from who waits at the socket.
-    notices_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
+    // The subscriber's host refuses the first of two datagrams, and the send of the second consumes that error before
+    // the reactor sees it.
+    detects_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
 }
 
 #[test]
-fn a_publisher_that_ends_is_forgotten_and_a_new_one_is_heard() {
+fn ended_publisher_is_replaced_by_new_one() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     for size in [1, 2] {
         let node = near.create_node("talker").unwrap();
         let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
         talker.publish(bytes(size)).unwrap();
-        spin_until(&far, "it is heard", || heard.lock().unwrap().last() == Some(&size));
+        spin_until(&far, "it is received", || received.lock().unwrap().last() == Some(&size));
         drop(talker);
         spin_until(&far, "it is forgotten", || subscription.publisher_count() == 0);
     }
 }
 
-/// Runs a test with a publisher and a subscription that are joined by a relay, which loses datagrams chosen by their count.
+/// Runs a test with a publisher and a subscription connected by a relay, which loses datagrams selected by number.
 fn with_relay<T>(
-    loses: impl FnMut(u64) -> bool + Send + 'static,
-    test: impl FnOnce(&Publisher<UInt8MultiArray>, &Context, &Heard, &Subscription) -> T,
+    is_lost: impl FnMut(u64) -> bool + Send + 'static,
+    test: impl FnOnce(&Publisher<UInt8MultiArray>, &Context, &Received, &Subscription) -> T,
 ) -> T {
     let (here, there) = (Graph::new(), Graph::new());
     let (near, far) = (here.context(), there.context());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
-    let _relay = Relay::new(&near, uri_of(&here, "/talker"), &there, "/data", UInt8MultiArray::TYPE, loses);
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let _relay = Relay::new(&near, uri_of(&here, "/talker"), &there, "/data", UInt8MultiArray::TYPE, is_lost);
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
-    test(&talker, &far, &heard, &subscription)
+    test(&talker, &far, &received, &subscription)
 }
 
-/// Sends so many messages one after the other through such a relay; how many were heard and how many counted as lost.
-fn through_relay(size: usize, messages: u64, loses: impl FnMut(u64) -> bool + Send + 'static) -> (u64, u64) {
-    with_relay(loses, |talker, far, heard, subscription| {
+/// Sends this many messages through such a relay. Returns the numbers of received and of lost messages.
+fn through_relay(
+    size: usize,
+    messages: u64,
+    is_lost: impl FnMut(u64) -> bool + Send + 'static,
+) -> (u64, u64) {
+    with_relay(is_lost, |talker, far, received, subscription| {
         for sent in 1..=messages {
             talker.publish(bytes(size)).unwrap();
-            let answered = || heard.lock().unwrap().len() as u64 + subscription.lost() + 1;
-            // A loss shows with the next message only.
-            spin_until(far, "the message before heard or lost", || answered() >= sent);
+            let answered = || received.lock().unwrap().len() as u64 + subscription.lost() + 1;
+            // A loss shows only with the next message.
+            spin_until(far, "the message before received or lost", || answered() >= sent);
             far.spin_once(Duration::from_millis(1)).unwrap();
         }
-        // The last one is not among those that the relay loses.
-        spin_until(far, "all heard or lost", || {
-            heard.lock().unwrap().len() as u64 + subscription.lost() >= messages
+        // The last one is not lost by the relay.
+        spin_until(far, "all received or lost", || {
+            received.lock().unwrap().len() as u64 + subscription.lost() >= messages
         });
-        (heard.lock().unwrap().len() as u64, subscription.lost())
+        (received.lock().unwrap().len() as u64, subscription.lost())
     })
 }
 
 #[test]
-fn lost_datagrams_lose_their_messages_which_are_counted() {
-    // Every tenth of 400 is lost, the first ones not.
+fn lost_datagrams_count_as_lost_messages() {
+    // Every tenth of 400 is lost, and none of the first.
     assert_eq!(through_relay(10, 401, |count| count % 10 == 0), (361, 40));
-    // Four datagrams a message: every tenth lost is two messages of five.
+    // Each message has four datagrams, so a loss of every tenth costs two messages in five.
     assert_eq!(through_relay(5000, 101, |count| count % 10 == 0), (61, 40));
 }
 
@@ -333,18 +338,18 @@ fn doubled_loss_within_one_message_counts_once() {
 }
 
 #[test]
-fn messages_lost_in_a_row_are_counted_one_by_one() {
+fn consecutive_lost_messages_are_counted_singly() {
     with_relay(
         |count| (3..=5).contains(&count),
-        |talker, far, heard, subscription| {
+        |talker, far, received, subscription| {
             (1..=8).for_each(|size| talker.publish(bytes(size)).unwrap());
-            spin_until(far, "the last is heard", || heard.lock().unwrap().last() == Some(&8));
-            assert_eq!((&heard.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
+            spin_until(far, "the last is received", || received.lock().unwrap().last() == Some(&8));
+            assert_eq!((&received.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
         },
     );
 }
 
-/// A subscriber made of sockets alone.
+/// A fake subscriber on plain sockets.
 fn raw_subscriber(context: &Context, node: &Uri, longest: i32) -> (UdpSocket, Value) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     socket.set_read_timeout(Some(LONG)).unwrap();
@@ -359,7 +364,7 @@ fn raw_subscriber(context: &Context, node: &Uri, longest: i32) -> (UdpSocket, Va
 }
 
 #[test]
-fn datagrams_go_to_the_caller_and_not_to_the_host_that_it_names() {
+fn datagrams_go_to_the_callers_address() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
@@ -380,7 +385,7 @@ fn datagrams_go_to_the_caller_and_not_to_the_host_that_it_names() {
 }
 
 #[test]
-fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
+fn oversized_datagram_message_is_dropped_with_warning() {
     keep_log();
     let graph = Graph::new();
     let near = graph.context();
@@ -397,7 +402,7 @@ fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
 }
 
 #[test]
-fn a_text_topic_refuses_a_subscriber_of_another_type() {
+fn udpros_subscriber_of_other_type_is_refused() {
     keep_log();
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());

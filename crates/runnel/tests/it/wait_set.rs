@@ -1,4 +1,4 @@
-//! Wait sets, and entities that are taken from in place of callbacks.
+//! Tests of wait sets, and of entities taken without callbacks.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
-use crate::ros2_pair::{Ends, context as ros2_context, new_domain};
+use crate::ros2_pair::{EndOnDrop, context as ros2_context, new_domain};
 use runnel::core::Message;
 use runnel::core::wire::Wire;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
@@ -29,7 +29,7 @@ fn subscribe<M: Message>(context: &Context, topic: &str) -> Subscription {
     node.create_taken_subscription::<M>(topic, 10, &[]).unwrap()
 }
 
-/// A publisher that has the subscriber of another context.
+/// A publisher that is connected to a subscriber of another context.
 fn publisher<M: Message + Wire>(context: &Context, topic: &str) -> Publisher<M> {
     let node = context.create_node(&format!("talker_of_{topic}")).unwrap();
     let publisher = node.create_publisher(topic, 10).unwrap();
@@ -38,7 +38,7 @@ fn publisher<M: Message + Wire>(context: &Context, topic: &str) -> Publisher<M> 
 }
 
 #[test]
-fn wait_gives_entities_that_are_ready_until_all_is_taken() {
+fn wait_returns_entities_until_they_are_taken() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let [one, other] = ["one", "other"].map(|topic| subscribe::<Text>(&far, topic));
@@ -61,7 +61,7 @@ fn wait_gives_entities_that_are_ready_until_all_is_taken() {
 }
 
 #[test]
-fn message_of_the_same_process_is_taken_by_reference() {
+fn local_message_is_taken_by_reference() {
     let graph = Graph::new();
     let context = graph.context();
     let subscription = subscribe::<Text>(&context, "chatter");
@@ -76,7 +76,7 @@ fn message_of_the_same_process_is_taken_by_reference() {
 }
 
 #[test]
-fn loaned_message_is_taken_where_it_lies() {
+fn loaned_message_is_taken_in_place() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let subscription = subscribe::<UInt8MultiArray>(&far, "data");
@@ -104,14 +104,14 @@ fn loaned_message_is_taken_where_it_lies() {
 }
 
 #[test]
-fn message_of_ros_2_ends_the_wait() {
+fn ros2_message_ends_the_wait() {
     let domain = new_domain();
     let (near, far) = (ros2_context(domain, false), ros2_context(domain, false));
     let subscription = subscribe::<Text>(&far, "chatter");
     let talker = near.create_node("talker").unwrap().create_publisher("chatter", QoS::keep_last(10)).unwrap();
     let spinning = near.clone();
     thread::scope(|scope| {
-        let _end = Ends(&near);
+        let _end = EndOnDrop(&near);
         scope.spawn(move || spinning.spin().unwrap());
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
         let mut wait_set = WaitSet::new(&far);
@@ -124,7 +124,7 @@ fn message_of_ros_2_ends_the_wait() {
     });
 }
 
-/// Whichever thread polls: the one that waits, or one that spins.
+/// Either the waiting thread polls or one that spins.
 #[test]
 fn guard_condition_ends_the_wait_of_another_thread() {
     for spins in [false, true] {
@@ -132,11 +132,11 @@ fn guard_condition_ends_the_wait_of_another_thread() {
         let context = graph.context();
         let (guard, spinning) = (GuardCondition::new(), context.clone());
         thread::scope(|scope| {
-            let _end = Ends(&context);
+            let _end = EndOnDrop(&context);
             if spins {
                 scope.spawn(move || spinning.spin().unwrap());
             }
-            let (tell, told) = channel();
+            let (sender, results) = channel();
             let (waited, waiting) = (Arc::clone(&guard), context.clone());
             scope.spawn(move || {
                 let mut wait_set = WaitSet::new(&waiting);
@@ -144,19 +144,19 @@ fn guard_condition_ends_the_wait_of_another_thread() {
                 for _ in 0..100 {
                     assert_eq!(wait_set.wait(None).unwrap(), [key]);
                     assert!(waited.take());
-                    tell.send(()).unwrap();
+                    sender.send(()).unwrap();
                 }
             });
             for _ in 0..100 {
                 guard.trigger();
-                told.recv_timeout(LONG).unwrap();
+                results.recv_timeout(LONG).unwrap();
             }
         });
     }
 }
 
 #[test]
-fn thread_waits_while_another_spins_or_runs_a_long_callback() {
+fn thread_waits_while_another_runs_the_loop() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (entered, enters) = channel();
@@ -172,7 +172,7 @@ fn thread_waits_while_another_spins_or_runs_a_long_callback() {
     let (slow, talker) = (publisher(&near, "slow"), publisher(&near, "chatter"));
     let spinning = far.clone();
     thread::scope(|scope| {
-        let _end = Ends(&far);
+        let _end = EndOnDrop(&far);
         scope.spawn(move || spinning.spin().unwrap());
         let mut wait_set = WaitSet::new(&far);
         let key = wait_set.add_subscription(&subscription);
@@ -189,31 +189,31 @@ fn thread_waits_while_another_spins_or_runs_a_long_callback() {
     });
 }
 
-/// Nobody spins: one of the two polls for both, and then the other.
+/// No thread spins: one of the two polls for both, and then the other.
 #[test]
-fn threads_with_wait_sets_of_their_own_serve_each_other() {
+fn threads_with_own_wait_sets_serve_each_other() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let subscriptions = ["one", "other"].map(|topic| subscribe::<Text>(&far, topic));
     let talkers = ["one", "other"].map(|topic| publisher(&near, topic));
     thread::scope(|scope| {
-        let heard = subscriptions.each_ref().map(|subscription| {
-            let (hears, heard) = channel();
+        let received = subscriptions.each_ref().map(|subscription| {
+            let (receives, received) = channel();
             let far = far.clone();
             scope.spawn(move || {
                 let mut wait_set = WaitSet::new(&far);
                 let key = wait_set.add_subscription(subscription);
                 for _ in 0..50 {
                     assert_eq!(wait_set.wait(None).unwrap(), [key]);
-                    hears.send(taken_text(subscription).unwrap()).unwrap();
+                    receives.send(taken_text(subscription).unwrap()).unwrap();
                 }
             });
-            heard
+            received
         });
         for number in 0..50 {
-            for (talker, heard) in talkers.iter().zip(&heard) {
+            for (talker, received) in talkers.iter().zip(&received) {
                 talker.publish(text(&number.to_string())).unwrap();
-                assert_eq!(heard.recv_timeout(LONG).unwrap(), number.to_string());
+                assert_eq!(received.recv_timeout(LONG).unwrap(), number.to_string());
             }
         }
     });
@@ -225,7 +225,7 @@ fn wait_ends_with_the_context() {
         let graph = Graph::new();
         let context = graph.context();
         let (waiting, spinning) = (context.clone(), context.clone());
-        let (tell, told) = channel();
+        let (sender, results) = channel();
         thread::scope(|scope| {
             if spins {
                 scope.spawn(move || spinning.spin().unwrap());
@@ -233,12 +233,12 @@ fn wait_ends_with_the_context() {
             scope.spawn(move || {
                 let mut wait_set = WaitSet::new(&waiting);
                 wait_set.add_guard_condition(&GuardCondition::new());
-                tell.send(None).unwrap();
-                tell.send(Some(wait_set.wait(None).map(<[_]>::len))).unwrap();
+                sender.send(None).unwrap();
+                sender.send(Some(wait_set.wait(None).map(<[_]>::len))).unwrap();
             });
-            assert!(told.recv_timeout(LONG).unwrap().is_none());
+            assert!(results.recv_timeout(LONG).unwrap().is_none());
             context.shutdown();
-            let ended = told.recv_timeout(LONG).unwrap();
+            let ended = results.recv_timeout(LONG).unwrap();
             assert!(matches!(ended, Some(Err(Error::ShuttingDown))), "{ended:?}");
         });
     }
@@ -261,7 +261,7 @@ fn ticks_of_a_timer_are_taken() {
 }
 
 #[test]
-fn requests_are_taken_and_answered_later_in_any_order() {
+fn requests_are_answered_later_in_any_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -276,7 +276,7 @@ fn requests_are_taken_and_answered_later_in_any_order() {
         assert_eq!(wait_set.wait(None).unwrap(), [key]);
         requests.extend(std::iter::from_fn(|| service.take::<SetBool>()));
     }
-    // The connections are made side by side, so that requests come in any order.
+    // The connections are made concurrently, so requests arrive in any order.
     requests.sort_by_key(|(request, _)| request.data);
     let (_, last) = requests.pop().unwrap();
     for (request, pending) in requests {
@@ -304,9 +304,9 @@ fn requests_are_taken_and_answered_later_in_any_order() {
     assert_eq!(ended, ["it must stay on", "on", "the service has not responded"]);
 }
 
-/// The one of the same process has no callback that it could run, and goes through sockets.
+/// The local call runs no callback, and goes through sockets.
 #[test]
-fn call_of_the_same_process_is_answered_by_the_thread_that_takes() {
+fn local_call_is_answered_by_the_taking_thread() {
     let graph = Graph::new();
     let context = graph.context();
     let service = context.create_node("server").unwrap().create_taken_service::<SetBool>("power").unwrap();
@@ -330,7 +330,7 @@ fn call_of_the_same_process_is_answered_by_the_thread_that_takes() {
 }
 
 #[test]
-fn event_of_the_quality_of_service_is_taken() {
+fn qos_event_is_taken() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = far.create_node("taker").unwrap();
@@ -356,7 +356,7 @@ fn event_of_the_quality_of_service_is_taken() {
     }
 }
 
-/// It is for the callback or for the one that takes, and never for both.
+/// Either the callback or the taking thread gets it, never both.
 #[test]
 fn subscription_with_a_callback_may_be_taken_from() {
     let graph = Graph::new();
@@ -375,10 +375,10 @@ fn subscription_with_a_callback_may_be_taken_from() {
     }
     assert!(!far.spin_once(Duration::ZERO).unwrap(), "nothing is due");
     talker.publish(text("c")).unwrap();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     spin_until(&far, "the callback called", || {
-        heard.extend(called.try_iter());
-        !heard.is_empty()
+        received.extend(called.try_iter());
+        !received.is_empty()
     });
-    assert_eq!((heard, taken_text(&subscription)), (vec!["c".to_owned()], None));
+    assert_eq!((received, taken_text(&subscription)), (vec!["c".to_owned()], None));
 }

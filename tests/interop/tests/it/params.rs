@@ -134,7 +134,7 @@ fn parameters_outlive_a_master_that_is_killed() {
     assert!(before.iter().any(|line| line.contains("a \"b\" <c>")), "{before:#?}");
     let second = outcome(graph.runnel("runnel", &["master", "--port", "0", "--persist", &file]));
     assert_eq!(second.code, Some(1));
-    assert!(second.lines[0].contains("another master keeps its parameters there"), "{:#?}", second.lines);
+    assert!(second.lines[0].contains("another master stores its parameters there"), "{:#?}", second.lines);
     master.signal(Signal::INT).unwrap();
     assert!(master.wait_exit(within(PATIENCE)).unwrap().success());
 }

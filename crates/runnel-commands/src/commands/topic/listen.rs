@@ -36,7 +36,7 @@ impl ListenArgs {
 
     /// How a topic is subscribed to, where the command chooses `otherwise` unless the user asks for something else.
     pub fn options(&self, otherwise: QoS) -> SubscriptionOptions {
-        let options = SubscriptionOptions::from(self.qos.over(otherwise)).exactly();
+        let options = SubscriptionOptions::from(self.qos.over(otherwise)).strict_qos();
         if self.udp { options.udpros() } else { options }
     }
 

@@ -13,9 +13,9 @@ use runnel_core::time::Instant;
 
 use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Transmit};
+use crate::node::dual_node_id;
 use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
 use crate::node::fault::{HandshakeFault, OfferFault, PeerFault};
-use crate::node::origin;
 use crate::node::{Caller, Conn, Limits, Linked, Node};
 use crate::udpros::{DATAGRAM_LEN_IPV4, DATAGRAM_LEN_IPV6, Fragmenter, MAX_DATAGRAM_LEN, MIN_DATAGRAM_LEN};
 use crate::xmlrpc::Value;
@@ -34,7 +34,7 @@ pub(in crate::node) struct DatagramRequest {
     pub(in crate::node) topic: String,
     pub(in crate::node) subscriber: String,
     /// Its id if it is in ROS 2, too.
-    origin: Option<u64>,
+    dual_node_id: Option<u64>,
     /// Longest datagram, in bytes.
     longest: usize,
     /// It has offered TCPROS, too.
@@ -103,7 +103,7 @@ impl Node {
             to,
             topic: of,
             subscriber,
-            origin: origin::announced_in(&header),
+            dual_node_id: dual_node_id::announced_in(&header),
             longest,
             takes_tcpros: offers.iter().any(is_tcpros),
             link: self.last_datagram_link,
@@ -161,7 +161,7 @@ impl Node {
     pub(in crate::node) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
         let Some(Conn::SubscriberDatagrams(request)) = self.conns.remove(&conn) else { return };
         self.answer_with_datagrams(now, &request, port);
-        let DatagramRequest { to, topic, subscriber, origin, longest, link, .. } = *request;
+        let DatagramRequest { to, topic, subscriber, dual_node_id, longest, link, .. } = *request;
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let address = to.to_string();
@@ -170,8 +170,17 @@ impl Node {
         self.conns.insert(conn, Conn::Subscriber(row));
         let datagrams = Some(Fragmenter::new(link, longest));
         let (answer, same_host, delivery) = (Vec::new(), None, None);
-        let link =
-            SubscriberLink { topic, conn, subscriber, answer, datagrams, same_host, delivery, origin, stats };
+        let link = SubscriberLink {
+            topic,
+            conn,
+            subscriber,
+            answer,
+            datagrams,
+            same_host,
+            delivery,
+            dual_node_id,
+            stats,
+        };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

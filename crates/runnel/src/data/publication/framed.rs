@@ -1,10 +1,10 @@
-//! Messages as frames, with the numbers that ROS 1 gives them.
+//! Serialized messages as frames, with the `seq` numbers of ROS 1 headers.
 
 use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
-use super::{Blank, Outgoing, State};
+use super::{LoanedBuffer, Outgoing, State};
 use crate::data::frames::SHORT;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::Frame;
 
 impl State {
@@ -12,33 +12,33 @@ impl State {
     pub(super) fn written(
         &mut self,
         message: &impl Outgoing,
-        lendable: Option<Blank>,
-    ) -> Result<Frame, Unfit> {
+        lendable: Option<LoanedBuffer>,
+    ) -> Result<Frame, ConversionError> {
         if let Some(lendable) = lendable {
-            return Ok(self.frozen(lendable));
+            return Ok(self.sealed(lendable));
         }
-        // Of no length are messages whose length is not known beforehand.
+        // A length of 0 stands for an unknown length.
         let short = (1..=SHORT).contains(&message.wire_len());
         self.framed(short, |out| message.write(out))
     }
 
-    /// What is written as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
+    /// Serializes a message to a frame. Its header, if it has one, gets the next `seq`, as in roscpp.
     pub(super) fn framed(
         &mut self,
         short: bool,
-        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
-    ) -> Result<Frame, Unfit> {
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), ConversionError>,
+    ) -> Result<Frame, ConversionError> {
         let seq = self.next_seq();
         self.pooled((Encoding::Ros1, short), write, |out| number(out, seq))
     }
 
-    /// What is written in an encoding as a frame of the pool, which `finish` has the last look at.
+    /// Serializes a message to a frame of the pool. `finish` can change the bytes last.
     pub(super) fn pooled(
         &mut self,
         (encoding, short): (Encoding, bool),
-        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), ConversionError>,
         finish: impl FnOnce(&mut [u8]),
-    ) -> Result<Frame, Unfit> {
+    ) -> Result<Frame, ConversionError> {
         let mut written = Ok(());
         let bytes = self.pool.filled(short, |out| {
             if let Err(refused) = try_write(out, |out| written = write(out)) {
@@ -48,17 +48,17 @@ impl State {
         });
         match written {
             Ok(()) => Ok(Frame::new(encoding, bytes)),
-            Err(unfit) => {
-                self.pool.give_back(bytes);
-                Err(unfit)
+            Err(error) => {
+                self.pool.recycle(bytes);
+                Err(error)
             }
         }
     }
 
-    /// What was written as a frame, which gets its number and is written no more.
-    pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
-        number(filled.bytes_mut(), self.next_seq());
-        filled.frozen()
+    /// The written message as an immutable frame, with its `seq`.
+    pub(super) fn sealed(&mut self, mut loan: LoanedBuffer) -> Frame {
+        number(loan.bytes_mut(), self.next_seq());
+        loan.sealed()
     }
 
     /// The `seq` of the next message, if it has a header.
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// Writes the number of a message into the header that it begins with.
+/// Writes `seq` into the header at the beginning of the message.
 fn number(frame: &mut [u8], seq: Option<u32>) {
     if let (Some(seq), Some(place)) = (seq, frame.first_chunk_mut()) {
         *place = seq.to_le_bytes();

@@ -1,4 +1,5 @@
-//! Readers that leave a link of ROS 1 for RTPS: their messages wait until the subscriber has all that came by the link.
+//! Readers that leave a ROS 1 link for RTPS: their messages wait until the subscriber has received everything that the
+//! link carried.
 
 use runnel_delivery::{Credit, PairId, QueuePolicy, Sender, SenderOptions};
 use runnel_io::Reactor;
@@ -10,29 +11,29 @@ use crate::frame::{Frame, QueueBound};
 use crate::linger::Unarrived;
 use crate::rtps::{NodeReader, pair_id};
 
-/// See the module's documentation.
-pub(super) struct Leaving {
+/// One reader that leaves a link.
+pub(super) struct LeavingReader {
     pub(super) conn: ConnId,
     writer: EntityId,
     reader: Guid,
-    /// Which match of the reader it is.
+    /// Counts the matches of the reader.
     matching: u64,
     /// The number of the first message that the link did not carry for the reader.
     from: u64,
     waiting: Sender<Frame>,
 }
 
-impl Leaving {
+impl LeavingReader {
     pub(super) fn is_of(&self, writer: EntityId, reader: Guid) -> bool {
         (self.writer, self.reader) == (writer, reader)
     }
 
-    /// Whether it is of this match of its reader, or of an earlier one.
+    /// Whether it belongs to this match of its reader, or to an earlier one.
     pub(super) fn is_of_match(&self, matching: u64) -> bool {
         self.matching <= matching
     }
 
-    /// What waits, with the numbers.
+    /// The waiting messages with their numbers.
     pub(super) fn into_waiting(self) -> impl Iterator<Item = (u64, Frame)> {
         let waiting = self.waiting.snapshot().messages;
         waiting.into_iter().map(|message| (message.number, message.message))
@@ -43,7 +44,7 @@ impl Leaving {
     }
 }
 
-/// The messages that wait while a pair has no path.
+/// The queue of messages while a pair has no path.
 fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> {
     Sender::new(SenderOptions {
         id: pair.id(),
@@ -55,15 +56,16 @@ fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> 
 }
 
 impl State {
-    /// Whether a reader leaves a link; with `conn`, whether it leaves this one.
+    /// Whether a reader leaves a link; with `conn`, whether it leaves that one.
     pub(super) fn is_leaving(&self, (writer, reader): (EntityId, Guid), conn: Option<ConnId>) -> bool {
-        let is_meant =
-            |leaving: &Leaving| leaving.is_of(writer, reader) && conn.is_none_or(|conn| leaving.conn == conn);
+        let is_meant = |leaving: &LeavingReader| {
+            leaving.is_of(writer, reader) && conn.is_none_or(|conn| leaving.conn == conn)
+        };
         self.leaving.iter().any(is_meant)
     }
 
-    /// A reader leaves a link: its messages wait from the next one on. One that was about to leave another link of its node leaves
-    /// this one instead, which has carried what came since it stands.
+    /// A reader leaves a link: its messages wait, beginning with the next one. A reader that was leaving another link
+    /// of its node leaves this one instead: this link has carried all messages since it was established.
     pub(super) fn leave_link(
         &mut self,
         reactor: &Reactor,
@@ -78,48 +80,50 @@ impl State {
         let before = self.leaving.extract_if(.., |leaving| leaving.is_of(writer.id(), reader.guid)).next();
         let waiting = before.map_or_else(|| waiting_sender(pair, from, bound), |leaving| leaving.waiting);
         let NodeReader { guid: reader, matching, .. } = reader;
-        self.leaving.push(Leaving { conn, writer: writer.id(), reader, matching, from, waiting });
+        self.leaving.push(LeavingReader { conn, writer: writer.id(), reader, matching, from, waiting });
     }
 
-    /// The subscriber has all of a reader that came by its link: RTPS serves it.
-    pub(super) fn left_link(
+    /// The subscriber has received all messages that its link carried for a reader: RTPS serves the reader now.
+    pub(super) fn finish_leaving(
         &mut self,
         reactor: &Reactor,
         writer: &RtpsWriter,
         (conn, pair): (ConnId, PairId),
         from: u64,
     ) {
-        let is_meant = |leaving: &mut Leaving| {
+        let is_meant = |leaving: &mut LeavingReader| {
             leaving.conn == conn && pair_id(leaving.writer, leaving.reader.entity) == pair
         };
-        let left: Vec<Leaving> = self.leaving.extract_if(.., is_meant).collect();
+        let left: Vec<LeavingReader> = self.leaving.extract_if(.., is_meant).collect();
         for leaving in left {
             self.release(writer, leaving, from);
-            // Other links of the node carry the pair no longer either.
-            let origin = self.links.iter().find(|link| link.conn == conn).and_then(|link| link.origin);
-            let others = self.links.iter_mut().filter(|link| link.origin == origin && link.conn != conn);
+            // Other links of the node do not carry the pair either.
+            let dual_node_id =
+                self.links.iter().find(|link| link.conn == conn).and_then(|link| link.dual_node_id);
+            let others =
+                self.links.iter_mut().filter(|link| link.dual_node_id == dual_node_id && link.conn != conn);
             others.for_each(|link| link.declare_on_rtps(reactor, pair));
         }
     }
 
-    /// A link is gone: those that were about to leave it leave another link of their node, or go by RTPS at once. How many messages
-    /// are lost for them.
-    pub(super) fn link_is_gone(&mut self, reactor: &Reactor, conn: ConnId, origin: Option<u64>) -> u64 {
-        let gone: Vec<Leaving> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
+    /// A link has ended: its leaving readers leave another link of their node, or RTPS serves them at once. Returns
+    /// the number of lost messages.
+    pub(super) fn end_link(&mut self, reactor: &Reactor, conn: ConnId, dual_node_id: Option<u64>) -> u64 {
+        let gone: Vec<LeavingReader> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
         let mut lost = 0;
         for leaving in gone {
             let Some(writer) = self.writer_of(leaving.writer) else { continue };
-            let reader = origin.and_then(|origin| writer.reader(origin, leaving.reader));
+            let reader = dual_node_id.and_then(|dual_node_id| writer.reader(dual_node_id, leaving.reader));
             let Some(reader) = reader.filter(|reader| reader.matching == leaving.matching) else { continue };
-            let of_node = |of: Option<u64>, address| of == origin && writer.is_at(reader.guid, address);
-            let is_other = |link: &super::Link| of_node(link.origin, link.address);
+            let of_node = |of: Option<u64>, address| of == dual_node_id && writer.is_at(reader.guid, address);
+            let is_other = |link: &super::Link| of_node(link.dual_node_id, link.address);
             if let Some(index) = self.links.iter().position(|link| link.has_statements() && is_other(link)) {
                 self.leaving.push(leaving);
                 self.leave_link(reactor, index, (&writer, reader));
             } else if self.links.iter().any(is_other)
-                || self.datagram_links.iter().any(|link| of_node(link.origin, link.address))
+                || self.datagram_links.iter().any(|link| of_node(link.dual_node_id, link.address))
             {
-                // That link states nothing, and serves the reader.
+                // This link has no statements, and serves the reader.
                 lost += leaving.waiting.queue_len() as u64;
             } else {
                 let from = leaving.from;
@@ -129,22 +133,22 @@ impl State {
         lost
     }
 
-    fn release(&mut self, writer: &RtpsWriter, leaving: Leaving, from: u64) {
+    fn release(&mut self, writer: &RtpsWriter, leaving: LeavingReader, from: u64) {
         let waiting = leaving.waiting.snapshot().messages.into_iter();
         let due = waiting.filter(|message| message.number >= from);
         let due = due.map(|message| (message.number, None, message.message)).collect();
         writer.release(leaving.reader, from, due);
-        self.wake_wanted(Some(leaving.reader));
+        self.wake_memory_requests(Some(leaving.reader));
     }
 
-    /// How many messages are lost with readers that leave no longer.
-    pub(super) fn forget_leaving(&mut self, is_meant: impl Fn(&Leaving) -> bool) -> u64 {
+    /// Forgets leaving readers. Returns the number of their lost messages.
+    pub(super) fn remove_leaving(&mut self, is_meant: impl Fn(&LeavingReader) -> bool) -> u64 {
         let gone = self.leaving.extract_if(.., |leaving| is_meant(leaving));
         gone.map(|leaving| leaving.waiting.queue_len() as u64).sum()
     }
 
-    /// A message that a writer has written waits for those that leave a link. How many were dropped for it.
-    pub(super) fn wait_for_link(&mut self, writer: &RtpsWriter, frame: &Frame) -> u64 {
+    /// Queues a message of a writer for the readers that leave a link. Returns the number of dropped messages.
+    pub(super) fn queue_for_leaving(&mut self, writer: &RtpsWriter, frame: &Frame) -> u64 {
         let Some(number) = writer.last_number() else { return 0 };
         let mut dropped = 0;
         for leaving in self.leaving.iter_mut().filter(|leaving| leaving.writer == writer.id()) {
@@ -155,15 +159,15 @@ impl State {
     }
 
     /// Whether messages of a writer wait for readers that leave a link.
-    pub(super) fn waits_for_link(&self, writer: EntityId) -> bool {
+    pub(super) fn has_leaving_messages(&self, writer: EntityId) -> bool {
         let mut leaving = self.leaving.iter().filter(|leaving| leaving.writer == writer);
         leaving.any(|leaving| leaving.waiting.queue_len() > 0)
     }
 
-    /// The reader that leaves a link for which one more message of a writer would push out another.
-    pub(super) fn full_for_link(&self, writer: EntityId) -> Option<String> {
+    /// A leaving reader whose queue is full, so that the next message of the writer would drop another.
+    pub(super) fn full_leaving_reader(&self, writer: EntityId) -> Option<String> {
         let bound = self.options.bound;
-        let is_full = |leaving: &&Leaving| {
+        let is_full = |leaving: &&LeavingReader| {
             let waiting = &leaving.waiting;
             leaving.writer == writer
                 && waiting.queue_len() > 0
@@ -172,10 +176,10 @@ impl State {
         self.leaving.iter().find(is_full).map(|leaving| leaving.reader.to_string())
     }
 
-    /// The readers that leave a link and have yet to get messages.
-    pub(super) fn unarrived_for_link(&self) -> Vec<Unarrived> {
+    /// The leaving readers that lack messages.
+    pub(super) fn unarrived_leaving(&self) -> Vec<Unarrived> {
         let waiting = self.leaving.iter().filter(|leaving| leaving.waiting.queue_len() > 0);
-        let of = |leaving: &Leaving| Unarrived {
+        let of = |leaving: &LeavingReader| Unarrived {
             subscriber: leaving.reader.to_string(),
             messages: leaving.waiting.queue_len() as u64,
         };

@@ -1,4 +1,4 @@
-//! One subscriber of a publication: what it is sent, and what waits for it.
+//! ROS 1 link of one subscriber: its connection and its queue.
 
 mod switching;
 
@@ -15,51 +15,51 @@ use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{LENGTH, SendQueue, length_prefix};
 
 use super::memory_path::{MemoryPath, WAITING_SLOTS};
-use super::numbers::Numbers;
+use super::message_numbers::MessageNumbers;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::Sender;
 
-/// Messages given to the kernel in one call.
+/// Messages per system call.
 const BATCH: usize = 64;
 
-/// A message of up to so many bytes is copied behind its length: one piece is sent faster than two.
+/// Messages of up to this length are copied behind their length prefix: sending one piece is faster than two.
 const ONE_PIECE: usize = 252;
-/// Statements that wait for a subscriber at most, which can have them made without end.
+/// Limit of queued statements per subscriber, since a subscriber can cause any number.
 pub(super) const MOST_STATEMENTS: usize = 4096;
 
-/// See the module's documentation. What each message touches comes first.
+/// See the module's documentation. Fields that each message uses come first.
 #[repr(C)]
 pub(super) struct Link {
     queue: SendQueue<Frame>,
-    /// Sending failed; the reactor will tell the driver of the end.
+    /// Sending failed; the reactor reports the end of the connection to the driver.
     failed: bool,
-    /// The reactor tells when the connection takes more.
+    /// The reactor reports when the connection is writable.
     watched: bool,
-    /// The messages go by memory meanwhile, and what the connection had begun ends there.
+    /// Shared memory carries the messages. The connection only completes the message that it has begun.
     memory: Option<Box<MemoryPath>>,
     /// If both ends understand statements.
-    numbers: Option<Numbers>,
-    /// If the subscriber's node is in both graphs.
+    numbers: Option<MessageNumbers>,
+    /// If the subscriber belongs to a dual node.
     pub(super) shared: Option<Box<SharedLinkSender>>,
     stream: Arc<Stream>,
     stats: Arc<LinkStats>,
     pub(super) conn: ConnId,
     token: Token,
-    /// The session that the link goes over to once the connection has sent our header.
-    wanted: Option<Arc<Sender>>,
-    /// How much it may hold, apart from what is sent again, which is under way to the queue.
-    usual: QueueBound,
+    /// The IPC connection to which the link switches once the connection has sent our header.
+    pending_switch: Option<Arc<Sender>>,
+    /// Queue limit, without resent messages that are being queued.
+    limit: QueueBound,
     pub(super) resends: bool,
-    /// Messages that were copied for want of memory that the subscriber's process may hold.
-    copied: u64,
+    /// Messages copied because the subscriber's process had reached its quota.
+    shm_copies: u64,
     pub(super) subscriber: String,
-    /// By what the subscriber's node is known in both graphs, if it is in both, and where it is.
-    pub(super) origin: Option<u64>,
+    /// The id of the subscriber's node, if that is a dual node, and its address.
+    pub(super) dual_node_id: Option<u64>,
     pub(super) address: Option<IpAddr>,
 }
 
 impl Link {
-    /// A link that stands, on which `unsent` is still to go of our header.
+    /// An established link that has yet to send `unsent`, the rest of our header.
     pub(super) fn new(
         link: SubscriberLink,
         (token, stream, address): (Token, Arc<Stream>, IpAddr),
@@ -67,40 +67,40 @@ impl Link {
         bound: QueueBound,
     ) -> Self {
         let address = Some(address.to_canonical());
-        let SubscriberLink { conn, subscriber, origin, stats, delivery, .. } = link;
+        let SubscriberLink { conn, subscriber, dual_node_id, stats, delivery, .. } = link;
         Self {
             queue: SendQueue::with_preamble(unsent, bound),
             failed: false,
             watched: false,
             memory: None,
-            numbers: delivery.map(Numbers::new),
-            shared: origin.map(|_| Box::default()),
+            numbers: delivery.map(MessageNumbers::new),
+            shared: dual_node_id.map(|_| Box::default()),
             address,
             stream,
             stats,
             conn,
             token,
-            wanted: None,
-            usual: bound,
+            pending_switch: None,
+            limit: bound,
             resends: false,
-            copied: 0,
+            shm_copies: 0,
             subscriber,
-            origin,
+            dual_node_id,
         }
     }
 
-    /// Sends a frame at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
-    pub(super) fn offer(&mut self, reactor: &Reactor, frame: &Frame) -> u64 {
+    /// Sends a frame at once if the queue is empty, otherwise queues it. Returns the number of dropped messages.
+    pub(super) fn send_or_queue(&mut self, reactor: &Reactor, frame: &Frame) -> u64 {
         if self.failed {
             return 0;
         }
         if self.memory.is_none() {
             self.flush_if_waiting(reactor);
         }
-        // Not before what waits was sent, whose numbers are counted from the last.
-        let number = self.numbers.as_mut().map_or(0, Numbers::take);
+        // The queue is flushed first: numbers of queued messages are counted back from the last one.
+        let number = self.numbers.as_mut().map_or(0, MessageNumbers::take);
         if let Some(memory) = &mut self.memory {
-            let dropped = memory.offer(number, frame);
+            let dropped = memory.send_or_queue(number, frame);
             self.stats.count_dropped(dropped);
             return dropped;
         }
@@ -108,13 +108,13 @@ impl Link {
         if sent == LENGTH + frame.as_ref().len() {
             self.stats.count(1, sent as u64);
         } else if !self.failed {
-            return self.wait_in_line(reactor, frame, sent);
+            return self.queue_rest(reactor, frame, sent);
         }
         0
     }
 
-    /// A message is dropped.
-    pub(super) fn leave_out(&self) {
+    /// Counts a dropped message.
+    pub(super) fn count_drop(&self) {
         self.stats.count_dropped(1);
     }
 
@@ -123,7 +123,7 @@ impl Link {
         self.numbers.is_some()
     }
 
-    /// States something of the subscriptions that share the link, behind all messages so far.
+    /// Queues a statement about the subscriptions that share the link, behind all messages published until now.
     pub(super) fn state(&mut self, reactor: &Reactor, statement: Statement) {
         let Some(numbers) = self.numbers.as_mut().filter(|_| !self.failed) else { return };
         let statements = match &mut self.memory {
@@ -132,7 +132,8 @@ impl Link {
         };
         statements.push_back((numbers.next, statement));
         if statements.len() > MOST_STATEMENTS {
-            // It does not read what it asks for. The reactor tells of its end.
+            // The subscriber does not read the statements that it causes. The reactor reports the end of the
+            // connection.
             self.failed = true;
             let _ = self.stream.shutdown();
         }
@@ -143,17 +144,17 @@ impl Link {
         self.numbers.as_ref().is_some_and(|numbers| !numbers.statements.is_empty())
     }
 
-    fn wait_in_line(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
-        // A subscriber that does not take its messages is not to take the slots of others with them.
+    fn queue_rest(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
+        // A slow subscriber must not occupy slots that other subscribers need.
         let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame.payload(), Payload::Slot(_));
-        self.copied += u64::from(copies);
+        self.shm_copies += u64::from(copies);
         let dropped = self.queue.push(if copies { frame.to_own() } else { frame.clone() }, sent);
         self.stats.count_dropped(dropped);
         self.watch(reactor, true);
         dropped
     }
 
-    /// Sends what waits, as far as it is taken.
+    /// Sends the queue, until the connection accepts no more.
     pub(super) fn flush(&mut self, reactor: &Reactor) {
         if let Some(memory) = &mut self.memory {
             memory.flush();
@@ -161,18 +162,18 @@ impl Link {
         while (!self.queue.is_empty() || self.has_statements_waiting()) && !self.failed && self.send_batch() {
         }
         self.watch(reactor, !self.queue.is_empty());
-        if self.queue.bound() != self.usual && self.waiting() == 0 && !self.resends {
-            self.widen_to(self.usual);
+        if self.queue.bound() != self.limit && self.waiting() == 0 && !self.resends {
+            self.raise_limit_to(self.limit);
         }
         if self.queue.preamble_left() == 0
             && !self.has_statements_waiting()
-            && let Some(sender) = self.wanted.take()
+            && let Some(sender) = self.pending_switch.take()
         {
             sender.wake_driver();
         }
     }
 
-    /// The same, with no system call if nothing does.
+    /// Like [`flush`](Self::flush), without a system call if the queue is empty.
     pub(super) fn flush_if_waiting(&mut self, reactor: &Reactor) {
         let memory_waits = self.memory.as_ref().is_some_and(|memory| !memory.is_sent());
         if !self.queue.is_empty() || memory_waits || self.has_statements_waiting() {
@@ -180,7 +181,7 @@ impl Link {
         }
     }
 
-    /// Has the reactor tell when the connection takes more, or no longer.
+    /// Whether the reactor is to report writability.
     fn watch(&mut self, reactor: &Reactor, watch: bool) {
         if !self.failed && self.watched != watch {
             self.watched = watch;
@@ -189,85 +190,85 @@ impl Link {
         }
     }
 
-    /// Whether messages can be lent to the subscriber.
+    /// Whether the subscriber reads from shared memory.
     pub(super) fn is_channel(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// Has the subscriber's process map memory of which it may be lent messages later; false until it has.
-    pub(super) fn give(&self, segments: &[Arc<Segment>]) -> bool {
-        self.memory.as_ref().is_none_or(|memory| memory.session().give(segments))
+    /// Announces segments to the subscriber's process. False until it has mapped them.
+    pub(super) fn announce(&self, segments: &[Arc<Segment>]) -> bool {
+        self.memory.as_ref().is_none_or(|memory| memory.session().announce(segments))
     }
 
-    /// Takes back the memory of messages that the subscriber has read.
-    pub(super) fn take_back(&self) {
-        self.memory.iter().for_each(|memory| memory.session().take_back_slots());
+    /// Reclaims the slots of messages that the subscriber has read.
+    pub(super) fn reclaim_slots(&self) {
+        self.memory.iter().for_each(|memory| memory.session().reclaim_slots());
     }
 
-    /// Messages that were copied because the subscriber's process holds as much as it may.
-    pub(super) fn copied(&self) -> u64 {
-        self.copied + self.memory.as_ref().map_or(0, |memory| memory.copied())
+    /// Messages copied because the subscriber's process had reached its quota.
+    pub(super) fn shm_copies(&self) -> u64 {
+        self.shm_copies + self.memory.as_ref().map_or(0, |memory| memory.shm_copies())
     }
 
-    /// Of what is sent again it may hold more.
+    /// Sets the queue limit, without resent messages.
     pub(super) fn set_bound(&mut self, bound: QueueBound) {
-        self.usual = bound;
-        self.widen_to(bound);
+        self.limit = bound;
+        self.raise_limit_to(bound);
     }
 
-    /// How much it may hold, apart from what is sent again.
+    /// Queue limit, without resent messages.
     pub(super) fn bound(&self) -> QueueBound {
-        self.usual
+        self.limit
     }
 
-    /// It may hold so much until nothing waits.
-    pub(super) fn widen_to(&mut self, bound: QueueBound) {
+    /// Raises the queue limit until the queue is empty.
+    pub(super) fn raise_limit_to(&mut self, bound: QueueBound) {
         self.queue.set_bound(bound);
         self.memory.iter_mut().for_each(|memory| memory.set_bound(bound));
     }
 
-    /// What waits.
+    /// Messages and bytes in the queue.
     pub(super) fn waiting_bound(&self) -> QueueBound {
         let in_memory = self.memory.as_ref().map_or(0, |memory| memory.waiting_bytes());
         QueueBound { messages: self.waiting(), bytes: self.queue.bytes() + in_memory }
     }
 
-    /// The number of the next message; 0 if they are not counted.
+    /// The number of the next message; 0 if messages have no numbers.
     pub(super) fn next_number(&self) -> u64 {
         self.numbers.as_ref().map_or(0, |numbers| numbers.next)
     }
 
-    /// Messages that wait.
+    /// Messages in the queue.
     pub(super) fn waiting(&self) -> usize {
         self.queue.len() + self.memory.as_ref().map_or(0, |memory| memory.waiting())
     }
 
-    /// Whether one more message of so many bytes would push out another.
+    /// Whether one more message of `bytes` bytes would drop another.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
         let is_full = |memory: &MemoryPath| memory.is_full(bytes);
         !self.failed && self.memory.as_deref().map_or_else(|| self.queue.is_full(bytes), is_full)
     }
 
-    /// True if nothing waits that could still go.
+    /// True if the queue is empty, or the link has failed.
     pub(super) fn is_flushed(&self) -> bool {
         let is_sent = self.memory.as_ref().is_none_or(|memory| memory.is_sent());
         self.failed || self.queue.is_empty() && is_sent
     }
 
-    /// The number of the first message that waits whole for the connection, or of the next one.
-    fn first_unsent(&self, numbers: &Numbers) -> u64 {
+    /// The number of the first queued message of which nothing was sent, or of the next message.
+    fn first_unsent(&self, numbers: &MessageNumbers) -> u64 {
         numbers.next - self.queue.unsent() as u64
     }
 
-    /// The number of the next message that the connection takes, if messages were dropped before it of which the subscriber is
-    /// still to be told.
+    /// The number of the next message that the connection sends, if messages before it were dropped and no statement
+    /// says so yet.
     fn gap(&self) -> Option<u64> {
         let numbers = self.numbers.as_ref().filter(|_| self.memory.is_none())?;
         let next = self.first_unsent(numbers);
         (numbers.stated < next).then_some(next)
     }
 
-    /// States that none before this number is still to come by the connection, behind a message that it has begun.
+    /// States the skip to this number on the connection, behind a message that it has begun.
     fn state_skip(&mut self, to: u64) {
         let Some(numbers) = &mut self.numbers else { return };
         let mut skip = Vec::new();
@@ -281,7 +282,7 @@ impl Link {
         }
     }
 
-    /// Puts what is to be stated before the next message in front of it.
+    /// Inserts the due statements before the next message.
     fn put_statements(&mut self) {
         let Some(next) = self.numbers.as_ref().map(|numbers| self.first_unsent(numbers)) else { return };
         let due = self.numbers.as_mut().map(|numbers| numbers.due_statements(next)).unwrap_or_default();
@@ -290,7 +291,7 @@ impl Link {
         }
     }
 
-    /// How many messages of the queue go before something is to be stated.
+    /// The number of queued messages before the next statement.
     fn until_statement(&self) -> usize {
         let Some(numbers) = &self.numbers else { return BATCH };
         let Some((at, _)) = numbers.statements.front() else { return BATCH };
@@ -298,7 +299,7 @@ impl Link {
         messages + (self.queue.len() - self.queue.unsent())
     }
 
-    /// Sends a message behind its length, as far as the two are taken; how many bytes.
+    /// Sends a message behind its length prefix. Returns the number of bytes sent.
     fn send(&mut self, frame: &Frame) -> usize {
         let (message, length) = (frame.as_ref(), length_prefix(frame.as_ref()));
         let sent = if message.len() <= ONE_PIECE {
@@ -319,7 +320,7 @@ impl Link {
         sent
     }
 
-    /// Sends many of those that wait at once. False if not all of them were taken.
+    /// Sends a batch of queued messages. False if the connection did not accept all of it.
     fn send_batch(&mut self) -> bool {
         if !self.queue.is_partly_sent() {
             if let Some(to) = self.gap() {
@@ -329,7 +330,7 @@ impl Link {
         }
         let mut slices: [IoSlice<'_>; 2 * BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
         let (mut count, mut offered) = (0, 0);
-        // What is begun goes before what tells of those that were dropped behind it.
+        // A message that is begun is completed before the statement about those dropped behind it.
         let most = if self.gap().is_some() { 1 } else { self.until_statement().min(BATCH) };
         for (place, bytes) in slices.iter_mut().zip(self.queue.slices(most)) {
             *place = IoSlice::new(bytes);
@@ -350,7 +351,7 @@ impl Link {
         let has_gap = self.gap().is_some();
         let preamble = self.queue.preamble_left();
         let completed = self.queue.advance(sent);
-        // A header and what is stated are none of the messages.
+        // Headers and statements do not count as messages.
         self.stats.count(completed, (sent - (preamble - self.queue.preamble_left())) as u64);
         let unsent = self.queue.unsent() as u64;
         if let Some(numbers) = self.numbers.as_mut().filter(|_| !has_gap) {

@@ -1,4 +1,4 @@
-//! Links of ROS 1: how they begin, go over to memory and come back, and end.
+//! ROS 1 links of a publication: establishment, handover to shared memory and back, end.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use runnel_ros1::node::SubscriberLink;
 use runnel_ros1::udpros::Fragmenter;
 
 use super::link::Link;
-use super::{Publication, State, complain};
+use super::{Publication, State, log_warning};
 use crate::data::datagrams::{DatagramLink, Refusals};
 use crate::ipc::{Sender, Unread};
 use crate::sync::lock;
 
 impl Publication {
-    /// A link to a subscriber at this address stands: it gets our header, which is unsent, then the message that was kept.
+    /// A subscriber's link is established: it gets the unsent rest of our header, then the latched message.
     pub(crate) fn join(
         &self,
         link: SubscriberLink,
@@ -32,13 +32,13 @@ impl Publication {
         state.share_link(&self.reactor, &mut link);
         if let Some(latched) = state.latched.as_ref().filter(|_| state.carries_any(&link)) {
             link.before_message(&self.reactor, state.last_writer);
-            self.count_dropped(link.offer(&self.reactor, &latched.frame));
+            self.count_dropped(link.send_or_queue(&self.reactor, &latched.frame));
         }
         state.links.push(link);
-        state.tell_count(&before);
+        state.notify_count(&before);
     }
 
-    /// A subscriber's link of datagrams stands: it gets the message that was kept.
+    /// A subscriber's UDPROS link is established: it gets the latched message.
     pub(crate) fn join_datagrams(
         &self,
         link: SubscriberLink,
@@ -47,11 +47,11 @@ impl Publication {
         socket: Arc<Datagrams>,
     ) {
         let mut state = lock(&self.state);
-        let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
+        let SubscriberLink { conn, topic, subscriber, dual_node_id, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
         let before = state.counts();
         let address = socket.peer_address().map(|peer| peer.ip().to_canonical());
-        let standby = state.share_datagrams(&topic, origin, address);
+        let standby = state.share_datagrams(&topic, dual_node_id, address);
         let mut link = DatagramLink {
             conn,
             token,
@@ -60,7 +60,7 @@ impl Publication {
             stats,
             topic,
             subscriber,
-            origin,
+            dual_node_id,
             address,
             standby,
             refused,
@@ -68,15 +68,15 @@ impl Publication {
             too_long,
         };
         let latched = state.latched.as_ref().filter(|_| link.standby.is_empty());
-        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
+        let warning = latched.and_then(|latched| self.send_datagrams(&mut link, latched.frame.as_ref()));
         state.datagram_links.push(link);
-        state.tell_count(&before);
+        state.notify_count(&before);
         drop(state);
-        complain(complaint);
+        log_warning(warning);
     }
 
-    /// The socket of a link of datagrams tells that one of them did not get there; with `refused`, that nobody takes it
-    /// there. Whether the subscriber counts as gone.
+    /// The socket of a UDPROS link reports that a datagram was not delivered; with `refused`, that its port is closed.
+    /// Returns whether the subscriber counts as gone.
     pub(crate) fn undelivered(&self, conn: ConnId, refused: bool, now: Instant) -> bool {
         let mut state = lock(&self.state);
         let Some(link) = state.datagram_links.iter_mut().find(|link| link.conn == conn) else { return false };
@@ -85,45 +85,45 @@ impl Publication {
         refused && link.refusals.refused(now)
     }
 
-    /// Whether the subscriber of a link of datagrams was found to be gone.
+    /// Whether the subscriber of a UDPROS link was found to be gone.
     pub(crate) fn is_refused(&self, conn: ConnId) -> bool {
         lock(&self.state).datagram_links.iter().any(|link| link.conn == conn && link.refused)
     }
 
-    /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
-    /// be now, also because the subscriber has not mapped yet what is reserved.
-    pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
+    /// A subscriber is on this host: its link switches to an IPC connection, on which `token` identifies it. Returns
+    /// false if that is not possible yet, also because the subscriber has not mapped the preallocated segments.
+    pub(crate) fn switch_link_to_memory(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
         let Some(link) = links.iter_mut().find(|link| link.conn == conn) else { return true };
-        if reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+        if reserved.iter_mut().any(|reserved| !sender.announce(reserved.segments())) {
             return false;
         }
-        let gone_over = link.go_over(&self.reactor, sender, token);
+        let is_switched = link.switch_to_memory(&self.reactor, sender, token);
         self.count_channels(&state);
-        gone_over
+        is_switched
     }
 
-    /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
-    /// did not read of each channel.
-    pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
+    /// The IPC connection has ended: a link that used it switches back to its TCP connection. `unread` has the unread
+    /// messages of each channel.
+    pub(crate) fn fall_back_to_connection(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
-        link.fall_back(&self.reactor, sender, unread);
+        link.fall_back_to_connection(&self.reactor, sender, unread);
         self.count_channels(&state);
     }
 
-    /// The subscriber of a link tells how far it is.
+    /// The subscriber of a link reports its position.
     ///
     /// # Errors
-    /// It cannot be there.
+    /// If the position is impossible.
     pub(crate) fn reached_by_link(&self, conn: ConnId, epoch: u32, next: u64) -> Result<(), ReachedError> {
         let mut state = lock(&self.state);
         let link = state.links.iter_mut().find(|link| link.conn == conn);
         link.map_or(Ok(()), |link| link.reached(epoch, next))
     }
 
-    /// The socket of a link takes more, or its channel.
+    /// The socket or the channel of a link is writable.
     pub(crate) fn writable(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         if let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) {
@@ -131,21 +131,23 @@ impl Publication {
         }
     }
 
-    /// A subscriber's link is gone.
+    /// A subscriber's link has ended.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         let before = state.counts();
-        let State { links, datagram_links, copied, .. } = &mut *state;
-        *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
-        let links = links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
-        let datagram_links =
-            datagram_links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
+        let State { links, datagram_links, shm_copies, .. } = &mut *state;
+        *shm_copies += links.iter().filter(|link| link.conn == conn).map(Link::shm_copies).sum::<u64>();
+        let links =
+            links.extract_if(.., |link| link.conn == conn).map(|link| (link.dual_node_id, link.address));
+        let datagram_links = datagram_links
+            .extract_if(.., |link| link.conn == conn)
+            .map(|link| (link.dual_node_id, link.address));
         let gone: Vec<_> = links.chain(datagram_links).collect();
         for node in gone {
             self.count_dropped(state.unshare_link(&self.reactor, conn, node));
         }
         self.count_channels(&state);
-        state.tell_count(&before);
+        state.notify_count(&before);
     }
 
     pub(super) fn count_channels(&self, state: &State) {

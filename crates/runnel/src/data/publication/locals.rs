@@ -1,5 +1,4 @@
-//! Subscriptions of this process, which get messages without a connection, and the messages that are kept for those who
-//! come later.
+//! Subscriptions of this process, which get messages without a connection, and the messages kept for late joiners.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,74 +12,73 @@ use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::sync::lock;
 
-/// A graph in which a publication and a subscription of this process have met.
+/// A graph in which a publication and a subscription of this process have matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Met {
+enum MatchedIn {
     Ros1 = 1,
     Ros2 = 2,
 }
 
-/// A subscription of this process. It gets each message once, in however many graphs it has met the publication.
-pub(super) struct Local {
+/// A subscription of this process. It gets each message once, even if both graphs have matched it.
+pub(super) struct LocalSubscription {
     pub(super) core: Arc<SubscriptionCore>,
-    met: u8,
+    matched_in: u8,
 }
 
-impl Local {
-    /// It has met a publisher in ROS 2, if it has, which lives or does not.
-    fn begin_life(&self, lives: bool) {
-        self.tell_life(i64::from(lives), i64::from(!lives));
+impl LocalSubscription {
+    /// Reports the liveliness of a publisher that it has just matched in ROS 2.
+    fn report_initial_liveliness(&self, is_alive: bool) {
+        self.notify_liveliness(i64::from(is_alive), i64::from(!is_alive));
     }
 
-    /// When a message is for it no longer, which ROS 2 alone knows.
+    /// When a message expires for it. Lifespans exist only in ROS 2.
     pub(super) fn until(&self, until: Option<Instant>) -> Option<Instant> {
-        until.filter(|_| self.met & Met::Ros2 as u8 != 0)
+        until.filter(|_| self.matched_in & MatchedIn::Ros2 as u8 != 0)
     }
 
-    /// So many publishers more live or do not, of those that it has met in ROS 2.
-    pub(super) fn tell_life(&self, alive: i64, not_alive: i64) {
-        if self.met & Met::Ros2 as u8 != 0 {
+    /// Reports a change in the number of publishers, matched in ROS 2, that are alive and not alive.
+    pub(super) fn notify_liveliness(&self, alive: i64, not_alive: i64) {
+        if self.matched_in & MatchedIn::Ros2 as u8 != 0 {
             self.core.events().liveliness_changed(alive, not_alive);
         }
     }
 }
 
-/// A message for those who come later, which is for those of ROS 2 no longer after `until`.
+/// A message for late joiners. For ROS 2 subscriptions it expires at `until`.
 pub(super) struct KeptFrame {
     pub(super) frame: Frame,
     until: Option<Instant>,
 }
 
 impl KeptFrame {
-    fn is_for(&self, local: &Local, now: Instant) -> bool {
+    fn is_for(&self, local: &LocalSubscription, now: Instant) -> bool {
         local.until(self.until).is_none_or(|until| now < until)
     }
 }
 
 impl Publication {
-    /// A subscription of this process joins, since the master named this publication to it: it gets the message that was
-    /// kept last.
+    /// The master has named this publication to a subscription of this process: it gets the last kept message.
     pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
-        self.add_local(subscription, Met::Ros1, 1);
+        self.add_local(subscription, MatchedIn::Ros1, 1);
     }
 
-    /// A subscription of this process is matched with this publication, as ROS 2 says: with `late` it gets the messages
-    /// that were kept, as many as it may have waiting. One that has joined by ROS 1 has had what it gets.
+    /// ROS 2 has matched a subscription of this process with this publication. With `late` it gets the kept messages,
+    /// as many as its queue holds. A subscription that ROS 1 has matched before has already got them.
     pub(crate) fn match_local(&self, subscription: Arc<SubscriptionCore>, late: bool) {
-        let most = if late { subscription.bound().messages } else { 0 };
-        self.add_local(subscription, Met::Ros2, most);
+        let limit = if late { subscription.bound().messages } else { 0 };
+        self.add_local(subscription, MatchedIn::Ros2, limit);
     }
 
-    fn add_local(&self, subscription: Arc<SubscriptionCore>, met: Met, most: usize) {
+    fn add_local(&self, subscription: Arc<SubscriptionCore>, matched_in: MatchedIn, limit: usize) {
         let mut deferred = Deferred::default();
         let mut state = lock(&self.state);
-        let lives = state.lives;
+        let is_alive = state.is_alive;
         if let Some(local) = state.local_mut(&subscription) {
-            let is_news = local.met & met as u8 == 0;
-            local.met |= met as u8;
-            if is_news && met == Met::Ros2 {
-                local.begin_life(lives);
+            let is_news = local.matched_in & matched_in as u8 == 0;
+            local.matched_in |= matched_in as u8;
+            if is_news && matched_in == MatchedIn::Ros2 {
+                local.report_initial_liveliness(is_alive);
             }
             return;
         }
@@ -88,14 +86,15 @@ impl Publication {
             drop(state);
             return console::error!("{mismatch}");
         }
-        let (local, now) = (Local { core: subscription, met: met as u8 }, clock::monotonic());
-        for KeptFrame { frame, until } in state.kept(most, |kept| kept.is_for(&local, now)) {
+        let (local, now) =
+            (LocalSubscription { core: subscription, matched_in: matched_in as u8 }, clock::monotonic());
+        for KeptFrame { frame, until } in state.kept(limit, |kept| kept.is_for(&local, now)) {
             local.core.push_kept_frame(frame, local.until(*until), &self.info, &mut deferred);
         }
         local.core.events().matched(1);
-        local.begin_life(state.lives);
+        local.report_initial_liveliness(state.is_alive);
         state.locals.push(local);
-        state.tell_matched(1);
+        state.notify_matched(1);
         drop(state);
         deferred.run();
     }
@@ -105,106 +104,108 @@ impl Publication {
         lock(&self.state).local_mut(subscription).is_some()
     }
 
-    /// A subscription of this process leaves, since the master does not name this publication any more.
+    /// The master does not name this publication any more to a subscription of this process.
     pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
         let mut state = lock(&self.state);
         if let Some(local) = state.local_mut(subscription) {
-            local.met &= !(Met::Ros1 as u8);
+            local.matched_in &= !(MatchedIn::Ros1 as u8);
         }
-        state.part(|local| local.met == 0);
+        state.unmatch(|local| local.matched_in == 0);
     }
 
-    /// A subscription of this process asks for more than what is left of what was offered in ROS 2. Whether it had met that.
+    /// The remaining writer groups are incompatible with a subscription of this process. Returns whether ROS 2 had
+    /// matched it.
     pub(crate) fn unmatch_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
         let mut state = lock(&self.state);
-        let lives = state.lives;
+        let is_alive = state.is_alive;
         let Some(local) = state.local_mut(subscription) else { return false };
-        let had_met = local.met & Met::Ros2 as u8 != 0;
-        local.tell_life(-i64::from(lives), -i64::from(!lives));
-        local.met &= !(Met::Ros2 as u8);
-        state.part(|local| local.met == 0);
-        had_met
+        let was_matched = local.matched_in & MatchedIn::Ros2 as u8 != 0;
+        local.notify_liveliness(-i64::from(is_alive), -i64::from(!is_alive));
+        local.matched_in &= !(MatchedIn::Ros2 as u8);
+        state.unmatch(|local| local.matched_in == 0);
+        was_matched
     }
 
-    /// A subscription of this process is gone.
+    /// A subscription of this process has ended.
     pub(crate) fn forget_local(&self, subscription: &Arc<SubscriptionCore>) {
-        lock(&self.state).part(|local| Arc::ptr_eq(&local.core, subscription));
+        lock(&self.state).unmatch(|local| Arc::ptr_eq(&local.core, subscription));
     }
 
-    /// Nobody of this process is to be told anything any more.
+    /// Removes all subscriptions of this process.
     pub(crate) fn end(&self) {
-        let unheard = lock(&self.state).part(|_| true);
-        drop(unheard);
+        let unmatched = lock(&self.state).unmatch(|_| true);
+        drop(unmatched);
     }
 
-    /// From now on as many messages are kept for those who come later as may wait, if any are: in ROS 1 it is the last.
+    /// Keeps as many messages for late joiners as the queue limit allows. ROS 1 latches only the last one.
     pub(crate) fn keep_earlier(&self) {
         lock(&self.state).earlier.get_or_insert_default();
     }
 }
 
 impl State {
-    fn local_mut(&mut self, subscription: &Arc<SubscriptionCore>) -> Option<&mut Local> {
+    fn local_mut(&mut self, subscription: &Arc<SubscriptionCore>) -> Option<&mut LocalSubscription> {
         self.locals.iter_mut().find(|local| Arc::ptr_eq(&local.core, subscription))
     }
 
-    /// Parts from subscriptions of this process, which are given back: they may hold anything of the user's.
-    fn part(&mut self, from: impl Fn(&Local) -> bool) -> Vec<Local> {
-        let (parted, stay): (Vec<Local>, Vec<Local>) =
+    /// Removes subscriptions of this process. The caller drops them without the lock: they can own anything of the
+    /// user's.
+    fn unmatch(&mut self, from: impl Fn(&LocalSubscription) -> bool) -> Vec<LocalSubscription> {
+        let (unmatched, stay): (Vec<LocalSubscription>, Vec<LocalSubscription>) =
             std::mem::take(&mut self.locals).into_iter().partition(|local| from(local));
         self.locals = stay;
-        for local in &parted {
+        for local in &unmatched {
             local.core.events().matched(-1);
-            local.tell_life(-i64::from(self.lives), -i64::from(!self.lives));
+            local.notify_liveliness(-i64::from(self.is_alive), -i64::from(!self.is_alive));
         }
-        self.tell_matched(-(parted.len() as i64));
-        parted
+        self.notify_matched(-(unmatched.len() as i64));
+        unmatched
     }
 
-    /// A subscription of this process that keeps all and has no room.
+    /// A keep-all subscription of this process whose queue is full.
     pub(super) fn full_local(&self) -> Option<String> {
         let full = self.locals.iter().find(|local| local.core.is_full());
         full.map(|local| format!("a subscription of this process to {}", local.core.topic()))
     }
 
-    /// The last of the messages that were kept, and are such, the oldest of them first.
+    /// The last `limit` kept messages that satisfy a condition, oldest first.
     pub(super) fn kept(
         &self,
-        most: usize,
-        are_such: impl Fn(&KeptFrame) -> bool,
+        limit: usize,
+        filter: impl Fn(&KeptFrame) -> bool,
     ) -> impl Iterator<Item = &KeptFrame> {
         let frames = || self.earlier.iter().flat_map(|earlier| &earlier.frames).chain(&self.latched);
-        let such = frames().filter(|kept| are_such(kept)).count();
-        frames().filter(move |kept| are_such(kept)).skip(such.saturating_sub(most))
+        let count = frames().filter(|kept| filter(kept)).count();
+        frames().filter(move |kept| filter(kept)).skip(count.saturating_sub(limit))
     }
 
-    /// Keeps a message for those who come later.
+    /// Keeps a message for late joiners.
     pub(super) fn keep(&mut self, frame: Frame, until: Option<Instant>) {
         let Some(before) = self.latched.replace(KeptFrame { frame, until }) else { return };
-        let Some(earlier) = &mut self.earlier else { return self.give_back(before.frame) };
+        let Some(earlier) = &mut self.earlier else { return self.recycle(before.frame) };
         earlier.push(before);
         while let Some(oldest) = self.earlier.as_mut().and_then(|earlier| earlier.beyond(self.options.bound))
         {
-            self.give_back(oldest.frame);
+            self.recycle(oldest.frame);
         }
     }
 }
 
-/// Messages before the last one.
+/// Kept messages before the last one.
 #[derive(Default)]
-pub(super) struct Earlier {
+pub(super) struct EarlierFrames {
     frames: VecDeque<KeptFrame>,
     bytes: usize,
 }
 
-impl Earlier {
+impl EarlierFrames {
     fn push(&mut self, KeptFrame { frame, until }: KeptFrame) {
         self.bytes += frame.as_ref().len();
-        // What is kept for long is not to take the memory that is lent to other processes.
+        // Messages that are kept for long must not occupy slots of shared memory.
         self.frames.push_back(KeptFrame { frame: frame.to_own(), until });
     }
 
-    /// The oldest, if with the last one there are more than `bound`.
+    /// The oldest message, if together with the last one there are more than `bound`.
     fn beyond(&mut self, bound: QueueBound) -> Option<KeptFrame> {
         if self.frames.len() < bound.messages && self.bytes <= bound.bytes {
             return None;

@@ -1,42 +1,44 @@
-//! The readers that a writer has matched, and who counts as a subscriber: a node in both graphs counts once for each topic,
-//! whether RTPS has matched it, or ROS 1 has linked it, or both.
+//! RTPS readers that a writer has matched, and the count of subscribers. A dual node counts once per topic, whether
+//! RTPS has matched it, a ROS 1 link serves it, or both.
 
 use std::sync::Arc;
 
 use runnel_rtps::wire::Guid;
 
-use super::{Offer, RtpsWriter, State};
+use super::{RtpsWriter, State, WriterGroup};
 use crate::sync::lock;
 
 /// The readers that a writer has matched.
 #[derive(Default)]
 pub(super) struct MatchedReaders {
-    /// With the origin of those whose nodes are in both graphs.
+    /// Each with the id of its node, if that is a dual node.
     matched: Vec<(Guid, Option<u64>)>,
 }
 
 impl MatchedReaders {
-    /// Those that are not of nodes of these origins.
-    fn of_others(&self, origins: &[u64]) -> impl Iterator<Item = &Guid> {
-        let is_other = |origin: &Option<u64>| origin.is_none_or(|origin| !origins.contains(&origin));
-        self.matched.iter().filter(move |(_, origin)| is_other(origin)).map(|(reader, _)| reader)
+    /// Readers whose nodes are not among these dual nodes.
+    fn of_others(&self, dual_node_ids: &[u64]) -> impl Iterator<Item = &Guid> {
+        let is_other = |dual_node_id: &Option<u64>| {
+            dual_node_id.is_none_or(|dual_node_id| !dual_node_ids.contains(&dual_node_id))
+        };
+        self.matched.iter().filter(move |(_, dual_node_id)| is_other(dual_node_id)).map(|(reader, _)| reader)
     }
 }
 
-impl Offer {
-    /// A subscription has been matched by its writer, of a node of this origin if it is in both graphs.
-    pub(crate) fn met(&self, reader: Guid, origin: Option<u64>) {
-        self.recounting(|readers| readers.matched.push((reader, origin)));
-        if let (Some(origin), Some(publication)) = (origin, self.publication()) {
-            publication.reader_matched(self, reader, origin);
+impl WriterGroup {
+    /// The writer has matched a reader. `dual_node_id` is the id of its node, if that is a dual node.
+    pub(crate) fn on_reader_matched(&self, reader: Guid, dual_node_id: Option<u64>) {
+        self.recounting(|readers| readers.matched.push((reader, dual_node_id)));
+        if let (Some(dual_node_id), Some(publication)) = (dual_node_id, self.publication()) {
+            publication.serve_matched_reader(self, reader, dual_node_id);
         }
     }
 
-    /// A subscription that had been matched has left.
-    pub(crate) fn left(&self, reader: Guid) {
-        // Its link carries on before the writer is no longer written to.
+    /// A matched reader has left.
+    pub(crate) fn on_reader_left(&self, reader: Guid) {
+        // Its link carries the messages again before RTPS stops to write to it.
         if let Some(publication) = self.publication() {
-            publication.tell_of_left(self);
+            publication.on_group_readers_lost(self);
         }
         self.recounting(|readers| readers.matched.retain(|(other, _)| *other != reader));
     }
@@ -50,44 +52,44 @@ impl Offer {
             change(&mut readers);
             self.set_matched(readers.matched.len());
         }
-        self.tell_count(before, state.subscriber_count(self));
+        self.notify_count(before, state.subscriber_count(self));
     }
 
-    fn tell_count(&self, before: usize, now: usize) {
+    fn notify_count(&self, before: usize, now: usize) {
         if now != before {
-            self.tell(|events| events.matched(now as i64 - before as i64));
+            self.notify_publishers(|events| events.matched(now as i64 - before as i64));
         }
     }
 
-    /// Subscriptions that its writer has matched, but for those of nodes of these origins.
-    pub(super) fn matched_of_others(&self, origins: &[u64]) -> usize {
-        if origins.is_empty() {
+    /// Matched readers, without those of these dual nodes.
+    pub(super) fn matched_of_others(&self, dual_node_ids: &[u64]) -> usize {
+        if dual_node_ids.is_empty() {
             return self.matched();
         }
-        lock(&self.readers).of_others(origins).count()
+        lock(&self.readers).of_others(dual_node_ids).count()
     }
 
-    /// The same of those that are known to have met the writer in turn.
-    pub(super) fn known_of_others(&self, origins: &[u64]) -> usize {
+    /// Matched readers that have confirmed the match, without those of these dual nodes.
+    pub(super) fn known_of_others(&self, dual_node_ids: &[u64]) -> usize {
         let unknowing = self.writer().map_or_else(Vec::new, RtpsWriter::unconfirmed_matches);
-        lock(&self.readers).of_others(origins).filter(|reader| !unknowing.contains(reader)).count()
+        lock(&self.readers).of_others(dual_node_ids).filter(|reader| !unknowing.contains(reader)).count()
     }
 }
 
 impl State {
-    /// The origins of subscribers that have a link of ROS 1.
-    pub(super) fn linked_origins(&self) -> Vec<u64> {
-        let links = self.links.iter().map(|link| link.origin);
-        links.chain(self.datagram_links.iter().map(|link| link.origin)).flatten().collect()
+    /// The ids of the dual nodes that have a ROS 1 link.
+    pub(super) fn linked_dual_nodes(&self) -> Vec<u64> {
+        let links = self.links.iter().map(|link| link.dual_node_id);
+        links.chain(self.datagram_links.iter().map(|link| link.dual_node_id)).flatten().collect()
     }
 
-    /// How many subscribers get what is published, by offer.
-    pub(super) fn counts(&self) -> Vec<(Arc<Offer>, usize)> {
-        self.offers.iter().map(|offer| (Arc::clone(offer), self.subscriber_count(offer))).collect()
+    /// The number of subscribers of each writer group.
+    pub(super) fn counts(&self) -> Vec<(Arc<WriterGroup>, usize)> {
+        self.groups.iter().map(|group| (Arc::clone(group), self.subscriber_count(group))).collect()
     }
 
-    /// Tells of subscribers that have come or left since.
-    pub(super) fn tell_count(&self, before: &[(Arc<Offer>, usize)]) {
-        before.iter().for_each(|(offer, before)| offer.tell_count(*before, self.subscriber_count(offer)));
+    /// Notifies publishers of subscribers that have come or left since.
+    pub(super) fn notify_count(&self, before: &[(Arc<WriterGroup>, usize)]) {
+        before.iter().for_each(|(group, before)| group.notify_count(*before, self.subscriber_count(group)));
     }
 }

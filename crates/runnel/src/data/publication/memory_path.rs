@@ -1,12 +1,11 @@
-//! One subscriber that reads its messages in memory that both processes share: the sender of the delivery machine, and the
-//! channel that takes what that sends.
+//! Shared memory path of one subscriber: the sender of `runnel-delivery`, and the channel that carries its messages.
 //!
-//! There is one as long as memory carries the pair. Before and after, the network's own queue holds what the sender would: that
-//! of a link of ROS 1, or the writer of the participant. So it begins where the network [left off](LeftOff), and ends with what
-//! the network goes on with ([`Ended`]).
+//! It exists as long as memory carries the pair. Before and after, the network's own queue holds the messages: that of
+//! a ROS 1 link, or that of the RTPS writer. So it begins from the [network's state](NetworkState), and ends with the
+//! state from which the network continues ([`ReturnedState`]).
 
-mod beginning;
-mod ending;
+mod start;
+mod teardown;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,47 +15,48 @@ use runnel_delivery::{Numbered, PathId, ReachedError, SendAction, Statement};
 use runnel_io::{Token, clock};
 use runnel_ros1::node::LinkStats;
 
-use super::life::Life;
-use crate::data::way::Channel;
+use super::lifespan::Lifespan;
+use crate::data::stream_path::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{self, Tally};
-use beginning::policy;
-pub(super) use beginning::{Delivery, LeftOff};
-pub(super) use ending::Ended;
+use start::policy;
+pub(super) use start::{Delivery, NetworkState};
+pub(super) use teardown::ReturnedState;
 
-/// Slots that wait for one subscriber at most; what waits behind them is copied.
+/// Slots in the queue of one subscriber; messages queued behind these are copied.
 pub(super) const WAITING_SLOTS: usize = 8;
 
-/// The sender's names of the two paths.
+/// The sender's ids of the two paths.
 const NETWORK: PathId = PathId(0);
 const MEMORY: PathId = PathId(1);
 
 /// See the module's documentation.
 pub(super) struct MemoryPath {
-    /// By which the driver is told when the channel takes more.
+    /// Identifies it to the driver when the channel is writable again.
     token: Token,
     channel: Channel,
-    /// Of all its messages.
+    /// The encoding of all its messages.
     encoding: Encoding,
     tally: Tally,
-    pub(super) life: Option<Life>,
-    /// Of a link of ROS 1.
+    pub(super) lifespan: Option<Lifespan>,
+    /// For a ROS 1 link.
     pub(super) stats: Option<Arc<LinkStats>>,
     bound: QueueBound,
     delivery: Delivery,
-    /// A message of which the channel has taken a part, and how many bytes.
+    /// A message that the channel has accepted in part, and the accepted bytes.
     begun: Option<(Numbered<Frame>, usize)>,
-    /// Messages that went in pieces and are not known to be read, with where each ends in the session. Of the first the
-    /// subscriber may have read some pieces when the session ends: the others alone are no message.
+    /// Messages sent in pieces that the subscriber is not known to have read, with their end positions in the ring. It
+    /// may have read some pieces of the first one when the IPC connection ends, and the other pieces are useless
+    /// without these.
     in_pieces: VecDeque<(u64, Numbered<Frame>)>,
-    /// While the subscriber waits for the network, what it has read but may not have given to its user: a link of ROS 1 that serves
-    /// it next brings that.
+    /// While the subscriber waits for the network: messages that it has read but may not have delivered to its user. A
+    /// ROS 1 link that serves it next delivers these.
     undrained: Option<Vec<(u64, Frame)>>,
-    /// What is still to be stated.
+    /// A skip that is still to be stated.
     skip: Option<Statement>,
-    /// What is to be stated of subscriptions that share the link, before the message of the number that is with it.
+    /// Statements about the subscriptions that share the link, each before the message of the given number.
     pub(super) statements: VecDeque<(u64, Statement)>,
-    /// Where the last message ends in the session, once that was asked for.
+    /// The end position of the last message in the ring, once it was needed.
     end: Option<u64>,
 }
 
@@ -66,13 +66,13 @@ impl MemoryPath {
         (delivery, bound): (Delivery, QueueBound),
         encoding: Encoding,
     ) -> Self {
-        let (life, stats, tally) = (None, None, Tally::default());
+        let (lifespan, stats, tally) = (None, None, Tally::default());
         Self {
             token,
             channel,
             encoding,
             tally,
-            life,
+            lifespan,
             stats,
             bound,
             delivery,
@@ -85,60 +85,60 @@ impl MemoryPath {
         }
     }
 
-    /// A link of ROS 1 may serve the subscriber instead.
+    /// Allows that a ROS 1 link serves the subscriber instead.
     pub(super) fn share_with_link(&mut self) {
         self.undrained = self.delivery.0.awaits_reached().then(Vec::new);
     }
 
-    /// What the subscriber has read but may not have given to its user.
+    /// Messages that the subscriber has read but may not have delivered to its user.
     pub(super) fn take_undrained(&mut self) -> Vec<(u64, Frame)> {
         let mut undrained = self.undrained.take().unwrap_or_default();
-        if let Some(life) = &mut self.life {
-            life.retain_alive(clock::monotonic(), &mut undrained);
+        if let Some(lifespan) = &mut self.lifespan {
+            lifespan.retain_valid(clock::monotonic(), &mut undrained);
         }
         undrained
     }
 
     fn note_undrained(&mut self, message: &Numbered<Frame>) {
         if let Some(undrained) = &mut self.undrained {
-            // The subscriber holds no slots of what waits either.
+            // Like the subscriber, this must not occupy slots with waiting messages.
             undrained.push((message.number, message.message.to_own()));
         }
     }
 
-    /// Whether it goes by this session.
+    /// Whether it uses this IPC connection.
     pub(super) fn is_of(&self, sender: &Arc<ipc::Sender>) -> bool {
         Arc::ptr_eq(&self.channel.sender, sender)
     }
 
-    /// The session that it goes by.
+    /// The IPC connection that it uses.
     pub(super) fn session(&self) -> &ipc::Sender {
         &self.channel.sender
     }
 
-    /// The greatest epoch begun.
+    /// The highest epoch begun.
     pub(super) fn epoch(&self) -> u32 {
         self.delivery.0.epoch()
     }
 
-    /// Messages that were copied because the subscriber's process holds as much as it may.
-    pub(super) fn copied(&self) -> u64 {
-        self.tally.copied
+    /// Messages copied because the subscriber's process had reached its quota.
+    pub(super) fn shm_copies(&self) -> u64 {
+        self.tally.shm_copies
     }
 
-    /// Whether this is the number of a message that it has yet to get.
+    /// Whether the subscriber has yet to get the message of this number.
     pub(super) fn is_next(&self, number: u64) -> bool {
         self.delivery.0.next_number() <= number
     }
 
-    /// Sends a message at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
-    pub(super) fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
+    /// Sends a message at once if the queue is empty, otherwise queues it. Returns the number of dropped messages.
+    pub(super) fn send_or_queue(&mut self, number: u64, frame: &Frame) -> u64 {
         self.end = None;
-        if self.life.is_some() || !self.is_steady() {
+        if self.lifespan.is_some() || !self.is_steady() {
             self.flush();
             let waiting = self.waiting();
-            if let Some(life) = &mut self.life {
-                life.begin(number, clock::monotonic(), waiting);
+            if let Some(lifespan) = &mut self.lifespan {
+                lifespan.record_write(number, clock::monotonic(), waiting);
             }
         }
         if self.is_steady() && self.send_at_once(number, frame) {
@@ -146,7 +146,7 @@ impl MemoryPath {
         }
         let bytes = frame.as_ref().len();
         let frame = self.frame_to_queue(frame);
-        // Its number is above all before.
+        // Its number is above all earlier ones.
         let dropped = self.delivery.0.publish(number, frame, bytes).unwrap_or_default();
         self.flush();
         dropped
@@ -159,7 +159,7 @@ impl MemoryPath {
             && self.delivery.0.is_steady(MEMORY)
     }
 
-    /// False if the channel takes nothing of it.
+    /// False if the channel accepts no byte of it.
     fn send_at_once(&mut self, number: u64, frame: &Frame) -> bool {
         let Some(sent) = self.send(number, frame, 0) else { return false };
         self.delivery.0.carried_until(MEMORY, number + 1);
@@ -181,7 +181,7 @@ impl MemoryPath {
         self.channel.sender.send_sample(channel, frame, sent, &mut self.tally)
     }
 
-    /// A message was sent whole, in pieces.
+    /// Keeps a message that was sent completely, in pieces, until it is known to be read.
     fn keep_until_read(&mut self, message: Numbered<Frame>) {
         let sender = &self.channel.sender;
         let read = sender.read_position();
@@ -192,7 +192,7 @@ impl MemoryPath {
         self.in_pieces.push_back((sender.written(), message));
     }
 
-    /// A message was sent whole.
+    /// Counts a message that was sent completely.
     fn count(&self, bytes: usize) {
         if let Some(stats) = &self.stats {
             stats.count_framed(bytes);
@@ -200,18 +200,18 @@ impl MemoryPath {
     }
 
     fn frame_to_queue(&mut self, frame: &Frame) -> Frame {
-        // A subscriber that does not take its messages is not to take the slots of others with them.
+        // A slow subscriber must not occupy slots that other subscribers need.
         let copies = self.waiting() >= WAITING_SLOTS && matches!(frame.payload(), Payload::Slot(_));
-        self.tally.copied += u64::from(copies);
+        self.tally.shm_copies += u64::from(copies);
         if copies { frame.to_own() } else { frame.clone() }
     }
 
-    /// The driver calls [`flush`](Self::flush) when the channel takes more.
+    /// The driver calls [`flush`](Self::flush) when the channel is writable.
     fn wait(&self) {
         self.channel.sender.wait(self.token, &self.tally);
     }
 
-    /// Sends what waits, as far as it is taken.
+    /// Sends the queue, until the channel accepts no more.
     pub(super) fn flush(&mut self) {
         self.expire();
         if !self.finish_begun() {
@@ -238,17 +238,17 @@ impl MemoryPath {
             self.wait();
         }
         if let Some(skip) = &self.skip {
-            match self.channel.sender.send_skip(self.channel.number, skip) {
+            match self.channel.sender.send_statement(self.channel.number, skip) {
                 true => self.skip = None,
                 false => self.wait(),
             }
         }
     }
 
-    /// States what is to be stated before the message of this number. False if the channel does not take all of it.
+    /// Sends the statements due before the message of this number. False if the channel did not accept all.
     fn send_statements(&mut self, number: u64) -> bool {
         while let Some((_, statement)) = self.statements.front().filter(|(at, _)| *at <= number) {
-            if !self.channel.sender.send_skip(self.channel.number, statement) {
+            if !self.channel.sender.send_statement(self.channel.number, statement) {
                 return false;
             }
             self.statements.pop_front();
@@ -256,7 +256,7 @@ impl MemoryPath {
         true
     }
 
-    /// Sends the rest of the message that is begun. False if there is still some.
+    /// Sends the rest of a partly sent message. False if some of it remains.
     fn finish_begun(&mut self) -> bool {
         let Some((message, before)) = self.begun.take() else { return true };
         let sent = before + self.send(message.number, &message.message, before).unwrap_or(0);
@@ -271,11 +271,11 @@ impl MemoryPath {
         true
     }
 
-    /// False if the channel does not take all of it.
+    /// False if the channel did not accept all of it.
     fn send_queued(&mut self, message: Numbered<Frame>) -> bool {
         let sent = self.send(message.number, &message.message, 0);
         if sent.is_some() {
-            // Its number says as much.
+            // The message's number implies the skip.
             self.skip = None;
         }
         match sent {
@@ -297,15 +297,15 @@ impl MemoryPath {
         false
     }
 
-    /// Drops what waits and is not worth delivering any more.
+    /// Drops expired messages.
     fn expire(&mut self) {
-        if let Some(life) = &mut self.life {
-            let first = life.pass(clock::monotonic());
+        if let Some(lifespan) = &mut self.lifespan {
+            let first = lifespan.drop_expired(clock::monotonic());
             self.delivery.0.expire_before(first);
         }
     }
 
-    /// The subscriber tells how far it is.
+    /// The subscriber reports its position.
     pub(super) fn reached(&mut self, epoch: u32, next: u64) -> Result<(), ReachedError> {
         self.delivery.0.reached(epoch, next)?;
         self.undrained.take_if(|_| !self.delivery.0.awaits_reached());
@@ -313,24 +313,24 @@ impl MemoryPath {
         Ok(())
     }
 
-    /// How many messages wait.
+    /// Queued messages.
     pub(super) fn waiting(&self) -> usize {
         self.delivery.0.queue_len()
     }
 
-    /// How many bytes they have.
+    /// Bytes of the queued messages.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.delivery.0.queue_bytes()
     }
 
-    /// Whether one more message of so many bytes would push out another.
+    /// Whether one more message of `bytes` bytes would drop another.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
         let waiting = self.delivery.0.queue_bytes();
         self.waiting() > 0 && (self.waiting() >= self.bound.messages || waiting + bytes > self.bound.bytes)
     }
 
-    /// The same with half of what may wait: how long the next message is, nobody knows yet.
-    pub(super) fn has_little_room(&self) -> bool {
+    /// Like [`is_full`](Self::is_full), for half of the byte limit: the length of the next message is not known yet.
+    pub(super) fn is_half_full(&self) -> bool {
         self.is_full(self.bound.bytes / 2)
     }
 
@@ -339,12 +339,13 @@ impl MemoryPath {
         self.delivery.0.set_policy(policy(bound), bound.bytes);
     }
 
-    /// True if all went to the session.
+    /// True if the IPC connection has everything.
     pub(super) fn is_sent(&self) -> bool {
         self.begun.is_none() && self.statements.is_empty() && self.delivery.0.queue_len() == 0
     }
 
-    /// True if the subscriber's process has read all: what it leaves in the ring when it parts from a writer is lost.
+    /// True if the subscriber's process has read everything. What it leaves in the ring when it unmatches a writer is
+    /// lost.
     pub(super) fn has_arrived(&mut self) -> bool {
         let sender = &self.channel.sender;
         self.is_sent() && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))

@@ -1,8 +1,8 @@
-//! Links of ROS 1 to nodes that are in both graphs: which of their subscriptions RTPS serves instead.
+//! ROS 1 links to dual nodes, and which of their subscriptions RTPS serves instead.
 //!
-//! A reader of a node that has a link is held when it is matched, so that the link serves it. It leaves the link when the
-//! subscriber asks for that, see [`SharedLinkSender`]. Where a link carries no statements, as one of UDPROS or to a release
-//! 0.1.0, its readers stay held, and the link serves them.
+//! A reader of a node that has a link is held when it is matched, so that the link serves it. It leaves the link when
+//! the subscriber requests that, see [`SharedLinkSender`]. A link without statements, such as UDPROS or a link to
+//! release 0.1.0, serves its readers permanently: they stay held.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,52 +12,52 @@ use runnel_io::Reactor;
 use runnel_ros1::net::ConnId;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::leaving::Leaving;
+use super::leaving::LeavingReader;
 use super::link::Link;
-use super::{Offer, Publication, RtpsWriter, State};
+use super::{Publication, RtpsWriter, State, WriterGroup};
 use crate::ipc::{self, Unread};
-use crate::rtps::{LeftReader, NodeReader, pair_id};
+use crate::rtps::{LostReader, NodeReader, pair_id};
 use crate::sync::lock;
 
 impl RtpsWriter {
-    /// The number of the message that is written next.
+    /// The number of the next message.
     pub(super) fn next_number(&self) -> u64 {
         self.last_number().unwrap_or(0) + 1
     }
 
-    /// Whether a reader is the one that a link means by its id. Another participant may claim the origin of the link's node.
-    pub(super) fn is_meant(&self, reader: Guid, origin: u64, link: &Link) -> bool {
-        let by_link = || self.reader_of(origin, reader.entity, link.address);
-        link.origin == Some(origin) && by_link().is_none_or(|by_link| by_link.guid == reader)
+    /// Whether a link's entity id refers to this reader. Another participant may claim the id of the link's dual node.
+    pub(super) fn is_meant(&self, reader: Guid, dual_node_id: u64, link: &Link) -> bool {
+        let by_link = || self.reader_of(dual_node_id, reader.entity, link.address);
+        link.dual_node_id == Some(dual_node_id) && by_link().is_none_or(|by_link| by_link.guid == reader)
     }
 }
 
 impl Publication {
-    /// The subscriber of a link states something of the subscriptions that share it.
+    /// Handles a statement of a link's subscriber about the subscriptions that share the link.
     ///
     /// # Errors
-    /// It makes no sense.
-    pub(crate) fn stated_by_subscriber(&self, conn: ConnId, statement: &Statement) -> Result<(), String> {
+    /// If the statement is invalid.
+    pub(crate) fn handle_statement(&self, conn: ConnId, statement: &Statement) -> Result<(), String> {
         let state = &mut *lock(&self.state);
         let Some(index) = state.links.iter().position(|link| link.conn == conn) else { return Ok(()) };
         let unknown = || format!("a statement of a kind that is the publisher's: {statement:?}");
         let pair = PairId::from_statement(statement).ok_or_else(unknown)?;
         let Some(writer) = state.writer_of(EntityId::from_number(pair.writer)) else {
-            return state.links[index].stated_of_unknown_writer(&self.reactor, statement, pair);
+            return state.links[index].handle_unknown_writer(&self.reactor, statement, pair);
         };
-        // Of a match that is over, nothing is stated that would come after this.
-        self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+        // No statement refers to a match that has ended, so lost readers are handled first.
+        self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
         match *statement {
-            Statement::Ask { .. } => self.asked(state, index, (&writer, pair))?,
+            Statement::Ask { .. } => self.handle_ask(state, index, (&writer, pair))?,
             Statement::Return { .. } => {
-                let lost = state.take_back(&self.reactor, index, (&writer, pair));
+                let lost = state.return_to_link(&self.reactor, index, (&writer, pair));
                 self.count_dropped(lost);
                 self.count_memory_links(state);
             }
             Statement::Reached { epoch, next, .. } => {
                 let Some(shared) = &mut state.links[index].shared else { return Ok(()) };
                 if let Some(from) = shared.reached(pair, epoch, next).map_err(|error| error.to_string())? {
-                    state.left_link(&self.reactor, &writer, (conn, pair), from);
+                    state.finish_leaving(&self.reactor, &writer, (conn, pair), from);
                 }
             }
             Statement::Standby { epoch, .. } => {
@@ -75,16 +75,16 @@ impl Publication {
         Ok(())
     }
 
-    fn asked(
+    fn handle_ask(
         &self,
         state: &mut State,
         index: usize,
         (writer, pair): (&RtpsWriter, PairId),
     ) -> Result<(), String> {
-        let Link { conn, address, origin, .. } = state.links[index];
-        let Some(origin) = origin else { return Ok(()) };
-        let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
-        // One that leaves another link of its node leaves this one instead.
+        let Link { conn, address, dual_node_id, .. } = state.links[index];
+        let Some(dual_node_id) = dual_node_id else { return Ok(()) };
+        let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);
+        // A reader that leaves another link of its node leaves this one instead.
         let is_on_link = |reader: NodeReader| {
             reader.is_held
                 && writer.is_at(reader.guid, address)
@@ -103,38 +103,38 @@ impl Publication {
         Ok(())
     }
 
-    /// A reader of a node that may have a link has been matched.
-    pub(super) fn reader_matched(&self, offer: &Offer, reader: Guid, origin: u64) {
+    /// A reader of a dual node has been matched.
+    pub(super) fn serve_matched_reader(&self, group: &WriterGroup, reader: Guid, dual_node_id: u64) {
         let state = &mut *lock(&self.state);
-        let Some(writer) = offer.writer().cloned() else { return };
-        self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
-        let Some(reader) = writer.reader(origin, reader) else { return };
+        let Some(writer) = group.writer().cloned() else { return };
+        self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
+        let Some(reader) = writer.reader(dual_node_id, reader) else { return };
         let pair = pair_id(writer.id(), reader.guid.entity);
         if !reader.is_held {
-            return state.served_by_rtps(&self.reactor, origin, (&writer, reader.guid));
+            return state.served_by_rtps(&self.reactor, dual_node_id, (&writer, reader.guid));
         }
-        let mut was_asked = None;
+        let mut leaving_link = None;
         for (index, link) in state.links.iter_mut().enumerate() {
-            let is_asked = |shared: &mut SharedLinkSender| shared.matched(pair);
-            if link.origin == Some(origin)
-                && link.shared.as_deref_mut().is_some_and(is_asked)
+            let is_enabled = |shared: &mut SharedLinkSender| shared.matched(pair);
+            if link.dual_node_id == Some(dual_node_id)
+                && link.shared.as_deref_mut().is_some_and(is_enabled)
                 && writer.is_at(reader.guid, link.address)
             {
-                was_asked = Some(index);
+                leaving_link = Some(index);
             }
         }
-        if let Some(index) = was_asked {
+        if let Some(index) = leaving_link {
             state.leave_link(&self.reactor, index, (&writer, reader));
         }
     }
 
-    /// There is another writer, which has written nothing yet. It may have matched readers of nodes with links already, which are held:
-    /// the subscriber may not know of the writer, and gets by the link what comes until it asks.
+    /// Adds a writer that has written nothing yet. Readers of nodes with links that it has already matched are held:
+    /// the subscriber may not know the writer, and gets messages over the link until it asks.
     pub(super) fn share_links(&self, writer: &RtpsWriter) {
         let State { links, datagram_links, .. } = &mut *lock(&self.state);
         for link in links {
-            let Some(origin) = link.origin else { continue };
-            for reader in writer.link(origin, link.address) {
+            let Some(dual_node_id) = link.dual_node_id else { continue };
+            for reader in writer.link(dual_node_id, link.address) {
                 match writer.is_at(reader, link.address) {
                     true => drop(writer.hold(reader)),
                     false => link.declare_on_rtps(&self.reactor, pair_id(writer.id(), reader.entity)),
@@ -142,42 +142,46 @@ impl Publication {
             }
         }
         for link in datagram_links {
-            if link.origin.is_some_and(|origin| !writer.link(origin, link.address).is_empty()) {
+            if link
+                .dual_node_id
+                .is_some_and(|dual_node_id| !writer.link(dual_node_id, link.address).is_empty())
+            {
                 link.standby.push(writer.id());
             }
         }
     }
 
-    /// Readers of such nodes have been lost, or have ended: their links carry all from here on.
-    pub(super) fn tell_of_left(&self, offer: &Offer) {
+    /// Handles readers that were lost or have ended: their links carry all messages from here on.
+    pub(super) fn on_group_readers_lost(&self, group: &WriterGroup) {
         let state = &mut *lock(&self.state);
-        if let Some(writer) = offer.writer() {
-            self.readers_left(state, writer, (writer.next_number(), writer.take_left()));
+        if let Some(writer) = group.writer() {
+            self.on_readers_lost(state, writer, (writer.next_number(), writer.take_lost()));
         }
     }
 
-    /// The first message that the links carry for them has the number `from`.
-    pub(super) fn readers_left(
+    /// Handles readers that have left. The first message that the links carry for them has the number `from`.
+    pub(super) fn on_readers_lost(
         &self,
         state: &mut State,
         writer: &RtpsWriter,
-        (from, left): (u64, Vec<LeftReader>),
+        (from, left): (u64, Vec<LostReader>),
     ) {
         let is_any = !left.is_empty();
-        for LeftReader { guid, origin, matching, unacknowledged } in left {
-            let of_reader = |leaving: &Leaving| leaving.is_of(writer.id(), guid);
+        for LostReader { guid, dual_node_id, matching, unacknowledged } in left {
+            let of_reader = |leaving: &LeavingReader| leaving.is_of(writer.id(), guid);
             let is_leaving = state.leaving.iter().any(|of| of_reader(of) && !of.is_of_match(matching));
-            let matched_anew = writer.reader(origin, guid);
-            if matched_anew.is_some_and(|reader| !reader.is_held || is_leaving) {
-                let lost = state.forget_leaving(|of| of_reader(of) && of.is_of_match(matching));
+            let rematched = writer.reader(dual_node_id, guid);
+            if rematched.is_some_and(|reader| !reader.is_held || is_leaving) {
+                let lost = state.remove_leaving(|of| of_reader(of) && of.is_of_match(matching));
                 self.count_dropped(lost);
                 continue;
             }
-            state.wanted.retain(|(reader, _)| *reader != guid);
+            state.memory_requests.retain(|(reader, _)| *reader != guid);
             let returned = state.take_returned((writer.id(), guid), unacknowledged);
-            let lost = state.serve_by_links(&self.reactor, origin, (writer, guid), (from, returned));
+            let lost = state.serve_by_links(&self.reactor, dual_node_id, (writer, guid), (from, returned));
             self.count_dropped(lost);
-            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
+            let links =
+                state.datagram_links.iter_mut().filter(|link| link.dual_node_id == Some(dual_node_id));
             links.for_each(|link| link.standby.retain(|standby| *standby != writer.id()));
         }
         if is_any {
@@ -188,35 +192,35 @@ impl Publication {
 }
 
 impl State {
-    /// A link stands. RTPS serves the readers of its node that it serves already, and no others.
+    /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and no others.
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
-        let Some(origin) = link.origin else { return };
-        for writer in self.offers.iter().filter_map(|offer| offer.writer()) {
-            for reader in writer.link(origin, link.address) {
+        let Some(dual_node_id) = link.dual_node_id else { return };
+        for writer in self.groups.iter().filter_map(|group| group.writer()) {
+            for reader in writer.link(dual_node_id, link.address) {
                 link.declare_on_rtps(reactor, pair_id(writer.id(), reader.entity));
             }
         }
     }
 
-    /// The same of a link of datagrams. Gives the writers for which it is on standby, since RTPS serves its node already. Where RTPS
-    /// serves only some of the node's readers, the link carries all for all.
+    /// Adds a UDPROS link. Returns the writers for which it is on standby, since RTPS already serves its node. Where
+    /// RTPS serves only some of the node's readers, the link carries all messages for all readers.
     pub(super) fn share_datagrams(
         &mut self,
         topic: &str,
-        origin: Option<u64>,
+        dual_node_id: Option<u64>,
         address: Option<IpAddr>,
     ) -> Vec<EntityId> {
-        let Some(origin) = origin else { return Vec::new() };
+        let Some(dual_node_id) = dual_node_id else { return Vec::new() };
         let writers: Vec<RtpsWriter> =
-            self.offers.iter().filter_map(|offer| offer.writer().cloned()).collect();
+            self.groups.iter().filter_map(|group| group.writer().cloned()).collect();
         let mut standby = Vec::new();
         for writer in writers {
-            let served = writer.link(origin, address);
+            let served = writer.link(dual_node_id, address);
             let is_held_back = |reader: &Guid| !served.contains(reader) && writer.is_at(*reader, address);
             if served.is_empty() {
                 continue;
             }
-            if writer.readers_on(topic, origin).iter().any(is_held_back) {
+            if writer.readers_on(topic, dual_node_id).iter().any(is_held_back) {
                 let of_node = served.iter().filter(|reader| writer.is_at(**reader, address));
                 of_node.for_each(|reader| self.hold(&writer, *reader));
             } else {
@@ -226,45 +230,51 @@ impl State {
         standby
     }
 
-    /// A link is gone: RTPS serves the readers of its node from now on, unless another link does. How many messages are lost that
-    /// waited for it.
+    /// A link has ended: RTPS serves the readers of its node from now on, unless another link does. Returns the number
+    /// of messages lost with it.
     pub(super) fn unshare_link(
         &mut self,
         reactor: &Reactor,
         conn: ConnId,
-        (origin, address): (Option<u64>, Option<IpAddr>),
+        (dual_node_id, address): (Option<u64>, Option<IpAddr>),
     ) -> u64 {
-        let lost = self.link_is_gone(reactor, conn, origin);
-        if let Some(origin) = origin {
+        let lost = self.end_link(reactor, conn, dual_node_id);
+        if let Some(dual_node_id) = dual_node_id {
             let writers: Vec<RtpsWriter> =
-                self.offers.iter().filter_map(|offer| offer.writer()).cloned().collect();
+                self.groups.iter().filter_map(|group| group.writer()).cloned().collect();
             for writer in writers {
-                for reader in writer.unlink(origin, address) {
-                    self.served_by_rtps(reactor, origin, (&writer, reader));
+                for reader in writer.unlink(dual_node_id, address) {
+                    self.served_by_rtps(reactor, dual_node_id, (&writer, reader));
                 }
             }
-            self.wake_wanted(None);
+            self.wake_memory_requests(None);
         }
         lost
     }
 
-    /// RTPS serves a reader of a node, whose links carry nothing for it any longer.
-    fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, (writer, reader): (&RtpsWriter, Guid)) {
+    /// RTPS serves a reader, for which the links of its node carry nothing any more.
+    fn served_by_rtps(
+        &mut self,
+        reactor: &Reactor,
+        dual_node_id: u64,
+        (writer, reader): (&RtpsWriter, Guid),
+    ) {
         let pair = pair_id(writer.id(), reader.entity);
-        let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, origin, link));
+        let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, dual_node_id, link));
         links.for_each(|link| link.declare_on_rtps(reactor, pair));
         let id = writer.id();
-        let others = self.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
+        let others = self.datagram_links.iter_mut().filter(|link| link.dual_node_id == Some(dual_node_id));
         others.filter(|link| !link.standby.contains(&id)).for_each(|link| link.standby.push(id));
     }
 
-    /// A reader gets nothing more by RTPS or its memory: its link carries all from the next message on.
+    /// Holds a reader: RTPS and shared memory deliver nothing more, and its link carries all messages from the next
+    /// one on.
     fn hold(&mut self, writer: &RtpsWriter, reader: Guid) {
         self.end_memory_link((writer.id(), reader), &mut Unread::default());
         drop(writer.hold(reader));
     }
 
-    /// A writer has ended. How many messages are lost that waited for its readers.
+    /// Forgets a writer. Returns the number of lost messages that waited for its readers.
     pub(super) fn forget_writer(&mut self, writer: EntityId) -> u64 {
         for link in &mut self.links {
             if let Some(shared) = &mut link.shared {
@@ -272,61 +282,68 @@ impl State {
             }
         }
         self.datagram_links.iter_mut().for_each(|link| link.standby.retain(|of| *of != writer));
-        self.forget_leaving(|leaving| leaving.is_of_writer(writer))
+        self.remove_leaving(|leaving| leaving.is_of_writer(writer))
     }
 
-    /// The subscriber has lost the writer of a reader, which the link serves from here on. How many messages are lost.
-    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
+    /// The subscriber has lost the writer of a reader, which the link serves from here on. Returns the number of lost
+    /// messages.
+    fn return_to_link(
+        &mut self,
+        reactor: &Reactor,
+        index: usize,
+        (writer, pair): (&RtpsWriter, PairId),
+    ) -> u64 {
         let (link, from) = (&mut self.links[index], writer.next_number());
-        let Link { address, origin: Some(origin), .. } = *link else { return 0 };
-        let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
+        let Link { address, dual_node_id: Some(dual_node_id), .. } = *link else { return 0 };
+        let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);
         let Some(reader) = reader.filter(|reader| writer.is_at(reader.guid, address)) else {
-            // Whoever it is: the link carries all, and the reader of another is not taken off RTPS.
+            // No reader at the link's address has this id: the link carries all messages, and a reader of another
+            // participant stays on RTPS.
             link.share(reactor, |shared| shared.return_to_link(pair, from));
             return 0;
         };
         let unacknowledged = if reader.is_held { Vec::new() } else { writer.hold(reader.guid) };
         let returned = self.take_returned((writer.id(), reader.guid), unacknowledged);
-        self.serve_by_links(reactor, origin, (writer, reader.guid), (from, returned))
+        self.serve_by_links(reactor, dual_node_id, (writer, reader.guid), (from, returned))
     }
 
-    /// A reader that is held is asked for by a session: its driver is woken when RTPS serves it.
-    pub(super) fn want_memory(&mut self, reader: Guid, sender: &Arc<ipc::Sender>) {
-        self.wanted.retain(|(of, _)| *of != reader);
-        self.wanted.push((reader, Arc::clone(sender)));
+    /// An IPC connection requests a held reader: its driver is woken when RTPS serves the reader.
+    pub(super) fn add_memory_request(&mut self, reader: Guid, sender: &Arc<ipc::Sender>) {
+        self.memory_requests.retain(|(of, _)| *of != reader);
+        self.memory_requests.push((reader, Arc::clone(sender)));
     }
 
-    /// The session is over that one was asked for by.
-    pub(super) fn forget_wanted(&mut self, reader: Guid, sender: Option<&Arc<ipc::Sender>>) {
+    /// Forgets the request of an IPC connection that has ended.
+    pub(super) fn remove_memory_requests(&mut self, reader: Guid, sender: Option<&Arc<ipc::Sender>>) {
         let is_meant = |of: &Arc<ipc::Sender>| sender.is_none_or(|sender| Arc::ptr_eq(of, sender));
-        self.wanted.retain(|(of, by)| *of != reader || !is_meant(by));
+        self.memory_requests.retain(|(of, by)| *of != reader || !is_meant(by));
     }
 
-    pub(super) fn wake_wanted(&mut self, reader: Option<Guid>) {
+    pub(super) fn wake_memory_requests(&mut self, reader: Option<Guid>) {
         let is_meant = |(of, _): &mut (Guid, Arc<ipc::Sender>)| reader.is_none_or(|reader| *of == reader);
-        self.wanted.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
+        self.memory_requests.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
     }
 
-    /// Whether any link carries what is published with an offer.
-    pub(super) fn has_carrying_link(&self, offer: &Offer) -> bool {
-        let writer = offer.writer_id();
+    /// Whether any link carries the messages of a writer group.
+    pub(super) fn has_carrying_link(&self, group: &WriterGroup) -> bool {
+        let writer = group.writer_id();
         self.links.iter().any(|link| link.carries(writer))
             || self.datagram_links.iter().any(|link| link.carries(writer))
     }
 
-    /// Whether there is any link of ROS 1, be it one that carries nothing now.
+    /// Whether there is any ROS 1 link, including those on standby.
     pub(super) fn has_links(&self) -> bool {
         !(self.links.is_empty() && self.datagram_links.is_empty())
     }
 
-    /// Whether a link carries what is published with any offer.
+    /// Whether a link carries the messages of any writer group.
     pub(super) fn carries_any(&self, link: &Link) -> bool {
-        self.offers.is_empty() || self.offers.iter().any(|offer| link.carries(offer.writer_id()))
+        self.groups.is_empty() || self.groups.iter().any(|group| link.carries(group.writer_id()))
     }
 }
 
 impl Link {
-    /// Whether it carries what this writer, if there is one, writes in ROS 2.
+    /// Whether it carries the messages of this ROS 2 writer, if there is one.
     #[inline]
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
         match (&self.shared, writer) {
@@ -335,7 +352,7 @@ impl Link {
         }
     }
 
-    /// What is to be stated of subscriptions is, if the link carries statements.
+    /// Changes which subscriptions share the link, and states the change if the link carries statements.
     pub(super) fn share(
         &mut self,
         reactor: &Reactor,
@@ -347,7 +364,7 @@ impl Link {
         }
     }
 
-    /// RTPS serves a reader already, and owes all that it has for it.
+    /// States that RTPS already serves a reader and delivers all its messages.
     pub(super) fn declare_on_rtps(&mut self, reactor: &Reactor, pair: PairId) {
         let has_statements = self.has_statements();
         self.share(reactor, |shared| shared.declare_on_rtps(pair, 1));
@@ -357,9 +374,8 @@ impl Link {
         }
     }
 
-    /// The subscriber states something of a writer that has ended, or has only just been made. All that comes of it, if anything does,
-    /// comes by the link.
-    fn stated_of_unknown_writer(
+    /// Handles a statement about a writer that has ended, or that was just made. The link carries all its messages.
+    fn handle_unknown_writer(
         &mut self,
         reactor: &Reactor,
         statement: &Statement,
@@ -382,7 +398,7 @@ impl Link {
         Ok(())
     }
 
-    /// The next message is of this writer.
+    /// States what is due before a message of this writer.
     #[inline]
     pub(super) fn before_message(&mut self, reactor: &Reactor, writer: Option<EntityId>) {
         let Some(writer) = writer else { return };

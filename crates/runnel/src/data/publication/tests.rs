@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::super::qos_events::QosEvents;
 use super::super::received::SharedMessage;
 use super::super::subscription::{Delivery, SubscriptionCore, SubscriptionSpec, Unreadable};
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::ready::When;
 use crate::rtps::tests::sending::{before_sending, pair};
 use crate::sync::try_lock;
@@ -58,7 +58,7 @@ fn subscription_with(
     )
 }
 
-/// A message whose end looks whether the publication is locked.
+/// A message whose `Drop` records whether the publication is unlocked.
 struct Ending {
     publication: Arc<Publication>,
     ended_unlocked: Arc<AtomicBool>,
@@ -77,10 +77,10 @@ impl Outgoing for Ending {
     fn wire_len(&self) -> usize {
         0
     }
-    fn write(&self, _: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write(&self, _: &mut GrowingSink) -> Result<(), ConversionError> {
         Ok(())
     }
-    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), ConversionError> {
         Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
@@ -92,20 +92,20 @@ impl Outgoing for Ending {
 }
 
 #[test]
-fn a_message_ends_without_the_lock() {
+fn message_is_dropped_without_lock() {
     let (publication, subscription) = (publication(), subscription("1"));
     publication.join_local(Arc::clone(&subscription));
-    // So it takes nothing, as one does that the user drops at the same time.
+    // An ended subscription takes nothing, like one that the user drops at the same time.
     subscription.end();
     let ended_unlocked = Arc::new(AtomicBool::new(false));
     let message =
         Ending { publication: Arc::clone(&publication), ended_unlocked: Arc::clone(&ended_unlocked) };
-    assert!(publication.publish(message, &Offer::default()).is_ok());
+    assert!(publication.publish(message, &WriterGroup::default()).is_ok());
     assert!(ended_unlocked.load(Ordering::SeqCst));
 }
 
 thread_local! {
-    /// What this thread logs about, and whether it was unlocked each time.
+    /// The publication about which this thread logs, and whether it was unlocked at each line.
     static LOGGED: RefCell<Option<(Arc<Publication>, Vec<bool>)>> = const { RefCell::new(None) };
 }
 
@@ -125,7 +125,7 @@ impl log::Log for Looking {
     fn flush(&self) {}
 }
 
-/// Whether a publication was unlocked each time that a line was logged meanwhile.
+/// Logs, and returns for each line whether the publication was unlocked.
 fn unlocked_at_lines(publication: &Arc<Publication>, logs: impl FnOnce()) -> Vec<bool> {
     static LOGGER: Once = Once::new();
     LOGGER.call_once(|| {
@@ -138,28 +138,29 @@ fn unlocked_at_lines(publication: &Arc<Publication>, logs: impl FnOnce()) -> Vec
 }
 
 #[test]
-fn a_type_that_differs_is_told_without_the_lock() {
+fn type_mismatch_is_logged_without_lock() {
     let publication = publication();
     let unlocked = unlocked_at_lines(&publication, || publication.join_local(subscription("2")));
-    assert_eq!((unlocked, publication.subscriber_count(&Offer::default())), (vec![true], 0));
+    assert_eq!((unlocked, publication.subscriber_count(&WriterGroup::default())), (vec![true], 0));
 }
 
-/// A subscription of the library itself hears at once. The program's logger may publish the line, and waits for the lock.
+/// The library's own subscriptions run inline. The program's logger may publish the line, which locks the publication.
 #[test]
-fn malformed_message_of_this_process_is_logged_without_the_lock() {
+fn malformed_local_message_is_logged_without_lock() {
     let publication = publication();
-    publication.widen(&PublicationOptions { bound: BOUND, latching: true, has_header: false });
+    publication.apply_options(&PublicationOptions { bound: BOUND, latching: true, has_header: false });
     let malformed = || subscription_with("1", |_| Ok(decode_into(&mut 0_u64, &[])?));
     publication.join_local(malformed());
-    let unlocked =
-        unlocked_at_lines(&publication, || assert!(publication.publish(Byte, &Offer::default()).is_ok()));
+    let unlocked = unlocked_at_lines(&publication, || {
+        assert!(publication.publish(Byte, &WriterGroup::default()).is_ok())
+    });
     assert_eq!(unlocked, [true], "one that is published");
     let unlocked = unlocked_at_lines(&publication, || publication.join_local(malformed()));
     assert_eq!(unlocked, [true], "one that was kept");
 }
 
-/// Joins a subscriber that gets datagrams, which arrive at what is given back.
-fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
+/// Joins a UDPROS subscriber, and returns its socket.
+fn join_datagrams(publication: &Publication, dual_node_id: Option<u64>) -> Datagrams {
     let far = Datagrams::bind(SocketAddr::from(([127, 0, 0, 1], 0)).ip()).unwrap();
     let link = SubscriberLink {
         topic: "/data".into(),
@@ -169,7 +170,7 @@ fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
         datagrams: None,
         same_host: None,
         delivery: None,
-        origin,
+        dual_node_id,
         stats: Arc::default(),
     };
     let near = Arc::new(Datagrams::connect(far.address()).unwrap());
@@ -178,25 +179,25 @@ fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
 }
 
 #[test]
-fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
+fn udpros_subscriber_is_found_by_name() {
     let publication = publication();
     let _far = join_datagrams(&publication, None);
     assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
 }
 
 #[test]
-fn a_subscriber_in_both_graphs_counts_once() {
+fn subscriber_in_both_graphs_counts_once() {
     let publication = publication();
-    let offer = publication.offer(QoS::default(), &Arc::default());
+    let group = publication.writer_group(QoS::default(), &Arc::default());
     let reader = Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) };
-    offer.met(reader, Some(5));
-    assert_eq!(publication.subscriber_count(&offer), 1);
+    group.on_reader_matched(reader, Some(5));
+    assert_eq!(publication.subscriber_count(&group), 1);
     let _far = join_datagrams(&publication, Some(5));
-    assert_eq!(publication.subscriber_count(&offer), 1);
+    assert_eq!(publication.subscriber_count(&group), 1);
     publication.leave(ConnId(1));
-    assert_eq!(publication.subscriber_count(&offer), 1);
-    offer.left(reader);
-    assert_eq!(publication.subscriber_count(&offer), 0);
+    assert_eq!(publication.subscriber_count(&group), 1);
+    group.on_reader_left(reader);
+    assert_eq!(publication.subscriber_count(&group), 0);
 }
 
 /// A message of one byte.
@@ -209,11 +210,11 @@ impl Outgoing for Byte {
     fn wire_len(&self) -> usize {
         1
     }
-    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write(&self, out: &mut GrowingSink) -> Result<(), ConversionError> {
         out.extend_from_slice(&[1]);
         Ok(())
     }
-    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), ConversionError> {
         Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
@@ -225,47 +226,48 @@ impl Outgoing for Byte {
 }
 
 #[test]
-fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
+fn messages_reuse_memory_of_frames() {
     for (latching, frames) in [(false, 1), (true, 2)] {
         let publication = publication();
         lock(&publication.state).options.latching = latching;
         publication.join_local(subscription("1"));
         let mut places = std::collections::BTreeSet::new();
         for _ in 0..10 {
-            assert!(publication.publish(Byte, &Offer::default()).is_ok());
+            assert!(publication.publish(Byte, &WriterGroup::default()).is_ok());
             let state = &mut *lock(&publication.state);
-            let at_hand = state.pool.filled(true, |_| {});
-            places
-                .insert(state.latched.as_ref().map_or(at_hand.as_ptr(), |kept| kept.frame.as_ref().as_ptr()));
-            state.pool.give_back(at_hand);
+            let thread_frame = state.pool.filled(true, |_| {});
+            places.insert(
+                state.latched.as_ref().map_or(thread_frame.as_ptr(), |kept| kept.frame.as_ref().as_ptr()),
+            );
+            state.pool.recycle(thread_frame);
         }
         assert!(places.len() <= frames, "{places:?}");
     }
 }
 
 #[test]
-fn a_subscription_met_in_both_graphs_gets_each_message_once_until_it_is_gone_from_both() {
+fn subscription_matched_in_both_graphs_gets_messages_once() {
     for ros1_first in [true, false] {
         let (publication, subscription) = (publication(), subscription("1"));
         let join = || publication.join_local(Arc::clone(&subscription));
-        let meet = || publication.match_local(Arc::clone(&subscription), false);
+        let match_it = || publication.match_local(Arc::clone(&subscription), false);
         if ros1_first {
             join();
         }
-        meet();
+        match_it();
         join();
-        assert!(publication.publish(Byte, &Offer::default()).is_ok());
-        assert_eq!((publication.subscriber_count(&Offer::default()), subscription.received()), (1, 1));
+        assert!(publication.publish(Byte, &WriterGroup::default()).is_ok());
+        assert_eq!((publication.subscriber_count(&WriterGroup::default()), subscription.received()), (1, 1));
         publication.leave_local(&subscription);
-        assert!(publication.publish(Byte, &Offer::default()).is_ok());
-        assert_eq!((publication.subscriber_count(&Offer::default()), subscription.received()), (1, 2));
+        assert!(publication.publish(Byte, &WriterGroup::default()).is_ok());
+        assert_eq!((publication.subscriber_count(&WriterGroup::default()), subscription.received()), (1, 2));
         publication.forget_local(&subscription);
-        assert_eq!(publication.subscriber_count(&Offer::default()), 0);
+        assert_eq!(publication.subscriber_count(&WriterGroup::default()), 0);
     }
 }
 
 #[test]
-fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_used_again() {
+fn kept_messages_are_bounded_and_reuse_memory() {
     let publication = publication();
     publication.keep_earlier();
     let options = PublicationOptions {
@@ -273,10 +275,10 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
         latching: true,
         has_header: false,
     };
-    publication.widen(&options);
+    publication.apply_options(&options);
     let mut places = std::collections::BTreeSet::new();
     for _ in 0..20 {
-        assert!(publication.publish(Byte, &Offer::default()).is_ok());
+        assert!(publication.publish(Byte, &WriterGroup::default()).is_ok());
         let state = lock(&publication.state);
         places.insert(state.latched.as_ref().map(|kept| kept.frame.as_ref().as_ptr()));
     }
@@ -286,24 +288,24 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
 }
 
 #[test]
-fn publication_is_free_while_datagrams_of_rtps_are_sent() {
+fn publication_is_unlocked_while_rtps_sends() {
     require_private_network();
     let (rtps, _reader, writer) = pair(73, QoS::keep_last(10).best_effort());
     let publication = publication();
-    let offer = publication.offer(QoS::default(), &Arc::default());
-    offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), writer));
-    offer.met(Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) }, None);
+    let group = publication.writer_group(QoS::default(), &Arc::default());
+    group.set_writer(RtpsWriter::new(Arc::clone(&rtps), writer));
+    group.on_reader_matched(Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) }, None);
     let (sent, seen) = std::sync::mpsc::channel();
     let sending = Arc::downgrade(&publication);
     before_sending(&rtps, move || {
         let is_free = sending.upgrade().is_some_and(|publication| try_lock(&publication.state).is_some());
         sent.send(is_free).unwrap();
     });
-    assert!(publication.publish(Byte, &offer).is_ok());
+    assert!(publication.publish(Byte, &group).is_ok());
     assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
-    let mut blank = publication.blank(1, Encoding::Xcdr1).unwrap();
-    *blank.bytes_mut().last_mut().unwrap() = 1;
-    let filled = Filled { blank, translate: &|_, _, _| Ok(()) };
-    assert!(publication.publish_filled(filled, &offer).is_ok());
+    let mut buffer = publication.loan(1, Encoding::Xcdr1).unwrap();
+    *buffer.bytes_mut().last_mut().unwrap() = 1;
+    let loan = WrittenLoan { buffer, convert: &|_, _, _| Ok(()) };
+    assert!(publication.publish_loan(loan, &group).is_ok());
     assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
 }

@@ -1,4 +1,4 @@
-//! The connection of a client: whoever answers a request sends the response on it.
+//! Connection of a service's client, on which any thread sends responses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response_prefix;
 
 use super::no_memory_for_response;
+use crate::data::stream_path::StreamPath;
 use crate::data::unsent::Unsent;
-use crate::data::way::Way;
 use crate::ipc::{Sender, Unread};
 use crate::sync::{Class, Mutex, lock};
 
-/// Requests of one client that may wait: the originals send the next when they have the answer.
+/// Limit of waiting requests per client. The original clients send the next request after the response.
 const MOST_WAITING: usize = 100;
 
-/// Bytes of those, unless it is one, and of answers that a client does not take.
+/// Limit of their bytes, except for a single request, and of unsent responses.
 pub(super) const MOST_BYTES: usize = 64 << 20;
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It is answered, as the one of this number on its connection.
+    /// It is answered, with this number on its connection.
     Accepted { number: u64 },
-    /// Its client is not persistent and has sent one already, behind whose answer the connection ends.
+    /// Its client is not persistent and has already sent a request. The connection ends after that response.
     Ignored,
-    /// It is one too many, or its client does not take what it is answered.
+    /// It exceeds the limit, or its client does not read responses.
     Refused,
 }
 
@@ -37,32 +37,32 @@ pub(crate) struct ClientLink {
     token: Token,
     stream: Arc<Stream>,
     persistent: bool,
-    /// How long the client may take none of what it is answered before its connection ends.
+    /// How long the client may read nothing before its connection ends.
     linger: Duration,
     state: Mutex<Answers>,
 }
 
-/// The response to a request of so many bytes, or why there is none.
+/// Length of the request, and the response or error text.
 type Answer = (usize, Result<Vec<u8>, String>);
 
 struct Answers {
-    way: Way,
+    path: StreamPath,
     unsent: Unsent,
-    /// Requests that have no answer yet, and their bytes.
+    /// Requests without an answer, and their bytes.
     waiting: usize,
     bytes: usize,
-    /// Requests that were answered, and so the number of the next one that is.
+    /// Answered requests, which is the number of the next request to answer.
     answered: u64,
-    /// Answers that were given before those of earlier requests, by number: a connection has them in order.
+    /// Answers given before those of earlier requests, by number. A connection sends answers in order.
     early: BTreeMap<u64, Answer>,
-    /// The reactor tells when the socket takes more.
+    /// The reactor reports when the socket is writable.
     watched: bool,
-    /// No request is expected any more.
-    over: bool,
+    /// No further request is expected.
+    is_finished: bool,
 }
 
 impl ClientLink {
-    /// A link; `unsent` of our header goes before all answers.
+    /// A link; `unsent` is the rest of our header, which goes before all answers.
     pub(crate) fn new(
         reactor: Arc<Reactor>,
         token: Token,
@@ -72,21 +72,22 @@ impl ClientLink {
         linger: Duration,
     ) -> Self {
         let watched = !unsent.is_empty();
-        let way = Way::new(Arc::clone(&stream), token, unsent.len());
+        let path = StreamPath::new(Arc::clone(&stream), token, unsent.len());
         let (answered, early) = (0, BTreeMap::new());
-        let answers = Answers { way, unsent, waiting: 0, bytes: 0, answered, early, watched, over: false };
+        let answers =
+            Answers { path, unsent, waiting: 0, bytes: 0, answered, early, watched, is_finished: false };
         let state = Mutex::new(Class::ServiceAnswers, answers);
         Self { reactor, token, stream, persistent, linger, state }
     }
 
-    /// One more request has come.
+    /// Decides on a further request.
     pub(super) fn admit(&self, bytes: usize) -> Admission {
         let mut state = lock(&self.state);
-        let is_first = state.waiting == 0 && !state.over;
+        let is_first = state.waiting == 0 && !state.is_finished;
         if !is_first && !self.persistent {
             return Admission::Ignored;
         }
-        // On a connection it would not be asked for more; shared memory has no such means.
+        // A connection stops reading from such a client; shared memory cannot.
         let takes_no_answers = state.unsent.len() > MOST_BYTES;
         let too_many = state.waiting >= MOST_WAITING || state.bytes + bytes > MOST_BYTES;
         if takes_no_answers || !is_first && too_many {
@@ -98,12 +99,12 @@ impl ClientLink {
         Admission::Accepted { number }
     }
 
-    /// Ends the connection: its socket may be held by requests that wait.
+    /// Ends the connection, whose socket waiting requests may keep open.
     pub(crate) fn end(&self) {
         let _ = self.stream.shutdown();
     }
 
-    /// Sends the response to the request of this number, once those before it are answered.
+    /// Sends the response to the request of this number, after those of earlier requests.
     pub(super) fn answer(&self, number: u64, answer: Answer) {
         let mut state = lock(&self.state);
         if number != state.answered {
@@ -112,7 +113,7 @@ impl ClientLink {
         }
         let mut next = Some(answer);
         while let Some(answer) = next {
-            if state.put(answer, !self.persistent).is_err() {
+            if state.queue_answer(answer, !self.persistent).is_err() {
                 return self.end();
             }
             let number = state.answered;
@@ -121,11 +122,11 @@ impl ClientLink {
         self.flush(&mut state);
     }
 
-    /// The client is of this host: answers go over to a session, where the client knows the link by `token`. False if that
-    /// cannot be now.
-    pub(crate) fn go_over(&self, sender: &Arc<Sender>, token: u128) -> bool {
+    /// The client is on this host: answers switch to an IPC connection, on which `token` identifies the link. Returns
+    /// false if that is not possible yet.
+    pub(crate) fn switch_to_memory(&self, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
-        if !state.way.go_over(&self.reactor, sender, token) {
+        if !state.path.switch_to_memory(&self.reactor, sender, token) {
             return false;
         }
         if std::mem::take(&mut state.watched) {
@@ -135,12 +136,12 @@ impl ClientLink {
         true
     }
 
-    /// The session is over: answers go by the connection again, with what the client has not read.
-    /// Without memory for that, the connection ends.
+    /// The IPC connection has ended: answers use the TCP connection again, beginning with those that the client has
+    /// not read. Without memory for these, the connection ends.
     pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
-        if let Some(channel) = state.way.channel_of(sender) {
-            state.way.fall_back();
+        if let Some(channel) = state.path.channel_of(sender) {
+            state.path.fall_back();
             match unread.take_stream(channel).and_then(|bytes| state.unsent.push_first(&bytes)) {
                 Ok(()) => self.flush(&mut state),
                 Err(_) => self.end(),
@@ -148,47 +149,47 @@ impl ClientLink {
         }
     }
 
-    /// The socket takes more.
+    /// The socket is writable.
     pub(crate) fn writable(&self) {
         self.flush(&mut lock(&self.state));
     }
 
-    /// Sends what the socket takes. When a client that wanted one answer has it, the connection ends. An error shows
-    /// as the connection's end, too.
+    /// Sends as much as the socket accepts. Ends the connection after the only answer of a client that is not
+    /// persistent. An error also shows as the end of the connection.
     fn flush(&self, state: &mut Answers) {
-        let Answers { unsent, way, .. } = &mut *state;
-        let failed = unsent.flush(|bytes| way.send(bytes)).is_err();
-        let rests = !state.unsent.is_empty();
-        if failed || state.over && !rests {
+        let Answers { unsent, path, .. } = &mut *state;
+        let failed = unsent.flush(|bytes| path.send(bytes)).is_err();
+        let has_unsent = !state.unsent.is_empty();
+        if failed || state.is_finished && !has_unsent {
             self.end();
-        } else if state.way.is_channel() {
-            let _ = state.way.watch(&self.reactor, rests);
-        } else if state.watched != rests {
-            state.watched = rests;
-            if rests {
+        } else if state.path.is_channel() {
+            let _ = state.path.watch(&self.reactor, has_unsent);
+        } else if state.watched != has_unsent {
+            state.watched = has_unsent;
+            if has_unsent {
                 let _ = self.stream.set_send_deadline(self.linger);
             }
-            // Who does not read what it is answered is not asked for more.
-            let interest = if rests { Interest::Write } else { Interest::Read };
+            // No further requests are read from a client that does not read its answers.
+            let interest = if has_unsent { Interest::Write } else { Interest::Read };
             let _ = self.reactor.modify(&*self.stream, self.token, interest);
         }
     }
 }
 
 impl Answers {
-    /// Puts the next answer into the line. If there is no memory for it, that is the answer; an error if there is none for
-    /// saying so, either.
-    fn put(&mut self, (asked, result): Answer, over: bool) -> Result<(), NoMemory> {
+    /// Queues the next answer. Without memory for it, that becomes the answer. An error if there is no memory for that
+    /// either.
+    fn queue_answer(&mut self, (request_len, result): Answer, is_finished: bool) -> Result<(), NoMemory> {
         self.waiting -= 1;
-        self.bytes -= asked;
+        self.bytes -= request_len;
         self.answered += 1;
-        self.over = over;
-        let mut put = |result: Result<&[u8], &str>| {
+        self.is_finished = is_finished;
+        let mut queue_answer = |result: Result<&[u8], &str>| {
             let body = result.unwrap_or_else(str::as_bytes);
-            let put = self.unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
-            put.map_err(|_| NoMemory { bytes: body.len() })
+            let queue_answer = self.unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
+            queue_answer.map_err(|_| NoMemory { bytes: body.len() })
         };
         let result = result.as_deref().map_err(String::as_str);
-        put(result).or_else(|refused| put(Err(&no_memory_for_response(refused))))
+        queue_answer(result).or_else(|refused| queue_answer(Err(&no_memory_for_response(refused))))
     }
 }

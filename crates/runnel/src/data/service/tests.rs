@@ -7,8 +7,7 @@ use super::*;
 use crate::data::unsent::Unsent;
 use crate::ready::ReadyQueue;
 
-/// A client that reads nothing, and the listener that it is connected to: the kernel takes connections before anybody accepts
-/// them.
+/// A client that reads nothing, and its listener: the kernel completes connections before they are accepted.
 fn client(persistent: bool) -> (ClientLink, Listener) {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let stream = Arc::new(Stream::connect(listener.address()).unwrap());
@@ -19,7 +18,7 @@ fn client(persistent: bool) -> (ClientLink, Listener) {
 }
 
 #[test]
-fn further_requests_of_a_connection_for_one_call_are_ignored() {
+fn second_request_of_nonpersistent_client_is_ignored() {
     let (client, _listener) = client(false);
     assert_eq!(client.admit(10), Admission::Accepted { number: 0 });
     assert_eq!(client.admit(10), Admission::Ignored);
@@ -28,20 +27,20 @@ fn further_requests_of_a_connection_for_one_call_are_ignored() {
 }
 
 #[test]
-fn a_client_that_takes_no_answers_may_ask_no_more() {
+fn client_that_reads_no_responses_is_refused() {
     let (client, _listener) = client(true);
     let answer = vec![0; 1 << 20];
-    let asked = (0..1000).take_while(|_| {
+    let responses = (0..1000).take_while(|_| {
         let Admission::Accepted { number } = client.admit(10) else { return false };
         client.answer(number, (10, Ok(answer.clone())));
         true
     });
-    let megabytes = asked.count();
+    let megabytes = responses.count();
     assert!((MOST_BYTES >> 20..300).contains(&megabytes), "{megabytes} MB of answers were kept");
 }
 
 #[test]
-fn answers_of_a_connection_go_in_the_order_of_its_requests() {
+fn responses_are_sent_in_order_of_requests() {
     let (client, listener) = client(true);
     let numbers = [(); 3].map(|()| match client.admit(10) {
         Admission::Accepted { number } => number,
@@ -52,7 +51,7 @@ fn answers_of_a_connection_go_in_the_order_of_its_requests() {
     let sent = || {
         let mut bytes = [0; 64];
         let count = stream.recv(&mut bytes).unwrap().unwrap_or(0);
-        // Each is a byte that says that there is a response, four of its length, and one of it.
+        // A response is a success byte, a length of four bytes, and one byte of data.
         bytes[..count].chunks(6).map(|response| response[5]).collect::<Vec<_>>()
     };
     answer(1);
@@ -64,7 +63,7 @@ fn answers_of_a_connection_go_in_the_order_of_its_requests() {
 }
 
 #[test]
-fn service_is_due_again_once_its_requests_were_taken() {
+fn service_is_due_after_earlier_requests_were_taken() {
     let (client, _listener) = client(true);
     let (client, ready) =
         (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));

@@ -1,11 +1,11 @@
-//! What a subscription's next message brings about and must not happen under the lock of whoever gives it.
+//! Effects of a message for a subscription that must not happen under the caller's lock.
 
 use std::sync::Arc;
 
 use crate::data::received::SharedMessage;
 use crate::ready::Runnable;
 
-/// Messages that were pushed out, whose end may run any code of the user's, and callbacks of the library, which may log.
+/// Dropped messages, whose `Drop` may run any user code, and inline callbacks of the library, which may log.
 #[derive(Default)]
 #[must_use = "callbacks must run"]
 pub(crate) struct Deferred {
@@ -14,7 +14,8 @@ pub(crate) struct Deferred {
 }
 
 impl Deferred {
-    /// Ends the messages and runs the callbacks. The caller holds no lock but such as a program's logger may be called under.
+    /// Drops the messages and runs the callbacks. The caller holds no lock except those under which the program's
+    /// logger may be called.
     pub(crate) fn run(self) {
         drop(self.ended);
         self.callbacks.iter().for_each(|callback| callback.run());

@@ -1,4 +1,4 @@
-//! What a subscription knows of the publisher that a message came from, by which it is read.
+//! What a subscription knows of a message's publisher, and how it reads its messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use runnel_ros1::node::LinkStats;
 use super::pair_position::PairPosition;
 use crate::ros2_graph::Gid;
 
-/// See the module's documentation. What each message touches comes first.
+/// See the module's documentation. Fields that each message uses come first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct LinkInfo {
@@ -22,22 +22,22 @@ pub(crate) struct LinkInfo {
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
-    /// By what the publisher's node is known in both graphs, if it is in both.
-    pub(crate) origin: Option<u64>,
-    /// How far it is, where a link of ROS 1 of the same node can serve the subscription instead.
+    /// The id of the publisher's node, if that is a dual node.
+    pub(crate) dual_node_id: Option<u64>,
+    /// Its position, if a ROS 1 link of the same node can serve the subscription instead.
     pub(crate) position: Arc<PairPosition>,
-    /// How long its messages may wait for a callback.
+    /// Lifespan of its messages in the subscription's queue.
     pub(crate) lifespan: Option<Duration>,
-    /// The type hash of ROS 2; empty if the publisher does not tell.
+    /// The ROS 2 type hash; empty if the publisher does not announce it.
     pub(crate) type_hash: String,
-    /// Its endpoint in the ROS 2 graph, if it is there.
+    /// Its ROS 2 endpoint, if it has one.
     pub(crate) gid: Option<Gid>,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
 
 impl LinkInfo {
-    /// The same link, whose publisher is known by this name now.
+    /// The same link with another name of its publisher.
     pub(crate) fn named(&self, publisher: &str) -> Self {
         Self {
             stats: Arc::clone(&self.stats),
@@ -47,7 +47,7 @@ impl LinkInfo {
             type_name: self.type_name.clone(),
             md5: self.md5.clone(),
             definition: self.definition.clone(),
-            origin: self.origin,
+            dual_node_id: self.dual_node_id,
             position: Arc::clone(&self.position),
             lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),
@@ -56,12 +56,12 @@ impl LinkInfo {
         }
     }
 
-    /// The same, of the endpoint of this identity.
+    /// The same link with the identity of its ROS 2 endpoint.
     pub(in crate::data) fn of_endpoint(&self, gid: Gid) -> Self {
         Self { gid: Some(gid), ..self.named(&self.publisher) }
     }
 
-    /// Whether a link of ROS 1 of the same node serves the subscription instead.
+    /// Whether a ROS 1 link of the same node serves the subscription instead.
     #[inline]
     pub(crate) fn is_served_by_link(&self) -> bool {
         self.position.is_served_by_link()

@@ -1,8 +1,9 @@
-//! How far RTPS, or memory in its place, is with what a writer has for a subscription, where a link of ROS 1 can serve it instead.
+//! Position of RTPS, or shared memory in its place, in the messages of a writer for a subscription that a ROS 1 link
+//! can serve instead.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// See the module's documentation. The driver's thread alone writes it.
+/// See the module's documentation. Only the driver writes it.
 #[derive(Debug, Default)]
 pub(crate) struct PairPosition {
     served_by_link: AtomicBool,
@@ -10,12 +11,12 @@ pub(crate) struct PairPosition {
     is_paused: AtomicBool,
     /// The number after the last message that was given.
     next: AtomicU64,
-    /// Nothing before this number is due: it has come by the link, or by memory.
+    /// No message before this number is due: the link or shared memory has delivered it.
     passed: AtomicU64,
 }
 
 impl PairPosition {
-    /// Whether a link of ROS 1 of the same node serves the subscription instead.
+    /// Whether a ROS 1 link of the same node serves the subscription instead.
     #[inline]
     pub(crate) fn is_served_by_link(&self) -> bool {
         self.served_by_link.load(Ordering::Relaxed)
@@ -36,18 +37,18 @@ impl PairPosition {
         !self.is_served_by_link() && number >= self.passed.load(Ordering::Relaxed)
     }
 
-    /// The same, and it gets it now.
+    /// Like [`takes`](Self::takes), and marks the message as delivered.
     #[inline]
     pub(crate) fn take(&self, number: u64) -> bool {
         let takes = self.takes(number);
-        // What is lost behind it may have been counted before.
+        // Lost messages behind it may have been counted before.
         if takes && number >= self.next() {
             self.next.store(number.saturating_add(1), Ordering::Relaxed);
         }
         takes
     }
 
-    /// So many messages behind the last one are lost.
+    /// Counts lost messages behind the last one.
     pub(crate) fn lose(&self, count: u64) {
         let next = self.next();
         if next > 0 {
@@ -55,13 +56,13 @@ impl PairPosition {
         }
     }
 
-    /// All before this number has come by the link, or by memory.
+    /// Marks all messages before this number as delivered by the link or by shared memory.
     pub(crate) fn pass(&self, number: u64) {
         self.passed.fetch_max(number, Ordering::Relaxed);
         self.next.fetch_max(number, Ordering::Relaxed);
     }
 
-    /// The number after the last message that was given, or that is lost; 0 if there is none.
+    /// The number after the last message that was delivered or lost; 0 if there is none.
     pub(crate) fn next(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Messages that arrive at a subscription.
+//! Reception of messages by a subscription.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::frame::Frame;
 use crate::sync::{MutexGuard, lock};
 
 impl SubscriptionCore {
-    /// Takes a message of a publisher of this process by reference, which is for nobody any more after `until`.
+    /// Queues a message of a publisher of this process by reference. It expires at `until`.
     pub(in crate::data) fn push_shared(
         &self,
         message: SharedMessage,
@@ -29,7 +29,7 @@ impl SubscriptionCore {
         self.push(lock(&self.queue), entry, None, deferred);
     }
 
-    /// Takes a copy of a message, which is lost if there is no memory for it.
+    /// Queues a copy of a message. Without memory for it, the message is lost.
     pub(crate) fn push_copy(&self, bytes: Bytes<'_>, from: &Arc<LinkInfo>, info: SampleInfo) {
         let mut copy = self.spare();
         copy.clear();
@@ -39,7 +39,7 @@ impl SubscriptionCore {
         self.push_bytes(Received::Own(copy), from, info);
     }
 
-    /// Takes a message where a publisher of this process has just written it, which is for nobody any more after `until`.
+    /// Queues a message that a publisher of this process has just written. It expires at `until`.
     pub(in crate::data) fn push_frame(
         &self,
         frame: &Frame,
@@ -50,7 +50,7 @@ impl SubscriptionCore {
         self.push_frame_of(frame, until, (from, self.published_now()), deferred);
     }
 
-    /// The same of one that the publisher kept.
+    /// Queues a message that the publisher kept for late joiners.
     pub(in crate::data) fn push_kept_frame(
         &self,
         frame: &Frame,
@@ -78,7 +78,7 @@ impl SubscriptionCore {
         deferred.run();
     }
 
-    /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
+    /// Queues a message of `len` bytes, which `fill` writes into a buffer of unspecified content.
     pub(in crate::data) fn push_filled(
         &self,
         len: usize,
@@ -94,7 +94,7 @@ impl SubscriptionCore {
         deferred.run();
     }
 
-    /// Of a message that a publisher of this process publishes at this moment.
+    /// Metadata of a message that a publisher of this process publishes now.
     fn published_now(&self) -> SampleInfo {
         let now = self.options.wants_info.then(clock::realtime);
         SampleInfo { source: now, number: None, received: now }
@@ -110,27 +110,27 @@ impl SubscriptionCore {
         if queue.has_ended() {
             return;
         }
-        if self.deadline.is_asked() {
-            self.deadline.beat(clock::monotonic());
+        if self.deadline.is_enabled() {
+            self.deadline.record(clock::monotonic());
         }
         if self.options.wants_info {
             entry.info.received.get_or_insert_with(clock::realtime);
         }
-        // Written under this lock only.
+        // Only written under this lock.
         self.received.store(self.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        while queue.is_full_for(&entry, self.most_waiting()) {
+        while queue.is_full_for(&entry, self.queue_limit()) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {
                 stats.count_dropped(1);
             }
             deferred.ended.extend(queue.drop_oldest());
         }
-        let (is_first, stand_in_line) = (queue.len() == 0, queue.put(entry));
+        let (is_first, is_new_entry) = (queue.len() == 0, queue.put(entry));
         drop(queue);
-        if stand_in_line {
+        if is_new_entry {
             deferred.callbacks.extend(self.turn.push_unless_inline());
         } else if is_first {
-            // The callback runs, or is about to on a thread that may first wait for its group.
+            // The callback runs, or is about to run on a thread that may first wait for its group.
             self.turn.listeners().notify();
         }
     }

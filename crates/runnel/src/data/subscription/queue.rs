@@ -1,4 +1,4 @@
-//! What waits for the callback of a subscription.
+//! Queue of a subscription: messages that wait for the callback.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
+use super::buffer_pool::BufferPool;
 use super::link_info::LinkInfo;
-use super::spares::Spares;
 use crate::data::SampleInfo;
 use crate::data::received::{Received, SharedMessage};
 use crate::frame::QueueBound;
@@ -19,37 +19,37 @@ pub(crate) enum Item {
         bytes: Received,
         from: Arc<LinkInfo>,
     },
-    /// With its publisher, where the subscription asks for that.
+    /// With its publisher, if the subscription requests that.
     Shared {
         message: SharedMessage,
         from: Option<Arc<LinkInfo>>,
     },
 }
 
-/// One that waits.
+/// A queued message.
 pub(super) struct Entry {
     pub(super) item: Item,
     pub(super) info: SampleInfo,
-    /// Bytes that it takes in the queue; what is shared is the publisher's.
+    /// Bytes that it occupies in the queue; a shared message occupies none.
     bytes: usize,
-    /// It is for nobody any more from then on.
+    /// When it expires.
     until: Option<Instant>,
 }
 
-/// What waits for a callback.
+/// The messages that wait for a callback.
 #[derive(Default)]
 pub(crate) struct Queue {
     waiting: VecDeque<Entry>,
-    /// Bytes of those.
+    /// Bytes of the waiting messages.
     bytes: usize,
-    spares: Spares,
-    /// The subscription stands in the ready queue, or its callback runs.
+    buffers: BufferPool,
+    /// The subscription is in the ready queue, or its callback runs.
     scheduled: bool,
     ended: bool,
 }
 
 impl Entry {
-    /// One that is for nobody any more from `until` on, if it has an end.
+    /// A message that expires at `until`.
     pub(super) fn new(item: Item, info: SampleInfo, until: Option<Instant>) -> Self {
         let bytes = match &item {
             Item::Bytes { bytes, .. } => bytes.bytes().len(),
@@ -58,18 +58,18 @@ impl Entry {
         Self { item, info, bytes, until }
     }
 
-    /// A message of a link that has come now. As its publisher's clock may be another, its life is counted from here on.
+    /// A message that a link has just received. Its lifespan begins now, since the publisher's clock may differ.
     pub(super) fn of(from: &Arc<LinkInfo>, bytes: Received, info: SampleInfo) -> Self {
         let until = from.lifespan.map(|lifespan| clock::monotonic() + lifespan);
         Self::new(Item::Bytes { bytes, from: Arc::clone(from) }, info, until)
     }
 
-    /// True if it is for nobody any more.
+    /// True if it has expired.
     pub(super) fn has_expired(&self) -> bool {
         self.until.is_some_and(|until| until <= clock::monotonic())
     }
 
-    /// The buffer that it lies in, if that is the subscription's.
+    /// Its buffer, if that belongs to the subscription.
     pub(super) fn into_spare(self) -> Option<Vec<u8>> {
         match self.item {
             Item::Bytes { bytes: Received::Own(bytes), .. } => Some(bytes),
@@ -79,35 +79,35 @@ impl Entry {
 }
 
 impl Queue {
-    /// True once the user has dropped the subscription: what comes is for nobody.
+    /// True once the user has dropped the subscription.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Takes nothing more, and gives back what waited.
+    /// Refuses further messages, and returns the waiting ones.
     pub(super) fn end(&mut self) -> VecDeque<Entry> {
         self.ended = true;
         self.bytes = 0;
         mem::take(&mut self.waiting)
     }
 
-    /// How many messages wait.
+    /// Number of waiting messages.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// How many bytes wait.
+    /// Bytes of the waiting messages.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// True if `entry` as one more is too much. One is always held, however long.
+    /// True if `entry` exceeds the limit. An empty queue accepts any message.
     pub(super) fn is_full_for(&self, entry: &Entry, bound: QueueBound) -> bool {
         let waiting = self.waiting.len();
         waiting > 0 && (waiting >= bound.messages || self.bytes + entry.bytes > bound.bytes)
     }
 
-    /// Has one more message wait. True if the subscription is to stand in line for that.
+    /// Queues a message. True if the subscription must enter the ready queue.
     pub(super) fn put(&mut self, entry: Entry) -> bool {
         self.bytes += entry.bytes;
         self.waiting.push_back(entry);
@@ -120,43 +120,43 @@ impl Queue {
         self.bytes -= entry.bytes;
         let is_last = self.waiting.is_empty();
         if is_last {
-            // The next one goes to the same place again, which is at hand.
+            // The next message uses the same place, which is in the cache.
             self.waiting.clear();
         }
         (Some(entry), !is_last)
     }
 
-    /// Makes room; a shared message is given back.
+    /// Drops the oldest message. A shared message is returned.
     pub(super) fn drop_oldest(&mut self) -> Option<SharedMessage> {
         let (oldest, _) = self.take();
         match oldest?.item {
             Item::Shared { message, .. } => Some(message),
             Item::Bytes { bytes: Received::Own(spare), .. } => {
-                self.spares.keep(spare);
+                self.buffers.keep(spare);
                 None
             }
             Item::Bytes { .. } => None,
         }
     }
 
-    /// A callback has ended. True if the subscription is to stand in line again.
-    pub(super) fn rest(&mut self) -> bool {
+    /// Records that a callback has ended. True if the subscription must enter the ready queue again.
+    pub(super) fn finish_callback(&mut self) -> bool {
         self.scheduled = !self.waiting.is_empty();
         self.scheduled
     }
 
-    /// A buffer to write a message into, whatever it holds.
+    /// A buffer for a message, with unspecified content.
     pub(super) fn spare(&mut self) -> Vec<u8> {
-        self.spares.take()
+        self.buffers.take()
     }
 
-    /// The same for a message of so many bytes.
+    /// Like [`spare`](Self::spare), for a message of `len` bytes.
     pub(super) fn spare_for(&mut self, len: usize) -> Vec<u8> {
-        self.spares.take_for(len)
+        self.buffers.take_for(len)
     }
 
-    /// Has a buffer used again.
-    pub(in crate::data) fn give_back(&mut self, spare: Vec<u8>) {
-        self.spares.keep(spare);
+    /// Returns a buffer to the pool.
+    pub(in crate::data) fn recycle(&mut self, spare: Vec<u8>) {
+        self.buffers.keep(spare);
     }
 }

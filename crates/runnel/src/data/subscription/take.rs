@@ -1,4 +1,4 @@
-//! Taking messages: for the callback, or in its place.
+//! Taking messages from a subscription: for its callback, or in place of it.
 
 use std::sync::Arc;
 
@@ -11,37 +11,38 @@ use crate::data::received::SharedMessage;
 use crate::ready::{Listeners, Runnable, Waitable};
 use crate::sync::{MutexGuard, TryMutexGuard, lock};
 
-/// A message that was taken in place of the callback.
+/// A message taken in place of the callback.
 pub(crate) enum Taken {
     Bytes(Kept),
-    /// By reference from a publisher of this process, with what is known of it where the subscription asks for that.
+    /// By reference from a publisher of this process, with its publisher and metadata if the subscription requests
+    /// these.
     Shared(SharedMessage, Option<(Arc<LinkInfo>, SampleInfo)>),
 }
 
 impl SubscriptionCore {
-    /// Takes the message that has waited longest, which may have expired, and says whether more wait behind it. The one before
-    /// is done with.
+    /// Takes the oldest message, which may have expired, and returns whether more wait behind it. The buffer of
+    /// `before` returns to the pool.
     fn take_next(&self, before: Option<Entry>) -> (Option<Entry>, bool) {
         let mut queue = self.queue_after(before);
         let taken = queue.take();
-        self.make_room(&queue);
+        self.on_message_taken(&queue);
         taken
     }
 
-    /// The queue, locked, once a message that was taken is done with.
+    /// Locks the queue, and returns the buffer of a finished message to the pool.
     fn queue_after(&self, done: Option<Entry>) -> MutexGuard<'_, Queue> {
-        // A shared message ends here and not under the lock, see `end`.
+        // A shared message is dropped here and not under the lock, see `end`.
         let spare = done.and_then(Entry::into_spare);
         let mut queue = lock(&self.queue);
         if let Some(spare) = spare {
-            queue.give_back(spare);
+            queue.recycle(spare);
         }
         queue
     }
 
-    /// Takes the message that has waited longest in place of the callback, which no longer stands in line if no other waits.
-    /// `None` if none waits. A caller that takes where the callback may run as well enters its group first, so that messages
-    /// are not handled out of order.
+    /// Takes the oldest message in place of the callback, which leaves the ready queue if no other waits. `None` if
+    /// none waits. A caller that takes where the callback may run as well enters its group first, so that messages are
+    /// handled in order.
     pub(crate) fn take(&self) -> Option<Taken> {
         let mut expired = None;
         loop {
@@ -53,26 +54,27 @@ impl SubscriptionCore {
         }
     }
 
-    /// Takes the message that has waited longest, which may have expired. The callback does not stand in line for the last one
-    /// any more. A message that comes once the queue is unlocked finds it so.
+    /// Takes the oldest message, which may have expired. For the last one, the callback leaves the ready queue. A
+    /// message that comes once the queue is unlocked schedules it again.
     fn take_in_place(&self, before: Option<Entry>) -> Option<Entry> {
         let mut queue = self.queue_after(before);
         let (entry, more) = queue.take();
-        self.make_room(&queue);
+        self.on_message_taken(&queue);
         if !more && self.turn.take_back() {
-            queue.rest();
+            queue.finish_callback();
         }
         entry
     }
 
-    /// Counts a message that was taken and cannot be read.
+    /// Counts a taken message that cannot be read.
     pub(crate) fn refuse(&self, message: &Kept, error: impl Into<Unreadable>) {
         self.note_malformed(message.from(), &error.into());
     }
 
-    /// After a callback: keeps the message's buffer, and stands in line again if more waits.
+    /// Finishes a callback: returns the message's buffer to the pool, and enters the ready queue again if more
+    /// messages wait.
     fn done(&self, entry: Option<Entry>) {
-        let again = self.queue_after(entry).rest();
+        let again = self.queue_after(entry).finish_callback();
         if again {
             self.turn.push();
         }
@@ -108,7 +110,7 @@ impl Runnable for SubscriptionCore {
 
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
         let Some(entered) = self.turn.enter("the callback of a subscription") else { return };
-        // Only a thread that is in the group uses it.
+        // Only a thread in the group uses it.
         let (callback, entered) = (self.callback.try_lock(), Some(entered));
         let mut running = Running { core: self, callback, entered, entry: None, more: false };
         running.run_next();
@@ -118,18 +120,18 @@ impl Runnable for SubscriptionCore {
     }
 }
 
-/// Callbacks under way. When they end, also by a panic, the next message gets its turn.
+/// A running callback. When it ends, also by a panic, the subscription is scheduled for the next message.
 struct Running<'a> {
     core: &'a SubscriptionCore,
     callback: Option<TryMutexGuard<'a, Callback>>,
     entered: Option<Entered<'a>>,
     entry: Option<Entry>,
-    /// More waited when that was taken.
+    /// More messages waited when this one was taken.
     more: bool,
 }
 
 impl Running<'_> {
-    /// Takes the next message, when the one before is done with, and calls.
+    /// Finishes the previous message, takes the next one and calls the callback.
     fn run_next(&mut self) {
         (self.entry, self.more) = self.core.take_next(self.entry.take());
         let (Some(callback), Some(entry)) = (&mut self.callback, &mut self.entry) else { return };
@@ -143,7 +145,7 @@ impl Running<'_> {
                     self.core.note_malformed(from, &error);
                 }
             }
-            // It was never bytes.
+            // A shared message was never serialized.
             Item::Shared { message, from } => {
                 let info = from.as_ref().map(|from| (from, info));
                 drop(callback(Delivery::Shared { message: &**message, info }));
@@ -154,7 +156,7 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // The group is free before the next message has its turn.
+        // The group is released before the next message is scheduled.
         (self.callback, self.entered) = (None, None);
         self.core.done(self.entry.take());
     }
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn callback_gets_what_was_not_taken() {
+    fn callback_gets_messages_that_were_not_taken() {
         let scene = Scene::new();
         [1, 2].into_iter().for_each(|byte| scene.push(byte));
         assert_eq!(scene.take(), Some(vec![1]));
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_due_once_all_was_taken_and_what_comes_later_is() {
+    fn subscription_is_due_after_earlier_messages_were_taken() {
         let scene = Scene::new();
         scene.push(1);
         assert_eq!(scene.take(), Some(vec![1]));
@@ -272,10 +274,10 @@ mod tests {
         }
     }
 
-    /// The callback is about to run on another thread, as it stays while it waits for its group. Who waits to take in its place
-    /// hears of the next message all the same.
+    /// The callback is about to run on another thread, which waits for its group. A thread that waits to take a
+    /// message in its place is notified of the next message nevertheless.
     #[test]
-    fn first_message_wakes_waiters_also_if_the_callback_has_its_turn() {
+    fn first_message_wakes_waiters_of_scheduled_subscription() {
         let (scene, woken) = (Scene::new(), Arc::new(Woken::default()));
         scene.push(1);
         let callback = scene.ready.pop().unwrap();
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_message_that_cannot_be_read_counts_as_malformed() {
+    fn unreadable_taken_message_counts_as_malformed() {
         let scene = Scene::new();
         scene.push(1);
         let Some(Taken::Bytes(message)) = scene.core.take() else { panic!("none waits") };
@@ -307,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn callback_waits_while_another_of_its_group_runs_or_takes() {
+    fn callback_waits_for_others_of_its_group() {
         let (scene, called) = (Scene::new(), Arc::new(AtomicUsize::new(0)));
         let spec = SubscriptionSpec {
             bound: QueueBound { messages: 10, bytes: 1000 },
             ..scene.core.options.clone()
         };
         let (when, counted) = (When::Spun(Arc::clone(&scene.ready)), Arc::clone(&called));
-        let beside = SubscriptionCore::in_group(
+        let other = SubscriptionCore::in_group(
             spec,
             (when, &scene.group),
             QosEvents::default(),
@@ -323,7 +325,7 @@ mod tests {
                 Ok(())
             },
         );
-        beside.push_bytes(Received::Own(vec![1]), &scene.from, SampleInfo::default());
+        other.push_bytes(Received::Own(vec![1]), &scene.from, SampleInfo::default());
         let entered = scene.group.try_enter().ok().unwrap();
         assert_eq!((scene.run_due(), called.load(Ordering::Relaxed)), (0, 0));
         drop(entered);

@@ -1,24 +1,24 @@
-//! The ROS 2 graph: the process joins it with its first node there, looks at it, and leaves it.
+//! Membership of the process in the ROS 2 graph, and queries of it.
 
 use std::io;
 use std::sync::Arc;
 
 use runnel_rtps::wire::EntityId;
 
-use crate::data::{Offer, SubscriptionCore};
+use crate::data::{SubscriptionCore, WriterGroup};
 use crate::driver::Driver;
 use crate::log_output::console;
 use crate::ros2_graph::Ros2Graph;
 use crate::rtps::Rtps;
 
 impl Driver {
-    /// Joins the ROS 2 graph with the first node that is to be there.
+    /// Joins the ROS 2 graph when the first node needs it.
     pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
         let Some(settings) = self.ros2.wants_to_join() else { return Ok(()) };
         let rtps = Arc::new(Rtps::open(settings, self.sockets.reactor.waker().clone())?);
         if !rtps.has_interface() {
             console::warning!(
-                "no network interface is up: other processes are not met in ROS 2 until one is"
+                "no network interface is up: no other ROS 2 process is discovered until one is"
             );
         }
         self.sockets.add_participant(&rtps)?;
@@ -26,26 +26,26 @@ impl Driver {
         Ok(())
     }
 
-    /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
+    /// Announces that the process leaves the ROS 2 graph, and closes its sockets there.
     pub(crate) fn leave_ros2(&mut self) {
         if self.ros2.leave(&mut self.effects) {
             self.sockets.remove_participant(&mut self.effects);
         }
     }
 
-    /// What offers of a node's were announced by ends.
-    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
-        let ids: Vec<EntityId> = offers.iter().filter_map(|offer| offer.writer_id()).collect();
+    /// Removes the RTPS writers of these offers.
+    pub(super) fn remove_writers(&mut self, groups: &[Arc<WriterGroup>]) {
+        let ids: Vec<EntityId> = groups.iter().filter_map(|group| group.writer_id()).collect();
         self.end_endpoints(&ids);
     }
 
-    /// The readers of a subscription end.
+    /// Removes the RTPS readers of a subscription.
     pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
         let ids = self.ros2.end_subscription(core);
         self.end_endpoints(&ids);
     }
 
-    /// What is known of the ROS 2 graph; `None` if the process is not there.
+    /// Snapshot of the ROS 2 graph; `None` if the process has not joined it.
     pub(crate) fn ros2_graph(&self) -> Option<Ros2Graph> {
         self.ros2.snapshot(&self.nodes)
     }

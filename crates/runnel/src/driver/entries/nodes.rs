@@ -1,4 +1,4 @@
-//! How nodes come and go.
+//! Creation and removal of nodes.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,16 +14,16 @@ use crate::driver::effect::Effect;
 use crate::driver::nodes::{NodeKey, NodeSlot};
 use crate::driver::ros1::{Engine, Slot};
 
-/// What a node is in the ROS 1 graph with.
+/// A node's part in the ROS 1 graph.
 pub(crate) struct Ros1End {
     pub(crate) engine: Box<Ros1Node>,
     /// The sockets that the engine listens on.
     pub(crate) listeners: Vec<(Listener, Port)>,
-    /// The master need not be there yet.
+    /// The node does not wait for a master.
     pub(crate) awaits_master: bool,
 }
 
-/// What was kept for a node. It holds callbacks of the user's, whose end must not happen under the driver's lock.
+/// State of a removed node. It owns user callbacks, which must be dropped without the driver's lock.
 #[must_use]
 pub(crate) struct Removed {
     _node: Option<NodeSlot>,
@@ -32,15 +32,15 @@ pub(crate) struct Removed {
 }
 
 impl Driver {
-    /// Adds a node of this full name, with its end in the ROS 1 graph if it is to be there.
+    /// Adds a node of this full name, with its part in the ROS 1 graph if it has one.
     pub(crate) fn add_node(
         &mut self,
         name: String,
         ros1: Option<Ros1End>,
         ros2: bool,
-        origin: Option<u64>,
+        dual_node_id: Option<u64>,
     ) -> io::Result<NodeKey> {
-        let key = self.nodes.add(name, ros2, origin);
+        let key = self.nodes.add(name, ros2, dual_node_id);
         if let Some(end) = ros1
             && let Err(error) = self.join_ros1(key, end)
         {
@@ -66,15 +66,15 @@ impl Driver {
         Ok(())
     }
 
-    /// Removes a node and closes all its sockets. Another process may have its address next.
+    /// Removes a node and closes all its sockets. Another process may get its address afterwards.
     pub(crate) fn remove_node(&mut self, key: NodeKey) -> Removed {
         self.nodes.leave_locals(key);
         let slot = self.nodes.get_mut(key);
         let (ros1, outputs) =
             slot.map(|node| (node.ros1, std::mem::take(&mut node.outputs))).unwrap_or_default();
-        // A logger may outlive its node, and keeps what it publishes with.
+        // A logger may outlive its node, and keeps its publication.
         for output in outputs.values() {
-            self.remove_writers(&output.offers());
+            self.remove_writers(&output.groups());
             output.end();
         }
         let engine = ros1.and_then(|engine| self.remove_engine(engine));
@@ -85,7 +85,8 @@ impl Driver {
         Removed { _node: node, _outputs: outputs, _engine: engine }
     }
 
-    /// Works on the engine of a node, as [`Driver::with_engine`] does; `None` if the node is not in the ROS 1 graph.
+    /// Calls `work` with the engine of a node, as [`Driver::with_engine`]; `None` if the node is not in the ROS 1
+    /// graph.
     pub(crate) fn with_ros1<T>(
         &mut self,
         key: NodeKey,
@@ -95,21 +96,21 @@ impl Driver {
         self.with_engine(engine, |engine, now| engine.as_node().map(|node| work(node, now))).flatten()
     }
 
-    /// Has all nodes unregister.
+    /// Begins to unregister all nodes.
     pub(crate) fn close_nodes(&mut self) {
-        // No other node is to go on hearing it.
+        // No other node takes over the subscription to `/clock`.
         self.clock = None;
         for key in self.nodes.keys() {
             self.close_node(key);
         }
     }
 
-    /// Has one node unregister, unless it is doing so.
+    /// Begins to unregister one node, unless that has begun.
     pub(crate) fn close_node(&mut self, key: NodeKey) {
         self.begin_close(key, "closed".into());
     }
 
-    /// A node unregisters, unless it is doing so.
+    /// Begins to unregister a node, unless that has begun.
     pub(in crate::driver) fn begin_close(&mut self, key: NodeKey, reason: String) {
         let Some(node) = self.nodes.get_mut(key) else { return };
         let ros1 = node.ros1;
@@ -121,6 +122,6 @@ impl Driver {
                 engine.as_node().into_iter().for_each(|node| node.begin_close(now));
             });
         }
-        self.hand_clock_on(key);
+        self.move_clock_subscription(key);
     }
 }

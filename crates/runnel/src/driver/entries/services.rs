@@ -1,4 +1,4 @@
-//! Services that nodes provide and call: what the user begins and takes.
+//! Services that nodes provide, and calls of services.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use runnel_ros1::node::{ServiceLinkId, WantedService};
 use crate::data::{PendingCall, ServiceCore};
 use crate::driver::Driver;
 use crate::driver::nodes::NodeKey;
-use crate::driver::ros1::{Asks, Call};
+use crate::driver::ros1::{Call, CallRequest};
 
 impl Driver {
-    /// Ends the connections of a service that is provided no longer.
+    /// Ends the connections of a removed service.
     pub(crate) fn end_clients(&mut self, service: &Arc<ServiceCore>) {
         for key in self.sockets.clients_of(service) {
             self.link_ended(key, None);
@@ -20,12 +20,12 @@ impl Driver {
         service.end();
     }
 
-    /// Begins a call on a new link, which is to be ended with [`Driver::end_call`]; `None` if the node is gone.
+    /// Begins a call on a new link; [`Driver::end_call`] ends it. `None` if the node is gone.
     pub(crate) fn begin_call(
         &mut self,
         key: NodeKey,
         wanted: WantedService,
-        asks: Asks,
+        request: CallRequest,
         until: Option<Instant>,
         pending: Arc<PendingCall>,
     ) -> Option<ServiceLinkId> {
@@ -33,11 +33,11 @@ impl Driver {
         let open = |ros1: &mut runnel_ros1::node::Node| ros1.open_service(clock::monotonic(), wanted, until);
         let link = self.ros1.with(node.ros1?, |engine, _| engine.as_node().map(open))??;
         pending.begin(link);
-        node.calls.insert(link, Call::new(asks, pending));
+        node.calls.insert(link, Call::new(request, pending));
         Some(link)
     }
 
-    /// Begins another call on a link; false if it does not stand any more.
+    /// Begins another call on a persistent link; false if the link has ended.
     pub(crate) fn call_again(
         &mut self,
         key: NodeKey,
@@ -54,7 +54,7 @@ impl Driver {
         true
     }
 
-    /// Ends a link.
+    /// Ends a call and its link.
     pub(crate) fn end_call(&mut self, key: NodeKey, link: ServiceLinkId) {
         if let Some(node) = self.nodes.get_mut(key) {
             node.calls.remove(&link);

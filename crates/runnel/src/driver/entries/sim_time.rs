@@ -1,11 +1,11 @@
-//! Simulated time, which a parameter or the user switches.
+//! Simulated time, enabled by a parameter or by the user.
 
 use crate::driver::Driver;
 use crate::driver::nodes::{NodeKey, NodeSlot};
 use crate::ros_clock::CLOCK;
 
 impl Driver {
-    /// A node follows simulated time from now on, whatever the master says.
+    /// Makes a node follow simulated time, whatever the master's parameter says.
     pub(crate) fn follow_clock(&mut self, key: NodeKey) {
         if let Some(node) = self.nodes.get_mut(key) {
             node.follows_sim_time = true;
@@ -13,20 +13,20 @@ impl Driver {
         }
     }
 
-    /// Time is simulated from now on, or no longer. One node of all hears `/clock`: by two ways the same times would come
-    /// twice, and go backwards in between.
+    /// Enables or disables simulated time. Only one node subscribes to `/clock`: with two subscriptions each time would
+    /// arrive twice, and time would go backwards in between.
     pub(in crate::driver) fn simulate_time(&mut self, key: NodeKey, simulated: bool) {
         match self.clock.take() {
-            Some((hearer, core)) if !simulated => {
+            Some((owner, core)) if !simulated => {
                 self.simulation.set(false);
-                self.remove_subscription(hearer, CLOCK, &core);
+                self.remove_subscription(owner, CLOCK, &core);
             }
-            None if simulated => self.hear_clock(key),
+            None if simulated => self.subscribe_to_clock(key),
             unchanged => self.clock = unchanged,
         }
     }
 
-    fn hear_clock(&mut self, key: NodeKey) {
+    fn subscribe_to_clock(&mut self, key: NodeKey) {
         let (topic, qos, core) = self.simulation.subscription();
         match self.add_subscription(key, &topic, qos, &core) {
             Ok(_) => {
@@ -41,14 +41,14 @@ impl Driver {
         }
     }
 
-    /// A node ends: if it was the one that hears `/clock`, another one does from now on.
-    pub(in crate::driver) fn hand_clock_on(&mut self, from: NodeKey) {
-        let Some((_, core)) = self.clock.take_if(|(hearer, _)| *hearer == from) else { return };
+    /// Moves the subscription to `/clock` from a node that ends to another one.
+    pub(in crate::driver) fn move_clock_subscription(&mut self, from: NodeKey) {
+        let Some((_, core)) = self.clock.take_if(|(owner, _)| *owner == from) else { return };
         self.remove_subscription(from, CLOCK, &core);
         let follows = |node: &NodeSlot| node.follows_sim_time && node.stopped.is_none();
         let mut keys = self.nodes.keys().into_iter();
         match keys.find(|key| *key != from && self.nodes.get(*key).is_some_and(follows)) {
-            Some(next) => self.hear_clock(next),
+            Some(next) => self.subscribe_to_clock(next),
             None => self.simulation.set(false),
         }
     }

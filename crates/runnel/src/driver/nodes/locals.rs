@@ -1,4 +1,4 @@
-//! Publishers and subscriptions of this process, which meet without a connection.
+//! Delivery between publishers and subscriptions of this process, without a connection.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{NodeKey, Nodes};
 use crate::data::{Publication, SubscriptionCore, TopicInput};
 
 impl Nodes {
-    /// The publication of a topic by the node with this URI, if it is of this process.
+    /// The publication of a topic by the node of this process with this URI.
     fn publication_at(&self, uri: &str, topic: &str) -> Option<Arc<Publication>> {
         self.iter().find(|node| node.uri.as_deref() == Some(uri))?.outputs.get(topic).cloned()
     }
@@ -41,7 +41,7 @@ impl Nodes {
         }
     }
 
-    /// Joins the publishers of this process again after a subscription or publication was added.
+    /// Joins this process's publishers again after a subscription or publication was added.
     pub(crate) fn rejoin_locals(&mut self, topic: &str) {
         for key in self.keys() {
             let uris = self.get_mut(key).and_then(|node| node.locals.get(topic).cloned()).unwrap_or_default();
@@ -49,7 +49,7 @@ impl Nodes {
         }
     }
 
-    /// Ends all that a node takes from publishers of this process.
+    /// Ends all deliveries from this process's publishers to a node.
     pub(in crate::driver) fn leave_locals(&mut self, key: NodeKey) {
         let locals = self.get_mut(key).map(|node| std::mem::take(&mut node.locals)).unwrap_or_default();
         for (topic, uris) in locals {
@@ -57,13 +57,13 @@ impl Nodes {
         }
     }
 
-    /// Ends what a subscription takes from publishers of this process.
+    /// Ends all deliveries from this process's publishers to a subscription.
     pub(crate) fn leave_publishers_of_this_process(&self, subscription: &Arc<SubscriptionCore>) {
         let publications = self.outputs();
         publications.for_each(|(_, publication)| publication.forget_local(subscription));
     }
 
-    /// Publishers of this process that a subscription takes messages from.
+    /// Number of this process's publishers that deliver to a subscription.
     pub(crate) fn count_publishers_of_this_process(&self, subscription: &Arc<SubscriptionCore>) -> usize {
         let publications = self.outputs();
         publications.filter(|(_, publication)| publication.has_local(subscription)).count()

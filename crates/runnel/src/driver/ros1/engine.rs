@@ -1,4 +1,4 @@
-//! The engines that the driver can drive, behind the verbs they share.
+//! Protocol engines that the driver runs, behind a common interface.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -11,25 +11,25 @@ use runnel_ros1::node::{Node, Port};
 use runnel_ros1::rpc::{CallError, CallId, RpcEvent, RpcPeer};
 use runnel_ros1::xmlrpc::Value;
 
-/// One engine. Those that most programs do without are behind a trait object, so that the code of the master is in a
-/// program only if the program starts one: a node's memory is mostly its code.
+/// An engine. Engines that most programs do not use are behind a trait object: so the master's code is only in programs
+/// that start a master. The memory of a node is mostly code.
 pub(crate) enum Engine {
     /// A ROS 1 node.
     Node(Box<Node>),
-    /// Any other.
-    Other(Box<dyn Verbs>),
+    /// Another engine.
+    Other(Box<dyn ProtocolEngine>),
 }
 
 impl Engine {
-    /// What the driver does with any engine.
-    pub(in crate::driver) fn verbs(&mut self) -> &mut dyn Verbs {
+    /// The common interface of engines.
+    pub(in crate::driver) fn protocol(&mut self) -> &mut dyn ProtocolEngine {
         match self {
             Self::Node(node) => &mut **node,
             Self::Other(other) => &mut **other,
         }
     }
 
-    /// The node, if it is one.
+    /// The node's engine, if it is one.
     pub(crate) fn as_node(&mut self) -> Option<&mut Node> {
         match self {
             Self::Node(node) => Some(node),
@@ -37,7 +37,7 @@ impl Engine {
         }
     }
 
-    /// The engine for calls that belong to no node, if it is that.
+    /// The engine for calls that belong to no node, if it is one.
     pub(crate) fn as_client(&mut self) -> Option<&mut RpcPeer> {
         match self {
             Self::Node(_) => None,
@@ -46,33 +46,33 @@ impl Engine {
     }
 }
 
-/// The verbs of an engine.
-pub(crate) trait Verbs: Any + Send {
+/// Interface of a protocol engine.
+pub(crate) trait ProtocolEngine: Any + Send {
     fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId>;
     fn handle_connected(&mut self, now: Instant, conn: ConnId);
     fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]);
     fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>);
-    /// A connection was not even tried, since its host has no address.
+    /// A connection was not attempted, since the host name has no address.
     fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
         self.handle_closed(now, conn, Some(why));
     }
     fn handle_timeout(&mut self, now: Instant);
     fn poll_timeout(&self) -> Option<Instant>;
     fn poll_transmit(&mut self) -> Option<Transmit>;
-    /// What engines other than nodes tell.
-    fn poll_notice(&mut self) -> Option<Notice>;
+    /// Event of an engine that is not a node's.
+    fn poll_engine_event(&mut self) -> Option<EngineEvent>;
 }
 
-/// What engines other than nodes tell.
+/// Events of engines that are not a node's.
 #[cfg_attr(not(feature = "master"), allow(dead_code, reason = "only a master gives them all"))]
-pub(crate) enum Notice {
-    /// A call is answered.
+pub(crate) enum EngineEvent {
+    /// A call has a result.
     Answered(CallId, Result<Value, CallError>),
-    /// What users may have to act on.
+    /// A warning for the user.
     Warning(String),
-    /// What they may want to know.
+    /// Information for the user.
     Info(String),
-    /// Somebody asks the program to end.
+    /// A peer requests that the program ends.
     StopRequested,
 }
 
@@ -99,18 +99,18 @@ macro_rules! forward {
     };
 }
 
-impl Verbs for Node {
+impl ProtocolEngine for Node {
     forward!();
     fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId> {
         self.handle_accepted(now, port, peer)
     }
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
         None
     }
 }
 
 #[cfg(feature = "master")]
-impl Verbs for Master {
+impl ProtocolEngine for Master {
     forward!();
     fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
         self.handle_unresolved(now, conn, why);
@@ -118,31 +118,31 @@ impl Verbs for Master {
     fn handle_accepted(&mut self, now: Instant, _: Port, peer: SocketAddr) -> Option<ConnId> {
         self.handle_accepted(now, peer)
     }
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
         use MasterEvent::{NodeLost, ParamNotStored, Refused, ShutdownRequested, UpdateFailed, Withheld};
         let event = self.poll_event()?;
         let line = format!("master: {event}");
         Some(match event {
-            ShutdownRequested { .. } => Notice::StopRequested,
+            ShutdownRequested { .. } => EngineEvent::StopRequested,
             NodeLost { .. }
             | ParamNotStored { .. }
             | UpdateFailed { .. }
             | Withheld { .. }
-            | Refused { .. } => Notice::Warning(line),
-            _ => Notice::Info(line),
+            | Refused { .. } => EngineEvent::Warning(line),
+            _ => EngineEvent::Info(line),
         })
     }
 }
 
-impl Verbs for RpcPeer {
+impl ProtocolEngine for RpcPeer {
     forward!();
     fn handle_accepted(&mut self, now: Instant, _: Port, peer: SocketAddr) -> Option<ConnId> {
         self.handle_accepted(now, peer)
     }
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
         loop {
             if let RpcEvent::Answered { call, result } = self.poll_event()? {
-                return Some(Notice::Answered(call, result));
+                return Some(EngineEvent::Answered(call, result));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What nodes publish and subscribe to, as endpoints of the process's participant.
+//! RTPS endpoints of the publishers and subscriptions of nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,47 +7,52 @@ use runnel_core::qos::QoS;
 use runnel_rtps::announce::Role;
 use runnel_rtps::wire::EntityId;
 
-use super::parted::PartedWriters;
+use super::unmatched_writers::UnmatchedWriters;
 use super::{ReaderEnd, Ros2, WriterEnd};
 use crate::announced::Topic;
-use crate::data::{Offer, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::data::{RtpsWriter, SubscriptionCore, TopicInput, WriterGroup};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::ros2_graph::Gid;
 use crate::rtps::{endpoint_of, ros2_name};
 
-/// A node, and by what it is known in both graphs to be the same, if it is in both.
+/// A node, and its dual node id if it is in both graphs.
 pub(in crate::driver) type Owner = (NodeKey, Option<u64>);
 
 impl Ros2 {
-    /// What a node publishes a topic with is offered to others.
+    /// Creates the RTPS writer of an offer.
     pub(in crate::driver) fn add_writer(
         &mut self,
-        (node, origin): Owner,
+        (node, dual_node_id): Owner,
         topic: &Topic,
-        offer: &Arc<Offer>,
+        group: &Arc<WriterGroup>,
         effects: &mut Effects,
     ) {
         let (Some(rtps), Some(ros2)) = (self.rtps.clone(), &topic.ros2) else { return };
         if !ros2.is_known() {
             return;
         }
-        let writer =
-            rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
+        let writer = rtps.create_writer(endpoint_of(
+            &topic.name,
+            &ros2.dds_type,
+            &ros2.rihs01,
+            group.qos,
+            dual_node_id,
+        ));
         let id = writer.id();
         let gid = Gid(rtps.prefix().with(id).to_bytes());
-        offer.set_writer(RtpsWriter::new(rtps, writer));
-        offer.set_gid(gid);
-        let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
+        group.set_writer(RtpsWriter::new(rtps, writer));
+        group.set_gid(gid);
+        let end = WriterEnd { node, topic: topic.name.clone(), group: Arc::downgrade(group) };
         self.writers.insert(id, end);
-        effects.extend([Effect::NodesChanged, Effect::ParticipantWorked]);
+        effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
         self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader, effects);
     }
 
-    /// What a subscription asks for is asked of others. What it then gets its messages by.
+    /// Creates the RTPS reader of a subscription. Returns its input.
     pub(in crate::driver) fn add_reader(
         &mut self,
-        (node, origin): Owner,
+        (node, dual_node_id): Owner,
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
@@ -55,43 +60,44 @@ impl Ros2 {
     ) -> Option<Arc<TopicInput>> {
         let (rtps, ros2) = (self.rtps.clone()?, topic.ros2.as_ref()?);
         if ros2.is_any() {
-            return Some(self.add_any((node, origin), topic, qos, core, effects));
+            return Some(self.add_untyped((node, dual_node_id), topic, qos, core, effects));
         }
         if !ros2.is_known() {
             return None;
         }
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core), &[]);
-        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, origin));
+        let id =
+            rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, dual_node_id));
         let end = ReaderEnd {
             node,
             topic: topic.name.clone(),
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             type_name: ros2_name(&ros2.dds_type),
-            md5: topic.told_type().1.to_owned(),
+            md5: topic.local_type().1.to_owned(),
             type_hash: ros2.rihs01.clone(),
-            any: false,
+            is_untyped: false,
             links: BTreeMap::new(),
-            parted: PartedWriters::default(),
-            lapsed: BTreeSet::new(),
-            room: None,
+            unmatched_writers: UnmatchedWriters::default(),
+            not_alive: BTreeSet::new(),
+            capacity: None,
             receivers: Vec::new(),
         };
         self.readers.insert(id, end);
-        effects.extend([Effect::ReaderMade { reader: id }, Effect::NodesChanged, Effect::ParticipantWorked]);
+        effects.extend([Effect::ReaderCreated { reader: id }, Effect::NodesChanged, Effect::ParticipantUsed]);
         self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer, effects);
         Some(input)
     }
 
-    /// The readers of a subscription that ends.
+    /// Forgets a subscription. Returns its readers.
     pub(in crate::driver) fn end_subscription(&mut self, core: &Arc<SubscriptionCore>) -> Vec<EntityId> {
-        self.any.retain(|end| !end.is_of(core));
+        self.untyped.retain(|end| !end.is_of(core));
         let is_of = |end: &ReaderEnd| std::ptr::eq(end.core.as_ptr(), Arc::as_ptr(core));
         self.readers.iter().filter(|(_, end)| is_of(end)).map(|(id, _)| *id).collect()
     }
 
-    /// An endpoint ends, which has parted from all that it had met.
+    /// Removes an endpoint after all its matches.
     pub(in crate::driver) fn remove_endpoint(&mut self, id: EntityId, effects: &mut Effects) {
         self.writers.remove(&id);
         self.readers.remove(&id);

@@ -1,6 +1,6 @@
-//! Which nodes are in which participants: told by each on `ros_discovery_info`, as all of ROS 2 do.
+//! Nodes of each participant. Every participant announces its own on `ros_discovery_info`.
 
-mod known;
+mod participant_nodes;
 mod widths;
 
 use std::collections::BTreeMap;
@@ -20,75 +20,75 @@ use crate::driver::nodes::{NodeKey, Nodes};
 use crate::frame::Frame;
 use crate::log_output::console;
 use crate::rtps::{Rtps, Writer};
-use known::{Known, KnownNode};
+use participant_nodes::{KnownNode, ParticipantNodes};
 
 pub(super) const TOPIC: &str = "ros_discovery_info";
 
-/// By what endpoints tell the hash of their type.
+/// Key of the type hash in the user data of an endpoint.
 const HASH: &[u8] = b"typehash=";
 
-/// What is known of the nodes of the graph.
+/// Known nodes of the graph.
 #[derive(Default)]
 pub(super) struct Graph {
     writer: Option<Arc<Writer>>,
     reader: Option<EntityId>,
-    /// What tells those from before Iron, once there is one.
-    old_writer: Option<Arc<Writer>>,
+    /// Writer for participants from before Iron, created when the first of them is found.
+    pre_iron_writer: Option<Arc<Writer>>,
     /// By participant.
-    nodes: BTreeMap<GuidPrefix, Known>,
+    nodes: BTreeMap<GuidPrefix, ParticipantNodes>,
 }
 
 impl Graph {
-    /// Begins to tell and to hear.
+    /// Creates the writer and the reader of node announcements.
     pub(super) fn join(&mut self, rtps: &Rtps) {
         let user_data = format!("typehash={};", ParticipantEntitiesInfo::RIHS01);
         let options = || options(user_data.clone());
-        self.writer = Some(rtps.create_writer_for(options(), |reader| !is_old(reader)));
+        self.writer = Some(rtps.create_writer_for(options(), |reader| !is_pre_iron(reader)));
         self.reader = Some(rtps.create_reader(options()));
     }
 
-    /// True if this is what brings word of the nodes of others.
+    /// Whether this reader receives the announcements of nodes.
     pub(super) fn is_reader(&self, reader: EntityId) -> bool {
         self.reader == Some(reader)
     }
 
-    /// A participant tells of its nodes. What is to be said of that.
-    pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) -> Option<String> {
-        let why = self.nodes.entry(from).or_default().hear(payload)?;
+    /// Takes a participant's announcement of its nodes. Returns a warning if it is not accepted as a whole.
+    pub(super) fn on_node_announcement(&mut self, from: GuidPrefix, payload: &[u8]) -> Option<String> {
+        let why = self.nodes.entry(from).or_default().on_node_announcement(payload)?;
         Some(format!("participant {from} {why}"))
     }
 
-    /// A participant is gone, with its nodes.
+    /// Removes a lost participant with its nodes.
     pub(super) fn forget(&mut self, participant: GuidPrefix) {
         self.nodes.remove(&participant);
     }
 
-    /// The node that has an endpoint.
+    /// Name of the node of an endpoint.
     pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
         let nodes = self.nodes.get(&endpoint.prefix)?;
         nodes.nodes().iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
     }
 
-    /// The nodes of a participant, once it has told of them.
+    /// Nodes of a participant, once it has announced them.
     pub(super) fn nodes_of(&self, participant: GuidPrefix) -> Option<&[KnownNode]> {
-        self.nodes.get(&participant).map(Known::nodes)
+        self.nodes.get(&participant).map(ParticipantNodes::nodes)
     }
 }
 
 impl Ros2 {
-    /// Tells of the nodes of this process, and what they have.
-    pub(in crate::driver) fn tell_of_nodes(&self, nodes: &Nodes) {
+    /// Announces the nodes of this process and their endpoints.
+    pub(in crate::driver) fn announce_nodes(&self, nodes: &Nodes) {
         let (Some(rtps), Some(writer)) = (&self.rtps, &self.graph.writer) else { return };
-        let told = self.own_nodes(rtps.prefix(), nodes);
+        let announcement = self.own_nodes(rtps.prefix(), nodes);
         let mut frame = Vec::new();
-        match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
+        match cdr::encode_into(&announcement, Encoding::Xcdr1, &mut frame) {
             Ok(()) => drop(rtps.write(writer, Frame::new(Encoding::Xcdr1, frame))),
-            Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
+            Err(error) => console::warning!("cannot announce the nodes of this process: {error}"),
         }
-        if let Some(old_writer) = &self.graph.old_writer {
+        if let Some(pre_iron_writer) = &self.graph.pre_iron_writer {
             let mut frame = Vec::new();
-            widths::encode_old(&told, &mut frame);
-            drop(rtps.write(old_writer, Frame::new(Encoding::Xcdr1, frame)));
+            widths::encode_pre_iron(&announcement, &mut frame);
+            drop(rtps.write(pre_iron_writer, Frame::new(Encoding::Xcdr1, frame)));
         }
     }
 
@@ -110,13 +110,16 @@ impl Ros2 {
         ParticipantEntitiesInfo { gid: gid(EntityId::PARTICIPANT), node_entities_info_seq: in_ros2.collect() }
     }
 
-    /// An endpoint of another has been found: if it hears of nodes as before Iron, it is told of ours so.
-    pub(super) fn ear_found(&mut self, endpoint: Guid, effects: &mut Effects) {
-        let Self { rtps: Some(rtps), graph: Graph { old_writer: old_writer @ None, .. }, .. } = self else {
+    /// Handles a new endpoint: if it reads node announcements in the encoding from before Iron, this process announces
+    /// its nodes in that encoding too.
+    pub(super) fn on_graph_reader_found(&mut self, endpoint: Guid, effects: &mut Effects) {
+        let Self { rtps: Some(rtps), graph: Graph { pre_iron_writer: pre_iron_writer @ None, .. }, .. } =
+            self
+        else {
             return;
         };
-        if rtps.is_endpoint(endpoint, is_old) {
-            *old_writer = Some(rtps.create_writer_for(options(String::new()), is_old));
+        if rtps.is_endpoint(endpoint, is_pre_iron) {
+            *pre_iron_writer = Some(rtps.create_writer_for(options(String::new()), is_pre_iron));
             effects.push_back(Effect::NodesChanged);
         }
     }
@@ -131,8 +134,8 @@ fn options(user_data: String) -> EndpointOptions {
     }
 }
 
-/// True for who hears of nodes as before Iron: since then endpoints tell the hash of their type.
-fn is_old(endpoint: &Endpoint) -> bool {
-    let tells_hash = endpoint.user_data.windows(HASH.len()).any(|part| part == HASH);
-    endpoint.role() == Role::Reader && endpoint.topic == TOPIC && !tells_hash
+/// Whether an endpoint reads node announcements as before Iron. Since Iron, endpoints announce their type hash.
+fn is_pre_iron(endpoint: &Endpoint) -> bool {
+    let has_type_hash = endpoint.user_data.windows(HASH.len()).any(|part| part == HASH);
+    endpoint.role() == Role::Reader && endpoint.topic == TOPIC && !has_type_hash
 }

@@ -1,4 +1,4 @@
-//! Room for the datagrams that come at once.
+//! Receive buffer for batches of datagrams.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -6,23 +6,23 @@ use std::ops::Range;
 use runnel_io::Datagrams;
 use runnel_io::udp::Batch;
 
-/// Datagrams of one socket that are taken at once, before others get their turn: at first, and when many come.
+/// Datagrams taken from one socket at a time, before others get their turn: at first, and under load.
 const FEW: usize = 2;
 pub(super) const MANY: usize = 16;
 
-/// The same of a socket that brings announcements alone.
+/// The same for a socket that receives announcements only.
 pub(in crate::driver) const ANNOUNCEMENTS: usize = 4;
 
-/// More than the longest datagram.
+/// More than the length of any datagram.
 const LONGEST: usize = 1 << 16;
 
-/// See the module's documentation. Its memory takes pages only as far as datagrams have filled them.
+/// See the module's documentation. Its memory takes pages only as far as datagrams have filled it.
 pub(in crate::driver) struct Inbox {
-    /// From the first datagram on.
+    /// Allocated for the first datagram.
     batch: Option<Batch>,
-    /// How many are asked for: one more than came last, so that a system call that finds nothing is never needed.
+    /// Datagrams to ask for: one more than the last time, so that no system call finds nothing.
     asked: usize,
-    /// Those of the batch that are still to be taken.
+    /// Datagrams of the batch that have not been taken.
     left: Range<usize>,
 }
 
@@ -33,8 +33,8 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Receives what has come, as far as it is taken at once, and at most so many datagrams. Nothing if there are still some to
-    /// be taken, or if the socket fails, which no socket does that is open.
+    /// Receives up to `most` datagrams. Does nothing if earlier ones have not been taken. An error of the socket counts
+    /// as no datagram: open sockets do not fail.
     pub(super) fn receive(&mut self, socket: &Datagrams, most: usize) {
         if !self.left.is_empty() {
             return;
@@ -43,7 +43,7 @@ impl Inbox {
         let asked = self.asked.min(most);
         let found = socket.recv_batch_of(batch, asked).unwrap_or(0);
         self.left = 0..found;
-        // What comes by one socket tells nothing of the others.
+        // The load of one socket says nothing about the others.
         if most == MANY {
             self.asked = if found == asked { (found * 2).min(MANY) } else { (found + 1).clamp(FEW, MANY) };
         }

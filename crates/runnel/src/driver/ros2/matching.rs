@@ -1,4 +1,4 @@
-//! What becomes of an endpoint of this process and one of another that have met, or part.
+//! Matches between endpoints of this process and of others: their links, counters and log lines.
 
 use std::sync::Arc;
 
@@ -14,51 +14,55 @@ use crate::ros2_graph::Gid;
 
 impl Ros2 {
     pub(in crate::driver) fn matched(&mut self, local: EntityId, remote: Guid) {
-        let origin = self.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
-        self.tell_of_link(local, remote, "joined");
-        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.met(remote, origin);
+        let dual_node_id = self.rtps.as_ref().and_then(|rtps| rtps.dual_node_id_of(remote));
+        self.log_link(local, remote, "joined");
+        if let Some(group) = self.writers.get(&local).and_then(|end| end.group.upgrade()) {
+            group.on_reader_matched(remote, dual_node_id);
         }
-        if self.is_heard_otherwise(local, remote) {
+        if self.is_received_by_other_reader(local, remote) {
             return;
         }
         let Self { rtps: Some(rtps), readers, graph, .. } = self else { return };
         let Some(end) = readers.get_mut(&local) else { return };
-        let Some(told) = rtps.publisher(remote) else { return };
+        let Some(publisher) = rtps.publisher(remote) else { return };
         let node = graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
             publisher: node.unwrap_or_else(|| remote.to_string()),
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
-            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
-            encoding: told.encoding,
-            origin,
-            lifespan: told.qos.lifespan,
+            type_hash: if publisher.type_hash.is_empty() {
+                end.type_hash.clone()
+            } else {
+                publisher.type_hash
+            },
+            encoding: publisher.encoding,
+            dual_node_id,
+            lifespan: publisher.qos.lifespan,
             gid: Some(Gid(remote.to_bytes())),
             ..LinkInfo::default()
         });
         end.input.join(&from);
         end.links.insert(remote, from);
-        end.tell_life(1, 0);
+        end.report_liveliness(1, 0);
     }
 
     pub(in crate::driver) fn unmatched(&mut self, local: EntityId, remote: Guid) {
-        self.tell_of_link(local, remote, "left");
-        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.left(remote);
+        self.log_link(local, remote, "left");
+        if let Some(group) = self.writers.get(&local).and_then(|end| end.group.upgrade()) {
+            group.on_reader_left(remote);
         }
         let Some(end) = self.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {
             end.input.leave(&from);
-            end.parted.note(remote.entity, &from);
-            let lapsed = i64::from(end.lapsed.remove(&remote));
-            end.tell_life(lapsed - 1, -lapsed);
+            end.unmatched_writers.note(remote.entity, &from);
+            let not_alive = i64::from(end.not_alive.remove(&remote));
+            end.report_liveliness(not_alive - 1, -not_alive);
         }
     }
 
-    /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
+    /// Gives matched publishers of a participant the names of their nodes, once it has announced these.
     pub(super) fn name_publishers(&mut self, participant: GuidPrefix, effects: &mut Effects) {
-        let Self { readers, graph, neighbours, .. } = self;
+        let Self { readers, graph, local_peers, .. } = self;
         for (reader, end) in readers.iter_mut() {
             for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
                 let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
@@ -68,7 +72,7 @@ impl Ros2 {
                 end.input.rename(from, &named);
                 let [old, new] = [&from.publisher, &named.publisher].map(|name| sanitize(name));
                 console::debug!("topic {}: publisher [{old}] is [{new}]", end.topic);
-                if let Some(pair) = neighbours.key_of(*reader, *writer) {
+                if let Some(pair) = local_peers.key_of(*reader, *writer) {
                     effects.push_back(Effect::PublisherRenamed { pair, named: Arc::clone(&named) });
                 }
                 *from = named;
@@ -76,16 +80,16 @@ impl Ros2 {
         }
     }
 
-    /// Says that an endpoint of another process has joined one of ours or left it. Its node is named if that is known by then.
-    fn tell_of_link(&self, local: EntityId, remote: Guid, what: &str) {
+    /// Logs that a remote endpoint has joined or left a local one, with its node if that is known.
+    fn log_link(&self, local: EntityId, remote: Guid, what: &str) {
         let ours = self.writers.get(&local).map(|end| (&end.topic, "subscriber"));
         let ours = ours.or_else(|| self.readers.get(&local).map(|end| (&end.topic, "publisher")));
         let Some((topic, role)) = ours else { return };
         let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), sanitize);
-        console::debug!("topic {topic}: {role} [{node}] of ROS 2 {what}");
+        console::debug!("topic {topic}: ROS 2 {role} [{node}] {what}");
     }
 
-    /// Says that a peer began anew, or that somebody forges its datagrams.
+    /// Warns that a peer has restarted, or that its datagrams are forged.
     pub(super) fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
         let topic = self.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
         let topic = topic.unwrap_or_else(|| "discovery".into());

@@ -1,4 +1,4 @@
-//! What datagrams bring for readers of this process.
+//! Delivery of received samples and events to the readers of this process.
 
 use runnel_io::Datagrams;
 use runnel_rtps::wire::{EntityId, Guid, Timestamp};
@@ -11,21 +11,22 @@ use crate::driver::effect::Effects;
 use crate::driver::table::Key;
 
 impl Ros2 {
-    /// Whether a socket brings announcements of participants alone.
-    pub(in crate::driver) fn hears_groups(&self, socket: &Datagrams) -> bool {
-        self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
+    /// Whether a socket receives only announcements of participants.
+    pub(in crate::driver) fn is_multicast(&self, socket: &Datagrams) -> bool {
+        self.rtps.as_ref().is_some_and(|rtps| rtps.is_multicast(socket))
     }
 
-    /// Receives as many datagrams as one system call gives; false if the loop has something to do before which none is taken. Of
-    /// announcements it receives few, however many invented participants there are: user data is waiting in another socket.
+    /// Receives the datagrams of one system call; false if the event loop has work to do before. It takes few
+    /// announcements at a time, so that invented participants do not delay user data of another socket.
     pub(in crate::driver) fn receive(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.rtps.as_ref().filter(|_| !self.waits_for_loop()) else { return false };
-        let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
+        let most = if rtps.is_multicast(socket) { ANNOUNCEMENTS } else { MANY };
         self.inbox.receive(socket, most);
         true
     }
 
-    /// Gives a sample to the subscription of its reader, or tells the pair whose receiver is to get it, with its number.
+    /// Gives a sample to the subscription of its reader. If a pair's receiver is to get it, returns the pair, the
+    /// number and the sample.
     pub(in crate::driver) fn on_sample(
         &mut self,
         sample: Sample,
@@ -67,21 +68,21 @@ impl Ros2 {
                 }
             }
         }
-        self.note_room_taken(sample.reader, length, effects);
+        self.use_capacity(sample.reader, length, effects);
         None
     }
 
-    /// A participant tells of its nodes.
+    /// Takes the announcement of a participant's nodes.
     fn on_graph_sample(&mut self, sample: &Sample, datagram: &[u8], effects: &mut Effects) {
         let from = sample.writer.prefix;
-        if let Some(line) = self.graph.hear(from, sample.payload.bytes(datagram)) {
+        if let Some(line) = self.graph.on_node_announcement(from, sample.payload.bytes(datagram)) {
             self.warn_of_participant(format_args!("{line}"));
         }
-        self.say_of_named(from, effects);
+        self.log_named_diagnostics(from, effects);
         self.name_publishers(from, effects);
     }
 
-    /// Does what an event means that concerns the graph alone.
+    /// Handles an event that concerns only the graph.
     pub(in crate::driver) fn on_event(&mut self, event: Event, effects: &mut Effects) {
         match event {
             Event::Incompatible { local, remote, policies } => {
@@ -93,30 +94,30 @@ impl Ros2 {
             )),
             Event::PeerFault(line) => self.warn_of_participant(format_args!("{line}")),
             Event::Corrected { local, remote, state } => self.warn_of_correction(local, remote, state),
-            Event::VendorMessage { participant, bytes } => self.word_came(participant, &bytes, effects),
+            Event::VendorMessage { participant, bytes } => self.on_vendor_message(participant, &bytes, effects),
             Event::EndpointFound(endpoint) => {
-                self.ear_found(endpoint, effects);
+                self.on_graph_reader_found(endpoint, effects);
                 self.publisher_found(endpoint, effects);
                 self.warn_of_type(endpoint, effects);
             }
             Event::LivelinessChanged { reader, writer, alive } => {
                 self.liveliness_changed(reader, writer, alive);
             }
-            // What this process has promised or asks for is watched for with what it does within itself.
+            // `MonitoredEndpoints` checks these, also within the process.
             Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
             Event::ParticipantFound(_) => {}
-            // The loop does what the ends of pairs mean.
+            // The event loop handles these.
             Event::Matched { .. } | Event::Unmatched { .. } => {}
             Event::ParticipantLost(_) | Event::EndpointLost(_) => {}
         }
     }
 
-    /// Samples of a writer did not come, and will not.
+    /// Handles lost samples of a writer.
     fn samples_lost(&mut self, reader: EntityId, writer: Guid, count: u64) {
         let Some(end) = self.readers.get(&reader) else { return };
         let Some(from) = end.links.get(&writer) else { return };
-        // Where memory brings some as well, its receiver knows what is lost. What is missing while a link of ROS 1 serves the
-        // subscription was written for others.
+        // Where shared memory delivers too, the pair's receiver knows what is lost. Samples that are missing while a
+        // ROS 1 link serves the subscription were written for others.
         if end.receiver_of(writer).is_none() && !from.is_served_by_link() {
             from.position.lose(count);
             end.input.lose(count, from);

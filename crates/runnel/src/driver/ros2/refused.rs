@@ -1,10 +1,11 @@
-//! Samples that RTPS brings of pairs that a link of ROS 1 serves.
+//! Samples from RTPS whose pairs a ROS 1 link serves.
 //!
-//! RTPS keeps those of reliable pairs while the link serves them ([`Rtps::set_paused`](crate::rtps::Rtps::set_paused)), except what
-//! it has when a pair ends. All others come here. Most of them are not for the subscription: RTPS sent them before the link took
-//! over. But the publisher may have ended the link meanwhile, and serve the pair by RTPS again. It does so only behind the end of the
-//! connection, which this process sees when it looks, if the two are of one host. So the samples wait until the loop has looked, and
-//! no datagram is taken before that.
+//! RTPS keeps the samples of reliable pairs while the link serves them
+//! ([`Rtps::set_paused`](crate::rtps::Rtps::set_paused)), except those that it has when a pair ends. All other samples
+//! come here. Most of them are not for the subscription: RTPS sent them before the link took over. But the publisher
+//! may have ended the link meanwhile and serve the pair by RTPS again. It does so only after the end of the connection,
+//! which this process finds by a check if both are on one host. So the samples wait for this check, and no datagram is
+//! taken before.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +15,17 @@ use runnel_rtps::{Sample, SamplePayload};
 use super::Ros2;
 use crate::driver::effect::{Effect, Effects};
 
-/// How often the loop looks at the links of a pair at most until all of RTPS is read, or nothing waits in a turn. A publisher may send
-/// such samples without end, and sessions of others wait while samples do.
-const MAX_LOOKS: u32 = 16;
+/// Maximum number of checks of a pair's links until all of RTPS is read or an iteration has no waiting samples. A
+/// publisher may send such samples without end, and IPC connections of others wait meanwhile.
+const MAX_CHECKS: u32 = 16;
 
-/// Samples that wait for the loop.
+/// Samples that wait for the event loop.
 #[derive(Default)]
 pub(super) struct Refused {
     samples: Vec<Sample>,
-    /// How often the loop has looked at the links of each pair.
-    looks: BTreeMap<(EntityId, Guid), u32>,
-    /// Samples have waited in this turn.
+    /// Number of checks of each pair's links.
+    checks: BTreeMap<(EntityId, Guid), u32>,
+    /// Samples have waited in this iteration.
     has_waited: bool,
 }
 
@@ -39,14 +40,14 @@ impl Refused {
         if self.has(pair) {
             return true;
         }
-        let looks = self.looks.entry(pair).or_default();
-        *looks += 1;
-        *looks <= MAX_LOOKS
+        let checks = self.checks.entry(pair).or_default();
+        *checks += 1;
+        *checks <= MAX_CHECKS
     }
 }
 
 impl Ros2 {
-    /// Keeps such a sample until the loop has looked at the link.
+    /// Keeps a sample until the event loop has checked the link.
     pub(super) fn refuse(&mut self, mut sample: Sample, datagram: &[u8], effects: &mut Effects) {
         self.refused.has_waited = true;
         if !self.refused.may_wait((sample.reader, sample.writer)) {
@@ -62,47 +63,47 @@ impl Ros2 {
         self.refused.samples.push(sample);
     }
 
-    /// RTPS has counted its room all the same.
+    /// Drops a sample. It has used capacity of RTPS in any case.
     fn drop_refused(&mut self, sample: &Sample, datagram: &[u8], effects: &mut Effects) {
-        self.note_room_taken(sample.reader, sample.payload.bytes(datagram).len(), effects);
+        self.use_capacity(sample.reader, sample.payload.bytes(datagram).len(), effects);
     }
 
-    /// Whether no datagram is taken until the loop has done what those before call for.
+    /// Whether the event loop has work that comes before the next datagram.
     pub(in crate::driver) fn waits_for_loop(&self) -> bool {
-        !self.ends.is_empty() || self.has_refused()
+        !self.pending_events.is_empty() || self.has_refused()
     }
 
-    /// Whether samples wait for the loop.
+    /// Whether samples wait for the event loop.
     pub(in crate::driver) fn has_refused(&self) -> bool {
         !self.refused.samples.is_empty()
     }
 
-    /// All that has come by RTPS is read: the loop may look again at every link.
-    pub(in crate::driver) fn forget_looks(&mut self) {
-        self.refused.looks.clear();
+    /// Resets the numbers of checks, since all of RTPS has been read.
+    pub(in crate::driver) fn reset_checks(&mut self) {
+        self.refused.checks.clear();
     }
 
-    /// A turn begins.
-    pub(in crate::driver) fn begin_turn(&mut self) {
+    /// Begins an iteration.
+    pub(in crate::driver) fn begin_iteration(&mut self) {
         if !std::mem::take(&mut self.refused.has_waited) {
-            self.forget_looks();
+            self.reset_checks();
         }
     }
 
-    /// The readers and writers of samples that wait for the loop, and the origin of the writer's node.
+    /// Reader and writer of each waiting sample, and the dual node id of the writer's node.
     pub(in crate::driver) fn refused_pairs(&self) -> Vec<(u64, (EntityId, Guid))> {
         let mut pairs: Vec<_> =
             self.refused.samples.iter().map(|sample| (sample.reader, sample.writer)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let of_node = |pair: (EntityId, Guid)| {
-            let origin = self.readers.get(&pair.0)?.links.get(&pair.1)?.origin?;
-            Some((origin, pair))
+            let dual_node_id = self.readers.get(&pair.0)?.links.get(&pair.1)?.dual_node_id?;
+            Some((dual_node_id, pair))
         };
         pairs.into_iter().filter_map(of_node).collect()
     }
 
-    /// The loop has looked: the samples that RTPS has brought instead of a link. The others are dropped.
+    /// Takes the waiting samples after the check: those that RTPS delivers in place of a link. Drops the others.
     pub(in crate::driver) fn take_refused(&mut self, effects: &mut Effects) -> Vec<Sample> {
         let samples = std::mem::take(&mut self.refused.samples);
         let is_served_by_link = |sample: &Sample| {
@@ -132,7 +133,7 @@ mod tests {
         }
     }
 
-    /// Refuses a sample, and looks in vain; whether it waited.
+    /// Refuses a sample and takes it without delivery. Returns whether it waited.
     fn waits(ros2: &mut Ros2, writer: u8) -> bool {
         ros2.refuse(sample(writer), &[], &mut Effects::default());
         !std::mem::take(&mut ros2.refused.samples).is_empty()
@@ -141,21 +142,21 @@ mod tests {
     #[test]
     fn flood_of_a_pair_is_dropped_until_rtps_is_read() {
         let ros2 = &mut Ros2::new(None, false);
-        assert!((0..MAX_LOOKS).all(|_| waits(ros2, 1)));
+        assert!((0..MAX_CHECKS).all(|_| waits(ros2, 1)));
         assert!(!waits(ros2, 1));
         assert!(waits(ros2, 2), "the sample of another pair");
-        ros2.begin_turn();
+        ros2.begin_iteration();
         assert!(!waits(ros2, 1), "samples were refused in the last turn");
-        ros2.forget_looks();
+        ros2.reset_checks();
         assert!(waits(ros2, 1));
     }
 
     #[test]
-    fn turn_without_refused_samples_ends_a_flood() {
+    fn iteration_without_refused_samples_ends_a_flood() {
         let ros2 = &mut Ros2::new(None, false);
-        assert!(!(0..=MAX_LOOKS).all(|_| waits(ros2, 1)));
-        ros2.begin_turn();
-        ros2.begin_turn();
+        assert!(!(0..=MAX_CHECKS).all(|_| waits(ros2, 1)));
+        ros2.begin_iteration();
+        ros2.begin_iteration();
         assert!(waits(ros2, 1));
     }
 }

@@ -1,18 +1,18 @@
-//! Order of a pair's samples while two paths bring them: the receiver of the delivery machine.
+//! Order of a pair's samples while two paths deliver them: the receiver of `runnel-delivery`.
 //!
 //! ```text
-//!             OPEN_SAMPLES: Begin                                 all before it has come by RTPS: Reached
-//!  RTPS alone ───────────────────► samples of memory are held ───────────────────► memory alone
-//!      ▲                                │ the session ends                              │ the session ends
-//!      │ nothing is held                ▼                                               │
-//!      └──────────────────────── RTPS brings what memory did not ◄──────────────────────┘
+//!             OPEN_SAMPLES: Begin                              RTPS has delivered all earlier ones: Reached
+//!  RTPS only ───────────────────► samples of memory are held ───────────────────────────► memory only
+//!      ▲                            │ the IPC connection ends                                │ the IPC connection ends
+//!      │ nothing is held            ▼                                                        │
+//!      └──────────────────── RTPS delivers what memory did not ◄─────────────────────────────┘
 //! ```
-//! RTPS puts its own samples in order, which the receiver gets one by one with their numbers. What RTPS passes over (GAP, a
-//! HEARTBEAT that begins later) is known by the number of the next sample that it is to give. While RTPS alone carries the pair
-//! and nothing is held, there is no receiver.
+//! RTPS puts its own samples in order. The receiver gets them one by one with their numbers. What RTPS skips (GAP, or a
+//! HEARTBEAT with a later first number) is known from the number of its next sample. While only RTPS delivers the pair and
+//! nothing is held, there is no receiver.
 //!
-//! Room for messages and what RTPS gives are the ROS 2 graph's: the loop asks for one message after the other
-//! ([`Sessions::deliver_next`]), and hands on what RTPS need not bring any more.
+//! The capacity for messages and the output of RTPS belong to the ROS 2 graph. So the event loop asks for one message at a
+//! time ([`Sessions::deliver_next`]), and informs RTPS what it need not deliver any more.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_delivery::PairDelivery;
 use crate::driver::table::Key;
-use crate::ipc::{Carried, SessionFault};
+use crate::ipc::{ChannelData, IpcFault};
 use crate::log_output::console;
-use crate::rtps::Brought;
+use crate::rtps::ReceivedBatch;
 
 impl Sessions {
-    /// A pair whose writer is of another process.
+    /// State of a pair with a remote writer.
     fn sample_input(&mut self, pair: Key) -> Option<&mut SampleInput> {
         match self.entries.get_mut(pair)? {
             Entry::SampleInput(input) => Some(input),
@@ -38,33 +38,33 @@ impl Sessions {
         }
     }
 
-    /// What such a pair has to do with memory.
+    /// Shared memory as such a pair uses it.
     pub(in crate::driver) fn memory_input(&mut self, pair: Key) -> Option<&mut MemoryInput> {
         self.sample_input(pair).map(|input| &mut input.memory)
     }
 
-    /// The reader and the writer of such a pair, and whether it has a receiver.
+    /// Reader and writer of such a pair, and whether it has a receiver.
     pub(in crate::driver) fn receiver_of(&mut self, pair: Key) -> Option<((EntityId, Guid), bool)> {
         self.sample_input(pair).map(|input| (input.pair(), input.memory.delivery.is_some()))
     }
 
-    /// Whether RTPS still matches a pair.
+    /// Whether RTPS still matches the pair.
     pub(in crate::driver) fn is_pair(&self, pair: Key) -> bool {
         self.entries.get(pair).is_some()
     }
 
-    /// What is known of a pair's publisher.
+    /// Information about a pair's publisher.
     pub(in crate::driver) fn info_of(&mut self, pair: Key) -> Option<Arc<LinkInfo>> {
         self.sample_input(pair).map(|input| Arc::clone(&input.from))
     }
 
-    /// A pair comes by a channel from now on, as a Begin says. RTPS has brought all before `first_unacknowledged`.
+    /// Opens a channel for a pair, as a Begin states. RTPS has delivered everything before `first_unacknowledged`.
     pub(in crate::driver) fn begin_channel(
         &mut self,
         key: Key,
         first_unacknowledged: u64,
         begin: &Statement,
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         let Some(input) = self.sample_input(key) else { return Ok(()) };
         let Statement::Begin { id, epoch, from, .. } = *begin else { return Ok(()) };
         input.memory.open_channel();
@@ -76,37 +76,37 @@ impl Sessions {
         let rtps = if is_reliable { PathKind::RtpsReliable } else { PathKind::RtpsBestEffort };
         if input.memory.delivery.is_none() {
             let delivery = PairDelivery::new(id, rtps, (1, next), input.waits_for_user());
-            input.memory.delivery = Some(Box::new(delivery.map_err(SessionFault::Delivery)?));
+            input.memory.delivery = Some(Box::new(delivery.map_err(IpcFault::Delivery)?));
         }
         let begun = input.memory.delivery.as_mut().map(|delivery| delivery.begin_memory((epoch, from), true));
-        begun.unwrap_or(Ok(())).map_err(SessionFault::Delivery)?;
+        begun.unwrap_or(Ok(())).map_err(IpcFault::Delivery)?;
         input.is_watched = input.rtps.is_monitored(pair);
         Ok(())
     }
 
-    /// The channel of a pair has brought something. What of it is due is given by [`Sessions::deliver_next`].
-    pub(in crate::driver) fn carried(
+    /// Takes content of a pair's channel. [`Sessions::deliver_next`] delivers what is due.
+    pub(in crate::driver) fn on_channel_data(
         &mut self,
         pair: Key,
-        carried: Carried,
-        has_room: impl FnOnce(EntityId) -> bool,
-    ) -> Result<(), SessionFault> {
-        // The channel of a pair that is gone carries nothing.
+        data: ChannelData,
+        has_capacity: impl FnOnce(EntityId) -> bool,
+    ) -> Result<(), IpcFault> {
+        // The channel of a removed pair delivers nothing.
         let Some(SampleInput { topic, reader, memory, .. }) = self.sample_input(pair) else { return Ok(()) };
-        memory.carried(carried, has_room(*reader), || topic.spare())
+        memory.on_channel_data(data, has_capacity(*reader), || topic.spare())
     }
 
-    /// Gives the user of a pair the next message that is due, if there is room for it, and does what else is due. The reader and
-    /// the length of the message; `None` if nothing more is due.
+    /// Does the due actions of a pair up to the delivery of a message, which needs capacity. Returns the reader and the
+    /// message's length; `None` if nothing more is due.
     pub(in crate::driver) fn deliver_next(
         &mut self,
         pair: Key,
-        has_room: impl Fn(EntityId) -> bool,
+        has_capacity: impl Fn(EntityId) -> bool,
     ) -> Option<(EntityId, usize)> {
         let is_network_unread = self.is_network_unread;
         loop {
             let input = self.sample_input(pair)?;
-            match input.next_action(has_room(input.reader))? {
+            match input.next_action(has_capacity(input.reader))? {
                 ReceiveAction::Deliver { number, message } => {
                     let length = input.deliver(number.unwrap_or_default(), message);
                     return Some((input.reader, length));
@@ -114,8 +114,9 @@ impl Sessions {
                 ReceiveAction::Lost { count, .. } => input.lose(count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {
                     let memory = &mut input.memory;
-                    memory.untold = memory.delivery.as_ref().map(|delivery| delivery.reached(statement));
-                    self.tell_untold(pair);
+                    memory.unsent_report =
+                        memory.delivery.as_ref().map(|delivery| delivery.reached(statement));
+                    self.send_report(pair);
                 }
                 ReceiveAction::DrainPath { path } if is_network_unread => self.undrained.push((pair, path)),
                 // The sockets were read before the Begin.
@@ -129,7 +130,7 @@ impl Sessions {
         }
     }
 
-    /// RTPS has been read for the pairs that began before that was possible.
+    /// Continues pairs after RTPS was read for them, which was not possible when they began. Returns these pairs.
     pub(in crate::driver) fn network_drained(&mut self) -> Vec<Key> {
         self.is_network_unread = false;
         let undrained = std::mem::take(&mut self.undrained);
@@ -141,8 +142,8 @@ impl Sessions {
         undrained.into_iter().map(|(pair, _)| pair).collect()
     }
 
-    /// Notes whether RTPS is to be followed for a pair, when nothing more is due. A pair whose channel has ended needs no
-    /// receiver once the user has all that came by it: true if it had one until now.
+    /// Notes whether a pair waits for RTPS, once nothing more is due. If the channel has ended and everything was
+    /// delivered, removes the receiver: true then.
     pub(in crate::driver) fn settle_pair(&mut self, pair: Key, effects: &mut Effects) -> bool {
         let Some(input) = self.sample_input(pair) else { return false };
         let Some(delivery) = &input.memory.delivery else { return false };
@@ -158,14 +159,14 @@ impl Sessions {
         false
     }
 
-    /// RTPS gives a sample of a pair that has a receiver.
+    /// Passes a sample from RTPS to the pair's receiver.
     pub(in crate::driver) fn message_of_rtps(&mut self, pair: Key, number: u64, bytes: Vec<u8>) {
         if let Some(delivery) = self.memory_input(pair).and_then(|memory| memory.delivery.as_mut()) {
             delivery.message_of_network(number, bytes);
         }
     }
 
-    /// RTPS may have passed over samples of a pair for which others wait; false if that is not known.
+    /// Informs the receiver of samples that RTPS has skipped; false if there is no such information.
     pub(in crate::driver) fn skip_of_rtps(&mut self, pair: Key) -> bool {
         let Some(input) = self.sample_input(pair) else { return false };
         let next = input.rtps.passed_before(input.pair());
@@ -174,8 +175,9 @@ impl Sessions {
         true
     }
 
-    /// Nothing more comes by a pair's channel: RTPS carries on. What it brings with that, if the pair has a receiver.
-    pub(in crate::driver) fn channel_closed(&mut self, pair: Key) -> Option<Brought> {
+    /// Handles the end of a pair's channel: RTPS delivers the rest. Returns what it delivers at once, if the pair has a
+    /// receiver.
+    pub(in crate::driver) fn channel_closed(&mut self, pair: Key) -> Option<ReceivedBatch> {
         let input = self.sample_input(pair)?;
         if !input.memory.close_channel() {
             return None;
@@ -183,37 +185,38 @@ impl Sessions {
         input.from.stats.set_by_memory(false);
         let (rtps, of) = (input.rtps.clone(), input.pair());
         let received = input.memory.delivery.as_mut()?.return_to_rtps();
-        let mut brought = Brought::default();
-        rtps.note_received(of, received, &mut brought);
-        Some(brought)
+        let mut received_batch = ReceivedBatch::default();
+        rtps.note_received(of, received, &mut received_batch);
+        Some(received_batch)
     }
 
-    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it, unless a link of ROS 1 brings what is
-    /// missing and what is held. False if the pair has no receiver.
-    pub(in crate::driver) fn begin_finish(&mut self, pair: Key, comes_back: bool) -> bool {
+    /// Begins the end of a pair's receiver: held messages go to the user, whatever is missing before them, unless a ROS
+    /// 1 link delivers all of these. False if the pair has no receiver.
+    pub(in crate::driver) fn begin_finish(&mut self, pair: Key, link_delivers_rest: bool) -> bool {
         let Some(delivery) = self.memory_input(pair).and_then(|memory| memory.delivery.as_mut()) else {
             return false;
         };
-        if !comes_back {
+        if !link_delivers_rest {
             delivery.skip_of_network(delivery.position);
         }
         true
     }
 
-    /// The user has what is due: RTPS carries on from there. What it brings with that.
-    pub(in crate::driver) fn finish(&mut self, pair: Key, effects: &mut Effects) -> Brought {
+    /// Ends a pair's receiver after it has delivered everything: RTPS continues from there. Returns what it delivers at
+    /// once.
+    pub(in crate::driver) fn finish(&mut self, pair: Key, effects: &mut Effects) -> ReceivedBatch {
         let memory = self.memory_input(pair);
         let next =
             memory.and_then(|memory| memory.delivery.as_ref()).map(|delivery| delivery.receiver.next());
         self.end_delivery(pair, effects);
-        let mut brought = Brought::default();
+        let mut received_batch = ReceivedBatch::default();
         if let (Some(input), Some(next)) = (self.sample_input(pair), next) {
-            input.rtps.note_received(input.pair(), (1, next), &mut brought);
+            input.rtps.note_received(input.pair(), (1, next), &mut received_batch);
         }
-        brought
+        received_batch
     }
 
-    /// A pair is about to be known otherwise: its receiver, with what still waits for RTPS, and the reader and writer.
+    /// Takes the receiver of a pair whose token changes, with its samples.
     pub(in crate::driver) fn take_delivery(
         &mut self,
         pair: Key,
@@ -224,7 +227,7 @@ impl Sessions {
         Some((of, delivery))
     }
 
-    /// It is known anew, and has not been asked for.
+    /// Returns the receiver under the pair's new key, before shared memory is requested.
     pub(in crate::driver) fn put_delivery(&mut self, pair: Key, delivery: Box<PairDelivery>) {
         if let Some(memory) = self.memory_input(pair).filter(|memory| memory.delivery.is_none()) {
             memory.delivery = Some(delivery);
@@ -234,18 +237,18 @@ impl Sessions {
     fn end_delivery(&mut self, pair: Key, effects: &mut Effects) {
         let Some(input) = self.sample_input(pair) else { return };
         if let Some(delivery) = input.memory.delivery.take() {
-            // RTPS may hold samples that memory has brought as well, and gives them next. The last number that RTPS gave proves
-            // nothing: a single datagram, which may be forged, can bring any.
+            // RTPS may hold samples that shared memory has delivered, and delivers them next. The last number from RTPS
+            // proves nothing: a single forged datagram can contain any number.
             input.from.position.pass(delivery.receiver.next());
         }
-        let asks = std::mem::take(&mut input.asks_later);
+        let asks = std::mem::take(&mut input.requests_later);
         self.set_draining(pair, false);
         if asks && let Some(session) = self.session_of(pair) {
-            self.ask(session, pair, effects);
+            self.request_memory(session, pair, effects);
         }
     }
 
-    /// The receivers that wait for samples of RTPS: it is followed for them.
+    /// Sets whether the receiver waits for samples from RTPS.
     fn set_draining(&mut self, pair: Key, is_draining: bool) {
         match self.draining.iter().position(|draining| *draining == pair) {
             None if is_draining => self.draining.push(pair),
@@ -255,12 +258,12 @@ impl Sessions {
     }
 }
 
-/// The first sample that is due when memory brings those from `from` on, given the one that RTPS gives next.
+/// Number of the first due sample when shared memory delivers those from `from` on, given the next one of RTPS.
 fn first_due(of_rtps: Option<u64>, is_reliable: bool, (first_unacknowledged, from): (u64, u64)) -> u64 {
     match of_rtps {
-        // Nothing has come that could tell what is missing.
+        // Nothing has arrived that shows which samples are missing.
         None | Some(1) if !is_reliable => from,
-        // RTPS carries none from that number on; a forged sample may claim otherwise.
+        // RTPS delivers none from that number on. A forged sample may claim otherwise.
         due => due.unwrap_or(first_unacknowledged).min(from),
     }
 }

@@ -1,6 +1,7 @@
-//! Samples that memory brings of a pair that RTPS has lost here already, and whose writer does not know that yet.
+//! Samples that shared memory delivers for a pair that RTPS has lost, while the writer does not know that.
 //!
-//! The writer takes them for read. So they wait until the link of ROS 1 that serves the pair next brings what comes behind them.
+//! The writer counts them as read. So they wait until the ROS 1 link that serves the pair next delivers the following
+//! ones.
 
 use std::sync::Arc;
 
@@ -11,23 +12,23 @@ use crate::data::LinkInfo;
 use crate::driver::late_samples::LateSample;
 use crate::driver::memory_input::{Channel, MemoryInput};
 use crate::driver::table::Key;
-use crate::ipc::{Carried, Piece, SessionFault};
+use crate::ipc::{ChannelData, IpcFault, SampleData};
 
-/// Pairs that are remembered at most.
-const MOST_ORPHANS: usize = 256;
+/// Maximum number of remembered pairs.
+const MAX_ORPHANS: usize = 256;
 
-/// A pair that RTPS has lost, by what its channel knew it by.
+/// A pair that RTPS has lost, by its former key.
 pub(in crate::driver) struct Orphan {
     key: Key,
-    /// The link that serves it next.
+    /// The link that serves the pair next.
     link: Key,
     pair: PairId,
     from: Arc<LinkInfo>,
-    /// The sample that comes in pieces.
+    /// State of a sample in pieces.
     channel: Channel,
-    /// The number after the last message that came by the channel.
+    /// Number after the last message of the channel.
     next: u64,
-    /// The network owed nothing of before memory when RTPS lost the pair.
+    /// The network had delivered all samples of before the channel when RTPS lost the pair.
     is_drained: bool,
 }
 
@@ -44,19 +45,19 @@ impl Orphan {
         Self { key, link, pair, from, channel, next, is_drained }
     }
 
-    /// Gives the sample that is whole with what the channel has brought.
+    /// Takes content of the channel. Returns a sample once it is complete.
     ///
     /// # Errors
-    /// It cannot bring a sample of this number next.
-    fn take(&mut self, carried: Carried) -> Result<Option<LateSample>, SessionFault> {
-        let whole = match carried {
-            Carried::Sample { number, piece } => {
+    /// When the sample's number is not possible.
+    fn take(&mut self, data: ChannelData) -> Result<Option<LateSample>, IpcFault> {
+        let whole = match data {
+            ChannelData::Sample { number, piece } => {
                 self.begin_sample(number)?;
                 Some((number, piece))
             }
-            Carried::SampleBegin { number, len, bytes } => {
+            ChannelData::SampleBegin { number, len, bytes } => {
                 self.begin_sample(number)?;
-                // Of a longer one, the pieces that follow are left out.
+                // The pieces of a longer sample are dropped.
                 if len <= Credit::DEFAULT.bytes as u64 && self.channel.begin((number, len), Vec::new).is_ok()
                 {
                     self.take_more(&bytes)
@@ -64,11 +65,11 @@ impl Orphan {
                     None
                 }
             }
-            Carried::Stream(bytes) => self.take_more(&bytes),
-            Carried::Skip(_) => None,
+            ChannelData::Stream(bytes) => self.take_more(&bytes),
+            ChannelData::Skip(_) => None,
         };
         let (pair, from, is_drained) = (self.pair, &self.from, self.is_drained);
-        let late = |(number, piece): (u64, Piece)| LateSample {
+        let late = |(number, piece): (u64, SampleData)| LateSample {
             pair,
             number,
             bytes: piece.into_bytes(),
@@ -78,18 +79,18 @@ impl Orphan {
         Ok(whole.map(late))
     }
 
-    /// A sample of this number begins. Nothing more comes of one before it.
-    fn begin_sample(&mut self, number: u64) -> Result<(), SessionFault> {
+    /// Begins a sample and drops an incomplete one before it.
+    fn begin_sample(&mut self, number: u64) -> Result<(), IpcFault> {
         self.channel = Channel::default();
         let next = self.next;
         if number < next || number > MAX_NUMBER {
-            return Err(SessionFault::SampleOutOfOrder { number, next });
+            return Err(IpcFault::SampleOutOfOrder { number, next });
         }
         self.next = number + 1;
         Ok(())
     }
 
-    fn take_more(&mut self, bytes: &[u8]) -> Option<(u64, Piece)> {
+    fn take_more(&mut self, bytes: &[u8]) -> Option<(u64, SampleData)> {
         self.channel.take_more(bytes).unwrap_or_else(|_| {
             self.channel = Channel::default();
             None
@@ -98,38 +99,37 @@ impl Orphan {
 }
 
 impl Sessions {
-    /// RTPS has lost a pair that a link serves next.
+    /// Remembers a pair that RTPS has lost and that a link serves next.
     pub(in crate::driver) fn orphaned(&mut self, orphan: Orphan) {
         self.orphans.retain(|other| (other.link, other.pair) != (orphan.link, orphan.pair));
-        if self.orphans.len() >= MOST_ORPHANS {
+        if self.orphans.len() >= MAX_ORPHANS {
             self.orphans.remove(0);
         }
         self.orphans.push(orphan);
     }
 
-    /// A pair is served by its link from here on.
+    /// Forgets a pair that its link serves from now on.
     pub(in crate::driver) fn end_orphan(&mut self, link: Key, pair: PairId) {
         self.orphans.retain(|orphan| (orphan.link, orphan.pair) != (link, pair));
     }
 
-    /// Nothing more comes by the channel that was known by this key.
+    /// Forgets the pair of a channel that has ended.
     pub(in crate::driver) fn end_orphan_of(&mut self, key: Key) {
         self.orphans.retain(|orphan| orphan.key != key);
     }
 
-    /// The channel of a pair that is gone has brought something. Gives the sample that is whole with that, and the link that serves the
-    /// pair next.
+    /// Takes content of a lost pair's channel. Returns a completed sample, and the link that serves the pair next.
     ///
     /// # Errors
-    /// It cannot bring that.
-    pub(in crate::driver) fn carried_by_orphan(
+    /// When the content is not possible.
+    pub(in crate::driver) fn on_orphan_data(
         &mut self,
         key: Key,
-        carried: Carried,
-    ) -> Result<Option<(Key, LateSample)>, SessionFault> {
+        data: ChannelData,
+    ) -> Result<Option<(Key, LateSample)>, IpcFault> {
         let Some(orphan) = self.orphans.iter_mut().find(|orphan| orphan.key == key) else { return Ok(None) };
         let link = orphan.link;
-        Ok(orphan.take(carried)?.map(|late| (link, late)))
+        Ok(orphan.take(data)?.map(|late| (link, late)))
     }
 }
 
@@ -147,15 +147,15 @@ mod tests {
         Orphan::new(key(1), key(2), PAIR, Arc::default(), memory)
     }
 
-    fn pieces(number: u64, len: u64, first: &[u8]) -> Carried {
-        Carried::SampleBegin { number, len, bytes: first.to_vec() }
+    fn pieces(number: u64, len: u64, first: &[u8]) -> ChannelData {
+        ChannelData::SampleBegin { number, len, bytes: first.to_vec() }
     }
 
-    fn whole(number: u64) -> Carried {
-        Carried::Sample { number, piece: Piece::Own(b"abc".to_vec()) }
+    fn whole(number: u64) -> ChannelData {
+        ChannelData::Sample { number, piece: SampleData::Own(b"abc".to_vec()) }
     }
 
-    fn bytes(late: Result<Option<LateSample>, SessionFault>) -> Option<Vec<u8>> {
+    fn bytes(late: Result<Option<LateSample>, IpcFault>) -> Option<Vec<u8>> {
         late.unwrap().map(|late| late.bytes)
     }
 
@@ -166,7 +166,7 @@ mod tests {
         let mut memory = MemoryInput::default();
         memory.open_channel();
         let mut orphan = Orphan { channel: before.channel, ..orphan(&mut memory) };
-        let late = orphan.take(Carried::Stream(b"def".to_vec())).unwrap().expect("a whole sample");
+        let late = orphan.take(ChannelData::Stream(b"def".to_vec())).unwrap().expect("a whole sample");
         assert_eq!((late.number, late.bytes.as_slice(), late.pair), (7, b"abcdef".as_slice(), PAIR));
     }
 
@@ -186,8 +186,8 @@ mod tests {
         let mut orphan = orphan(&mut MemoryInput::default());
         assert_eq!(bytes(orphan.take(pieces(7, 6, b"abc"))), None);
         assert_eq!(bytes(orphan.take(pieces(8, Credit::DEFAULT.bytes as u64 + 1, b"abc"))), None);
-        assert_eq!(bytes(orphan.take(Carried::Stream(b"def".to_vec()))), None);
+        assert_eq!(bytes(orphan.take(ChannelData::Stream(b"def".to_vec()))), None);
         assert_eq!(bytes(orphan.take(pieces(9, 6, b"abc"))), None);
-        assert_eq!(bytes(orphan.take(Carried::Stream(b"def".to_vec()))), Some(b"abcdef".to_vec()));
+        assert_eq!(bytes(orphan.take(ChannelData::Stream(b"def".to_vec()))), Some(b"abcdef".to_vec()));
     }
 }

@@ -1,5 +1,4 @@
-//! Pairs of endpoints of the ROS 2 graph that may come by sessions, what each has to do with memory, and what the two ends ask of
-//! each other.
+//! ROS 2 pairs that may use IPC connections, and the requests of their two ends.
 
 use std::sync::Arc;
 
@@ -12,39 +11,39 @@ use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_end::PairEnd;
 use crate::driver::table::Key;
-use crate::ipc::{Heard, Piece, Receiver, Record, SessionFault};
+use crate::ipc::{IpcFault, Receiver, Record, RecordEvent, SampleData};
 use crate::rtps::Rtps;
 
-/// What asks that are not understood yet are remembered: the other process may know of a pair before this one.
-const MOST_EARLY: usize = 4096;
+/// Maximum number of remembered requests for unknown pairs: the peer may know of a pair earlier than this process.
+const MAX_EARLY_REQUESTS: usize = 4096;
 
-/// A writer of another process that a reader of ours is matched with.
+/// A remote writer that a local reader has matched.
 pub(super) struct SampleInput {
     pub(super) topic: Arc<TopicInput>,
     pub(super) from: Arc<LinkInfo>,
     pub(super) rtps: Arc<Rtps>,
     pub(super) reader: EntityId,
     pub(super) writer: Guid,
-    /// It keeps all: the writer waits for its user.
+    /// The reader keeps all: the writer waits for its user.
     waits_for_user: bool,
     pub(super) memory: MemoryInput,
-    /// Somebody waits for signs of life, or for samples by a deadline.
+    /// The reader monitors liveliness, or samples within a deadline.
     pub(super) is_watched: bool,
-    /// A session stands that is to be asked once the pair has settled.
-    pub(super) asks_later: bool,
+    /// Shared memory is requested once the pair has settled.
+    pub(super) requests_later: bool,
 }
 
-/// A reader of another process that a writer of ours is matched with.
+/// A remote reader that a local writer has matched.
 pub(super) struct SampleOutput {
     pub(super) publication: Arc<Publication>,
     pub(super) writer: EntityId,
     pub(super) reader: Guid,
-    /// The reader's user is waited for.
+    /// The writer waits for the reader's user.
     pub(super) waits_for_user: bool,
 }
 
 impl SampleInput {
-    /// Whether the writer is to wait for the reader's user.
+    /// Whether the writer waits for the reader's user.
     pub(super) fn waits_for_user(&self) -> bool {
         self.waits_for_user
     }
@@ -53,13 +52,13 @@ impl SampleInput {
         (self.reader, self.writer)
     }
 
-    /// Gives a sample that a record carries to the subscription, if nothing is to come before it.
+    /// Gives the sample of a record to the subscription, if no other sample comes before it.
     #[inline]
     pub(super) fn take_in_order(
         &mut self,
         receiver: &mut Receiver,
         record: &Record,
-    ) -> Result<bool, SessionFault> {
+    ) -> Result<bool, IpcFault> {
         let number = receiver.number(record)?;
         if !self.from.position.takes(number) {
             return Ok(false);
@@ -74,22 +73,22 @@ impl SampleInput {
         Ok(is_taken)
     }
 
-    /// What is to be done next; messages are given only while there is room for them.
-    pub(super) fn next_action(&mut self, has_room: bool) -> Option<ReceiveAction<Piece>> {
+    /// Next action of the receiver. It delivers messages only while there is capacity.
+    pub(super) fn next_action(&mut self, has_capacity: bool) -> Option<ReceiveAction<SampleData>> {
         let receiver = &mut self.memory.delivery.as_mut()?.receiver;
-        if has_room { receiver.poll_action() } else { receiver.poll_report() }
+        if has_capacity { receiver.poll_action() } else { receiver.poll_report() }
     }
 
-    /// Gives the subscription a message, unless a link of ROS 1 serves it instead. Returns its length, for which room was promised
-    /// in either case.
-    pub(super) fn deliver(&self, number: u64, message: Piece) -> usize {
+    /// Gives a message to the subscription, unless a ROS 1 link serves that. Returns the message's length, which uses
+    /// capacity in either case.
+    pub(super) fn deliver(&self, number: u64, message: SampleData) -> usize {
         let length = message.bytes().len();
         if !self.from.position.take(number) {
             return length;
         }
         let message = match message {
-            Piece::Lent(lent) => Received::Lent(lent),
-            Piece::Own(bytes) => Received::Own(bytes),
+            SampleData::Borrowed(lent) => Received::Borrowed(lent),
+            SampleData::Own(bytes) => Received::Own(bytes),
         };
         self.topic.push_sample(message, &self.from, SampleInfo::numbered(number));
         if self.is_watched {
@@ -98,7 +97,8 @@ impl SampleInput {
         length
     }
 
-    /// Messages did not come, and will not. What is missing while a link of ROS 1 serves the subscription was written for others.
+    /// Counts lost messages. Messages that are missing while a ROS 1 link serves the subscription were written for
+    /// others.
     pub(super) fn lose(&self, count: u64) {
         if !self.from.is_served_by_link() {
             self.from.position.lose(count);
@@ -114,29 +114,29 @@ impl SampleOutput {
 }
 
 impl Session {
-    /// The other process asks for a pair that this one does not know yet, or knew.
-    fn asked_early(&mut self, token: u128, waits_for_user: bool) {
-        self.take_early(token);
-        if self.early.len() >= MOST_EARLY {
-            self.early.pop_front();
+    /// Remembers a request for a pair that this process does not know.
+    fn remember_early_request(&mut self, token: u128, waits_for_user: bool) {
+        self.take_early_request(token);
+        if self.early_requests.len() >= MAX_EARLY_REQUESTS {
+            self.early_requests.pop_front();
         }
-        self.early.push_back((token, waits_for_user));
+        self.early_requests.push_back((token, waits_for_user));
     }
 
-    /// Whether it has asked for this, and whether the reader's user is to be waited for.
-    fn take_early(&mut self, token: u128) -> Option<bool> {
-        let index = self.early.iter().position(|(early, _)| *early == token)?;
-        self.early.remove(index).map(|(_, waits_for_user)| waits_for_user)
+    /// Takes a remembered request, and whether the writer waits for the reader's user.
+    fn take_early_request(&mut self, token: u128) -> Option<bool> {
+        let index = self.early_requests.iter().position(|(early, _)| *early == token)?;
+        self.early_requests.remove(index).map(|(_, waits_for_user)| waits_for_user)
     }
 }
 
 impl Sessions {
-    /// A pair is known.
+    /// Adds a matched pair.
     pub(in crate::driver) fn add_pair(&mut self, end: PairEnd) -> Key {
         let entry = match end {
             PairEnd::Reader { topic, from, rtps, reader, writer } => {
                 let (waits_for_user, memory) = (rtps.keeps_all(reader), MemoryInput::default());
-                let (is_watched, asks_later) = (false, false);
+                let (is_watched, requests_later) = (false, false);
                 Entry::SampleInput(SampleInput {
                     topic,
                     from,
@@ -146,7 +146,7 @@ impl Sessions {
                     waits_for_user,
                     memory,
                     is_watched,
-                    asks_later,
+                    requests_later,
                 })
             }
             PairEnd::Writer { publication, writer, reader } => {
@@ -156,8 +156,8 @@ impl Sessions {
         self.entries.insert_with(|_| entry)
     }
 
-    /// The other process asks to have a pair by the session.
-    pub(in crate::driver) fn asked_for_samples(
+    /// Handles the peer's request for a pair.
+    pub(in crate::driver) fn on_samples_request(
         &mut self,
         session: Key,
         token: u128,
@@ -167,30 +167,30 @@ impl Sessions {
         let key = self.links.get(&token).copied();
         let Some(Entry::SampleOutput(output)) = key.and_then(|key| self.entries.get_mut(key)) else {
             let open = self.open.get_mut(session);
-            return open.into_iter().for_each(|open| open.asked_early(token, waits_for_user));
+            return open.into_iter().for_each(|open| open.remember_early_request(token, waits_for_user));
         };
         output.waits_for_user = waits_for_user;
-        self.go_over(session, token, effects);
+        self.switch_to_memory(session, token, effects);
     }
 
-    /// It may have asked before this one knew of the pair.
-    pub(super) fn go_over_if_asked(&mut self, session: Key, token: u128, effects: &mut Effects) {
-        let asked = self.open.get_mut(session).and_then(|open| open.take_early(token));
+    /// Handles a request that came before this process knew of the pair.
+    pub(super) fn switch_if_requested(&mut self, session: Key, token: u128, effects: &mut Effects) {
+        let asked = self.open.get_mut(session).and_then(|open| open.take_early_request(token));
         if let Some(waits_for_user) = asked {
-            self.asked_for_samples(session, token, waits_for_user, effects);
+            self.on_samples_request(session, token, waits_for_user, effects);
         }
     }
 
-    /// The link of a token that is one with the process of a session.
+    /// The link of a token, if its peer is the process of this IPC connection.
     pub(in crate::driver) fn link_with(&self, session: Key, token: u128) -> Option<Key> {
         let process = self.open.get(session)?.process;
         let link = *self.links.get(&token)?;
         self.peer_of(link).filter(|peer| peer.process == process).map(|_| link)
     }
 
-    /// Whether RTPS is to be read before a record: what was sent before by the network of this host lies in our sockets.
-    pub(super) fn is_behind_network(&self, session: Key, heard: &Heard) -> bool {
-        let Heard::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = heard else {
+    /// Whether RTPS must be read before a record: earlier samples from the network may still be in the sockets.
+    pub(super) fn is_behind_network(&self, session: Key, event: &RecordEvent) -> bool {
+        let RecordEvent::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = event else {
             return false;
         };
         match self.link_with(session, *token).and_then(|key| self.entries.get(key)) {
@@ -201,21 +201,21 @@ impl Sessions {
         }
     }
 
-    /// A reader of another process tells how far it is.
+    /// Handles the report of a remote reader.
     pub(in crate::driver) fn reader_reached(
         &mut self,
         pair: Key,
         (epoch, next): (u32, u64),
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         match self.entries.get(pair) {
             Some(Entry::SampleOutput(output)) => {
-                output.publication.reached(output.pair(), epoch, next).map_err(SessionFault::Reached)
+                output.publication.reached(output.pair(), epoch, next).map_err(IpcFault::Reached)
             }
             _ => Ok(()),
         }
     }
 
-    /// A publisher is known by another name.
+    /// Sets the name of a pair's publisher.
     pub(in crate::driver) fn rename_publisher(&mut self, pair: Key, named: Arc<LinkInfo>) {
         if let Some(Entry::SampleInput(input)) = self.entries.get_mut(pair) {
             input.from = named;

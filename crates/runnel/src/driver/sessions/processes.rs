@@ -1,20 +1,20 @@
-//! Processes that something is remembered of.
+//! A bounded set of processes.
 
 use std::collections::VecDeque;
 
-use super::MOST_SESSIONS;
+use super::MAX_SESSIONS;
 
-/// As many as may have a session, the latest.
+/// The latest processes, up to the maximum number of IPC connections.
 #[derive(Default)]
 pub(super) struct Processes(VecDeque<u128>);
 
 impl Processes {
-    /// One more; false if it is known.
+    /// Adds a process; false if it is in the set.
     pub(super) fn add(&mut self, process: u128) -> bool {
         if self.has(process) {
             return false;
         }
-        if self.0.len() >= MOST_SESSIONS {
+        if self.0.len() >= MAX_SESSIONS {
             self.0.pop_front();
         }
         self.0.push_back(process);

@@ -1,6 +1,6 @@
-//! What sessions keep of links that are gone.
+//! Tests of IPC connections whose links end.
 
-mod room;
+mod capacity;
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::Entry;
 use crate::driver::Driver;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step takes: only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(60);
 
 /// The number of a forged sample.
 const FAR: u64 = 1 << 40;
 
-/// A talker and a listener, each in a context of its own, whose link of ROS 1 goes by shared memory.
+/// A talker and a listener in contexts of their own, with a ROS 1 link by shared memory.
 struct Scene {
     talker: Node,
     talking: Context,
@@ -30,7 +30,7 @@ struct Scene {
     _master: Context,
 }
 
-/// The domain of nodes that are in both graphs.
+/// Domain of the dual nodes.
 const DOMAIN: u16 = 171;
 
 fn context(graphs: Graphs, arguments: Vec<String>) -> Context {
@@ -52,10 +52,10 @@ impl Scene {
         let publisher = talker.create_publisher("nothing", 1).unwrap();
         let listener = listening.create_node("listener").unwrap();
         let subscription = listener.create_subscription("nothing", 1, |_: &Empty| {}).unwrap();
-        let goes_by_memory = || subscription.shared_memory_count() > 0;
+        let uses_memory = || subscription.shared_memory_count() > 0;
         let scene =
             Self { talker, talking, publisher, subscription: None, listener, listening, _master: master };
-        scene.spin_until("memory carries the link", goes_by_memory);
+        scene.spin_until("the link uses shared memory", uses_memory);
         Self { subscription: Some(subscription), ..scene }
     }
 
@@ -63,7 +63,7 @@ impl Scene {
     fn spin_until(&self, what: &str, done: impl Fn() -> bool) {
         let deadline = clock::monotonic() + LONG;
         while !done() {
-            assert!(clock::monotonic() < deadline, "still not: {what}");
+            assert!(clock::monotonic() < deadline, "timed out: {what}");
             self.talking.spin_once(Duration::from_millis(1)).unwrap();
             self.listening.spin_once(Duration::from_millis(1)).unwrap();
         }
@@ -71,7 +71,7 @@ impl Scene {
 }
 
 #[test]
-fn sessions_forget_a_link_whose_subscriber_left() {
+fn link_of_departed_subscriber_is_removed() {
     let mut scene = Scene::new();
     assert_eq!(scene.talker.inner.driver().sessions.links.len(), 1);
     scene.subscription = None;
@@ -80,7 +80,7 @@ fn sessions_forget_a_link_whose_subscriber_left() {
 }
 
 #[test]
-fn session_that_ends_waits_no_longer_once_its_last_link_is_gone() {
+fn teardown_ends_with_last_link() {
     let scene = Scene::new();
     let mut driver = scene.talker.inner.driver();
     let link = *driver.sessions.links.values().next().unwrap();
@@ -89,30 +89,31 @@ fn session_that_ends_waits_no_longer_once_its_last_link_is_gone() {
     let Driver { sockets, effects, .. } = &mut *driver;
     sockets.remove(link, effects);
     driver.settle();
-    let ending = driver.sessions.open.get(session).and_then(|open| open.ending.as_ref());
-    assert!(ending.is_none_or(|ending| ending.until <= clock::monotonic()));
+    let teardown = driver.sessions.open.get(session).and_then(|open| open.teardown.as_ref());
+    assert!(teardown.is_none_or(|teardown| teardown.until <= clock::monotonic()));
 }
 
-/// The peer sends by the network already: reading that ends the session, whose rest would be read first, for which the network
-/// would be read.
+/// The peer has fallen back to the network. Reading RTPS ends the IPC connection, which reads its ring, which reads
+/// RTPS first: this must not recurse.
 #[test]
-fn session_whose_peer_has_gone_on_is_not_read_within_itself() {
+fn abandoned_connection_is_not_read_recursively() {
     let scene = Scene::of(Graphs::Both);
     let driver = scene.talker.inner.driver();
-    let open = driver.sessions.standing.iter().filter_map(|session| driver.sessions.open.get(*session));
-    open.for_each(|open| open.receiver.tell_gone_on());
+    let open = driver.sessions.established.iter().filter_map(|session| driver.sessions.open.get(*session));
+    open.for_each(|open| open.receiver.announce_on_network());
     drop(driver);
     let driver = &mut *scene.listener.inner.driver();
     // The driver may have ended it meanwhile.
-    let Some(session) = driver.sessions.standing.first().copied() else { return };
+    let Some(session) = driver.sessions.established.first().copied() else { return };
     assert!(!driver.poll_sessions());
     driver.receive_rtps();
-    assert!(!driver.sessions.standing.contains(&session));
+    assert!(!driver.sessions.established.contains(&session));
 }
 
-/// Once memory has brought what RTPS owed, RTPS gives its own samples directly. It may hold some that memory has brought.
+/// Once shared memory has delivered, RTPS delivers its own samples directly. It may hold some that shared memory has
+/// delivered.
 #[test]
-fn rtps_sample_is_not_given_after_memory_gave_it() {
+fn rtps_does_not_repeat_samples_of_memory() {
     let scene = Scene::of(Graphs::Both);
     let given = |driver: &Driver| {
         let inputs = driver.sessions.entries.iter().filter_map(|entry| match entry {
@@ -132,7 +133,7 @@ fn rtps_sample_is_not_given_after_memory_gave_it() {
     assert!(from.position.takes(next - 1), "the receiver knows what is next");
     // A forged sample of RTPS has gone to the user.
     assert!(from.position.take(FAR));
-    for session in driver.sessions.standing.clone() {
+    for session in driver.sessions.established.clone() {
         driver.end_session(session, None);
     }
     assert!(!from.position.takes(next - 1) && from.position.takes(next));

@@ -1,4 +1,4 @@
-//! Sessions that are read for the end of a pair, before which RTPS is not read.
+//! Tests of records that are read when a pair ends, without reading RTPS before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +18,15 @@ use crate::frame::Frame;
 use crate::ipc::{Sender, Tally};
 use crate::{Context, ContextOptions, Graphs, Node, Publisher, Subscription};
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step takes: only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(60);
 
 const DOMAIN: u16 = 171;
 
-/// The number of the first sample of a pair that begins again.
+/// Number of the first sample of a pair that restarts.
 const BEGIN: u64 = 1000;
 
-/// Two pairs of two contexts, of best effort, which go by one session.
+/// Two best-effort pairs of two contexts, which share an IPC connection.
 struct Scene {
     talking: Context,
     listening: Context,
@@ -53,27 +53,27 @@ impl Scene {
         let scene = Self { talking, listening, talker, listener, publishers, subscriptions };
         let deadline = clock::monotonic() + LONG;
         while scene.subscriptions.iter().any(|subscription| subscription.shared_memory_count() == 0) {
-            assert!(clock::monotonic() < deadline, "memory does not carry the pairs");
+            assert!(clock::monotonic() < deadline, "the pairs do not use shared memory");
             scene.talking.spin_once(Duration::from_millis(1)).unwrap();
             scene.listening.spin_once(Duration::from_millis(1)).unwrap();
         }
         scene
     }
 
-    /// What the talker's process sends by.
+    /// The sender of the talker's process.
     fn sender(&self) -> Arc<Sender> {
         let driver = self.talker.inner.driver();
-        let session = driver.sessions.standing.first().copied().expect("a session");
-        driver.sessions.sender(session).expect("it stands")
+        let session = driver.sessions.established.first().copied().expect("a session");
+        driver.sessions.sender(session).expect("it is established")
     }
 
-    /// Messages that have come by each pair.
+    /// Number of messages received by each pair.
     fn received(&self) -> [u64; 2] {
         [0, 1].map(|index| self.subscriptions[index].received())
     }
 }
 
-/// The pair of a subscription, and what it is known by on the session.
+/// Key and token of a subscription's pair.
 fn pair_of(driver: &Driver, subscription: &Subscription) -> (Key, u128) {
     let is_of = |key: &Key| match driver.sessions.entries.get(*key) {
         Some(Entry::SampleInput(input)) => input.topic.any(|core| Arc::ptr_eq(core, subscription.core())),
@@ -83,17 +83,17 @@ fn pair_of(driver: &Driver, subscription: &Subscription) -> (Key, u128) {
     (*key, *token)
 }
 
-/// The record by which a pair begins does not hold up what other pairs have behind it. The pair's own samples wait until RTPS is
-/// read: what that has comes before them.
+/// The record with which a pair begins does not delay records of other pairs behind it. The pair's own samples wait
+/// until RTPS has been read: its samples come first.
 #[test]
-fn pair_that_begins_holds_up_no_other_while_pairs_end() {
+fn beginning_pair_does_not_delay_other_pairs() {
     let scene = Scene::new();
     let sender = scene.sender();
     let node = scene.listener.clone();
-    // Nobody else reads meanwhile.
+    // No other thread runs the driver meanwhile.
     let mut driver = node.inner.driver();
     let [(first, _), (_, token)] = [0, 1].map(|index| pair_of(&driver, &scene.subscriptions[index]));
-    // By this it is known what RTPS has yet to bring.
+    // From this sample the receiver knows which numbers RTPS has yet to deliver.
     scene.publishers[1].publish(UInt32 { data: 0 }).unwrap();
     driver.poll_sessions();
     let before = scene.received();
@@ -106,7 +106,7 @@ fn pair_that_begins_holds_up_no_other_while_pairs_end() {
     scene.publishers[0].publish(UInt32 { data: 7 }).unwrap();
     let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
     let (local, remote) = input.pair();
-    driver.ros2.ends.push_back(Event::Unmatched { local, remote });
+    driver.ros2.pending_events.push_back(Event::Unmatched { local, remote });
     driver.drain_session_of(first);
     assert_eq!(scene.received(), [before[0] + 1, before[1]]);
     driver.end_pairs();

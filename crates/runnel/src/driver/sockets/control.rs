@@ -1,4 +1,4 @@
-//! Connections that carry an engine's own bytes: XML-RPC, and TCPROS until both headers are good.
+//! Connections between engines and peers: XML-RPC, and TCPROS until both headers are accepted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::log_output::console;
 #[cfg(test)]
 mod tests;
 
-/// Bytes that peers may leave unread on all connections of engines together; past it, the one with most is closed.
+/// Limit on unsent bytes on all engine connections together. Beyond it, the connection with the most is closed.
 const MAX_UNSENT: usize = 64 << 20;
 
-/// A connection with fewer is never looked at for that.
+/// A connection with fewer bytes does not trigger that check.
 const UNCOUNTED: usize = 64 << 10;
 
-/// How long a peer may take none of what it is still to get before its connection is closed.
+/// Time without progress after which a connection with unsent bytes is closed.
 const LINGER: Duration = Duration::from_secs(10);
 
 impl Sockets {
-    /// A connection that came in is one of its engine's, which has named it.
+    /// Adds an accepted connection to which the engine has given an id.
     pub(in crate::driver) fn add_accepted(
         &mut self,
         of: (Key, ConnId),
@@ -87,7 +87,7 @@ impl Sockets {
         }
     }
 
-    /// Connects to hosts whose addresses have been found.
+    /// Connects to the hosts that have been resolved.
     pub(in crate::driver) fn finish_lookups(&mut self, effects: &mut Effects) {
         while let Some(found) = self.lookups.next() {
             let (engine, conn) = (found.engine, found.conn);
@@ -100,7 +100,7 @@ impl Sockets {
         }
     }
 
-    /// Sends what an engine says on a connection of its own.
+    /// Sends bytes of an engine.
     pub(in crate::driver) fn send(&mut self, engine: Key, conn: ConnId, bytes: &[u8], effects: &mut Effects) {
         let Some(key) = self.key_of(engine, conn) else { return };
         let Some(Socket::Control(control)) = self.table.get_mut(key) else { return };
@@ -134,19 +134,19 @@ impl Sockets {
         let watch = !control.unsent.is_empty();
         if control.watched != watch {
             control.watched = watch;
-            // Who does not read what we answer is not asked for more.
+            // A peer that does not read answers gets no more requests read.
             let interest = if watch { Interest::Write } else { Interest::Read };
             let _ = self.reactor.modify(&*control.stream, Token(key.to_bits()), interest);
         }
     }
 
-    /// An engine wants a connection no longer.
+    /// Closes a connection for its engine, once all bytes are sent.
     pub(in crate::driver) fn close(&mut self, engine: Key, conn: ConnId, effects: &mut Effects) {
         let Some(key) = self.key_of(engine, conn) else { return self.lookups.forget(engine, conn) };
         match self.get_mut(key) {
             Some(Socket::Control(control)) if !control.unsent.is_empty() => {
                 control.closing = true;
-                // The engine has forgotten it, so nobody else would end it.
+                // The engine has forgotten it, so only this deadline ends it.
                 let _ = control.stream.set_send_deadline(LINGER);
             }
             _ => self.remove(key, effects),
@@ -176,13 +176,13 @@ impl Sockets {
     }
 }
 
-/// Small messages are not to wait for more, and a host that is gone is to be noticed. A socket that refuses is about to
-/// end anyway.
+/// Disables Nagle's algorithm, since messages may be small, and enables keep-alive, to detect lost hosts. A socket that
+/// refuses this is about to end.
 fn set_options(stream: &Stream) {
     let _ = stream.set_nodelay().and_then(|()| stream.set_keepalive());
 }
 
-/// Bytes that a peer has not taken yet.
+/// Bytes that a peer has not accepted yet.
 fn unsent(socket: &Socket) -> usize {
     match socket {
         Socket::Control(control) => control.unsent.len(),

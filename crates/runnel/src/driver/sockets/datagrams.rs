@@ -1,4 +1,4 @@
-//! Datagram sockets: opened when an engine asks, they carry messages once a link of UDPROS stands.
+//! Datagram sockets, which an engine requests and a UDPROS link uses.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,14 +15,14 @@ use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::table::Key;
 
-/// Bytes of datagrams that the kernel is asked to hold for a link: a burst that comes while nobody reads.
-const RECEIVE_ROOM: usize = 4 << 20;
+/// Kernel receive buffer of a link in bytes, for bursts while no thread reads.
+const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// Datagrams received from one socket before others get their turn.
 const BATCH: usize = 64;
 
 impl Sockets {
-    /// Opens a datagram socket: to one peer, or for the datagrams of any.
+    /// Opens a datagram socket: connected to one peer, or for datagrams of all publishers.
     pub(in crate::driver) fn open_datagram(
         &mut self,
         engine: Key,
@@ -47,7 +47,7 @@ impl Sockets {
         effects.push_back(Effect::Bound { engine, conn, port });
     }
 
-    /// Where the node accepts connections, publishers send it datagrams.
+    /// Binds to the address on which the node accepts TCPROS connections. Publishers send their datagrams there.
     fn bind_datagrams(&self, engine: Key) -> io::Result<Datagrams> {
         let of_node = |socket: &Socket| match socket {
             Socket::Listener { listener, engine: of, port: Port::Tcpros } if *of == engine => {
@@ -57,11 +57,11 @@ impl Sockets {
         };
         let ip: Option<IpAddr> = self.iter().find_map(of_node);
         let socket = Datagrams::bind(ip.ok_or(io::ErrorKind::AddrNotAvailable)?)?;
-        socket.set_receive_buffer_size(RECEIVE_ROOM)?;
+        socket.set_receive_buffer_size(RECEIVE_BUFFER)?;
         Ok(socket)
     }
 
-    /// A link to a publisher stands: from now on the socket's datagrams with this number are messages.
+    /// Begins a link from a publisher: datagrams with this connection id are its messages.
     pub(in crate::driver) fn join_datagrams(
         &mut self,
         key: Key,
@@ -77,7 +77,7 @@ impl Sockets {
         topic.join(from);
         let accepted = self.frame_budget.accepted(topic.fixed_len(from));
         let reassembler = Reassembler::new(number).with_accepted_length(accepted);
-        // Datagrams do not prove where they are from.
+        // The source address of datagrams is not verified.
         let claim = self.frame_budget.claim(Ipv4Addr::UNSPECIFIED.into());
         let from = Arc::clone(from);
         *place =
@@ -87,7 +87,7 @@ impl Sockets {
         }
     }
 
-    /// A link to a subscriber stands: the publication sends its datagrams.
+    /// Begins a link to a subscriber: the publication sends its datagrams.
     pub(in crate::driver) fn join_datagram_subscriber(
         &mut self,
         key: Key,
@@ -108,7 +108,7 @@ impl Sockets {
         }
     }
 
-    /// Receives until a message is whole: a socket that has more is told again.
+    /// Receives datagrams until a message is complete. The reactor reports the rest again.
     pub(super) fn datagram_input_readable(&mut self, key: Key, effects: &mut Effects) {
         let mut scratch = self.take_scratch();
         let Some(Socket::DatagramInput(input)) = self.table.get_mut(key) else { return };
@@ -120,7 +120,7 @@ impl Sockets {
         }
     }
 
-    /// A subscriber has nothing to say, but its host does when it is gone, and the network when it lost something.
+    /// Reads an error: the subscriber's host reports its end, the network reports loss. Subscribers send no data.
     pub(super) fn datagram_output_readable(&mut self, key: Key, effects: &mut Effects) {
         let Some(Socket::DatagramOutput(output)) = self.get(key) else { return };
         let Err(error) = output.socket.recv(&mut [0; 16]) else { return };
@@ -130,7 +130,7 @@ impl Sockets {
         }
     }
 
-    /// The publication has met the end of a link, and asked for this call.
+    /// Handles a link whose end the publication has found.
     pub(super) fn datagram_output_refused(&mut self, key: Key, effects: &mut Effects) {
         let Some(Socket::DatagramOutput(output)) = self.get(key) else { return };
         if output.publication.is_refused(output.conn) {

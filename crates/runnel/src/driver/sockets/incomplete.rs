@@ -1,5 +1,5 @@
-//! Messages of ROS 1 that are given up while they arrive: those that cost most when the memory for incomplete messages is
-//! used up, and those that make no progress.
+//! Limits for incomplete ROS 1 messages: the largest are given up when their memory is used up, and so are those
+//! without progress.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,12 +15,12 @@ use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::receive_budget::{FrameClaim, ReceiveBudget, loser};
 
-/// Why a message was given up while it arrived.
+/// Why an incomplete message was given up.
 #[derive(Debug)]
 enum GivenUp {
-    /// Incomplete messages take more memory than they may, and this address has most of it.
+    /// Incomplete messages exceed their memory, and this address has most of it.
     BudgetShort { address: IpAddr, frame: IncompleteFrame, limit: usize },
-    /// Nothing of it came for too long.
+    /// No byte arrived for too long.
     NoProgress { frame: IncompleteFrame, timeout: Duration },
 }
 
@@ -43,18 +43,18 @@ impl fmt::Display for GivenUp {
     }
 }
 
-/// Where a message is from. Datagrams do not prove that.
+/// Source of a message. The source address of datagrams is not verified.
 fn source(address: IpAddr) -> String {
     if address.is_unspecified() { "datagrams".to_owned() } else { address.to_string() }
 }
 
 impl Sockets {
-    /// The memory that incomplete messages take.
+    /// Memory used by incomplete messages.
     pub(in crate::driver) fn receive_budget(&self) -> ReceiveBudget {
         self.frame_budget.state()
     }
 
-    /// Gives up messages until the others have enough memory, and sees to it that one which makes no progress is noticed.
+    /// Gives up messages until the memory suffices, and schedules the check of their progress.
     pub(in crate::driver) fn bound_incomplete_frames(&mut self, effects: &mut Effects) {
         if !self.frame_budget.is_used() {
             return;
@@ -73,16 +73,16 @@ impl Sockets {
         }
     }
 
-    /// By when bytes had to come to be read in this turn, if it reads every socket and messages are to be checked. Where more
-    /// sockets are ready each time than one wait lists, messages are checked late rather than never.
+    /// The time up to which this iteration reads everything that has arrived, if it reads every socket and a check is
+    /// due. If more sockets are ready each time than one wait lists, the check comes late.
     pub(in crate::driver) fn all_ready_at(&self, events: &Events) -> Option<Instant> {
         let latest = self.frame_check? + self.frame_budget.limits().timeout;
         let now = clock::monotonic();
         (events.is_complete() || latest <= now).then_some(now)
     }
 
-    /// Gives up messages that had made no progress for too long when all that had come by then was read. After this process
-    /// has stood still, bytes that came meanwhile are read first.
+    /// Gives up messages without progress, after everything was read that had arrived by then. So messages that arrived
+    /// while this process was suspended count as progress.
     pub(in crate::driver) fn check_incomplete_frames(
         &mut self,
         all_ready_at: Option<Instant>,
@@ -115,7 +115,7 @@ impl Sockets {
         }
     }
 
-    /// Gives up the message that a link is receiving, and with it the link, unless that goes on behind it.
+    /// Gives up an incomplete message. Its link ends, unless it can continue behind the message.
     fn give_up_frame(
         &mut self,
         key: Key,
@@ -130,7 +130,7 @@ impl Sockets {
         };
         let why = why(address, frame).to_string();
         self.frame_budget.count_given_up();
-        // Anybody may send datagrams in a publisher's name, so that they say little about it.
+        // Anyone can send datagrams in a publisher's name, so the link continues.
         if let Socket::DatagramInput(input) = socket {
             input.topic.lose(input.reassembler.abandon(), &input.from);
             input.update_claim();
@@ -142,13 +142,13 @@ impl Sockets {
 }
 
 impl Socket {
-    /// What the link's incomplete message takes of the budget.
+    /// The link's share of the memory budget.
     fn claim(&self) -> Option<&FrameClaim> {
         match self {
             Self::Input(input) => Some(&input.claim),
             Self::DatagramInput(input) => Some(&input.claim),
-            Self::Served(served) => Some(&served.claim),
-            Self::Called(called) => Some(&called.claim),
+            Self::ServedClient(served) => Some(&served.claim),
+            Self::CalledService(called) => Some(&called.claim),
             _ => None,
         }
     }
@@ -157,15 +157,15 @@ impl Socket {
         match self {
             Self::Input(input) => input.reader.incomplete(),
             Self::DatagramInput(input) => input.reassembler.incomplete(),
-            Self::Served(served) => served.reader.incomplete(),
-            Self::Called(called) => called.reader.incomplete(),
+            Self::ServedClient(served) => served.reader.incomplete(),
+            Self::CalledService(called) => called.reader.incomplete(),
             _ => None,
         }
     }
 }
 
 impl DatagramInput {
-    /// After datagrams have come or a message was given up.
+    /// Updates the budget after datagrams arrived or a message was given up.
     pub(super) fn update_claim(&mut self) {
         self.claim.update(self.reassembler.incomplete(), clock::monotonic);
     }

@@ -1,7 +1,7 @@
-//! Links to subscribers in both graphs that wait to begin until discovery has delivered the readers of their nodes.
+//! Links to subscribers of dual nodes that begin once discovery has delivered the readers of their nodes.
 //!
-//! All links of a node wait together no longer than one of them would: a node may have many, and its participant may announce
-//! readers without end.
+//! All links of a node together wait no longer than one link may: a node may have many, and its participant may
+//! announce readers without end.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -11,22 +11,22 @@ use runnel_core::time::Instant;
 
 use crate::driver::effect::JoiningSubscriber;
 
-/// How long the links of a node wait at most.
+/// Maximum wait of a node's links.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// Maximum number of nodes that are remembered.
+/// Maximum number of remembered nodes.
 const MAX_NODES: usize = 256;
 
-/// The subscriber's node: the id by which it is known in both graphs, and its address.
+/// The subscriber's node: its dual node id and its address.
 pub(in crate::driver) type DualNode = (u64, IpAddr);
 
 /// See the module's documentation.
 #[derive(Default)]
 pub(in crate::driver) struct JoiningSubscribers {
     links: Vec<(DualNode, JoiningSubscriber)>,
-    /// Until when the links of a node may wait. A node whose time is over keeps its place until discovery is complete.
+    /// End of the wait of each node's links. A node whose wait is over keeps its entry until discovery is complete.
     waits_end: VecDeque<(DualNode, Instant)>,
-    /// Discovery may have changed since the links were checked.
+    /// Discovery may have changed since the last check.
     is_due: bool,
 }
 
@@ -36,12 +36,12 @@ impl JoiningSubscribers {
         self.links.is_empty()
     }
 
-    /// Adds a link that waits.
+    /// Adds a waiting link.
     pub(in crate::driver) fn push(&mut self, node: DualNode, joining: JoiningSubscriber) {
         self.links.push((node, joining));
     }
 
-    /// Until when a link of a node waits for discovery. It begins at once if others have waited that long already.
+    /// End of the wait of a node's links. It may have passed because of earlier links.
     pub(in crate::driver) fn wait_ends(&mut self, node: DualNode, now: Instant) -> Instant {
         let known = self.waits_end.iter().find(|(of, _)| *of == node);
         if let Some((_, ends)) = known {
@@ -54,17 +54,17 @@ impl JoiningSubscribers {
         now + MAX_WAIT
     }
 
-    /// Discovery has delivered the readers of a node: its next links may wait again.
+    /// Allows later links of a node to wait again, since discovery has delivered its readers.
     pub(in crate::driver) fn note_complete(&mut self, node: DualNode) {
         self.waits_end.retain(|(of, _)| *of != node);
     }
 
-    /// Discovery may have changed, or links have waited long enough.
+    /// Requests a check, since discovery may have changed or a wait has ended.
     pub(in crate::driver) fn wake(&mut self) {
         self.is_due = !self.links.is_empty();
     }
 
-    /// Takes the links if they are to be checked.
+    /// Takes the links if a check is due.
     pub(in crate::driver) fn take_due(&mut self) -> Vec<(DualNode, JoiningSubscriber)> {
         if std::mem::take(&mut self.is_due) { std::mem::take(&mut self.links) } else { Vec::new() }
     }

@@ -1,18 +1,18 @@
-//! What a publisher that has left its topic sent before.
+//! Reading of the messages that a publisher sent before it left its topic.
 
 use super::{Input, Socket, Sockets};
 use crate::driver::effect::Effects;
 use crate::driver::table::Key;
 
-/// How often a link is read at most: what a peer sends without end is not to keep others waiting.
+/// Maximum number of reads of a link. A peer that sends without end must not delay others.
 const READS: usize = 16 * 1024;
 
-/// Bytes that the kernel of a publisher holds for a connection at most, as systems are set up.
-pub(in crate::driver) const MOST_UNDER_WAY: u64 = 4 << 20;
+/// Maximum number of bytes in a connection's send buffer, by the default of the kernel.
+pub(in crate::driver) const MAX_IN_TRANSIT: u64 = 4 << 20;
 
 impl Sockets {
-    /// Reads what has come from a publisher so far, and what may have been under way. The rest of what comes meanwhile is left
-    /// to the turns that follow.
+    /// Reads everything that a publisher has sent until now, as far as the kernel's buffers can hold it. Later
+    /// iterations read what it sends meanwhile.
     pub(in crate::driver) fn read_all(&mut self, link: Key, effects: &mut Effects) {
         let (begun, bytes) = (self.received_by(link), self.sent_to(link));
         for _ in 0..READS {
@@ -25,7 +25,7 @@ impl Sockets {
         }
     }
 
-    /// Reads the rest of a link whose connection has ended.
+    /// Reads the rest of a link whose connection the peer has closed.
     pub(in crate::driver) fn read_if_ended(&mut self, link: Key, effects: &mut Effects) {
         if let Some(Socket::Input(Input { stream, .. })) = self.get(link)
             && stream.is_ended_by_peer()
@@ -34,17 +34,17 @@ impl Sockets {
         }
     }
 
-    /// The most bytes that a publisher may have sent and the driver has not read.
+    /// Upper bound of the bytes that a publisher has sent and the driver has not read.
     fn sent_to(&self, link: Key) -> u64 {
         match self.get(link) {
             Some(Socket::Input(Input { stream, .. })) => {
-                stream.waiting().unwrap_or_default() + MOST_UNDER_WAY
+                stream.waiting().unwrap_or_default() + MAX_IN_TRANSIT
             }
             _ => 0,
         }
     }
 
-    /// Bytes that have come from a publisher.
+    /// Bytes received from a publisher.
     fn received_by(&self, link: Key) -> Option<u64> {
         match self.get(link)? {
             Socket::Input(input) => Some(input.received),

@@ -1,18 +1,18 @@
-//! Links of ROS 1 whose messages, requests or responses come by a session of this host: what its channel brings goes to them.
-//! [`link_delivery`](super::link_delivery) puts messages in order while the connection brings some as well.
+//! Channels of IPC connections that carry the messages, requests or responses of ROS 1 links.
+//! [`link_delivery`](super::link_delivery) orders messages while the connection also delivers some.
 
 use runnel_delivery::{PairId, Statement};
 
 use super::link_delivery::LinkFault;
-use super::{Called, Input, Socket, Sockets};
+use super::{CalledService, Input, Socket, Sockets};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::table::Key;
-use crate::ipc::{Carried, Receiver, Record, SessionFault};
+use crate::ipc::{ChannelData, IpcFault, Receiver, Record};
 use crate::log_output::console;
 
 impl Input {
-    /// Memory brings the messages of the link from now on, as a Begin says.
+    /// Begins delivery by shared memory, as a Begin states.
     fn begin_channel(&mut self, epoch: u32, from: u64) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else { return Err(LinkFault::NotOfLink) };
         pair.memory.open_channel();
@@ -22,30 +22,30 @@ impl Input {
         if epoch <= delivery.receiver.epoch() {
             return Err(LinkFault::OpenedTwice);
         }
-        delivery.begin_memory((epoch, from), false).map_err(SessionFault::Delivery)?;
-        if pair.gave_too_much() {
+        delivery.begin_memory((epoch, from), false).map_err(IpcFault::Delivery)?;
+        if pair.connection_overran() {
             return Err(LinkFault::TooMuch);
         }
-        self.give_due()
+        self.deliver_due()
     }
 
-    /// The channel of the link has brought something.
-    fn carried(&mut self, carried: Carried) -> Result<(), LinkFault> {
+    /// Takes content of the link's channel.
+    fn on_channel_data(&mut self, data: ChannelData) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else { return Err(LinkFault::NotOfLink) };
-        match carried {
-            Carried::Skip(statement) if PairId::from_statement(&statement).is_some() => {
+        match data {
+            ChannelData::Skip(statement) if PairId::from_statement(&statement).is_some() => {
                 let delivery = pair.memory.delivery.as_ref();
                 let number = delivery.map_or(0, |delivery| delivery.position);
-                self.hear_shared(number, statement)
+                self.receive_shared_statement(number, statement)
             }
-            carried => {
-                pair.memory.carried(carried, true, || self.topic.spare())?;
-                self.give_due()
+            data => {
+                pair.memory.on_channel_data(data, true, || self.topic.spare())?;
+                self.deliver_due()
             }
         }
     }
 
-    /// The channel of the link has ended: its connection carries on.
+    /// Ends the link's channel: its connection delivers the rest.
     fn close_channel(&mut self) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else { return Ok(()) };
         if !pair.memory.close_channel() {
@@ -55,12 +55,12 @@ impl Input {
         if let Some(delivery) = &mut pair.memory.delivery {
             delivery.end_memory();
         }
-        self.give_due()
+        self.deliver_due()
     }
 }
 
 impl Sockets {
-    /// What a link to a publisher has to do with memory.
+    /// Shared memory as a link to a publisher uses it.
     pub(in crate::driver) fn memory_input(&mut self, link: Key) -> Option<&mut MemoryInput> {
         match self.get_mut(link)? {
             Socket::Input(input) => Some(&mut input.pair.as_mut()?.memory),
@@ -68,14 +68,15 @@ impl Sockets {
         }
     }
 
-    /// Gives a sample that a record carries to the subscriptions of a link, if all of them get it and nothing is to come before it.
+    /// Gives the sample of a record to the subscriptions of a link, if all of them get it and no other message comes
+    /// before it.
     #[inline]
     pub(in crate::driver) fn take_in_order(
         &mut self,
         link: Key,
         receiver: &mut Receiver,
         record: &Record,
-    ) -> Result<bool, SessionFault> {
+    ) -> Result<bool, IpcFault> {
         let Some(Socket::Input(Input { topic, from, pair: Some(pair), .. })) = self.table.get_mut(link)
         else {
             return Ok(false);
@@ -86,7 +87,7 @@ impl Sockets {
         pair.memory.take_in_order(receiver, record, (topic, from))
     }
 
-    /// A channel carries what goes by a link from now on, which a Begin says of messages. False if the link has ended with that.
+    /// Opens a channel for a link, as a Begin states; false if the link has ended because of that.
     pub(in crate::driver) fn begin_channel(
         &mut self,
         link: Key,
@@ -99,63 +100,67 @@ impl Sockets {
         self.settle_link(link, begun, effects)
     }
 
-    /// The channel of a link has brought something. A link that makes no sense ends, and no other with it, since who holds its
-    /// connection can have it make none.
-    pub(in crate::driver) fn carried(&mut self, link: Key, carried: Carried, effects: &mut Effects) {
-        let received = match (self.table.get_mut(link), carried) {
-            (Some(Socket::Input(input)), carried) => input.carried(carried),
-            (Some(Socket::Served(_)), Carried::Stream(bytes)) => return self.requests(link, &bytes, effects),
-            (Some(Socket::Called(_)), Carried::Stream(bytes)) => {
+    /// Takes content of a link's channel. Invalid content ends this link only, since a third party on the link's
+    /// connection can cause it.
+    pub(in crate::driver) fn on_channel_data(&mut self, link: Key, data: ChannelData, effects: &mut Effects) {
+        let received = match (self.table.get_mut(link), data) {
+            (Some(Socket::Input(input)), data) => input.on_channel_data(data),
+            (Some(Socket::ServedClient(_)), ChannelData::Stream(bytes)) => {
+                return self.requests(link, &bytes, effects);
+            }
+            (Some(Socket::CalledService(_)), ChannelData::Stream(bytes)) => {
                 return self.responses(link, &bytes, effects);
             }
             (Some(_), _) => Err(LinkFault::NotOfLink),
-            // The link is gone, which the peer is about to learn.
+            // The link has ended, of which the peer will learn soon.
             (None, _) => return,
         };
         self.settle_link(link, received, effects);
     }
 
-    /// The channel of a link has ended.
+    /// Closes the channel of a link.
     pub(in crate::driver) fn channel_closed(&mut self, link: Key, effects: &mut Effects) {
         let Some(Socket::Input(input)) = self.table.get_mut(link) else { return };
         let closed = input.close_channel();
         self.settle_link(link, closed, effects);
     }
 
-    /// A link has got something by its channel, or that makes no sense and it ends: false then.
+    /// Handles the result of a channel's input. An error ends the link: false then.
     fn settle_link(&mut self, link: Key, got: Result<(), LinkFault>, effects: &mut Effects) -> bool {
         if let Err(fault) = got {
             self.misbehaved(link, fault.to_string(), effects);
             return false;
         }
         if let Some(Socket::Input(input)) = self.table.get_mut(link) {
-            effects.extend(input.has_untold().then_some(Effect::PublisherUntold { key: link }));
-            effects.extend(input.has_share_changed().then_some(Effect::LinkShared { key: link }));
+            effects.extend(input.has_unsent_report().then_some(Effect::PublisherReportDue { key: link }));
+            effects.extend(input.has_share_changed().then_some(Effect::LinkShareChanged { key: link }));
         }
         true
     }
 
-    /// What the publisher of a link is still to be told.
-    pub(in crate::driver) fn take_untold(&mut self, link: Key) -> Option<Statement> {
-        self.memory_input(link)?.untold.take()
+    /// Takes the report that is due to a link's publisher.
+    pub(in crate::driver) fn take_unsent_report(&mut self, link: Key) -> Option<Statement> {
+        self.memory_input(link)?.unsent_report.take()
     }
 
-    /// It could not be told yet.
-    pub(in crate::driver) fn put_untold(&mut self, link: Key, reached: Statement) {
+    /// Returns a report that could not be sent.
+    pub(in crate::driver) fn put_unsent_report(&mut self, link: Key, reached: Statement) {
         if let Some(memory) = self.memory_input(link) {
-            memory.untold = Some(reached);
+            memory.unsent_report = Some(reached);
         }
     }
 
-    /// The token of a link to a service, whose requests go by the session once its responses come by it.
+    /// Token of a link to a service. Requests switch to the IPC connection after the responses.
     pub(in crate::driver) fn token_of_called(&self, link: Key) -> Option<u128> {
         match self.get(link)? {
-            Socket::Called(Called { meeting, .. }) => meeting.map(|meeting| meeting.token),
+            Socket::CalledService(CalledService { local_peer, .. }) => {
+                local_peer.map(|local_peer| local_peer.token)
+            }
             _ => None,
         }
     }
 
-    /// What the publisher of a link is told of how far this end is.
+    /// Report to a link's publisher about this end's position.
     pub(in crate::driver) fn reached(&self, link: Key) -> Option<Statement> {
         match self.get(link)? {
             Socket::Input(input) => input.pair.as_ref().map(|pair| pair.reached()),
@@ -163,8 +168,8 @@ impl Sockets {
         }
     }
 
-    /// A subscriber tells how far it is. Who holds its connection can have the two ends count differently: that is no fault of
-    /// the session's.
+    /// Handles a subscriber's report. A third party on the link's connection can make both ends count differently, so
+    /// an error ends only the link.
     pub(in crate::driver) fn subscriber_reached(
         &mut self,
         link: Key,

@@ -1,7 +1,9 @@
-//! Pairs that RTPS has lost and that their link serves again: where RTPS stopped is to be known before what the link brings counts.
+//! Pairs that RTPS has lost and that return to their link. The link's messages count only once RTPS's position in the
+//! pair is final.
 //!
-//! Memory may have brought messages that wait for room with the user. So what the link brings from the first statement on that a
-//! pair comes back waits until the loop has given those, and RTPS nothing more. The loop does so once it settles.
+//! Samples from shared memory may wait for the user's capacity. So from the first statement that a pair returns, input
+//! of the link waits until the event loop has delivered these samples and RTPS delivers no more. The event loop does so
+//! when it settles.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,61 +11,62 @@ use std::sync::Arc;
 use runnel_delivery::{LeftLink, Lost, PairId, Resent, Statement};
 
 use super::link_delivery::LinkFault;
-use super::link_share::{LinkShare, Name, name_of};
+use super::link_share::{LinkShare, SubscriptionId, id_of};
 use super::{Socket, Sockets};
 use crate::data::{PairPosition, SubscriptionCore};
 use crate::driver::late_samples::{LateSample, LateSamples};
 use crate::driver::sockets::Input;
 use crate::driver::table::Key;
-use crate::ipc::Piece;
+use crate::ipc::SampleData;
 
-/// Messages, statements and bytes that wait at most: what one step of the loop reads, and a long message.
-const MOST_WAITING: usize = 1 << 16;
-const MOST_BYTES_WAITING: usize = 64 << 20;
+/// Maximum number of waiting messages and statements, and of their bytes: more than one read of the event loop, and a
+/// long message.
+const MAX_WAITING: usize = 1 << 16;
+const MAX_WAITING_BYTES: usize = 64 << 20;
 
-/// How far RTPS is with the pairs of a link, and what the link has brought that waits for that to be settled.
+/// RTPS's positions in the pairs of a link, and input of the link that waits for pairs to be settled.
 #[derive(Default)]
 pub(in crate::driver) struct LinkReturns {
     positions: Vec<(PairId, Arc<PairPosition>)>,
     waiting: VecDeque<Waiting>,
-    /// Bytes of the messages that wait.
+    /// Length of the waiting messages.
     waiting_bytes: usize,
     pub(in crate::driver) late: LateSamples,
 }
 
-/// What the link has brought.
+/// Waiting input of the link.
 enum Waiting {
-    /// A statement with the number of the message that it precedes.
+    /// A statement, with the number of the message behind it.
     Statement(u64, Statement),
-    /// A message with its number on the link.
-    Message(u64, Piece),
+    /// A message, with its number on the link.
+    Message(u64, SampleData),
 }
 
 impl LinkReturns {
-    /// How far RTPS is with a pair.
+    /// RTPS's position in a pair.
     fn position(&self, pair: PairId) -> Option<&Arc<PairPosition>> {
         self.positions.iter().find(|(of, _)| *of == pair).map(|(_, position)| position)
     }
 
-    /// The number after the last message that RTPS has given of a pair; 0 if there is none.
+    /// Number after the last message that RTPS has delivered of a pair; 0 if there is none.
     pub(in crate::driver) fn next(&self, pair: PairId) -> u64 {
         self.position(pair).map_or(0, |position| position.next())
     }
 
-    /// Whether what the link brings waits.
+    /// Whether input of the link waits.
     pub(in crate::driver) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The pair that a statement has come back, if RTPS may still bring some of it.
+    /// The pair that returns with a statement, if RTPS may still deliver some of it.
     fn unsettled(&self, statement: &Statement) -> Option<PairId> {
-        let comes_back = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
-        let pair = PairId::from_statement(statement).filter(|_| comes_back)?;
+        let returns = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
+        let pair = PairId::from_statement(statement).filter(|_| returns)?;
         let position = self.position(pair)?;
         (!position.is_served_by_link() || self.late.has(pair)).then_some(pair)
     }
 
-    /// The pair that is to be settled before the link goes on, and where RTPS counts.
+    /// The pair to settle before the link continues, and RTPS's position in it.
     pub(in crate::driver) fn first_unsettled(&self) -> Option<(PairId, Arc<PairPosition>)> {
         match self.waiting.front()? {
             Waiting::Statement(_, statement) => {
@@ -84,7 +87,7 @@ impl LinkReturns {
 }
 
 impl LinkShare {
-    /// RTPS has matched a pair, and counts there. Pairs that the receiver has forgotten are forgotten here.
+    /// Follows RTPS's position in a matched pair. Forgets the pairs that the receiver has forgotten.
     pub(in crate::driver) fn follow(&mut self, pair: PairId, position: Arc<PairPosition>) {
         let Self { receiver, returns, .. } = self;
         let is_known = |of: PairId| receiver.pairs().any(|(known, _)| known == of);
@@ -92,7 +95,7 @@ impl LinkShare {
         returns.positions.push((pair, position));
     }
 
-    /// The publisher has stated something, and all before it is with the subscriptions, or waits.
+    /// Takes a statement, after all earlier messages were delivered or wait.
     pub(super) fn state(&mut self, before: u64, statement: Statement) -> Result<(), LinkFault> {
         if self.returns.is_waiting() || self.returns.unsettled(&statement).is_some() {
             self.returns.waiting.push_back(Waiting::Statement(before, statement));
@@ -106,26 +109,30 @@ impl LinkShare {
         if let Some(pair) = PairId::from_statement(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
-        self.left.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
+        self.departed_pairs.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
         if let (Statement::Begin { from, .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
-            // What memory still brings of it has been sent again, and so has what RTPS has before that number.
+            // Samples of it from shared memory have been resent, and so have RTPS's samples before that number.
             drop(self.returns.late.take(pair));
-            self.left.push(LeftLink { pair, before: *from });
+            self.departed_pairs.push(LeftLink { pair, before: *from });
         }
         Ok(())
     }
 
-    /// Keeps a message that is to wait.
+    /// Keeps a message if it must wait.
     ///
     /// # Errors
-    /// More would wait than a publisher may send before it is answered.
-    pub(super) fn defer(&mut self, number: u64, message: Piece) -> Result<Option<Piece>, LinkFault> {
+    /// When more would wait than a publisher may send without an answer.
+    pub(super) fn defer(
+        &mut self,
+        number: u64,
+        message: SampleData,
+    ) -> Result<Option<SampleData>, LinkFault> {
         let returns = &mut self.returns;
         if !returns.is_waiting() {
             return Ok(Some(message));
         }
         let bytes = returns.waiting_bytes.saturating_add(message.bytes().len());
-        if bytes > MOST_BYTES_WAITING || returns.waiting.len() >= MOST_WAITING {
+        if bytes > MAX_WAITING_BYTES || returns.waiting.len() >= MAX_WAITING {
             return Err(LinkFault::TooMuch);
         }
         returns.waiting_bytes = bytes;
@@ -135,7 +142,7 @@ impl LinkShare {
 }
 
 impl Sockets {
-    /// Memory has brought a sample of a pair that this link serves next.
+    /// Keeps a sample from shared memory of a pair that this link serves next.
     pub(in crate::driver) fn add_late(&mut self, link: Key, late: LateSample) {
         if let Some(Socket::Input(input)) = self.get_mut(link)
             && let Some(share) = input.share()
@@ -146,13 +153,13 @@ impl Sockets {
 }
 
 impl Input {
-    /// Whether it serves a pair that RTPS loses.
+    /// Whether the link serves a pair that RTPS loses.
     pub(in crate::driver) fn follows(&self, pair: PairId) -> bool {
         let share = self.pair.as_ref().and_then(|of| of.share.as_deref());
         share.is_some_and(|share| share.returns.position(pair).is_some())
     }
 
-    /// Goes on with what waited, up to a pair that is to be settled first.
+    /// Takes waiting input, up to a pair that must be settled first.
     pub(in crate::driver) fn resume_link(&mut self) -> Result<(), LinkFault> {
         while let Some(share) = self.share()
             && share.returns.first_unsettled().is_none()
@@ -160,24 +167,25 @@ impl Input {
         {
             match waiting {
                 Waiting::Statement(before, statement) => share.take_statement(before, &statement)?,
-                Waiting::Message(number, message) => self.give_by_link(number, message),
+                Waiting::Message(number, message) => self.deliver_by_link(number, message),
             }
-            self.lose_for_good();
+            self.count_lost();
         }
         Ok(())
     }
 
-    /// The link ends: what waits is the user's. RTPS gives no more of it.
-    pub(super) fn resume_to_the_end(&mut self) {
+    /// Takes all waiting input, since the link ends. RTPS delivers none of it.
+    pub(super) fn resume_all(&mut self) {
         while self.share().is_some_and(|share| share.returns.is_waiting()) {
             let unsettled = self.share().and_then(|share| share.returns.first_unsettled());
             unsettled.into_iter().for_each(|(pair, _)| self.settle_pair(pair));
-            // It ends as it is.
+            // An error changes nothing, since the link ends.
             let _ = self.resume_link();
         }
     }
 
-    /// RTPS gives nothing more of a pair. What memory brought after RTPS had lost it comes before what the link brings.
+    /// Settles a pair: RTPS delivers no more of it. Samples that arrived by shared memory after RTPS had lost the pair
+    /// come before the link's messages.
     pub(in crate::driver) fn settle_pair(&mut self, pair: PairId) {
         let Self { topic, pair: of_link, .. } = self;
         let Some(share) = of_link.as_mut().and_then(|of| of.share.as_deref_mut()) else { return };
@@ -187,11 +195,11 @@ impl Input {
         for LateSample { number, bytes, from, is_drained, .. } in share.returns.late.take(pair) {
             let Some((subscription, next)) = share.receiver.due(pair) else { continue };
             let is_next = next > 0 && number == next;
-            // Behind a hole they are sent again, unless the publisher knew that all before had arrived.
+            // Samples behind a gap are resent, unless the publisher knew that all before the gap had arrived.
             if !is_next && (!is_drained || number < next) {
                 continue;
             }
-            let is_it = |core: &Arc<SubscriptionCore>| name_of(core) == subscription;
+            let is_it = |core: &Arc<SubscriptionCore>| id_of(core) == subscription;
             if next > 0 {
                 topic.lose_for(number - next, &from, is_it);
             }
@@ -201,24 +209,24 @@ impl Input {
         }
     }
 
-    /// Gives a message that is for one pair alone.
-    pub(super) fn give_resent(&mut self, resent: Resent<Name>, message: Piece) {
+    /// Gives a resent message to the only pair that it is for.
+    pub(super) fn deliver_resent(&mut self, resent: Resent<SubscriptionId>, message: SampleData) {
         let Self { topic, from, pair, .. } = self;
         let Some(share) = pair.as_mut().and_then(|pair| pair.share.as_deref_mut()) else { return };
         let Some(subscription) = resent.subscription else { return };
-        topic.push_to(message.into_bytes(), from, |core| name_of(core) == subscription);
+        topic.push_to(message.into_bytes(), from, |core| id_of(core) == subscription);
         share.receiver.note_resent(resent);
         if let Some(position) = share.returns.position(resent.pair) {
             position.pass(resent.number + 1);
         }
-        self.lose_for_good();
+        self.count_lost();
     }
 
-    /// Counts what the publisher does not have any more.
-    pub(super) fn lose_for_good(&mut self) {
+    /// Counts messages that the publisher no longer has.
+    pub(super) fn count_lost(&mut self) {
         let lost = self.share().map(|share| share.receiver.take_lost()).unwrap_or_default();
         for Lost { subscription, count } in lost {
-            let is_it = |core: &Arc<SubscriptionCore>| name_of(core) == subscription;
+            let is_it = |core: &Arc<SubscriptionCore>| id_of(core) == subscription;
             self.topic.lose_for(count, &self.from, is_it);
         }
     }
@@ -230,7 +238,7 @@ mod tests {
 
     const PAIR: PairId = PairId { writer: 0x403, reader: 0x104 };
 
-    /// What the link brings waits until RTPS is settled for a pair.
+    /// A share whose input waits until a pair is settled.
     fn waiting_share() -> LinkShare {
         let mut share = LinkShare::default();
         share.receiver.add(1, true);
@@ -242,30 +250,30 @@ mod tests {
     }
 
     fn defer(share: &mut LinkShare, number: u64, len: usize) -> Result<bool, LinkFault> {
-        share.defer(number, Piece::Own(vec![0; len])).map(|message| message.is_none())
+        share.defer(number, SampleData::Own(vec![0; len])).map(|message| message.is_none())
     }
 
     #[test]
-    fn messages_that_wait_are_bounded_by_their_bytes() {
+    fn waiting_messages_are_bounded_by_bytes() {
         let mut share = waiting_share();
-        assert!(matches!(defer(&mut share, 1, MOST_BYTES_WAITING - 1), Ok(true)));
+        assert!(matches!(defer(&mut share, 1, MAX_WAITING_BYTES - 1), Ok(true)));
         assert!(matches!(defer(&mut share, 2, 2), Err(LinkFault::TooMuch)));
         assert!(matches!(defer(&mut share, 2, 1), Ok(true)));
     }
 
     #[test]
-    fn messages_that_wait_are_bounded_by_their_count() {
+    fn waiting_messages_are_bounded_by_count() {
         let mut share = waiting_share();
-        for number in 1..MOST_WAITING as u64 {
+        for number in 1..MAX_WAITING as u64 {
             assert!(matches!(defer(&mut share, number, 1), Ok(true)), "{number}");
         }
-        assert!(matches!(defer(&mut share, MOST_WAITING as u64, 1), Err(LinkFault::TooMuch)));
+        assert!(matches!(defer(&mut share, MAX_WAITING as u64, 1), Err(LinkFault::TooMuch)));
     }
 
     #[test]
-    fn bytes_that_wait_no_longer_are_not_counted() {
+    fn delivered_bytes_are_not_counted() {
         let mut share = waiting_share();
-        assert!(matches!(defer(&mut share, 1, MOST_BYTES_WAITING), Ok(true)));
+        assert!(matches!(defer(&mut share, 1, MAX_WAITING_BYTES), Ok(true)));
         while share.returns.pop_waiting().is_some() {}
         assert_eq!(share.returns.waiting_bytes, 0);
         assert!(matches!(defer(&mut share, 2, 1), Ok(false)), "nothing waits");

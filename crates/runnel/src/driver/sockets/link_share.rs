@@ -1,7 +1,7 @@
-//! The subscriptions of a node that share a link to a publisher in both graphs, of which RTPS serves some instead.
+//! Subscriptions of a node that share a link to a publisher of a dual node, while RTPS serves some of them.
 //!
-//! What the publisher states of them has its place among the messages of the link. A statement that memory has brought waits until
-//! all messages before it are with the subscriptions, which the connection may still owe.
+//! A statement about them has its place among the messages of the link. A statement from shared memory waits until the
+//! subscriptions have all messages before it, some of which the connection may have yet to deliver.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,37 +14,37 @@ use super::link_returns::LinkReturns;
 use crate::data::SubscriptionCore;
 use crate::driver::effect::Effect;
 
-/// Statements that wait for messages at most.
-const MOST_WAITING: usize = 4096;
+/// Maximum number of statements that wait for messages.
+const MAX_WAITING: usize = 4096;
 
-/// Statements that are given to the connection at once.
-const MOST_AT_ONCE: usize = 64;
+/// Statements given to the connection at a time.
+const BATCH: usize = 64;
 
-/// A subscription, by where it is.
-pub(in crate::driver) type Name = usize;
+/// Id of a subscription: its address.
+pub(in crate::driver) type SubscriptionId = usize;
 
-pub(in crate::driver) fn name_of(core: &Arc<SubscriptionCore>) -> Name {
+pub(in crate::driver) fn id_of(core: &Arc<SubscriptionCore>) -> SubscriptionId {
     Arc::as_ptr(core) as usize
 }
 
 /// See the module's documentation.
 #[derive(Default)]
 pub(in crate::driver) struct LinkShare {
-    pub(in crate::driver) receiver: SharedLinkReceiver<Name>,
-    /// Each waits for the message of the number that is with it.
+    pub(in crate::driver) receiver: SharedLinkReceiver<SubscriptionId>,
+    /// Statements, each with the number of the message behind it.
     waiting: VecDeque<(u64, Statement)>,
-    /// Pairs that have left the link or come back to it, of which RTPS is still to be told: it owes nothing before that number.
-    pub(in crate::driver) left: Vec<LeftLink>,
+    /// Pairs that have left the link, until RTPS is informed.
+    pub(in crate::driver) departed_pairs: Vec<LeftLink>,
     /// The first message of the link has shown which pairs it serves.
     pub(in crate::driver) is_settled: bool,
     pub(in crate::driver) returns: LinkReturns,
-    /// What the publisher is to be told and the connection has not taken.
+    /// Statements to the publisher that the connection has not accepted.
     unsent: Vec<u8>,
 }
 
 impl LinkShare {
     pub(super) fn add(&mut self, number: u64, statement: Statement) -> Result<(), LinkFault> {
-        if self.waiting.len() >= MOST_WAITING {
+        if self.waiting.len() >= MAX_WAITING {
             return Err(LinkFault::Share(PublisherFault::TooManyAnswers));
         }
         let place = self.waiting.partition_point(|(at, _)| *at <= number);
@@ -52,7 +52,7 @@ impl LinkShare {
         Ok(())
     }
 
-    /// Does what is stated before the message of this number.
+    /// Applies the statements that come before the message with this number.
     pub(super) fn advance(&mut self, next: u64) -> Result<(), LinkFault> {
         while let Some((at, statement)) = self.waiting.pop_front_if(|(at, _)| *at <= next) {
             self.state(at, statement)?;
@@ -66,33 +66,34 @@ impl LinkShare {
 }
 
 impl Input {
-    /// The subscriptions that share it.
+    /// The subscriptions that share the link, if it is shared.
     pub(in crate::driver) fn share(&mut self) -> Option<&mut LinkShare> {
         self.pair.as_mut()?.share.as_deref_mut()
     }
 
-    /// Whether something has changed that RTPS or the publisher is to be told of.
+    /// Whether RTPS or the publisher must be informed of changes.
     pub(in crate::driver) fn has_share_changed(&self) -> bool {
         let share = self.pair.as_ref().and_then(|pair| pair.share.as_ref());
         share.is_some_and(|share| {
             share.is_settled
-                || !share.left.is_empty()
+                || !share.departed_pairs.is_empty()
                 || share.receiver.has_statements()
                 || share.returns.is_waiting()
         })
     }
 
-    /// Sends what the publisher is to be told, as far as the connection takes it. Whether all of it went, if the reactor is to know.
+    /// Sends statements to the publisher as far as the connection accepts them. Returns whether all were sent, if the
+    /// reactor's interest changes.
     pub(in crate::driver) fn send_statements(&mut self) -> Option<bool> {
         let share = self.pair.as_mut()?.share.as_deref_mut()?;
         let had_unsent = !share.unsent.is_empty();
-        // What the connection does not take stays with the receiver, which has a limit.
+        // The receiver limits the statements that the connection has not accepted.
         while !share.unsent.is_empty() || share.receiver.has_statements() {
             if share.unsent.is_empty() {
-                let statements = std::iter::from_fn(|| share.receiver.poll_statement()).take(MOST_AT_ONCE);
+                let statements = std::iter::from_fn(|| share.receiver.poll_statement()).take(BATCH);
                 share.unsent.extend(statements.flat_map(|statement| statement.encode_frame()));
             }
-            // The reactor tells of an end.
+            // The reactor reports the end of the connection.
             let sent = self.stream.send(&share.unsent).unwrap_or(share.unsent.len());
             share.unsent.drain(..sent);
             if !share.unsent.is_empty() {
@@ -103,10 +104,10 @@ impl Input {
         (had_unsent || !is_sent).then_some(is_sent)
     }
 
-    /// What its end means for pairs that it served.
+    /// Effect of the link's end on its pairs.
     pub(in crate::driver) fn unshared(&mut self) -> Option<Effect> {
-        let node = (self.from.origin?, self.claim.address());
+        let node = (self.from.dual_node_id?, self.claim.address());
         let pairs: Vec<PairId> = self.share()?.receiver.pairs().map(|(pair, _)| pair).collect();
-        Some(Effect::LinkUnshared { node, pairs })
+        Some(Effect::SharedLinkEnded { node, pairs })
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that carry messages, once both headers are good.
+//! Connections of topic links, once both headers are accepted.
 
 use std::io;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use runnel_ros1::tcpros::FrameReader;
 
 use super::Sockets;
 use super::link_delivery::{LinkFault, LinkPair};
-use super::socket::{Input, Output, Served, Socket, Stated};
+use super::socket::{Input, Output, ServedClient, Socket, Stated};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::{Effect, Effects, Peer, Source};
 use crate::driver::table::Key;
 
-/// Of a message under way at least this much is received into its own memory instead of through the common buffer.
+/// From this many missing bytes on, a message is received directly into its own memory.
 const DIRECT: usize = 16 * 1024;
 
 impl Sockets {
-    /// A link to a publisher stands: from now on its bytes are messages. False if there is no such connection.
+    /// Begins a link from a publisher: the bytes of its connection are messages. False if there is no such connection.
     pub(in crate::driver) fn join_publisher(
         &mut self,
         key: Key,
@@ -35,19 +35,19 @@ impl Sockets {
             engine: control.engine,
             conn: link.conn,
             stream: Arc::clone(&control.stream),
-            pair: link.delivery.map(|stream| Box::new(LinkPair::new(stream, link.origin.is_some()))),
+            pair: link.delivery.map(|stream| Box::new(LinkPair::new(stream, link.dual_node_id.is_some()))),
             reader: FrameReader::with_accepted_length(accepted).with_statements(link.delivery.is_some()),
             claim: self.frame_budget.claim(control.peer.ip()),
             topic,
             from: Arc::clone(from),
             received: 0,
-            meeting: link.same_host,
+            local_peer: link.same_host,
         };
         *place = Socket::Input(input);
         true
     }
 
-    /// A link to a subscriber stands: the publication sends on it. False if there is no such connection.
+    /// Begins a link to a subscriber: the publication sends on its connection. False if there is no such connection.
     pub(in crate::driver) fn join_subscriber(
         &mut self,
         key: Key,
@@ -69,7 +69,7 @@ impl Sockets {
             conn: link.conn,
             stream: Arc::clone(&stream),
             publication: Arc::clone(publication),
-            meeting: link.same_host,
+            local_peer: link.same_host,
         };
         *place = Socket::Output(output);
         let token = Token(key.to_bits());
@@ -78,7 +78,7 @@ impl Sockets {
         true
     }
 
-    /// The links to a node by which a publication is sent, of those whose ends understand statements.
+    /// The links of a publication to a node, as far as both ends understand statements.
     pub(in crate::driver) fn links_to_subscriber(
         &self,
         publication: &Arc<Publication>,
@@ -93,19 +93,19 @@ impl Sockets {
         self.keys().into_iter().filter(is_it).collect()
     }
 
-    /// Reads once from a publisher: long messages into their own memory, all else through the common buffer.
+    /// Reads from a publisher once: long messages into their own memory, others through the common buffer.
     pub(super) fn input_readable(&mut self, key: Key, effects: &mut Effects) {
         let mut scratch = self.take_scratch();
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
         let direct = input.reader.receive_buffer().is_some_and(|room| room.len() >= DIRECT);
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
-        let (has_untold, is_shared) = (input.has_untold(), input.has_share_changed());
+        let (has_unsent_report, is_shared) = (input.has_unsent_report(), input.has_share_changed());
         self.scratch = scratch;
-        if has_untold {
-            effects.push_back(Effect::PublisherUntold { key });
+        if has_unsent_report {
+            effects.push_back(Effect::PublisherReportDue { key });
         }
         if is_shared {
-            effects.push_back(Effect::LinkShared { key });
+            effects.push_back(Effect::LinkShareChanged { key });
         }
         match ended {
             Ok(()) => {}
@@ -115,7 +115,7 @@ impl Sockets {
         }
     }
 
-    /// Messages that came behind the header.
+    /// Takes messages that arrived behind the header.
     pub(in crate::driver) fn messages(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
         input.received += bytes.len() as u64;
@@ -124,10 +124,10 @@ impl Sockets {
         }
     }
 
-    /// What comes by a link makes no sense: it ends, and the log says whose it was.
+    /// Ends a link after a fault of its peer, and logs it.
     pub(in crate::driver) fn misbehaved(&mut self, key: Key, why: String, effects: &mut Effects) {
         if let Some(Socket::Input(input)) = self.get_mut(key) {
-            input.lose_held();
+            input.drop_held();
         }
         if let Some((engine, peer)) = self.get(key).and_then(Socket::peer) {
             effects.push_back(Effect::PeerFault { engine, peer, why: why.clone() });
@@ -135,20 +135,20 @@ impl Sockets {
         self.finish(key, Some(why), effects);
     }
 
-    /// A subscriber states something of the subscriptions that share its link, or it has ended. One without statements has
-    /// nothing to say.
+    /// Reads statements of a subscriber about the subscriptions that share its link. Subscribers without statements
+    /// send no data, so only the end of the connection is read.
     pub(super) fn output_readable(&mut self, key: Key, effects: &mut Effects) {
         let Some(Socket::Output(output)) = self.get(key) else { return };
         let stream = Arc::clone(&output.stream);
         let count = self.receive(key, &stream, effects);
         let Self { table, scratch, .. } = self;
         let Some(Socket::Output(output)) = table.get_mut(key).filter(|_| count > 0) else { return };
-        if let Err(why) = output.hear(scratch.get(..count).unwrap_or_default()) {
+        if let Err(why) = output.receive_statements(scratch.get(..count).unwrap_or_default()) {
             self.misbehaved(key, why, effects);
         }
     }
 
-    /// Sends what is to be stated to a publisher, as far as it is taken.
+    /// Sends statements to a publisher as far as the connection accepts them.
     pub(in crate::driver) fn send_statements(&mut self, key: Key) {
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
         let Some(is_sent) = input.send_statements() else { return };
@@ -158,8 +158,8 @@ impl Sockets {
 }
 
 impl Output {
-    /// Takes what its subscriber states.
-    fn hear(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+    /// Takes statements of the subscriber.
+    fn receive_statements(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         let Some(stated) = &mut self.stated else { return Ok(()) };
         while !bytes.is_empty() {
             let (part, rest) = bytes.split_at(bytes.len().min(FRAME_BYTES - stated.part.len()));
@@ -170,14 +170,14 @@ impl Output {
             }
             let statement = Statement::parse_frame(&stated.part).map_err(|error| error.to_string())?;
             stated.part.clear();
-            self.publication.stated_by_subscriber(self.conn, &statement)?;
+            self.publication.handle_statement(self.conn, &statement)?;
         }
         Ok(())
     }
 }
 
 impl Socket {
-    /// The other end of a link by which something comes, and the engine that made it.
+    /// The engine and the peer of a link that receives.
     pub(super) fn peer(&self) -> Option<(Key, Peer)> {
         match self {
             Self::Input(Input { engine, topic, from, claim, .. }) => {
@@ -193,7 +193,7 @@ impl Socket {
                 let Stated { topic, subscriber, .. } = &**stated;
                 Some((*engine, Peer::Subscriber { topic: topic.clone(), name: subscriber.clone() }))
             }
-            Self::Served(Served { engine, service, name, claim, .. }) => {
+            Self::ServedClient(ServedClient { engine, service, name, claim, .. }) => {
                 let (service, name) = (service.service.clone(), name.clone());
                 Some((*engine, Peer::Client { service, name, address: claim.address() }))
             }
@@ -202,7 +202,7 @@ impl Socket {
     }
 }
 
-/// Why a link to a publisher is over.
+/// Why a link to a publisher ends.
 enum End {
     Closed,
     Failed(io::Error),
@@ -220,7 +220,7 @@ fn read_direct(input: &mut Input) -> Result<(), End> {
     let count = received(input.stream.recv(room))?;
     input.received += count as u64;
     if let Some(message) = input.reader.advance(count) {
-        input.hear_message(message)?;
+        input.receive_message(message)?;
     }
     input.update_claim();
     Ok(())
@@ -233,7 +233,7 @@ fn read_through(input: &mut Input, scratch: &mut [u8]) -> Result<(), End> {
     Ok(())
 }
 
-/// How many bytes came; none is no end.
+/// Number of received bytes. `Ok(0)` is not the end.
 fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
     match result {
         Ok(Some(0)) => Err(End::Closed),
@@ -243,11 +243,11 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
     }
 }
 
-/// Cuts bytes into messages and hands those on that are complete.
+/// Splits bytes into messages and statements, and takes the complete ones.
 fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LinkFault> {
     while !bytes.is_empty() {
         if let Some(part) = input.reader.take_item(&mut bytes, || input.topic.spare())? {
-            input.hear_part(part)?;
+            input.receive_item(part)?;
         }
     }
     input.update_claim();
@@ -255,7 +255,7 @@ fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LinkFault> {
 }
 
 impl Input {
-    /// After bytes have come.
+    /// Updates the memory budget after bytes arrived.
     fn update_claim(&mut self) {
         self.claim.update(self.reader.incomplete(), clock::monotonic);
     }

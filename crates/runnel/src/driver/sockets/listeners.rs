@@ -1,4 +1,4 @@
-//! Sockets on which others connect.
+//! Listening sockets of engines.
 
 use std::io;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::driver::limits::ACCEPT_BATCH;
 use crate::driver::table::Key;
 use crate::log_output::console;
 
-/// How long no connection is accepted once descriptors have run out.
+/// Pause of a listener after file descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 impl Sockets {
-    /// Takes connections that have come.
+    /// Accepts connections.
     pub(super) fn accept(&mut self, key: Key, effects: &mut Effects) {
         for _ in 0..ACCEPT_BATCH {
             let Some(Socket::Listener { listener, engine, port }) = self.get(key) else { return };
@@ -31,7 +31,7 @@ impl Sockets {
         }
     }
 
-    /// Without free descriptors a listener would be ready for ever: it is left alone for a moment.
+    /// Pauses a listener: without free file descriptors, it would be ready all the time.
     pub(in crate::driver) fn pause_accepting(&mut self, key: Key, error: &io::Error, effects: &mut Effects) {
         let pause = ACCEPT_PAUSE.as_millis();
         let what = format_args!("cannot accept connections, trying again in {pause} ms: {error}");
@@ -43,7 +43,7 @@ impl Sockets {
         self.paused.push(key);
     }
 
-    /// Listeners that were left alone are looked at again.
+    /// Resumes paused listeners.
     pub(in crate::driver) fn resume_accepting(&mut self) {
         let paused = std::mem::take(&mut self.paused);
         paused.into_iter().for_each(|key| self.watch_listener(key, Interest::Read));

@@ -1,5 +1,5 @@
-//! Name look-ups, on threads of their own so that the driver never waits for one. A host is looked up once for all
-//! connections that wait for its address.
+//! Host name resolution on threads of its own, so that the driver never waits for it. A name is resolved once for all
+//! connections that wait for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -12,37 +12,37 @@ use runnel_ros1::net::{ConnId, Endpoint};
 
 use crate::driver::table::Key;
 
-/// Most look-ups at once; further hosts wait in line.
-const MOST: usize = 32;
+/// Maximum number of concurrent look-ups. Further host names are queued.
+const MAX_RUNNING: usize = 32;
 
-/// Most hosts in line; a connection to a further one fails and is tried again by its engine.
-const LINE: usize = 4096;
+/// Maximum number of queued host names. A connection to a further one fails, and its engine tries again.
+const MAX_QUEUED: usize = 4096;
 
-/// A look-up that has ended, for one connection.
+/// Result of a look-up, for one connection.
 pub(super) struct Found {
     pub(super) engine: Key,
     pub(super) conn: ConnId,
     pub(super) address: io::Result<SocketAddr>,
 }
 
-/// A connection that waits for the address of a host.
+/// A connection that waits for a look-up.
 struct Waiting {
     engine: Key,
     conn: ConnId,
     port: u16,
 }
 
-/// The address of a host, as the resolver knows it.
+/// Result of a look-up, from its thread.
 struct Answer {
     host: String,
     address: io::Result<IpAddr>,
 }
 
 pub(super) struct Lookups {
-    under_way: usize,
-    /// By host: those being looked up and those in line.
+    running: usize,
+    /// Waiting connections by host name, whether its look-up runs or is queued.
     waiting: HashMap<String, Vec<Waiting>>,
-    line: VecDeque<String>,
+    queue: VecDeque<String>,
     found: VecDeque<Found>,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
@@ -53,19 +53,19 @@ pub(super) struct Lookups {
 impl Lookups {
     pub(super) fn new(waker: Waker, family: Family) -> Self {
         let (sender, receiver) = channel();
-        let (waiting, line, found) = (HashMap::new(), VecDeque::new(), VecDeque::new());
-        Self { under_way: 0, waiting, line, found, sender, receiver, waker, family }
+        let (waiting, queue, found) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        Self { running: 0, waiting, queue, found, sender, receiver, waker, family }
     }
 
-    /// Begins a look-up, or has it wait in line.
+    /// Begins or queues a look-up.
     pub(super) fn begin(&mut self, engine: Key, conn: ConnId, to: &Endpoint) -> io::Result<()> {
         if !self.waiting.contains_key(&to.host) {
-            if self.under_way < MOST {
+            if self.running < MAX_RUNNING {
                 self.start(to.host.clone())?;
-            } else if self.line.len() < LINE {
-                self.line.push_back(to.host.clone());
+            } else if self.queue.len() < MAX_QUEUED {
+                self.queue.push_back(to.host.clone());
             } else {
-                return Err(io::Error::other(format!("{LINE} host names wait to be looked up")));
+                return Err(io::Error::other(format!("{MAX_QUEUED} host names wait to be looked up")));
             }
         }
         self.waiting.entry(to.host.clone()).or_default().push(Waiting { engine, conn, port: to.port });
@@ -75,20 +75,20 @@ impl Lookups {
     fn start(&mut self, host: String) -> io::Result<()> {
         let (sender, waker, name) = (self.sender.clone(), self.waker.clone(), host.clone());
         lookup::resolve_in_background(host, self.family, move |address| {
-            // Nobody waits for the answer any more once the driver is gone.
+            // The receiver is gone if the driver is.
             let _ = sender.send(Answer { host: name, address });
             waker.wake();
         })?;
-        self.under_way += 1;
+        self.running += 1;
         Ok(())
     }
 
-    /// The connection is not wanted any more.
+    /// Forgets a connection that was closed.
     pub(super) fn forget(&mut self, engine: Key, conn: ConnId) {
         self.keep(|of, other| (of, other) != (engine, conn));
     }
 
-    /// The engine is gone with all its connections.
+    /// Forgets all connections of a removed engine.
     pub(super) fn forget_engine(&mut self, engine: Key) {
         self.keep(|of, _| of != engine);
     }
@@ -99,18 +99,18 @@ impl Lookups {
         self.found.retain(|one| wanted(one.engine, one.conn));
     }
 
-    /// A look-up that has ended since, for a connection that is still wanted.
+    /// Next result for a connection that still waits.
     pub(super) fn next(&mut self) -> Option<Found> {
-        while self.found.is_empty() && self.under_way > 0 {
+        while self.found.is_empty() && self.running > 0 {
             let answer = self.receiver.try_recv().ok()?;
-            self.under_way -= 1;
-            self.answered(&answer);
+            self.running -= 1;
+            self.finish(&answer);
             self.start_next();
         }
         self.found.pop_front()
     }
 
-    fn answered(&mut self, answer: &Answer) {
+    fn finish(&mut self, answer: &Answer) {
         for Waiting { engine, conn, port } in self.waiting.remove(&answer.host).unwrap_or_default() {
             let address = match &answer.address {
                 Ok(address) => Ok(SocketAddr::new(*address, port)),
@@ -120,16 +120,16 @@ impl Lookups {
         }
     }
 
-    /// Looks up the next host in line for which somebody still waits.
+    /// Begins the next queued look-up that has waiting connections.
     fn start_next(&mut self) {
-        while let Some(host) = self.line.pop_front() {
+        while let Some(host) = self.queue.pop_front() {
             if self.waiting.get(&host).is_none_or(Vec::is_empty) {
                 self.waiting.remove(&host);
                 continue;
             }
             match self.start(host.clone()) {
                 Ok(()) => return,
-                Err(error) => self.answered(&Answer { host, address: Err(error) }),
+                Err(error) => self.finish(&Answer { host, address: Err(error) }),
             }
         }
     }
@@ -144,7 +144,7 @@ mod tests {
     use std::time::Duration;
 
     fn endpoint(number: u64) -> Endpoint {
-        // A resolver refuses these at once: a label has at most 63 bytes.
+        // The resolver refuses these at once: a label has at most 63 bytes.
         Endpoint { host: format!("{}{number}", "x".repeat(64)), port: 1 }
     }
 
@@ -167,34 +167,34 @@ mod tests {
     }
 
     #[test]
-    fn more_hosts_than_are_looked_up_at_once_wait_in_line_and_none_fails_for_it() {
+    fn excess_host_names_are_queued_without_failure() {
         let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone(), Family::V4);
-        let count = 5 * MOST as u64;
+        let count = 5 * MAX_RUNNING as u64;
         // Two connections to each host.
         for number in 0..count {
             lookups.begin(key(), ConnId(number), &endpoint(number / 2)).unwrap();
-            assert!(lookups.under_way <= MOST);
+            assert!(lookups.running <= MAX_RUNNING);
         }
         assert_eq!(all_found(&mut lookups, count as usize), (0..count).collect::<Vec<_>>());
-        assert!(lookups.waiting.is_empty() && lookups.line.is_empty() && lookups.under_way == 0);
+        assert!(lookups.waiting.is_empty() && lookups.queue.is_empty() && lookups.running == 0);
     }
 
     #[test]
-    fn a_connection_that_is_not_wanted_any_more_is_passed_over() {
+    fn closed_connection_gets_no_address() {
         let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone(), Family::V4);
-        for number in 0..2 * MOST as u64 {
+        for number in 0..2 * MAX_RUNNING as u64 {
             lookups.begin(key(), ConnId(number), &endpoint(number)).unwrap();
         }
         lookups.forget(key(), ConnId(0));
-        lookups.forget(key(), ConnId(MOST as u64 + 3));
-        let found = all_found(&mut lookups, 2 * MOST - 2);
-        assert!(!found.contains(&0) && !found.contains(&(MOST as u64 + 3)));
+        lookups.forget(key(), ConnId(MAX_RUNNING as u64 + 3));
+        let found = all_found(&mut lookups, 2 * MAX_RUNNING - 2);
+        assert!(!found.contains(&0) && !found.contains(&(MAX_RUNNING as u64 + 3)));
         assert!(lookups.next().is_none());
-        assert!(lookups.waiting.is_empty() && lookups.line.is_empty());
+        assert!(lookups.waiting.is_empty() && lookups.queue.is_empty());
     }
 
     #[test]
-    fn the_line_has_an_end() {
+    fn queue_of_host_names_is_bounded() {
         let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone(), Family::V4);
         let refused = (0..).find_map(|number| lookups.begin(key(), ConnId(number), &endpoint(number)).err());
         assert!(refused.unwrap().to_string().contains("host names wait"));

@@ -1,4 +1,4 @@
-//! Sockets of the ROS 2 participant, which the loop has the participant read.
+//! Sockets of the ROS 2 participant, which reads them itself.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::driver::effect::Effects;
 use crate::rtps::Rtps;
 
 impl Sockets {
-    /// Watches the sockets of the participant, and the interfaces of the host.
+    /// Adds the participant's sockets and a monitor of the host's interfaces to the reactor.
     pub(in crate::driver) fn add_participant(&mut self, rtps: &Rtps) -> io::Result<()> {
         for socket in rtps.receivers() {
             let key = self.insert(Socket::Rtps(Arc::clone(&socket)));
@@ -26,11 +26,11 @@ impl Sockets {
         Ok(())
     }
 
-    /// The participant is gone.
+    /// Removes the sockets of the participant.
     pub(in crate::driver) fn remove_participant(&mut self, effects: &mut Effects) {
         for key in self.keys() {
             match self.get(key) {
-                // What still comes there would wake the program again and again: handles keep it open.
+                // Other handles keep the socket open, so its datagrams would wake the program again and again.
                 Some(Socket::Rtps(socket)) => drop(self.reactor.remove(&**socket)),
                 Some(Socket::Interfaces(_)) => {}
                 _ => continue,

@@ -1,4 +1,4 @@
-//! Links that leave their connections for a session of this host, and come back to them.
+//! Handover of links between their connections and IPC connections.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use crate::ipc::{Sender, Unread};
 /// Reads of one connection before others get their turn.
 const READS: usize = 64;
 
-/// What the connection of a service has given of what it is to give.
-pub(in crate::driver) enum Given {
+/// Progress of a service's connection towards the byte at which the channel continues.
+pub(in crate::driver) enum StreamProgress {
     All,
-    /// It has ended.
+    /// The connection has ended.
     Never,
     NotYet,
     TooMuch,
 }
 
-impl Given {
-    /// Why its link is given up.
+impl StreamProgress {
+    /// Why the link is given up.
     pub(in crate::driver) fn why(&self) -> &'static str {
         match self {
-            Self::TooMuch => "its connection gave more than is said to have gone there",
+            Self::TooMuch => "its connection delivered more than its peer stated",
             Self::Never => "its connection ended",
-            Self::NotYet | Self::All => "its connection did not give what is said to have gone there",
+            Self::NotYet | Self::All => "its connection did not deliver what its peer stated",
         }
     }
 }
 
 impl Sockets {
-    /// What a link carries is to go by a session; false if that cannot be yet.
+    /// Switches a link to an IPC connection; false if that is not possible yet.
     pub(in crate::driver) fn switch_path(
         &mut self,
         key: Key,
@@ -43,10 +43,10 @@ impl Sockets {
     ) -> bool {
         let reactor = Arc::clone(&self.reactor);
         match self.table.get_mut(key) {
-            Some(Socket::Output(output)) => output.publication.go_over(output.conn, to, token),
-            Some(Socket::Served(served)) => served.client.go_over(to, token),
-            Some(Socket::Called(called)) => {
-                let is_switched = called.way.go_over(&reactor, to, token);
+            Some(Socket::Output(output)) => output.publication.switch_link_to_memory(output.conn, to, token),
+            Some(Socket::ServedClient(served)) => served.client.switch_to_memory(to, token),
+            Some(Socket::CalledService(called)) => {
+                let is_switched = called.path.switch_to_memory(&reactor, to, token);
                 self.flush_request(key, effects);
                 is_switched
             }
@@ -54,7 +54,7 @@ impl Sockets {
         }
     }
 
-    /// A session is over: links that went by it go by their connections again, with what the other end has not read.
+    /// Moves the links of a closed IPC connection back to their own connections, with what the peer has not read.
     pub(in crate::driver) fn fall_back(
         &mut self,
         from: &Arc<Sender>,
@@ -64,10 +64,10 @@ impl Sockets {
         for key in self.keys() {
             match self.table.get_mut(key) {
                 Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, from, &mut unread);
+                    output.publication.fall_back_to_connection(output.conn, from, &mut unread);
                 }
-                Some(Socket::Served(served)) => served.client.fall_back(from, &mut unread),
-                Some(Socket::Called(called)) => {
+                Some(Socket::ServedClient(served)) => served.client.fall_back(from, &mut unread),
+                Some(Socket::CalledService(called)) => {
                     called.fall_back(from, &mut unread);
                     self.flush_request(key, effects);
                 }
@@ -76,17 +76,22 @@ impl Sockets {
         }
     }
 
-    /// Bytes of the stream of a service's link that have come by its connection; `None` for a link on which nothing comes.
+    /// Bytes of a service link's stream received by its connection; `None` for a link that receives nothing.
     pub(in crate::driver) fn received(&self, link: Key) -> Option<u64> {
         match self.get(link)? {
-            Socket::Served(served) => Some(served.received),
-            Socket::Called(called) => Some(called.received),
+            Socket::ServedClient(served) => Some(served.received),
+            Socket::CalledService(called) => Some(called.received),
             _ => None,
         }
     }
 
-    /// Reads from the connection of a service what it still has of the first bytes of its stream.
-    pub(in crate::driver) fn read_up_to(&mut self, link: Key, before: u64, effects: &mut Effects) -> Given {
+    /// Reads the connection of a service link up to a byte of its stream.
+    pub(in crate::driver) fn read_up_to(
+        &mut self,
+        link: Key,
+        before: u64,
+        effects: &mut Effects,
+    ) -> StreamProgress {
         for _ in 0..READS {
             let received = self.received(link);
             if received.is_none_or(|received| received >= before) {
@@ -98,19 +103,20 @@ impl Sockets {
             }
         }
         match self.received(link).map(|received| received.cmp(&before)) {
-            None => Given::Never,
-            Some(Ordering::Less) => Given::NotYet,
-            Some(Ordering::Equal) => Given::All,
-            Some(Ordering::Greater) => Given::TooMuch,
+            None => StreamProgress::Never,
+            Some(Ordering::Less) => StreamProgress::NotYet,
+            Some(Ordering::Equal) => StreamProgress::All,
+            Some(Ordering::Greater) => StreamProgress::TooMuch,
         }
     }
 
-    /// Reads the connection of a link to a publisher as long as it brings something that is owed; true if it owes more.
+    /// Reads the connection of a link to a publisher while it delivers messages of before the handover; true if some
+    /// are still missing.
     pub(in crate::driver) fn read_owed(&mut self, link: Key, effects: &mut Effects) -> bool {
         for _ in 0..READS {
             let Some(Socket::Input(input)) = self.get(link) else { return false };
             let before = input.received;
-            if !input.owes() {
+            if !input.awaits_connection() {
                 return false;
             }
             self.readable(link, effects);
@@ -118,6 +124,6 @@ impl Sockets {
                 return true;
             }
         }
-        matches!(self.get(link), Some(Socket::Input(input)) if input.owes())
+        matches!(self.get(link), Some(Socket::Input(input)) if input.awaits_connection())
     }
 }

@@ -1,4 +1,5 @@
-//! Connections of services, once both headers are good: those that we answer on, and those that we ask on.
+//! Connections of service links, once both headers are accepted: of clients to this process, and to services of other
+//! processes.
 
 use std::sync::Arc;
 
@@ -7,14 +8,15 @@ use runnel_ros1::node::{ServiceClientLink, ServiceServerLink};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 
 use super::Sockets;
-use super::socket::{Called, Served, Socket};
-use crate::data::{ClientLink, ServiceCore, Way};
+use super::socket::{CalledService, ServedClient, Socket};
+use crate::data::{ClientLink, ServiceCore, StreamPath};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::table::Key;
 use crate::receive_budget::explain;
 
 impl Sockets {
-    /// A client of a service of ours has joined: from now on its bytes are requests. False if there is no such connection.
+    /// Begins a link of a client to a service of this process: the bytes of its connection are requests. False if there
+    /// is no such connection.
     pub(in crate::driver) fn join_client(
         &mut self,
         key: Key,
@@ -30,7 +32,7 @@ impl Sockets {
         let (token, linger) = (Token(key.to_bits()), self.frame_budget.limits().timeout);
         let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent, linger);
         let accepted = self.frame_budget.accepted(service.types.request_len);
-        let served = Served {
+        let served = ServedClient {
             engine: control.engine,
             conn: link.conn,
             stream,
@@ -40,18 +42,18 @@ impl Sockets {
             client: Arc::new(client),
             name: link.client,
             received: link.rest.len() as u64,
-            meeting: link.same_host,
+            local_peer: link.same_host,
         };
-        *place = Socket::Served(served);
+        *place = Socket::ServedClient(served);
         self.requests(key, &link.rest, effects);
         true
     }
 
     pub(super) fn served_readable(&mut self, key: Key, effects: &mut Effects) {
-        let Some(Socket::Served(served)) = self.get(key) else { return };
+        let Some(Socket::ServedClient(served)) = self.get(key) else { return };
         let stream = Arc::clone(&served.stream);
         let count = self.receive(key, &stream, effects);
-        if let Some(Socket::Served(served)) = self.get_mut(key) {
+        if let Some(Socket::ServedClient(served)) = self.get_mut(key) {
             served.received += count as u64;
         }
         let scratch = self.take_scratch();
@@ -59,17 +61,17 @@ impl Sockets {
         self.scratch = scratch;
     }
 
-    /// Cuts requests from what came from a client.
+    /// Takes requests from a client's bytes.
     pub(in crate::driver) fn requests(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
         self.cut_requests(key, bytes, effects);
-        if let Some(Socket::Served(served)) = self.get_mut(key) {
+        if let Some(Socket::ServedClient(served)) = self.get_mut(key) {
             served.claim.update(served.reader.incomplete(), clock::monotonic);
         }
     }
 
     fn cut_requests(&mut self, key: Key, mut bytes: &[u8], effects: &mut Effects) {
         while !bytes.is_empty() {
-            let Some(Socket::Served(served)) = self.get_mut(key) else { return };
+            let Some(Socket::ServedClient(served)) = self.get_mut(key) else { return };
             match served.reader.take(&mut bytes, Vec::new) {
                 Ok(None) => {}
                 Ok(Some(request)) => {
@@ -83,10 +85,10 @@ impl Sockets {
         }
     }
 
-    /// Has the clients of a service get no more answers; gives their sockets.
+    /// Ends the responses to all clients of a service. Returns the keys of their sockets.
     pub(in crate::driver) fn clients_of(&self, service: &Arc<ServiceCore>) -> Vec<Key> {
         let is_client = |key: &Key| match self.get(*key) {
-            Some(Socket::Served(served)) if Arc::ptr_eq(&served.service, service) => {
+            Some(Socket::ServedClient(served)) if Arc::ptr_eq(&served.service, service) => {
                 served.client.end();
                 true
             }
@@ -95,7 +97,7 @@ impl Sockets {
         self.keys().into_iter().filter(is_client).collect()
     }
 
-    /// A link to a service stands: from now on its bytes are responses. False if there is no such connection.
+    /// Begins a link to a service: the bytes of its connection are responses. False if there is no such connection.
     pub(in crate::driver) fn join_service(
         &mut self,
         key: Key,
@@ -106,25 +108,26 @@ impl Sockets {
         let Socket::Control(control) = place else { return false };
         let unsent = std::mem::take(&mut control.unsent);
         let stream = Arc::clone(&control.stream);
-        let way = Way::watched(Arc::clone(&stream), Token(key.to_bits()), unsent.len(), control.watched);
-        *place = Socket::Called(Called {
+        let path =
+            StreamPath::watched(Arc::clone(&stream), Token(key.to_bits()), unsent.len(), control.watched);
+        *place = Socket::CalledService(CalledService {
             engine: control.engine,
             conn: linked.conn,
             stream,
             link: linked.link,
             reader: ResponseReader::of_type(response_len, self.frame_budget.longest()),
             claim: self.frame_budget.claim(control.peer.ip()),
-            way,
+            path,
             unsent,
             received: linked.rest.len() as u64,
-            meeting: linked.same_host,
+            local_peer: linked.same_host,
         });
         true
     }
 
-    /// Sends a request on the link to its service.
+    /// Sends a request to a service.
     pub(in crate::driver) fn send_request(&mut self, key: Key, request: &[u8], effects: &mut Effects) {
-        if let Some(Socket::Called(called)) = self.get_mut(key) {
+        if let Some(Socket::CalledService(called)) = self.get_mut(key) {
             if let Err(refused) = called.unsent.try_push([request, &[]]) {
                 return self.ended(key, Some(refused.to_string()), effects);
             }
@@ -133,19 +136,19 @@ impl Sockets {
     }
 
     pub(in crate::driver) fn flush_request(&mut self, key: Key, effects: &mut Effects) {
-        let Some(Socket::Called(called)) = self.table.get_mut(key) else { return };
-        let Called { unsent, way, .. } = called;
-        if let Err(error) = unsent.flush(|bytes| way.send(bytes)) {
+        let Some(Socket::CalledService(called)) = self.table.get_mut(key) else { return };
+        let CalledService { unsent, path, .. } = called;
+        if let Err(error) = unsent.flush(|bytes| path.send(bytes)) {
             return self.ended(key, Some(error.to_string()), effects);
         }
-        let _ = way.watch(&self.reactor, !unsent.is_empty());
+        let _ = path.watch(&self.reactor, !unsent.is_empty());
     }
 
     pub(super) fn called_readable(&mut self, key: Key, effects: &mut Effects) {
-        let Some(Socket::Called(called)) = self.get(key) else { return };
+        let Some(Socket::CalledService(called)) = self.get(key) else { return };
         let stream = Arc::clone(&called.stream);
         let count = self.receive(key, &stream, effects);
-        if let Some(Socket::Called(called)) = self.get_mut(key) {
+        if let Some(Socket::CalledService(called)) = self.get_mut(key) {
             called.received += count as u64;
         }
         let scratch = self.take_scratch();
@@ -153,17 +156,17 @@ impl Sockets {
         self.scratch = scratch;
     }
 
-    /// Cuts the response from what came from a service.
+    /// Takes the response from a service's bytes.
     pub(in crate::driver) fn responses(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
         self.cut_responses(key, bytes, effects);
-        if let Some(Socket::Called(called)) = self.get_mut(key) {
+        if let Some(Socket::CalledService(called)) = self.get_mut(key) {
             called.claim.update(called.reader.incomplete(), clock::monotonic);
         }
     }
 
     fn cut_responses(&mut self, key: Key, mut bytes: &[u8], effects: &mut Effects) {
         while !bytes.is_empty() {
-            let Some(Socket::Called(called)) = self.get_mut(key) else { return };
+            let Some(Socket::CalledService(called)) = self.get_mut(key) else { return };
             let (engine, link) = (called.engine, called.link);
             match called.reader.take(&mut bytes) {
                 Ok(None) => {}

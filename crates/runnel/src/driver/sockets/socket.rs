@@ -1,4 +1,4 @@
-//! The sockets of a driver and what each is for.
+//! Kinds of sockets of the driver, and the state of each.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,42 +12,42 @@ use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
 use super::link_delivery::LinkPair;
-use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
+use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, StreamPath, TopicInput, Unsent};
 use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
 use crate::receive_budget::FrameClaim;
 
-/// One socket in the reactor. What it is for comes first, beside what each message touches.
+/// A descriptor in the reactor. The discriminant comes first, next to the fields that each message uses.
 #[repr(u8)]
 pub(in crate::driver) enum Socket {
     /// Accepts connections for an engine.
     Listener { listener: Listener, engine: Key, port: Port },
-    /// Carries bytes between an engine and a peer.
+    /// Connection between an engine and a peer.
     Control(Control),
-    /// Carries messages from a publisher.
+    /// Connection from a publisher.
     Input(Input),
-    /// Carries messages to a subscriber; the publication sends on it.
+    /// Connection to a subscriber. The publication sends on it.
     Output(Output),
-    /// A datagram socket that an engine has asked for.
+    /// Datagram socket that an engine requested.
     Opened(Opened),
-    /// Carries messages from a publisher as datagrams.
+    /// Datagrams from a publisher.
     DatagramInput(DatagramInput),
-    /// Carries messages to a subscriber as datagrams; the publication sends on it.
+    /// Datagrams to a subscriber. The publication sends on it.
     DatagramOutput(DatagramOutput),
-    /// Carries a client's requests; the service answers on it.
-    Served(Served),
-    /// Carries our requests to a service, and its responses.
-    Called(Called),
-    /// Where datagrams of the ROS 2 graph come in.
+    /// Connection from a client. The service responds on it.
+    ServedClient(ServedClient),
+    /// Connection to a service.
+    CalledService(CalledService),
+    /// Receives datagrams of the ROS 2 participant.
     Rtps(Arc<Datagrams>),
-    /// Tells that the interfaces of the host may have changed.
+    /// Reports changes of the host's network interfaces.
     Interfaces(InterfaceMonitor),
-    /// Is about to be another.
+    /// Placeholder while a socket is being made.
     Nothing,
 }
 
 impl Socket {
-    /// What its engine knows it by.
+    /// The engine and its id of the connection.
     pub(in crate::driver) fn conn(&self) -> Option<(Key, ConnId)> {
         Some(match self {
             Self::Control(Control { engine, conn, .. })
@@ -56,13 +56,13 @@ impl Socket {
             | Self::Opened(Opened { engine, conn, .. })
             | Self::DatagramInput(DatagramInput { engine, conn, .. })
             | Self::DatagramOutput(DatagramOutput { engine, conn, .. })
-            | Self::Served(Served { engine, conn, .. })
-            | Self::Called(Called { engine, conn, .. }) => (*engine, *conn),
+            | Self::ServedClient(ServedClient { engine, conn, .. })
+            | Self::CalledService(CalledService { engine, conn, .. }) => (*engine, *conn),
             Self::Listener { .. } | Self::Rtps(_) | Self::Interfaces(_) | Self::Nothing => return None,
         })
     }
 
-    /// The engine that it serves.
+    /// The socket's engine.
     pub(in crate::driver) fn engine(&self) -> Option<Key> {
         match self {
             Self::Listener { engine, .. } => Some(*engine),
@@ -70,13 +70,13 @@ impl Socket {
         }
     }
 
-    /// How a link finds its other end on this host.
-    pub(in crate::driver) fn meeting(&self) -> Option<LocalPeerId> {
+    /// The peer of a link, if it may be on this host.
+    pub(in crate::driver) fn local_peer(&self) -> Option<LocalPeerId> {
         match self {
-            Self::Input(Input { meeting, .. })
-            | Self::Output(Output { meeting, .. })
-            | Self::Served(Served { meeting, .. })
-            | Self::Called(Called { meeting, .. }) => *meeting,
+            Self::Input(Input { local_peer, .. })
+            | Self::Output(Output { local_peer, .. })
+            | Self::ServedClient(ServedClient { local_peer, .. })
+            | Self::CalledService(CalledService { local_peer, .. }) => *local_peer,
             _ => None,
         }
     }
@@ -89,29 +89,29 @@ pub(in crate::driver) struct Control {
     pub(in crate::driver) peer: SocketAddr,
     pub(in crate::driver) stream: Arc<Stream>,
     pub(in crate::driver) connecting: bool,
-    /// To be closed when `unsent` is sent.
+    /// It is closed once `unsent` is empty.
     pub(in crate::driver) closing: bool,
-    /// The reactor tells when the socket takes more.
+    /// The reactor watches for writability.
     pub(in crate::driver) watched: bool,
     pub(in crate::driver) unsent: Unsent,
 }
 
-/// A link to a publisher. What each message touches comes first.
+/// A link from a publisher. The fields that each message uses come first.
 #[repr(C)]
 pub(in crate::driver) struct Input {
     pub(in crate::driver) topic: Arc<TopicInput>,
     pub(in crate::driver) from: Arc<LinkInfo>,
-    /// If both ends understand statements.
+    /// Set if both ends understand statements.
     pub(super) pair: Option<Box<LinkPair>>,
     pub(in crate::driver) reader: FrameReader,
     pub(in crate::driver) claim: FrameClaim,
     pub(in crate::driver) stream: Arc<Stream>,
     pub(in crate::driver) engine: Key,
     pub(in crate::driver) conn: ConnId,
-    /// Bytes of its stream that came by the connection.
+    /// Bytes received by the connection.
     pub(in crate::driver) received: u64,
-    /// The publisher may be of this host.
-    pub(in crate::driver) meeting: Option<LocalPeerId>,
+    /// Set if the publisher may be on this host.
+    pub(in crate::driver) local_peer: Option<LocalPeerId>,
 }
 
 /// A link to a subscriber.
@@ -120,28 +120,28 @@ pub(in crate::driver) struct Output {
     pub(in crate::driver) conn: ConnId,
     pub(in crate::driver) stream: Arc<Stream>,
     pub(in crate::driver) publication: Arc<Publication>,
-    /// The subscriber may be of this host.
-    pub(in crate::driver) meeting: Option<LocalPeerId>,
-    /// What it states, if both ends understand statements, and whose it is.
+    /// Set if the subscriber may be on this host.
+    pub(in crate::driver) local_peer: Option<LocalPeerId>,
+    /// Statements of the subscriber, if both ends understand them.
     pub(in crate::driver) stated: Option<Box<Stated>>,
 }
 
-/// What a subscriber states on its connection.
+/// State of a subscriber's statements.
 pub(in crate::driver) struct Stated {
-    /// A statement of which a part has come.
+    /// The first bytes of an incomplete statement.
     pub(in crate::driver) part: Vec<u8>,
     pub(in crate::driver) topic: String,
     pub(in crate::driver) subscriber: String,
 }
 
-/// A datagram socket of which no link has been made. The reactor does not know it: what comes waits in the kernel.
+/// A datagram socket without a link. It is not in the reactor: datagrams wait in the kernel.
 pub(in crate::driver) struct Opened {
     pub(in crate::driver) engine: Key,
     pub(in crate::driver) conn: ConnId,
     pub(in crate::driver) socket: Arc<Datagrams>,
 }
 
-/// A link to a publisher that sends datagrams.
+/// A link from a publisher that sends datagrams.
 pub(in crate::driver) struct DatagramInput {
     pub(in crate::driver) engine: Key,
     pub(in crate::driver) conn: ConnId,
@@ -152,7 +152,7 @@ pub(in crate::driver) struct DatagramInput {
     pub(in crate::driver) from: Arc<LinkInfo>,
 }
 
-/// A link to a subscriber that gets datagrams.
+/// A link to a subscriber that receives datagrams.
 pub(in crate::driver) struct DatagramOutput {
     pub(in crate::driver) engine: Key,
     pub(in crate::driver) conn: ConnId,
@@ -160,8 +160,8 @@ pub(in crate::driver) struct DatagramOutput {
     pub(in crate::driver) publication: Arc<Publication>,
 }
 
-/// A client of a service.
-pub(in crate::driver) struct Served {
+/// A link from a client of a service.
+pub(in crate::driver) struct ServedClient {
     pub(in crate::driver) engine: Key,
     pub(in crate::driver) conn: ConnId,
     pub(in crate::driver) stream: Arc<Stream>,
@@ -171,34 +171,34 @@ pub(in crate::driver) struct Served {
     pub(in crate::driver) client: Arc<ClientLink>,
     /// The client's node.
     pub(in crate::driver) name: String,
-    /// Bytes of requests that came by the connection.
+    /// Bytes of requests received by the connection.
     pub(in crate::driver) received: u64,
-    /// The client may be of this host.
-    pub(in crate::driver) meeting: Option<LocalPeerId>,
+    /// Set if the client may be on this host.
+    pub(in crate::driver) local_peer: Option<LocalPeerId>,
 }
 
 /// A link to a service.
-pub(in crate::driver) struct Called {
+pub(in crate::driver) struct CalledService {
     pub(in crate::driver) engine: Key,
     pub(in crate::driver) conn: ConnId,
     pub(in crate::driver) stream: Arc<Stream>,
     pub(in crate::driver) link: ServiceLinkId,
     pub(in crate::driver) reader: ResponseReader,
     pub(in crate::driver) claim: FrameClaim,
-    pub(in crate::driver) way: Way,
+    pub(in crate::driver) path: StreamPath,
     pub(in crate::driver) unsent: Unsent,
-    /// Bytes of responses that came by the connection.
+    /// Bytes of responses received by the connection.
     pub(in crate::driver) received: u64,
-    /// The service may be of this host.
-    pub(in crate::driver) meeting: Option<LocalPeerId>,
+    /// Set if the service may be on this host.
+    pub(in crate::driver) local_peer: Option<LocalPeerId>,
 }
 
-impl Called {
-    /// The session is over: requests go by the connection again, with what the service has not read. Without memory for that,
-    /// the connection ends.
+impl CalledService {
+    /// Moves requests back to the connection after the IPC connection closed, with what the service has not read.
+    /// Without memory for that, the connection ends.
     pub(in crate::driver) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut Unread) {
-        if let Some(channel) = self.way.channel_of(sender) {
-            self.way.fall_back();
+        if let Some(channel) = self.path.channel_of(sender) {
+            self.path.fall_back();
             let put = unread.take_stream(channel).and_then(|bytes| self.unsent.push_first(&bytes));
             if put.is_err() {
                 let _ = self.stream.shutdown();

@@ -1,4 +1,4 @@
-//! What engines of ROS 1 say, and what it means for nodes, sockets and sessions.
+//! Dispatch of the ROS 1 engines' output to nodes, sockets and IPC connections.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use runnel_ros1::xmlrpc::Value;
 use crate::driver::Driver;
 use crate::driver::effect::{Peer, Source};
 use crate::driver::nodes::{NodeKey, NodeSlot};
-use crate::driver::ros1::{Notice, Saying};
+use crate::driver::ros1::{EngineEvent, EngineOutput};
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::log_output::console;
@@ -20,12 +20,12 @@ use crate::parameter_value::ParameterValue;
 use crate::ros_clock::USE_SIM_TIME;
 
 impl Driver {
-    /// Does what an engine says.
-    pub(super) fn said(&mut self, engine: Key, saying: Saying) {
-        match saying {
-            Saying::Transmit(transmit) => self.transmit(engine, transmit),
-            Saying::Event(event) => self.node_event(engine, event),
-            Saying::Notice(notice) => self.notice(engine, notice),
+    /// Applies an output of an engine.
+    pub(super) fn apply_engine_output(&mut self, engine: Key, output: EngineOutput) {
+        match output {
+            EngineOutput::Transmit(transmit) => self.transmit(engine, transmit),
+            EngineOutput::Event(event) => self.node_event(engine, event),
+            EngineOutput::EngineEvent(engine_event) => self.engine_event(engine, engine_event),
         }
     }
 
@@ -36,7 +36,7 @@ impl Driver {
             Transmit::OpenDatagram { conn, to } => sockets.open_datagram(engine, conn, to, effects),
             Transmit::Send { conn, bytes } => sockets.send(engine, conn, &bytes, effects),
             Transmit::Close { conn } => {
-                // A publisher has left its topic. What it sent before that counts.
+                // A publisher has left its topic. Messages that it sent before count.
                 if let Some(key) = sockets.key_of(engine, conn)
                     && matches!(sockets.get(key), Some(Socket::Input(_)))
                 {
@@ -49,12 +49,12 @@ impl Driver {
         }
     }
 
-    fn notice(&mut self, key: Key, notice: Notice) {
-        match notice {
-            Notice::Answered(call, result) => self.ros1.add_answer(key, call, result),
-            Notice::Warning(line) => self.warn_of_peer(key, format_args!("{line}")),
-            Notice::Info(line) => console::info!("{line}"),
-            Notice::StopRequested => self.request_stop(),
+    fn engine_event(&mut self, key: Key, engine_event: EngineEvent) {
+        match engine_event {
+            EngineEvent::Answered(call, result) => self.ros1.add_answer(key, call, result),
+            EngineEvent::Warning(line) => self.warn_of_peer(key, format_args!("{line}")),
+            EngineEvent::Info(line) => console::info!("{line}"),
+            EngineEvent::StopRequested => self.request_stop(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Driver {
         match event {
             NodeEvent::PublisherJoined(link) => return self.join_publisher(engine, link),
             NodeEvent::SubscriberJoined(link) => return self.join_subscriber(engine, link),
-            // The engine has asked for the connection to be closed, which removed the link.
+            // The engine has had the connection closed, which removed the link.
             NodeEvent::LinkClosed { .. } => return,
             NodeEvent::ServiceClientJoined(link) => return self.join_service_client(engine, link),
             NodeEvent::ServiceLinked(linked) => return self.join_service(engine, linked),
@@ -89,9 +89,9 @@ impl Driver {
         }
     }
 
-    /// Logs what the other end of a link did.
-    pub(super) fn peer_trouble(&mut self, engine: Key, peer: &Peer, why: &str) {
-        let who = match peer {
+    /// Logs a fault of a link's peer.
+    pub(super) fn log_peer_fault(&mut self, engine: Key, peer: &Peer, why: &str) {
+        let peer_text = match peer {
             Peer::Publisher { topic, name, address } => {
                 let by = match address {
                     Source::Address(address) => format!(" at {address}"),
@@ -105,10 +105,10 @@ impl Driver {
                 format!("service {service}: client [{}] at {address}", sanitize(name))
             }
         };
-        self.warn_of_peer(engine, format_args!("{who}: {why}"));
+        self.warn_of_peer(engine, format_args!("{peer_text}: {why}"));
     }
 
-    /// A parameter that is watched has changed.
+    /// Handles a change of a watched parameter.
     fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<Value>) {
         let Some(node) = self.nodes.get_mut(key) else { return };
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
@@ -118,12 +118,12 @@ impl Driver {
         match value {
             Some(Value::Bool(simulated)) if follows => self.simulate_time(key, simulated),
             Some(Value::Int(number)) if follows => self.simulate_time(key, number != 0),
-            // A master that came back without its parameters ends no simulation.
+            // A master that restarts without its parameters does not end the simulation.
             _ => {}
         }
     }
 
-    /// A node has been told to stop: it unregisters, and the last one ends the spinning.
+    /// Handles a node that was told to stop: it unregisters. The last one stops the program.
     fn stopped(&mut self, key: NodeKey, reason: String) {
         let Some(node) = self.nodes.get_mut(key) else { return };
         node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
@@ -133,13 +133,13 @@ impl Driver {
         }
     }
 
-    /// The node that an engine speaks for.
+    /// The node of an engine.
     pub(in crate::driver) fn node_of(&mut self, engine: Key) -> Option<&mut NodeSlot> {
         let key = self.ros1.get(engine)?.node?;
         self.nodes.get_mut(key)
     }
 
-    /// Says what peers of an engine did, as long as they do not do it all the time.
+    /// Logs a fault of an engine's peer, within a limit per time.
     fn warn_of_peer(&mut self, engine: Key, line: fmt::Arguments<'_>) {
         if let Some(node) = self.node_of(engine) {
             return node.warn_of_peer(line);

@@ -1,5 +1,4 @@
-//! Links of ROS 1 that the engine of a node has made: their sockets carry messages from now on, and their other ends may be of
-//! this host.
+//! Links that ROS 1 engines have made: their sockets carry messages from now on, and their peers may be on this host.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +16,11 @@ use crate::driver::sockets::{DualNode, Socket};
 use crate::driver::table::Key;
 use crate::log_output::console;
 
-/// Ends of pairs before which RTPS is read on until a link begins: other nodes may part without end.
-const MOST_READS: usize = 64;
+/// Maximum number of times that RTPS is read before a link begins, since pairs may end without end.
+const MAX_READS: usize = 64;
 
 impl Driver {
-    /// A link to a publisher stands.
+    /// Begins a link to a publisher.
     pub(super) fn join_publisher(&mut self, engine: Key, mut link: PublisherLink) {
         let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
         let Some(topic) = self.node_of(engine).and_then(|node| node.inputs.get(&link.topic).cloned()) else {
@@ -34,7 +33,7 @@ impl Driver {
             definition: std::mem::take(&mut link.definition),
             latching: link.latching,
             stats: Arc::clone(&link.stats),
-            origin: link.origin,
+            dual_node_id: link.dual_node_id,
             ..LinkInfo::default()
         });
         if let Some(number) = link.datagrams {
@@ -46,11 +45,11 @@ impl Driver {
         console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
         self.share_link(key);
         self.sockets.messages(key, &link.rest, &mut self.effects);
-        self.share_changed(key);
-        self.meet(key, OtherEnd::Publisher, link.same_host);
+        self.link_share_changed(key);
+        self.add_local_link(key, OtherEnd::Publisher, link.same_host);
     }
 
-    /// A link to a subscriber stands.
+    /// Begins a link to a subscriber, after RTPS was read if the subscriber is a dual node.
     pub(super) fn join_subscriber(&mut self, engine: Key, link: SubscriberLink) {
         let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
         let publication = self.node_of(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
@@ -58,16 +57,17 @@ impl Driver {
         if link.datagrams.is_some() {
             return self.sockets.join_datagram_subscriber(key, &publication, link, &mut self.effects);
         }
-        if link.origin.is_none() {
+        if link.dual_node_id.is_none() {
             return self.begin_subscriber(key, &publication, link);
         }
-        let joining = JoiningSubscriber { key, publication, link, reads: MOST_READS };
+        let joining = JoiningSubscriber { key, publication, link, reads: MAX_READS };
         self.read_before_join(Box::new(joining));
     }
 
-    /// A node that is in both graphs has announced its readers before it made the link, and ended the link before that. What RTPS
-    /// has for them, the link need not bring: of what is kept, it has the last message alone. So that is read first. Where RTPS ends
-    /// a pair, what is behind that is read once the loop has done it, so often at most.
+    /// Reads RTPS before a link to a dual node begins. The node has announced its readers and ended its former link
+    /// before it made this one. RTPS has the messages for these readers: of the kept messages, the link has only the
+    /// last. When RTPS ends a pair, the rest is read after the event loop has handled that, for a limited number of
+    /// times.
     fn read_before_join(&mut self, mut joining: Box<JoiningSubscriber>) {
         joining.reads = if self.receive_rtps() { 0 } else { joining.reads - 1 };
         for other in self.sockets.links_to_subscriber(&joining.publication, &joining.link.subscriber) {
@@ -76,9 +76,9 @@ impl Driver {
         self.effects.push_back(Effect::SubscriberJoined(joining));
     }
 
-    /// RTPS has been read for a link. It begins once discovery has delivered the readers of its node: an announcement that has
-    /// arrived waits while discovery is read again, and while an earlier one is missing.
-    pub(super) fn go_on_joining(&mut self, joining: Box<JoiningSubscriber>) {
+    /// Continues with a link after RTPS was read. It begins once discovery has delivered the readers of its node: an
+    /// announcement may wait while discovery is read again or an earlier one is missing.
+    pub(super) fn continue_joining(&mut self, joining: Box<JoiningSubscriber>) {
         if joining.reads > 0 {
             return self.read_before_join(joining);
         }
@@ -105,19 +105,19 @@ impl Driver {
         self.begin_subscriber(key, &publication, link);
     }
 
-    /// The node of a subscriber whose link stands.
+    /// The dual node of a subscriber whose connection still exists.
     fn subscriber_node(&self, joining: &JoiningSubscriber) -> Option<DualNode> {
         match self.sockets.get(joining.key)? {
-            Socket::Control(control) => Some((joining.link.origin?, control.peer.ip().to_canonical())),
+            Socket::Control(control) => Some((joining.link.dual_node_id?, control.peer.ip().to_canonical())),
             _ => None,
         }
     }
 
-    fn awaits_readers_of(&self, (origin, address): DualNode) -> bool {
-        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(origin, address))
+    fn awaits_readers_of(&self, (dual_node_id, address): DualNode) -> bool {
+        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(dual_node_id, address))
     }
 
-    /// Goes on with the links that wait for discovery, if that may have changed. Discovery is searched once for each node.
+    /// Continues with the links that wait for discovery, if discovery may have changed. It is searched once per node.
     pub(super) fn resume_joining(&mut self) {
         let joining = self.sockets.joining.take_due();
         if joining.is_empty() {
@@ -132,27 +132,27 @@ impl Driver {
         self.settle();
     }
 
-    /// All is read that may change what a link to a subscriber carries: it begins.
+    /// Begins a link to a subscriber, after everything was read that may change its messages.
     fn begin_subscriber(&mut self, key: Key, publication: &Arc<Publication>, link: SubscriberLink) {
-        let meeting = link.same_host;
+        let local_peer = link.same_host;
         console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
         if self.sockets.join_subscriber(key, publication, link) {
-            self.meet(key, OtherEnd::Receiver, meeting);
+            self.add_local_link(key, OtherEnd::Receiver, local_peer);
         }
     }
 
-    /// A client of a service of ours has joined.
+    /// Begins a link from a client of a service of this process.
     pub(super) fn join_service_client(&mut self, engine: Key, link: ServiceClientLink) {
         let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
         let service = self.node_of(engine).and_then(|node| node.services.get(&link.service).cloned());
         let Some(service) = service else { return self.link_ended(key, None) };
-        let meeting = link.same_host;
+        let local_peer = link.same_host;
         if self.sockets.join_client(key, service, link, &mut self.effects) {
-            self.meet(key, OtherEnd::Receiver, meeting);
+            self.add_local_link(key, OtherEnd::Receiver, local_peer);
         }
     }
 
-    /// A link to a service stands: the request goes out.
+    /// Begins a link to a service and sends the request.
     pub(super) fn join_service(&mut self, engine: Key, linked: ServiceServerLink) {
         let Some(key) = self.sockets.key_of(engine, linked.conn) else { return };
         let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&linked.link));
@@ -172,17 +172,17 @@ impl Driver {
             None => self.call_ended(engine, linked.link, Ok(Ok(Vec::new()))),
         }
         self.sockets.responses(key, &linked.rest, &mut self.effects);
-        self.meet(key, OtherEnd::Service, linked.same_host);
+        self.add_local_link(key, OtherEnd::Service, linked.same_host);
     }
 
-    /// A link stands whose other end may be of this host.
-    fn meet(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
+    /// Adds a link whose peer may be on this host.
+    fn add_local_link(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
         if let Some(peer) = peer {
-            self.sessions.meet(key, other_end, peer, &mut self.effects);
+            self.sessions.add_local_link(key, other_end, peer, &mut self.effects);
         }
     }
 
-    /// A call has come to something. An answer to none that is under way is passed over.
+    /// Ends a call with a result. A result without a pending call is ignored.
     pub(super) fn call_ended(&mut self, engine: Key, link: ServiceLinkId, answer: CallAnswer) {
         let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&link));
         if call.is_some_and(|call| call.end(answer)) {

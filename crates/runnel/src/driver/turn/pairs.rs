@@ -1,5 +1,5 @@
-//! Pairs of endpoints of the ROS 2 graph that may leave the network within a host: the graph knows them, the sessions carry them,
-//! and the loop tells each what the other has of them.
+//! ROS 2 pairs that may use shared memory: the event loop passes information between the graph, which matches them, and
+//! the IPC connections, which carry them.
 
 use std::collections::HashMap;
 
@@ -11,20 +11,21 @@ use crate::driver::sessions::OtherEnd;
 use crate::driver::table::Key;
 
 impl Driver {
-    /// The two have parted: what came before that counts.
-    pub(in crate::driver) fn pair_parted(&mut self, local: EntityId, remote: Guid) {
+    /// Handles an unmatched pair. Samples that arrived before count.
+    pub(in crate::driver) fn remove_matched_pair(&mut self, local: EntityId, remote: Guid) {
         if let Some(pair) = self.ros2.take_pair(local, remote) {
             self.lose_pair(pair);
         }
     }
 
-    /// RTPS has lost a pair. What memory still brings of it waits for the link that serves it next.
+    /// Handles a pair that RTPS has lost. Samples that shared memory still delivers wait for the link that serves the
+    /// pair next.
     pub(super) fn lose_pair(&mut self, pair: Key) {
         let known = self.sessions.receiver_of(pair).map(|(ends, _)| ends).zip(self.sessions.info_of(pair));
         if let Some((ends, from)) = known {
             self.drain_session_of(pair);
             if self.sessions.memory_input(pair).is_some_and(|memory| memory.has_channel()) {
-                // It takes the sample of which a part was read, so nothing is read for the pair after that.
+                // It takes the partly read sample, so no more of the pair may be read after this.
                 self.orphan_pair(pair, ends, from);
             }
             self.channel_closed(pair);
@@ -38,24 +39,24 @@ impl Driver {
     }
 
     fn finish_pair(&mut self, pair: Key) {
-        let comes_back = self.comes_back(pair);
-        if self.sessions.begin_finish(pair, comes_back) {
+        let link_delivers_rest = self.link_delivers_rest(pair);
+        if self.sessions.begin_finish(pair, link_delivers_rest) {
             self.deliver_all(pair);
-            let brought = self.sessions.finish(pair, &mut self.effects);
+            let received_batch = self.sessions.finish(pair, &mut self.effects);
             self.note_receiver(pair);
-            self.dispatch_rtps(brought, &[]);
+            self.dispatch_rtps(received_batch, &[]);
         }
         self.sessions.remove_pair(pair, &mut self.effects);
     }
 
-    /// Whether a link of ROS 1 brings what is missing of a pair.
-    fn comes_back(&mut self, pair: Key) -> bool {
+    /// Whether a ROS 1 link delivers what is missing of a pair.
+    fn link_delivers_rest(&mut self, pair: Key) -> bool {
         let ends = self.sessions.receiver_of(pair).map(|(ends, _)| ends);
-        let origin = self.sessions.info_of(pair).and_then(|from| from.origin);
-        ends.zip(origin).is_some_and(|(ends, origin)| self.has_link_for(origin, ends))
+        let dual_node_id = self.sessions.info_of(pair).and_then(|from| from.dual_node_id);
+        ends.zip(dual_node_id).is_some_and(|(ends, dual_node_id)| self.has_link_for(dual_node_id, ends))
     }
 
-    /// A pair leaves its session, and takes with it what that has brought.
+    /// Ends a pair's use of shared memory after taking its samples there.
     fn take_rest_of_pair(&mut self, pair: Key) {
         if self.sessions.receiver_of(pair).is_some() {
             self.drain_session_of(pair);
@@ -63,10 +64,10 @@ impl Driver {
         }
     }
 
-    /// The pairs with a participant are known otherwise from now on.
-    pub(super) fn neighbour_changed(&mut self, participant: GuidPrefix) {
+    /// Handles new tokens of the pairs with a participant.
+    pub(super) fn local_peer_changed(&mut self, participant: GuidPrefix) {
         let (pairs, former) = self.ros2.forget_pairs(participant);
-        // RTPS still matches the pairs, and brings what they wait for.
+        // RTPS still matches the pairs, and delivers the samples for which they wait.
         let mut deliveries: HashMap<_, _> =
             former.iter().filter_map(|pair| self.take_delivery(*pair)).collect();
         former.into_iter().for_each(|pair| self.end_pair(pair));
@@ -82,40 +83,40 @@ impl Driver {
         taken
     }
 
-    /// A pair is known, with what was held of it when it was known otherwise.
+    /// Adds a matched pair, with its receiver if it had one under its former token.
     pub(super) fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
         let Some((end, peer)) = self.ros2.pair_end(local, remote) else { return };
         let pair = self.sessions.add_pair(end);
         self.ros2.set_pair(local, remote, pair);
-        // Before it is asked for: as long as it holds something it is not.
+        // Before shared memory is requested, which a pair with held samples does not do.
         if let Some(delivery) = delivery {
             self.sessions.put_delivery(pair, delivery);
             self.note_receiver(pair);
             self.deliver_pair(pair);
         }
-        self.sessions.meet(pair, OtherEnd::Endpoint, peer, &mut self.effects);
+        self.sessions.add_local_link(pair, OtherEnd::Endpoint, peer, &mut self.effects);
     }
 
-    /// Gives the user of a pair what is due, as long as there is room for it.
+    /// Delivers due messages of a pair while its user has capacity.
     pub(super) fn deliver_pair(&mut self, pair: Key) {
         let Self { sessions, ros2, effects, .. } = self;
-        while let Some((reader, length)) = sessions.deliver_next(pair, |reader| ros2.has_room(reader)) {
-            ros2.note_room_taken(reader, length, effects);
+        while let Some((reader, length)) = sessions.deliver_next(pair, |reader| ros2.has_capacity(reader)) {
+            ros2.use_capacity(reader, length, effects);
         }
         if sessions.settle_pair(pair, effects) {
             self.note_receiver(pair);
         }
     }
 
-    /// Gives the user of a pair what is due, whether there is room or not.
+    /// Delivers all due messages of a pair, regardless of capacity.
     pub(in crate::driver) fn deliver_all(&mut self, pair: Key) {
         let Self { sessions, ros2, effects, .. } = self;
         while let Some((reader, length)) = sessions.deliver_next(pair, |_| true) {
-            ros2.note_room_taken(reader, length, effects);
+            ros2.use_capacity(reader, length, effects);
         }
     }
 
-    /// Whether the samples that RTPS brings of a pair are its receiver's.
+    /// Sets whether a pair's receiver or the subscription gets the pair's samples from RTPS.
     pub(super) fn note_receiver(&mut self, pair: Key) {
         if let Some((of, has_receiver)) = self.sessions.receiver_of(pair) {
             self.ros2.set_receiver(of, has_receiver.then_some(pair));

@@ -1,28 +1,28 @@
-//! Records of sessions: the loop hands on what is for others than the sessions.
+//! Dispatch of the records of IPC connections.
 
 use runnel_delivery::Statement;
 use runnel_io::Token;
 
 use crate::driver::Driver;
-use crate::driver::sessions::{Batch, MOST_CHANNELS, Taken};
+use crate::driver::sessions::{Batch, MAX_CHANNELS, Taken};
 use crate::driver::table::{Key, Owner};
-use crate::ipc::{Carried, Heard, RING, SessionFault};
+use crate::ipc::{ChannelData, IpcFault, RING, RecordEvent};
 
-/// What becomes of a record that the network is to be read before, if the end of a pair is to be done before that.
+/// How to treat a record for which the network must be read, if the end of a pair must be handled before that.
 #[derive(Clone, Copy)]
 enum NetworkUnread {
-    /// It stays in its ring, with what is behind it.
+    /// The record and all behind it stay in the ring.
     Waits,
-    /// It is taken. What comes by the channel that it opens waits for the network.
+    /// The record is taken. Samples of the channel that it opens wait until the network has been read.
     GoesOn,
 }
 
 impl Driver {
-    /// Looks at the rings of all sessions; true if there was anything.
+    /// Takes records of all IPC connections; true if there were any.
     pub(in crate::driver) fn poll_sessions(&mut self) -> bool {
-        let mut any = self.sessions.late_since.take().is_some() && self.read_late();
-        for index in 0..self.sessions.standing.len() {
-            let Some(session) = self.sessions.standing.get(index).copied() else { break };
+        let mut any = self.sessions.waiting_since.take().is_some() && self.read_waiting();
+        for index in 0..self.sessions.established.len() {
+            let Some(session) = self.sessions.established.get(index).copied() else { break };
             if self.sessions.has_record(session) {
                 any |= self.take_records(session, NetworkUnread::Waits);
             }
@@ -30,27 +30,27 @@ impl Driver {
         any
     }
 
-    /// The socket of a session has a packet, or its end.
+    /// Handles a packet, or the end, on the socket of an IPC connection.
     pub(in crate::driver) fn session_readable(&mut self, session: Key) {
         match self.sessions.take_packet(session) {
-            Some(Ok(())) => self.bell_rang(session),
+            Some(Ok(())) => self.doorbell_rang(session),
             Some(Err(why)) => self.end_session(session, why),
             None => {}
         }
     }
 
-    /// The doorbell of a session has rung: there are records, or there is room.
-    pub(in crate::driver) fn bell_rang(&mut self, session: Key) {
-        if self.sessions.is_ending(session) {
+    /// Handles the doorbell of an IPC connection: its ring has records or free space.
+    pub(in crate::driver) fn doorbell_rang(&mut self, session: Key) {
+        if self.sessions.is_closing(session) {
             return self.sessions.end_if_read(session, &mut self.effects);
         }
         self.take_records(session, NetworkUnread::Waits);
-        for Token(bits) in self.sessions.go_on_with_room(session, &mut self.effects) {
+        for Token(bits) in self.sessions.on_ring_space(session, &mut self.effects) {
             self.writable(Key::from_bits(bits));
         }
     }
 
-    /// Takes records of a session, and reads the network before those that it comes before; true if there were any.
+    /// Takes records of an IPC connection, and reads the network where it comes first; true if there were any.
     fn take_records(&mut self, session: Key, if_unread: NetworkUnread) -> bool {
         let mut batch = Batch::default();
         loop {
@@ -58,8 +58,8 @@ impl Driver {
             let of_link = |link, receiver: &mut _, record: &_| sockets.take_in_order(link, receiver, record);
             let taken = match sessions.take_records(session, &mut batch, of_link) {
                 Ok(Taken::All) => return batch.has_any(),
-                Ok(Taken::Record { channel, heard }) => self.take_record(session, channel, heard),
-                Ok(Taken::NetworkFirst) if !batch.begin_behind_network() => return batch.has_any(),
+                Ok(Taken::Record { channel, event }) => self.take_record(session, channel, event),
+                Ok(Taken::NetworkFirst) if !batch.restart_after_network() => return batch.has_any(),
                 Ok(Taken::NetworkFirst) => {
                     if !self.receive_rtps() {
                         match if_unread {
@@ -78,59 +78,54 @@ impl Driver {
         }
     }
 
-    /// Does what a record says.
-    fn take_record(&mut self, session: Key, channel: u32, heard: Heard) -> Result<(), SessionFault> {
-        match heard {
-            Heard::Carried(carried) => match (self.sessions.link_of(session, channel), carried) {
-                (Some(link), carried) => return self.carried(link, carried),
-                (None, Carried::Stream(bytes)) => {
-                    self.sessions.let_wait(session, channel, bytes, &mut self.effects);
+    /// Dispatches a record.
+    fn take_record(&mut self, session: Key, channel: u32, event: RecordEvent) -> Result<(), IpcFault> {
+        match event {
+            RecordEvent::ChannelData(data) => match (self.sessions.link_of(session, channel), data) {
+                (Some(link), data) => return self.on_channel_data(link, data),
+                (None, ChannelData::Stream(bytes)) => {
+                    self.sessions.queue_piece(session, channel, bytes, &mut self.effects);
                 }
-                // The channel of a pair that is gone carries nothing.
+                // The channel of a removed pair.
                 (None, _) => {}
             },
-            Heard::Ask { token } => self.sessions.go_over(session, token, &mut self.effects),
-            Heard::Open { token, before } => self.open_stream(session, channel, (token, before))?,
-            Heard::AskSamples { token, waits_for_user } => {
-                self.sessions.asked_for_samples(session, token, waits_for_user, &mut self.effects);
+            RecordEvent::Ask { token } => self.sessions.switch_to_memory(session, token, &mut self.effects),
+            RecordEvent::Open { token, before } => self.open_stream(session, channel, (token, before))?,
+            RecordEvent::AskSamples { token, waits_for_user } => {
+                self.sessions.on_samples_request(session, token, waits_for_user, &mut self.effects);
             }
-            Heard::Reached { token, reached } => self.receiver_reached(session, token, &reached)?,
-            Heard::OpenSamples { token, first_unacknowledged, begin } => {
+            RecordEvent::Reached { token, reached } => self.receiver_reached(session, token, &reached)?,
+            RecordEvent::OpenSamples { token, first_unacknowledged, begin } => {
                 self.open_samples(session, (channel, token), (first_unacknowledged, &begin))?;
             }
-            Heard::Close => self.close_channel(session, channel),
-            Heard::Nothing => {}
+            RecordEvent::Close => self.close_channel(session, channel),
+            RecordEvent::Nothing => {}
         }
         Ok(())
     }
 
-    /// A channel has brought something for what it carries.
-    pub(super) fn carried(&mut self, link: Key, carried: Carried) -> Result<(), SessionFault> {
+    /// Passes the content of a channel to its link or pair.
+    pub(super) fn on_channel_data(&mut self, link: Key, data: ChannelData) -> Result<(), IpcFault> {
         let Self { sessions, sockets, ros2, effects, .. } = self;
         match link.owner() {
-            Owner::Sockets => sockets.carried(link, carried, effects),
+            Owner::Sockets => sockets.on_channel_data(link, data, effects),
             Owner::Sessions if !sessions.is_pair(link) => {
-                if let Some((next, late)) = sessions.carried_by_orphan(link, carried)? {
+                if let Some((next, late)) = sessions.on_orphan_data(link, data)? {
                     sockets.add_late(next, late);
                 }
             }
             Owner::Sessions => {
-                sessions.carried(link, carried, |reader| ros2.has_room(reader))?;
+                sessions.on_channel_data(link, data, |reader| ros2.has_capacity(reader))?;
                 self.deliver_pair(link);
             }
         }
         Ok(())
     }
 
-    /// The end of a link or a pair that receives tells how far it is.
-    fn receiver_reached(
-        &mut self,
-        session: Key,
-        token: u128,
-        reached: &Statement,
-    ) -> Result<(), SessionFault> {
+    /// Handles the report of a receiving end.
+    fn receiver_reached(&mut self, session: Key, token: u128, reached: &Statement) -> Result<(), IpcFault> {
         let Statement::Reached { epoch, next, .. } = *reached else {
-            return Err(SessionFault::UnexpectedStatement);
+            return Err(IpcFault::UnexpectedStatement);
         };
         let Some(link) = self.sessions.link_with(session, token) else { return Ok(()) };
         match link.owner() {
@@ -140,41 +135,41 @@ impl Driver {
         Ok(())
     }
 
-    /// A link of a service comes by a channel from here on, once its connection has given the bytes `before` that.
+    /// Opens the channel of a service link. Its connection delivers `before` bytes first.
     fn open_stream(
         &mut self,
         session: Key,
         channel: u32,
         (token, before): (u128, u64),
-    ) -> Result<(), SessionFault> {
-        if channel as usize >= MOST_CHANNELS {
-            return Err(SessionFault::ChannelBeyondLimit(channel));
+    ) -> Result<(), IpcFault> {
+        if channel as usize >= MAX_CHANNELS {
+            return Err(IpcFault::ChannelBeyondLimit(channel));
         }
         self.close_channel(session, channel);
-        // A link that is gone meanwhile is no error; one of another process is not for this one to take, and one to a
-        // subscriber goes on, on which nothing comes.
+        // A link may have ended meanwhile. A link of another process is not for this peer to open. A link to a
+        // subscriber receives nothing.
         if let Some(link) = self.sessions.link_with(session, token)
             && self.sockets.received(link).is_some()
         {
             self.sessions.wait_for_connection(session, link, (channel, before), &mut self.effects);
-            self.catch_up(session);
+            self.resume_streams(session);
         }
         Ok(())
     }
 
-    /// A link or a pair comes by a channel from here on, as a Begin says. RTPS has brought all before `first_unacknowledged`.
+    /// Opens the channel of a link or pair. RTPS has delivered everything before `first_unacknowledged`.
     fn open_samples(
         &mut self,
         session: Key,
         (channel, token): (u32, u128),
         (first_unacknowledged, begin): (u64, &Statement),
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         let Statement::Begin { id, from, .. } = *begin else {
-            return Err(SessionFault::UnexpectedStatement);
+            return Err(IpcFault::UnexpectedStatement);
         };
         let is_possible = (1..=from).contains(&first_unacknowledged) && id.stream == token as u64;
-        if channel as usize >= MOST_CHANNELS || !is_possible {
-            return Err(SessionFault::SampleChannel { channel, first: from });
+        if channel as usize >= MAX_CHANNELS || !is_possible {
+            return Err(IpcFault::SampleChannel { channel, first: from });
         }
         self.close_channel(session, channel);
         let Some(link) = self.sessions.link_with(session, token) else { return Ok(()) };
@@ -186,7 +181,7 @@ impl Driver {
         self.sessions.set_channel(session, channel, link);
         match link.owner() {
             Owner::Sockets if self.sockets.begin_channel(link, begin, &mut self.effects) => {
-                self.sessions.owe(link);
+                self.sessions.note_owed(link);
                 self.read_owed();
             }
             Owner::Sockets => {}
@@ -200,35 +195,35 @@ impl Driver {
         Ok(())
     }
 
-    /// A channel carries nothing more.
+    /// Closes a channel.
     fn close_channel(&mut self, session: Key, channel: u32) {
         if let Some(link) = self.sessions.close_channel(session, channel) {
             self.channel_closed(link);
         }
     }
 
-    /// Nothing more comes by the channel of a link or a pair: the network carries on.
+    /// Handles the end of a link's or pair's channel: the network delivers the rest.
     pub(super) fn channel_closed(&mut self, link: Key) {
         match link.owner() {
             Owner::Sockets => self.sockets.channel_closed(link, &mut self.effects),
             Owner::Sessions if !self.sessions.is_pair(link) => self.sessions.end_orphan_of(link),
             Owner::Sessions => {
-                if let Some(brought) = self.sessions.channel_closed(link) {
+                if let Some(received_batch) = self.sessions.channel_closed(link) {
                     self.deliver_pair(link);
-                    self.dispatch_rtps(brought, &[]);
+                    self.dispatch_rtps(received_batch, &[]);
                 }
             }
         }
     }
 
-    /// Takes what a link's session still has for it: the link is about to end, or others are to be heard after it.
+    /// Takes the records of a link's IPC connection, before the link ends or before other input is taken.
     pub(in crate::driver) fn drain_session_of(&mut self, link: Key) {
         if let Some(session) = self.sessions.session_of(link) {
             self.drain_session(session);
         }
     }
 
-    /// Takes what a session has: no more than its ring holds, since the peer may go on.
+    /// Takes the records of an IPC connection: at most as many as the ring holds, since the peer may continue.
     pub(super) fn drain_session(&mut self, session: Key) {
         if let Some(begun) = self.sessions.position(session) {
             let is_within_ring = |at| at - begun < RING as u64;
@@ -236,15 +231,15 @@ impl Driver {
                 && self.take_records(session, NetworkUnread::GoesOn)
             {}
         }
-        self.catch_up(session);
+        self.resume_streams(session);
     }
 
-    /// Tells the publisher of a link how far this end is, now or when there is room for that.
-    pub(in crate::driver) fn tell_publisher(&mut self, link: Key) {
-        if let Some(reached) = self.sockets.take_untold(link)
-            && !self.sessions.tell_reached(link, &reached)
+    /// Sends the report of a link to its publisher, now or when the ring has space.
+    pub(in crate::driver) fn report_to_publisher(&mut self, link: Key) {
+        if let Some(reached) = self.sockets.take_unsent_report(link)
+            && !self.sessions.send_reached(link, &reached)
         {
-            self.sockets.put_untold(link, reached);
+            self.sockets.put_unsent_report(link, reached);
         }
     }
 }

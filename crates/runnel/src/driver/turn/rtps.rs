@@ -1,4 +1,4 @@
-//! What RTPS brings: the loop receives datagrams, and hands samples and events to whom they concern.
+//! Reception of datagrams, and dispatch of the samples and events of RTPS.
 
 #[cfg(test)]
 mod tests;
@@ -11,29 +11,29 @@ use runnel_rtps::{Event, Sample};
 
 use crate::driver::effect::Effect;
 use crate::driver::sockets::Socket;
-use crate::driver::{Driver, Turned};
-use crate::rtps::Brought;
+use crate::driver::{Driver, PollOutcome};
+use crate::rtps::ReceivedBatch;
 
-/// So often that is done where all that has come is to be received; peers may send without end.
-const MOST_BATCHES: usize = 256;
+/// Maximum number of batches in one reception, since peers may send without end.
+const MAX_BATCHES: usize = 256;
 
-/// Whether sessions are read for an event.
-fn ends_pairs(event: &Event) -> bool {
+/// Whether an event may end pairs, for which IPC connections are read.
+fn may_end_pairs(event: &Event) -> bool {
     matches!(event, Event::Unmatched { .. } | Event::ParticipantLost(_) | Event::EndpointLost(_))
 }
 
 impl Driver {
-    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
+    /// Takes the datagrams of one system call; the next iteration takes more. True if there were any.
     pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
         if !self.ros2.receive(socket) {
             return false;
         }
-        // A session that ends has its rest read, and may have the datagrams taken for that.
+        // This reads the rest of these IPC connections, which may take the datagrams.
         self.end_abandoned_sessions();
         self.take_datagrams()
     }
 
-    /// Takes the datagrams that have been received, up to one that the loop has to do something for. True if there were any.
+    /// Takes received datagrams, up to one for which the event loop has work; true if there were any.
     fn take_datagrams(&mut self) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
         let mut inbox = std::mem::take(&mut self.ros2.inbox);
@@ -42,9 +42,9 @@ impl Driver {
             && let Some((datagram, from)) = inbox.next()
         {
             any = true;
-            let mut brought = std::mem::take(&mut self.ros2.brought);
-            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
-            self.dispatch_rtps(brought, datagram);
+            let mut received_batch = std::mem::take(&mut self.ros2.received_batch);
+            self.ros2.received_at = Some(rtps.handle_datagram(from, datagram, &mut received_batch));
+            self.dispatch_rtps(received_batch, datagram);
         }
         self.ros2.inbox = inbox;
         if any {
@@ -54,15 +54,15 @@ impl Driver {
         any
     }
 
-    /// Gives the user of a reader what RTPS has held back.
+    /// Delivers the samples that RTPS has held back for a reader.
     pub(super) fn take_held(&mut self, reader: EntityId) {
         let samples = self.ros2.take_held(reader);
-        let brought = Brought { samples, ..std::mem::take(&mut self.ros2.brought) };
-        self.dispatch_rtps(brought, &[]);
+        let received_batch = ReceivedBatch { samples, ..std::mem::take(&mut self.ros2.received_batch) };
+        self.dispatch_rtps(received_batch, &[]);
         self.follow_rtps();
     }
 
-    /// RTPS may have passed over samples for which others wait. To be called when all that it gave is handed out.
+    /// Informs receivers of samples that RTPS has skipped. All samples from RTPS must have been dispatched before.
     fn follow_rtps(&mut self) {
         if self.sessions.draining.is_empty() {
             return;
@@ -74,23 +74,23 @@ impl Driver {
         }
     }
 
-    /// What has come is given to whom it concerns, some of it from this datagram. The end of a pair comes after all samples, and
-    /// is left to the loop with what is behind it, since sessions are read for it.
-    pub(in crate::driver) fn dispatch_rtps(&mut self, mut brought: Brought, datagram: &[u8]) {
-        for event in brought.events.drain(..) {
-            if !self.ros2.ends.is_empty() {
-                self.ros2.ends.push_back(event);
-            } else if ends_pairs(&event) {
-                self.ros2.ends.push_back(event);
+    /// Dispatches output of RTPS, some of which lies in this datagram. Events that may end pairs come after all
+    /// samples. They and all events behind them are left to the event loop, since IPC connections are read for them.
+    pub(in crate::driver) fn dispatch_rtps(&mut self, mut received_batch: ReceivedBatch, datagram: &[u8]) {
+        for event in received_batch.events.drain(..) {
+            if !self.ros2.pending_events.is_empty() {
+                self.ros2.pending_events.push_back(event);
+            } else if may_end_pairs(&event) {
+                self.ros2.pending_events.push_back(event);
                 self.effects.push_back(Effect::PairsEnded);
             } else {
                 self.ros2_event(event);
             }
         }
-        for sample in brought.samples.drain(..) {
+        for sample in received_batch.samples.drain(..) {
             self.dispatch_sample(sample, datagram);
         }
-        self.ros2.brought = brought;
+        self.ros2.received_batch = received_batch;
     }
 
     pub(super) fn dispatch_sample(&mut self, sample: Sample, datagram: &[u8]) {
@@ -100,21 +100,21 @@ impl Driver {
         }
     }
 
-    /// Does what was left to the loop, and goes on with the datagrams that came behind it. Samples that wait for the ends of links
-    /// come first: the loop comes back here when it has given them.
+    /// Handles these events, then the datagrams behind them. Samples that wait for the ends of links come first: the event
+    /// loop calls this again after it has delivered them.
     pub(in crate::driver) fn end_pairs(&mut self) {
         while !self.ros2.has_refused()
-            && let Some(event) = self.ros2.ends.front().cloned()
+            && let Some(event) = self.ros2.pending_events.front().cloned()
         {
             self.ros2_event(event);
-            // Not before: until then no datagram is taken.
-            self.ros2.ends.pop_front();
+            // Not earlier, since no datagram may be taken before.
+            self.ros2.pending_events.pop_front();
         }
         self.take_datagrams();
         self.drain_rtps();
     }
 
-    /// Reads RTPS for the pairs that began when it could not be read, unless that is still so.
+    /// Reads RTPS for pairs that switched to shared memory while that was impossible, if it is possible now.
     fn drain_rtps(&mut self) {
         if self.sessions.is_network_unread && self.receive_rtps() {
             for pair in self.sessions.network_drained() {
@@ -123,61 +123,60 @@ impl Driver {
         }
     }
 
-    /// Receives the user data that has come so far, unless the loop has something to do first.
-    /// True if that is all.
+    /// Receives all user data that has arrived, as far as the event loop has no earlier work. True if that is all.
     pub(in crate::driver) fn receive_rtps(&mut self) -> bool {
         for key in self.sockets.keys() {
             let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
             let socket = Arc::clone(socket);
-            if self.ros2.hears_groups(&socket) {
+            if self.ros2.is_multicast(&socket) {
                 continue;
             }
             let mut batches = 0;
-            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
+            while batches < MAX_BATCHES && self.rtps_readable(&socket) {
                 batches += 1;
             }
         }
         let is_all = !self.ros2.waits_for_loop();
         if is_all {
-            self.ros2.forget_looks();
+            self.ros2.reset_checks();
         }
         is_all
     }
 
-    /// What has happened in the ROS 2 graph while others worked on the participant.
+    /// Takes the events of other threads' use of the participant.
     pub(super) fn take_ros2_events(&mut self) {
-        if let Some(brought) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.take_events()) {
-            self.dispatch_rtps(brought, &[]);
+        if let Some(received_batch) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.take_events()) {
+            self.dispatch_rtps(received_batch, &[]);
         }
     }
 
-    /// Does what is due in the ROS 2 graph.
-    pub(super) fn serve_ros2(&mut self, turned: &mut Turned) {
+    /// Handles the deadlines of the ROS 2 graph.
+    pub(super) fn serve_ros2(&mut self, outcome: &mut PollOutcome) {
         let Some(rtps) = &self.ros2.rtps else { return };
-        // What came in this turn told the time.
-        let now = self.ros2.heard_at.take().unwrap_or_else(clock::monotonic);
+        // The reception time of the last datagram serves as the time.
+        let now = self.ros2.received_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             self.sockets.joining.wake();
-            turned.served = true;
+            outcome.served = true;
         }
         if rtps.wants_more() {
-            self.ros2.fill_rooms(&mut self.effects);
+            self.ros2.grant_freed_capacity(&mut self.effects);
         }
         self.take_ros2_events();
     }
 
-    /// What happens to pairs concerns sessions and links of ROS 1 as well; all else is the graph's.
+    /// Handles an event. Those about pairs concern IPC connections and ROS 1 links, too.
     fn ros2_event(&mut self, event: Event) {
         let Self { ros2, effects, .. } = self;
         match event {
             Event::Matched { local, remote } => {
                 ros2.matched(local, remote);
-                ros2.pair_met(local, remote, effects);
+                ros2.add_matched_pair(local, remote, effects);
                 self.reader_matched(local, remote);
             }
             Event::Unmatched { local, remote } => {
-                self.pair_parted(local, remote);
+                self.remove_matched_pair(local, remote);
                 self.reader_unmatched(local, remote);
                 self.ros2.unmatched(local, remote);
             }
@@ -193,10 +192,10 @@ impl Driver {
         }
     }
 
-    /// Endpoints end: what sessions have of their pairs comes first.
+    /// Removes endpoints, after taking the samples of their pairs by shared memory.
     pub(in crate::driver) fn end_endpoints(&mut self, ids: &[EntityId]) {
         for id in ids {
-            self.ros2.met_by(*id).into_iter().for_each(|remote| self.pair_parted(*id, remote));
+            self.ros2.matched_with(*id).into_iter().for_each(|remote| self.remove_matched_pair(*id, remote));
             self.ros2.remove_endpoint(*id, &mut self.effects);
         }
     }

@@ -1,4 +1,4 @@
-//! Lines of a file of parameters: maps and lists by indentation.
+//! Lines of a parameter file: maps and lists by indentation.
 
 use super::value::{FileValue, scalar, unquoted};
 
@@ -10,10 +10,10 @@ pub(super) struct Entry {
     pub(super) value: FileValue,
 }
 
-/// Depth of maps at most.
+/// Limit of nested maps.
 const DEEPEST: usize = 32;
 
-/// The keys above the line that is read, each with its indentation, and the list below the last of them.
+/// The keys above the current line, each with its indentation, and the list below the last of them.
 #[derive(Default)]
 struct Reader {
     keys: Vec<(usize, String)>,
@@ -24,7 +24,7 @@ struct Reader {
 /// All values of a file.
 ///
 /// # Errors
-/// The line that cannot be read, and why.
+/// The line that cannot be read, and what is wrong.
 pub(super) fn values(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let mut reader = Reader::default();
     for (line, number) in text.lines().zip(1..) {
@@ -50,7 +50,7 @@ impl Reader {
         }
     }
 
-    /// An item of the list below the last key, which may stand as far to the left as the key.
+    /// Handles an item of the list below the last key, which may have the same indentation as the key.
     fn take_item(&mut self, number: usize, indent: usize, item: &str) -> Result<(), String> {
         if self.keys.last().is_none_or(|(of_key, _)| *of_key > indent) {
             return Err("an item of a list that has no name".to_owned());
@@ -94,7 +94,7 @@ impl Reader {
     }
 }
 
-/// A key, which may be in quotes, and what follows its colon.
+/// A key, which may be quoted, and the text after its colon.
 fn key_and_value(text: &str) -> Option<(&str, &str)> {
     let begin = match text.chars().next() {
         Some(quote @ ('"' | '\'')) => text[1..].find(quote)? + 2,
@@ -107,7 +107,7 @@ fn key_and_value(text: &str) -> Option<(&str, &str)> {
     (!key.is_empty()).then(|| (key, text[colon + 1..].trim()))
 }
 
-/// A line up to the sign of a comment, which stands outside of quotes and behind a space.
+/// A line without its comment, which begins outside of quotes after a space.
 fn without_comment(line: &str) -> &str {
     let (mut quote, mut before) = (None, ' ');
     for (index, char) in line.char_indices() {

@@ -1,24 +1,24 @@
-//! Values in files of parameters: scalars and lists of them.
+//! Values in parameter files: scalars, and lists of them.
 
-/// A value as it is written.
+/// A value as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileValue {
-    /// Without quotes: a number, a truth value or a text.
+    /// Unquoted: a number, a truth value or a text.
     Plain(String),
-    /// In quotes: a text.
+    /// Quoted: a text.
     Text(String),
-    /// A list of the others.
+    /// A list of scalars.
     List(Vec<FileValue>),
 }
 
-/// Beginnings of what is YAML and no plain value.
+/// First characters of YAML that is not a plain value.
 const NOT_READ: [char; 7] = ['|', '>', '&', '*', '!', '{', '%'];
 
 impl FileValue {
-    /// Reads a value that is written on one line; `None` for an empty map.
+    /// Parses a value on one line; `None` for an empty map.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// If it cannot be parsed.
     pub(super) fn read(text: &str) -> Result<Option<Self>, String> {
         if text
             .strip_prefix('{')
@@ -34,25 +34,25 @@ impl FileValue {
     }
 }
 
-/// A value that is no list.
+/// Parses a scalar.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// If it cannot be parsed.
 pub(super) fn scalar(text: &str) -> Result<FileValue, String> {
     if let Some(text) = unquoted(text)? {
         return Ok(FileValue::Text(text));
     }
     if text.starts_with(NOT_READ) || text.starts_with('[') {
         let sign = text.chars().next().unwrap_or_default();
-        return Err(format!("{sign} is not read here: plain values, lists and maps by indentation are"));
+        return Err(format!("{sign} is not supported. Try: plain values, lists and maps by indentation"));
     }
     Ok(FileValue::Plain(text.to_owned()))
 }
 
-/// A text without its quotes, if it has some.
+/// A text without its quotes, if it has any.
 ///
 /// # Errors
-/// When the quotes do not end.
+/// If the closing quote is missing.
 pub(super) fn unquoted(text: &str) -> Result<Option<String>, String> {
     let Some(quote) = text.chars().next().filter(|first| ['"', '\''].contains(first)) else {
         return Ok(None);
@@ -65,7 +65,7 @@ pub(super) fn unquoted(text: &str) -> Result<Option<String>, String> {
     }))
 }
 
-/// The escapes of double quotes that configuration files have.
+/// Replaces the escapes of double quotes that are usual in configuration files.
 fn unescaped(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
@@ -83,7 +83,7 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// The items between commas outside of quotes; none of what is blank.
+/// Splits at commas outside of quotes. An empty last item is omitted.
 fn split(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut quote, mut begin) = (None, 0);

@@ -1,4 +1,4 @@
-//! The attacker: a process of the same user that writes what it likes in the memory that is its own, and sends what it likes.
+//! Attacker: a process of the same user that writes anything into its own memory, and sends anything.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use runnel_io::segment::Segment;
 
 use super::ends::{End, Memory, end, packets, page};
 use crate::ipc::outbox::{LOANS, Outbox, RING};
-use crate::ipc::record::{Gift, Lending, kind as kinds};
+use crate::ipc::record::{Lending, SegmentAnnouncement, kind as kinds};
 use crate::ipc::ring::RingWriter;
 use crate::ipc::{Inbox, Pool};
 
-/// Where things lie in an outbox, see there.
+/// Layout of an outbox, see there.
 const POSITION: usize = 0;
-const WANTS: usize = 8;
+const REQUESTS: usize = 8;
 const MAPPED: usize = 16;
-const END: usize = 17;
+const TEARDOWN: usize = 17;
 const RETURNED: usize = 24;
 const RECORDS: usize = 4128;
 
-/// Segments that the attacker has at a time.
+/// Limit of the attacker's segments.
 const MOST_SEGMENTS: usize = 4;
 
-/// See the module.
+/// See the module's documentation.
 pub(super) struct Attacker {
     outbox: SharedWords,
     page: SharedWords,
     packets: Packets,
-    /// The victim's outbox, of which the attacker reads the ring's end.
+    /// The victim's outbox, from which the attacker reads the end of the ring.
     victim: Arc<Outbox>,
     writer: RingWriter,
     segments: Vec<Arc<Segment>>,
-    given: u64,
+    announced: u64,
 }
 
 impl Attacker {
-    /// A session of a process whose messages lie in `pool`, and the attacker at its other end.
+    /// An IPC connection of a process that uses `pool`, with the attacker at its other end.
     pub(super) fn connect(pool: &Arc<Pool>) -> (End, Self) {
         let (one, other) = packets();
         let (outbox, page) = (SharedWords::new("runnel-session", Inbox::BYTES).expect("memory"), page());
         let (end, victim) = end(Memory { page: page.fd(), outbox: outbox.fd() }, one, pool);
         let writer = RingWriter::new(RING);
-        (end, Self { outbox, page, packets: other, victim, writer, segments: Vec::new(), given: 0 })
+        (end, Self { outbox, page, packets: other, victim, writer, segments: Vec::new(), announced: 0 })
     }
 
     pub(super) fn act(&mut self, action: u8, args: [u8; 5]) {
@@ -56,7 +56,7 @@ impl Attacker {
         }
     }
 
-    /// A whole record, of any kind and about anything.
+    /// Writes a complete record of any kind with any content.
     fn write_record(&mut self, [what, channel, first, second, third]: [u8; 5]) {
         let lending = Lending {
             segment: u32::from(first) % 4,
@@ -65,9 +65,9 @@ impl Attacker {
             len: 1 << (third % 20),
         };
         let [low, high] = lending.to_words();
-        // 1, 3, 15 and 16 are kinds that nobody writes.
+        // 1, 3, 15 and 16 are unused kinds.
         let kind = 1 + what % 16;
-        // A statement, whose kind may not be one that there is.
+        // A statement, possibly of an unknown kind.
         let kind_and_epoch = (1 + u64::from(channel) % 5) | u64::from(second % 4) << 32;
         let says = [kind_and_epoch, 2, number(first, second)];
         let words: &[u64] = match kind {
@@ -90,15 +90,15 @@ impl Attacker {
         let _ = self.writer.push(ring, (kind, u32::from(channel % 8)), &parts, read);
     }
 
-    /// Any word anywhere, often one that tells how far the attacker is.
+    /// Writes any word anywhere, often one that reports the attacker's progress.
     fn write_word(&mut self, [place, first, second, third, fourth]: [u8; 5]) {
         let value = number(first, second);
         let (page, outbox) = (self.page.words(), self.outbox.words());
         let word = match place % 12 {
             0 | 1 => &outbox[POSITION],
-            2 => &outbox[WANTS],
+            2 => &outbox[REQUESTS],
             3 => &outbox[MAPPED],
-            4 => &outbox[END],
+            4 => &outbox[TEARDOWN],
             5 | 6 => &outbox[RETURNED],
             7 => &outbox[RETURNED + 1 + usize::from(third) % LOANS],
             8 => &page[0],
@@ -114,15 +114,16 @@ impl Attacker {
         }
         let (bytes, count) = (64 << (slot_bytes % 12), 1 + usize::from(slots % 8));
         let Ok(segment) = Segment::new(bytes, count) else { return };
-        let mut gift = Gift { segment: self.given, slot_bytes: bytes as u64, slots: count as u64 };
+        let mut announcement =
+            SegmentAnnouncement { segment: self.announced, slot_bytes: bytes as u64, slots: count as u64 };
         match what % 8 {
-            0 => gift.segment = number(third, fourth),
-            1 => gift.slot_bytes = number(third, fourth),
-            2 => gift.slots = number(third, fourth),
-            3 => (gift.slot_bytes, gift.slots) = (u64::from(third), u64::from(fourth)),
+            0 => announcement.segment = number(third, fourth),
+            1 => announcement.slot_bytes = number(third, fourth),
+            2 => announcement.slots = number(third, fourth),
+            3 => (announcement.slot_bytes, announcement.slots) = (u64::from(third), u64::from(fourth)),
             _ => {}
         }
-        let packet = gift.to_bytes();
+        let packet = announcement.to_bytes();
         let sent = match what >> 4 {
             0 => self.packets.send(&packet[..1 + usize::from(third) % 23], &[segment.fd()]),
             1 => self.packets.send(&packet, &[]),
@@ -132,11 +133,11 @@ impl Attacker {
             5 => self.packets.send(&[0], &[]),
             _ => self.packets.send(&packet, &[segment.fd()]),
         };
-        self.given += u64::from(sent.is_ok_and(|sent| sent) && what >> 4 > 5);
+        self.announced += u64::from(sent.is_ok_and(|sent| sent) && what >> 4 > 5);
         self.segments.push(segment);
     }
 
-    /// Tells that it has read and mapped all, and gives a slot back, as an honest peer would.
+    /// Reports that it has read and mapped everything, and releases a slot, as an honest peer would.
     fn read_properly(&mut self, [what, loan, ..]: [u8; 5]) {
         let words = self.outbox.words();
         if what % 2 == 0 {
@@ -158,7 +159,7 @@ impl Attacker {
     }
 }
 
-/// A number as it might be thought up: small, near the end of its range, or any.
+/// An arbitrary number: small, near the end of its range, or any.
 fn number(first: u8, second: u8) -> u64 {
     match first % 8 {
         0..=3 => u64::from(second),

@@ -1,4 +1,4 @@
-//! Ends of a session, as the driver makes them.
+//! Ends of an IPC connection, made like those of the driver.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::unix::UnixAddress;
 use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 
-use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender, SessionFault};
+use crate::ipc::{Inbox, IpcFault, Outbox, Pool, Receiver, RecordEvent, Sender};
 
-/// One end of a session, and the memory that says whether its process sleeps.
+/// One end of an IPC connection, and the page with its process's sleep flag.
 pub(crate) struct End {
     pub(crate) sender: Arc<Sender>,
     pub(crate) receiver: Receiver,
@@ -18,16 +18,16 @@ pub(crate) struct End {
     _page: SharedWords,
 }
 
-/// An end that has no memory for its sleep yet.
+/// An end without its page.
 type Parts = (Arc<Sender>, Receiver, [Doorbell; 2]);
 
-/// What one end gives the other.
+/// The memory that one end shares with the other.
 pub(super) struct Memory<'a> {
     pub(super) page: BorrowedFd<'a>,
     pub(super) outbox: BorrowedFd<'a>,
 }
 
-/// Two honest processes with a session. The first one's messages lie in `pool`.
+/// Two honest processes with an IPC connection. The first one uses `pool`.
 pub(crate) fn connect(pool: &Arc<Pool>) -> (End, End) {
     let (one, other) = packets();
     let (outboxes, pages) = ([outbox(), outbox()], [page(), page()]);
@@ -39,7 +39,7 @@ pub(crate) fn connect(pool: &Arc<Pool>) -> (End, End) {
     (with_page(first, first_page), with_page(second, second_page))
 }
 
-/// The end of an honest process towards any other.
+/// The end of an honest process towards any peer.
 pub(super) fn end(memory: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> (End, Arc<Outbox>) {
     let own = outbox();
     let parts = parts(&own, memory, packets, pool);
@@ -64,7 +64,7 @@ fn parts(own: &Arc<Outbox>, peer: Memory<'_>, packets: Packets, pool: &Arc<Pool>
     (Arc::new(sender), Receiver::new(Arc::clone(own), inbox, packets, same_user), bells)
 }
 
-/// Doorbells that nobody waits at, and the ends that ring them.
+/// Doorbells without a waiting process, and their ringing ends.
 fn bells() -> ([Doorbell; 2], (Ringer, Arc<Ringer>)) {
     let pair = || Doorbell::pair().expect("descriptors");
     let ((peer, ringer), (own, own_ringer)) = (pair(), pair());
@@ -79,7 +79,7 @@ fn outbox() -> Arc<Outbox> {
     Arc::new(Outbox::new().expect("memory"))
 }
 
-/// Both ends of a connection.
+/// Both ends of a socket connection.
 pub(super) fn packets() -> (Packets, Packets) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -91,8 +91,8 @@ pub(super) fn packets() -> (Packets, Packets) {
 }
 
 impl End {
-    /// Takes what the peer sent on its socket; an error is the end of the session.
-    pub(super) fn take_packets(&mut self) -> Result<(), Option<SessionFault>> {
+    /// Reads the packets that the peer sent on its socket. An error is the end of the IPC connection.
+    pub(super) fn take_packets(&mut self) -> Result<(), Option<IpcFault>> {
         for _ in 0..100 {
             match self.receiver.packet() {
                 Ok(true) => self.sender.ring(),
@@ -104,9 +104,9 @@ impl End {
     }
 
     /// The next record, if there is one.
-    pub(crate) fn next(&mut self) -> Result<Option<Heard>, Option<SessionFault>> {
+    pub(crate) fn next(&mut self) -> Result<Option<RecordEvent>, Option<IpcFault>> {
         let Some(record) = self.receiver.peek().map_err(Some)? else { return Ok(None) };
-        let heard = self.receiver.hear(&record).map_err(Some)?;
+        let heard = self.receiver.decode(&record).map_err(Some)?;
         self.receiver.pass(&record);
         Ok(Some(heard))
     }

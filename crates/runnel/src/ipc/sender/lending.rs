@@ -1,4 +1,4 @@
-//! What is lent to the peer, and what it gives back.
+//! Lending slots to the peer, and reclaiming them.
 
 use std::sync::Arc;
 
@@ -9,37 +9,36 @@ use crate::frame::{Frame, Payload};
 use crate::ipc::record::{Lending, kind};
 use crate::sync::lock;
 
-/// What a segment is to the peer.
+/// State of a segment at the peer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// It has mapped it under this number.
+enum SegmentState {
+    /// It is mapped under this number.
     Mapped(u32),
-    /// It was given to it under this number, and is still to be mapped: then the peer rings.
-    Coming(u32),
-    /// It cannot be given to it, now or at all.
-    Not,
+    /// It was announced under this number, and the peer rings once it has mapped it.
+    Announced(u32),
+    /// It cannot be announced, now or at all.
+    Unavailable,
 }
 
-/// What became of an attempt to lend a slot.
+/// The result of an attempt to lend a slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offered {
+pub(super) enum LendResult {
     Lent,
     /// The ring is full.
-    NoRoom,
-    /// The memory of a message that is too long for the ring is still to be mapped.
+    RingFull,
+    /// The message is too long for the ring, and its segment has yet to be mapped.
     Unmapped(u32),
-    /// The peer has as much as it may.
-    TooMuch,
-    /// The message has no slot, or the peer cannot read it there.
+    /// The peer has reached its quota.
+    OverQuota,
+    /// The message is not in a slot, or the peer cannot read that slot.
     NotShared,
 }
 
 impl Sender {
-    /// The same message in memory that can be lent, if it lies elsewhere and is too long for the ring, and the peer may have
-    /// it.
-    pub(super) fn lift(&self, frame: &Frame) -> Option<Frame> {
+    /// Copies a message that is too long for the ring into a slot, if it is not in one and the quota allows it.
+    pub(super) fn copy_to_slot(&self, frame: &Frame) -> Option<Frame> {
         let Payload::Own(bytes) = frame.payload() else { return None };
-        if bytes.len() <= MOST_IN_RING || !self.may_lend(bytes.len()) {
+        if bytes.len() <= MOST_IN_RING || !self.fits_quota(bytes.len()) {
             return None;
         }
         let mut slot = self.pool.take(bytes.len())?;
@@ -47,111 +46,115 @@ impl Sender {
         Some(frame.copied_to(slot.freeze(bytes.len())))
     }
 
-    fn may_lend(&self, bytes: usize) -> bool {
+    fn fits_quota(&self, bytes: usize) -> bool {
         let state = &mut *lock(&self.state);
-        self.take_back_returned(state);
+        self.reclaim_released(state);
         let (_, full) = self.inbox.mapped();
-        // Without room for its record, it would be copied in vain.
-        let has_room = state.ring.room(|| self.inbox.position()).is_ok_and(|room| room >= ONE_PIECE);
-        !full && has_room && state.loans.has_room(bytes, self.pool.share())
+        // If its record does not fit, the copy would be useless.
+        let has_capacity =
+            state.ring.available(|| self.inbox.position()).is_ok_and(|available| available >= ONE_PIECE);
+        !full && has_capacity && state.loans.has_capacity(bytes, self.pool.share())
     }
 
-    /// Lends a slot to the peer, if that can be.
-    pub(super) fn lend(&self, state: &mut State, (channel, number): (u32, u64), slot: &Slot) -> Offered {
-        self.take_back(state);
-        let segment = match self.known(state, slot.segment()) {
-            Known::Mapped(number) => number,
-            Known::Coming(number) if slot.len() > MOST_IN_RING => return Offered::Unmapped(number),
-            Known::Coming(_) | Known::Not => return Offered::NotShared,
+    /// Lends a slot to the peer, if possible.
+    pub(super) fn lend(&self, state: &mut State, (channel, number): (u32, u64), slot: &Slot) -> LendResult {
+        self.reclaim(state);
+        let segment = match self.segment_state(state, slot.segment()) {
+            SegmentState::Mapped(number) => number,
+            SegmentState::Announced(number) if slot.len() > MOST_IN_RING => {
+                return LendResult::Unmapped(number);
+            }
+            SegmentState::Announced(_) | SegmentState::Unavailable => return LendResult::NotShared,
         };
-        let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
+        let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return LendResult::OverQuota };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
         let [first, second] = lending.to_words().map(u64::to_le_bytes);
         let number = number.to_le_bytes();
         let pushed = self.push(state, (kind::SAMPLE_SLOT, channel), &[&number, &first, &second]);
         if !pushed {
-            let _ = state.loans.give_back(loan.into());
+            let _ = state.loans.release(loan.into());
         }
-        if pushed { Offered::Lent } else { Offered::NoRoom }
+        if pushed { LendResult::Lent } else { LendResult::RingFull }
     }
 
-    /// Has the peer map memory of which it may be lent slots later; false until it has. It rings then.
-    pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
+    /// Announces segments from which slots may be lent later. False until the peer has mapped them; it rings then.
+    pub(crate) fn announce(&self, segments: &[Arc<Segment>]) -> bool {
         let state = &mut *lock(&self.state);
-        let is_mapped = |segment: &&Arc<Segment>| matches!(self.known(state, segment), Known::Mapped(_));
+        let is_mapped =
+            |segment: &&Arc<Segment>| matches!(self.segment_state(state, segment), SegmentState::Mapped(_));
         let mapped = segments.iter().filter(is_mapped).count();
         let (_, full) = self.inbox.mapped();
-        mapped == segments.len() || full || state.given.is_full()
+        mapped == segments.len() || full || state.announced.is_full()
     }
 
-    /// What a segment is to the peer. The first time that this is asked, it is given to it.
-    fn known(&self, state: &mut State, segment: &Arc<Segment>) -> Known {
+    /// The state of a segment at the peer. The first call announces the segment.
+    fn segment_state(&self, state: &mut State, segment: &Arc<Segment>) -> SegmentState {
         let (mapped, full) = self.inbox.mapped();
-        if let Some(number) = state.given.number_of(segment) {
+        if let Some(number) = state.announced.number_of(segment) {
             return match u64::from(number) < mapped {
-                true => Known::Mapped(number),
-                false if full => Known::Not,
-                false => Known::Coming(number),
+                true => SegmentState::Mapped(number),
+                false if full => SegmentState::Unavailable,
+                false => SegmentState::Announced(number),
             };
         }
         self.forget_segments(state);
-        // When the socket is full, the next message tries again.
+        // If the socket is full, the next message tries again.
         if !full
-            && let Some(gift) = state.given.gift(segment)
-            && self.packets.send(&gift.to_bytes(), &[segment.fd()]).unwrap_or(false)
+            && let Some(announcement) = state.announced.announcement(segment)
+            && self.packets.send(&announcement.to_bytes(), &[segment.fd()]).unwrap_or(false)
         {
-            return Known::Coming(state.given.add(segment));
+            return SegmentState::Announced(state.announced.add(segment));
         }
-        Known::Not
+        SegmentState::Unavailable
     }
 
-    /// Whether the peer has mapped a segment, or says that it maps no more.
+    /// Whether the peer has mapped a segment, or maps no more.
     pub(super) fn has_mapped(&self, segment: u32) -> bool {
         let (mapped, full) = self.inbox.mapped();
         full || u64::from(segment) < mapped
     }
 
-    /// Takes back what the peer has given back: the next message is best written where the last one was read, which is in
-    /// the cache.
-    pub(crate) fn take_back_slots(&self) {
-        self.take_back_returned(&mut lock(&self.state));
+    /// Reclaims the slots that the peer has released. Called before a message is written, since the last released slot
+    /// is in the cache.
+    pub(crate) fn reclaim_slots(&self) {
+        self.reclaim_released(&mut lock(&self.state));
     }
 
-    /// Takes back the slots that the peer has given back, and has it give back segments that are no more.
-    pub(super) fn take_back(&self, state: &mut State) {
-        self.take_back_returned(state);
+    /// Reclaims released slots, and has the peer unmap segments that have ended.
+    pub(super) fn reclaim(&self, state: &mut State) {
+        self.reclaim_released(state);
         self.forget_segments(state);
     }
 
-    pub(super) fn take_back_returned(&self, state: &mut State) {
+    pub(super) fn reclaim_released(&self, state: &mut State) {
         while state.over.is_none() {
             match state.returns.next(&self.inbox.returns(), state.loans.count()) {
                 Ok(None) => return,
-                Ok(Some(loan)) if state.loans.give_back(loan).is_ok() => {}
-                Ok(Some(_)) => self.end(state, "it gave back what was not lent to it"),
-                Err(_) => self.end(state, "it told of more given back than was lent to it"),
+                Ok(Some(loan)) if state.loans.release(loan).is_ok() => {}
+                Ok(Some(_)) => self.end(state, "it released a slot that was not lent to it"),
+                Err(_) => self.end(state, "it released more slots than were lent to it"),
             }
         }
     }
 
-    /// Has the peer give back the memory of segments that are no more, if any may have ended since this was done last.
+    /// Has the peer unmap segments that have ended, if any have since the last call.
     fn forget_segments(&self, state: &mut State) {
-        if state.given.some_ended() {
-            // The sessions that nothing is sent by look after theirs, too.
-            self.own_bell.ring();
+        if state.announced.has_ended_segments() {
+            // Other IPC connections, on which nothing is sent, must do the same.
+            self.own_doorbell.ring();
         }
-        for number in state.given.take_gone() {
+        for number in state.announced.take_ended() {
             let (mapped, full) = self.inbox.mapped();
             let is_mapped = u64::from(number) < mapped;
-            // One that is still to be mapped would be mapped for good if it were forgotten before that.
-            if !is_mapped && !full || is_mapped && !self.tell_gone(state, number) {
-                state.given.keep(number);
+            // A segment that is unmapped before it was mapped would stay mapped for good.
+            if !is_mapped && !full || is_mapped && !self.announce_ended(state, number) {
+                state.announced.keep(number);
             }
         }
     }
 
-    /// Tells the peer that a segment is no more; false if there is no room now.
-    fn tell_gone(&self, state: &mut State, number: u32) -> bool {
+    /// Tells the peer that a segment has ended. False if the record does not fit.
+    fn announce_ended(&self, state: &mut State, number: u32) -> bool {
         self.push(state, (kind::FORGET, 0), &[&u64::from(number).to_le_bytes()])
     }
 }

@@ -1,4 +1,4 @@
-//! Random sequences on plain words, next to a queue that does the same.
+//! Random sequences on plain words, compared with a queue.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -11,16 +11,16 @@ const CASES: u64 = 3000;
 
 type Message = (u8, u32, Vec<u8>);
 
-/// Both ends of a ring, and what is in it.
+/// Both ends of a ring, and its expected content.
 struct Pair {
     random: Random,
     capacity: usize,
     cells: Box<[AtomicU64]>,
     writer: RingWriter,
     reader: RingReader,
-    /// What the reader told, and the messages behind that.
-    told: u64,
-    untold: VecDeque<Message>,
+    /// The reported position, and the messages behind it.
+    reported: u64,
+    unreported: VecDeque<Message>,
     unread: VecDeque<Message>,
 }
 
@@ -34,8 +34,8 @@ impl Pair {
             cells: zeros(capacity),
             writer: RingWriter::new(capacity),
             reader: RingReader::new(capacity),
-            told: 0,
-            untold: VecDeque::new(),
+            reported: 0,
+            unreported: VecDeque::new(),
             unread: VecDeque::new(),
         }
     }
@@ -44,7 +44,7 @@ impl Pair {
         match self.random.below(8) {
             0..4 => self.write(),
             4..7 => self.read(),
-            _ => self.tell(),
+            _ => self.report(),
         }
     }
 
@@ -58,18 +58,18 @@ impl Pair {
         let (kind, channel) = (1 + self.random.below(255) as u8, self.random.below(1 << 24) as u32);
         let parts = in_parts(&mut self.random, &bytes);
         let fits = len.div_ceil(8) + 2 <= self.free();
-        let pushed = self.writer.push(&*self.cells, (kind, channel), &parts, || self.told);
+        let pushed = self.writer.push(&*self.cells, (kind, channel), &parts, || self.reported);
         assert_eq!(pushed, Ok(fits), "{len} bytes in {} words", self.capacity);
         if fits {
             self.unread.push_back((kind, channel, bytes));
         }
-        let room = self.free().saturating_sub(2) * 8;
-        assert_eq!(self.writer.room(|| self.told), Ok(room));
+        let available = self.free().saturating_sub(2) * 8;
+        assert_eq!(self.writer.available(|| self.reported), Ok(available));
     }
 
-    /// Places that may be written. A record takes two beside its payload: its header's and that of the next one's zero.
+    /// Words that may be written. A record needs two beside its payload: its header and the zero of the next one.
     fn free(&self) -> usize {
-        self.capacity - (self.writer.written() - self.told) as usize
+        self.capacity - (self.writer.written() - self.reported) as usize
     }
 
     fn read(&mut self) {
@@ -78,24 +78,24 @@ impl Pair {
             return;
         };
         assert_eq!(next(&mut self.reader, &self.cells), Some(expected.clone()));
-        self.untold.push_back(expected);
+        self.unreported.push_back(expected);
     }
 
-    fn tell(&mut self) {
-        self.told = self.reader.position();
-        self.untold.clear();
+    fn report(&mut self) {
+        self.reported = self.reader.position();
+        self.unreported.clear();
     }
 
-    /// What the writer finds when it reads again in its own ring.
-    fn again(&self) -> Vec<Message> {
-        let mut reader = RingReader::starting_at(self.capacity, self.told);
+    /// Reads the writer's own ring again.
+    fn reread(&self) -> Vec<Message> {
+        let mut reader = RingReader::starting_at(self.capacity, self.reported);
         let found = std::iter::from_fn(|| next(&mut reader, &self.cells)).collect();
         assert_eq!(reader.position(), self.writer.written());
         found
     }
 }
 
-/// The next message, behind a byte that was there before.
+/// The next message, appended to a byte that was there before.
 fn next(reader: &mut RingReader, cells: &[AtomicU64]) -> Option<Message> {
     let record @ Record { kind, channel, len } = reader.peek(cells).unwrap()?;
     let mut bytes = vec![42];
@@ -106,24 +106,24 @@ fn next(reader: &mut RingReader, cells: &[AtomicU64]) -> Option<Message> {
 }
 
 #[test]
-fn what_is_written_is_read_whole_once_and_in_order() {
+fn records_are_read_whole_once_and_in_order() {
     for seed in 0..CASES {
         let mut pair = Pair::new(seed);
         for _ in 0..100 {
             pair.step();
         }
-        let left: Vec<Message> = pair.untold.iter().chain(&pair.unread).cloned().collect();
-        assert_eq!(pair.again(), left, "seed {seed}");
+        let left: Vec<Message> = pair.unreported.iter().chain(&pair.unread).cloned().collect();
+        assert_eq!(pair.reread(), left, "seed {seed}");
     }
 }
 
 #[test]
-fn a_record_fills_the_ring_to_the_last_word_but_one_and_no_further() {
+fn longest_record_fills_ring_except_one_word() {
     let (cells, mut writer) = (zeros(8), RingWriter::new(8));
     assert_eq!(longest(8), 48);
     assert_eq!(writer.push(&*cells, (1, 2), &[&[7; 49]], || unreachable!()), Ok(false));
     assert_eq!(writer.push(&*cells, (1, 2), &[&[7; 20], &[7; 28]], || unreachable!()), Ok(true));
-    assert_eq!((writer.room(|| 0), writer.push(&*cells, (1, 2), &[], || 0)), (Ok(0), Ok(false)));
+    assert_eq!((writer.available(|| 0), writer.push(&*cells, (1, 2), &[], || 0)), (Ok(0), Ok(false)));
     let mut reader = RingReader::new(8);
     assert_eq!(next(&mut reader, &cells), Some((1, 2, vec![7; 48])));
     assert_eq!(writer.push(&*cells, (1, 2), &[&[8; 48]], || reader.position()), Ok(true));
@@ -131,7 +131,7 @@ fn a_record_fills_the_ring_to_the_last_word_but_one_and_no_further() {
 }
 
 #[test]
-fn the_readers_position_is_asked_for_only_when_there_seems_to_be_no_room() {
+fn position_is_read_only_when_ring_seems_full() {
     let (cells, mut writer) = (zeros(16), RingWriter::new(16));
     for _ in 0..7 {
         assert_eq!(writer.push(&*cells, (1, 0), &[&[0; 8]], || unreachable!()), Ok(true));
@@ -140,7 +140,7 @@ fn the_readers_position_is_asked_for_only_when_there_seems_to_be_no_room() {
 }
 
 #[test]
-fn words_are_read_when_they_are_all_that_a_record_holds() {
+fn words_are_read_only_at_exact_length() {
     let (cells, mut writer, mut reader) = (zeros(8), RingWriter::new(8), RingReader::new(8));
     for turn in 0..20_u64 {
         let (first, second) = (turn.to_le_bytes(), (turn << 40).to_le_bytes());
@@ -156,7 +156,7 @@ fn words_are_read_when_they_are_all_that_a_record_holds() {
 }
 
 #[test]
-fn slots_come_back_in_the_order_in_which_they_were_given_back() {
+fn slots_return_in_order_of_release() {
     for seed in 0..CASES {
         let mut random = Random(seed);
         let capacity = 1 << random.below(4);

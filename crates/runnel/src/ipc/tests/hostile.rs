@@ -1,17 +1,17 @@
-//! Peers that write anything.
+//! Hostile peers, which write anything.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::Falsified;
-use super::super::awake::Rung;
 use super::super::returns::{self, ReturnReader, ReturnWriter};
 use super::super::ring::{BadRecord, RingReader, RingWriter, longest};
+use super::super::sleep_flag::NotifiedEpoch;
 use super::{Random, in_parts, zeros};
 
 const CASES: u64 = 3000;
 
-/// A word as a peer might think it up: often one that looks like a header, or like a count.
+/// An arbitrary word: often one that looks like a header, or like a count.
 fn word(random: &mut Random, capacity: usize) -> u64 {
     let length = random.below(8 * capacity + 16) as u64;
     match random.below(6) {
@@ -33,7 +33,7 @@ fn scribble(random: &mut Random, cells: &[AtomicU64]) {
 }
 
 #[test]
-fn a_reader_of_random_words_reads_within_the_ring_and_takes_no_more_than_it_holds() {
+fn reader_of_random_words_stays_within_ring() {
     let (mut records, mut refused) = (0, 0);
     for seed in 0..CASES {
         let mut random = Random(seed);
@@ -65,7 +65,7 @@ fn a_reader_of_random_words_reads_within_the_ring_and_takes_no_more_than_it_hold
 }
 
 #[test]
-fn headers_that_no_writer_writes_are_refused() {
+fn invalid_headers_are_refused() {
     let (cells, reader) = (zeros(8), RingReader::new(8));
     let peek = |word| {
         cells[0].store(word, Ordering::Relaxed);
@@ -84,7 +84,7 @@ fn between(cells: &[AtomicU64], from: u64, to: u64) -> Vec<u64> {
 }
 
 #[test]
-fn a_writer_overwrites_nothing_that_the_reader_has_not_passed_whatever_it_tells() {
+fn writer_never_overwrites_unread_words() {
     let (mut accepted, mut refused) = (0, 0);
     for seed in 0..CASES {
         let mut random = Random(seed);
@@ -94,23 +94,23 @@ fn a_writer_overwrites_nothing_that_the_reader_has_not_passed_whatever_it_tells(
             let longest = longest(capacity);
             let len = random.below(longest + 1);
             let (bytes, written) = (random.bytes(len), writer.written());
-            let told = match random.below(8) {
+            let reported = match random.below(8) {
                 0 => random.word(),
                 1 => read.get().wrapping_sub(1),
                 2 => written + 1,
                 _ => read.get() + random.below((written - read.get()) as usize + 1) as u64,
             };
-            let possible = (read.get()..=written).contains(&told);
+            let possible = (read.get()..=written).contains(&reported);
             let before = between(&cells, read.get(), written);
             let parts = in_parts(&mut random, &bytes);
             let asked = Cell::new(false);
             let pushed = writer.push(&*cells, (1, 1), &parts, || {
                 asked.set(true);
-                told
+                reported
             });
             assert_eq!(pushed == Err(Falsified), asked.get() && !possible);
             if asked.get() && possible {
-                read.set(told);
+                read.set(reported);
                 accepted += 1;
             }
             refused += u32::from(pushed.is_err());
@@ -126,18 +126,18 @@ fn a_writer_overwrites_nothing_that_the_reader_has_not_passed_whatever_it_tells(
 }
 
 #[test]
-fn room_is_not_reckoned_with_a_falsified_position() {
+fn falsified_position_is_refused() {
     let (cells, mut writer) = (zeros(8), RingWriter::new(8));
     assert_eq!(writer.push(&*cells, (1, 1), &[&[1; 24]], || 0), Ok(true));
-    assert_eq!(writer.room(|| 5), Err(Falsified));
-    assert_eq!(writer.room(|| 4), Ok(48));
-    assert_eq!(writer.room(|| 3), Err(Falsified));
-    assert_eq!(writer.room(|| u64::MAX), Err(Falsified));
-    assert_eq!(writer.room(|| 4), Ok(48));
+    assert_eq!(writer.available(|| 5), Err(Falsified));
+    assert_eq!(writer.available(|| 4), Ok(48));
+    assert_eq!(writer.available(|| 3), Err(Falsified));
+    assert_eq!(writer.available(|| u64::MAX), Err(Falsified));
+    assert_eq!(writer.available(|| 4), Ok(48));
 }
 
 #[test]
-fn an_owner_takes_no_more_back_than_it_lent() {
+fn owner_reclaims_only_lent_slots() {
     for seed in 0..CASES {
         let mut random = Random(seed);
         let capacity = 1 << random.below(4);
@@ -158,10 +158,10 @@ fn an_owner_takes_no_more_back_than_it_lent() {
 }
 
 #[test]
-fn counts_of_returned_slots_that_cannot_be_are_refused() {
+fn impossible_counts_of_returned_slots_are_refused() {
     let (cells, mut reader) = (zeros(returns::words(4)), ReturnReader::new(4));
-    let mut next = |told, lent| {
-        cells[0].store(told, Ordering::Relaxed);
+    let mut next = |reported, lent| {
+        cells[0].store(reported, Ordering::Relaxed);
         reader.next(&*cells, lent)
     };
     assert_eq!(next(3, 2), Err(Falsified));
@@ -173,7 +173,7 @@ fn counts_of_returned_slots_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_borrower_gives_back_what_it_got_and_borrows_no_more_than_it_can_give_back() {
+fn borrower_releases_only_received_slots() {
     let (cells, mut writer) = (zeros(returns::words(2)), ReturnWriter::new(2));
     assert!(!writer.push(&*cells, 7));
     assert_eq!([writer.borrow(), writer.borrow(), writer.borrow()], [true, true, false]);
@@ -183,13 +183,13 @@ fn a_borrower_gives_back_what_it_got_and_borrows_no_more_than_it_can_give_back()
 }
 
 #[test]
-fn a_falsified_epoch_rings_once_a_record_at_the_worst() {
-    let (page, mut random, mut rung) = (zeros(1), Random(1), Rung::default());
+fn falsified_epoch_rings_at_most_once_per_record() {
+    let (page, mut random, mut notified) = (zeros(1), Random(1), NotifiedEpoch::default());
     for _ in 0..1000 {
         let epoch = word(&mut random, 8);
         page[0].store(epoch, Ordering::Relaxed);
-        let rang = rung.should_ring(&*page);
+        let rang = notified.should_ring(&*page);
         assert!(!rang || epoch % 2 == 1);
-        assert!(!rung.should_ring(&*page));
+        assert!(!notified.should_ring(&*page));
     }
 }

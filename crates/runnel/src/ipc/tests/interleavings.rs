@@ -1,7 +1,8 @@
-//! Two processes as two threads of loom, which runs every interleaving and every value that a load may give.
+//! Interleavings of two processes, modelled as two threads of loom, which runs all of them with every value that a
+//! load may return.
 //!
-//! Loom shows no load a store that comes later, so that words written again too early would look untouched. Hence payload
-//! words are also cells whose unordered use by both sides loom reports.
+//! In loom, no load returns a later store, so a word that is overwritten too early would look unchanged. Therefore
+//! payload words are also cells whose unordered use by both sides loom reports.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -10,16 +11,16 @@ use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-use super::super::awake::{Rung, fall_asleep, wake_up};
 use super::super::cells::{Cells, OwnCells};
+use super::super::flow_control::{self, AnsweredRequests, Teardown};
 use super::super::returns::{self, ReturnReader, ReturnWriter};
 use super::super::ring::{self, RingReader, RingWriter};
-use super::super::telling::{self, Answered, End};
+use super::super::sleep_flag::{NotifiedEpoch, fall_asleep, wake_up};
 
 const CAPACITY: usize = 8;
 
-/// Words in which one side tells the other of its ring.
-const TOLD: usize = 18;
+/// Words of a process's memory beside its ring.
+const WORDS: usize = 18;
 
 /// Words of the model.
 struct Words(Vec<(AtomicU64, UnsafeCell<()>)>);
@@ -57,7 +58,7 @@ impl OwnCells for Words {
     }
 }
 
-/// Words of the model that both sides use with no order between them.
+/// Words of the model that both sides use without order.
 struct Page(Vec<AtomicU64>);
 
 impl Page {
@@ -93,19 +94,19 @@ impl OwnCells for Page {
 /// Runs every interleaving of a model, whose loops must therefore be short.
 fn explore(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    // Whatever the environment says.
+    // Independent of the environment.
     builder.preemption_bound = None;
     builder.max_permutations = None;
     builder.max_duration = None;
     builder.check(model);
 }
 
-/// A message: its number, over 13 bytes.
+/// A message: its number, in 13 bytes.
 fn message(number: u8) -> [u8; 13] {
     [number; 13]
 }
 
-/// The number of the next message, if there is one. All of it is looked at.
+/// The number of the next message, if there is one. Checks all its bytes.
 fn take(reader: &mut RingReader, words: &Words) -> Option<u8> {
     let record = reader.peek(words).unwrap()?;
     let mut bytes = Vec::new();
@@ -121,30 +122,31 @@ fn put(writer: &mut RingWriter, words: &Words, number: u8, read: impl FnOnce() -
 }
 
 #[test]
-fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
+fn wrapping_ring_delivers_each_record_once_in_order() {
     static WRITTEN_BEHIND_THE_READER: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
-        let (words, told) = (Words::new(CAPACITY), Words::new(1));
+        let (words, reported) = (Words::new(CAPACITY), Words::new(1));
         let (mut writer, mut reader) = (RingWriter::new(CAPACITY), RingReader::new(CAPACITY));
-        // The ring has been round once already: there is something else than zeros in it.
+        // The ring has wrapped once already, so it contains more than zeros.
         for number in 1..4 {
             assert!(put(&mut writer, &words, number, || reader.position()));
             assert_eq!(take(&mut reader, &words), Some(number));
         }
-        reader.tell(&*told, 0);
+        reader.report(&*reported, 0);
         let consumer = thread::spawn({
-            let (words, told) = (words.clone(), told.clone());
+            let (words, reported) = (words.clone(), reported.clone());
             move || {
                 let mut taken = Vec::new();
                 for _ in 0..3 {
                     taken.extend(take(&mut reader, &words));
-                    reader.tell(&*told, 0);
+                    reader.report(&*reported, 0);
                 }
                 (reader, taken)
             }
         });
-        let put: Vec<u8> =
-            (4..8).filter(|&number| put(&mut writer, &words, number, || ring::told(&*told, 0))).collect();
+        let put: Vec<u8> = (4..8)
+            .filter(|&number| put(&mut writer, &words, number, || ring::reported(&*reported, 0)))
+            .collect();
         let (mut reader, mut taken) = consumer.join().unwrap();
         WRITTEN_BEHIND_THE_READER.fetch_max(put.len(), Ordering::Relaxed);
         while let Some(number) = take(&mut reader, &words) {
@@ -153,11 +155,11 @@ fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
         assert_eq!(taken, put);
         assert_eq!(reader.position(), writer.written());
     });
-    // More than fit into the ring at once: the writer went on behind the reader.
+    // More than fit into the ring at once: the writer continued behind the reader.
     assert!(WRITTEN_BEHIND_THE_READER.load(Ordering::Relaxed) > 2);
 }
 
-/// A doorbell that is never emptied, like an eventfd that is watched for edges.
+/// A doorbell that is never emptied, like an eventfd watched for edges.
 struct Bell {
     rung: Mutex<u32>,
     changed: Condvar,
@@ -169,7 +171,7 @@ impl Bell {
         self.changed.notify_one();
     }
 
-    /// Waits until it was rung more often than `heard` times.
+    /// Waits until it was rung more often than `seen` times.
     fn wait(&self, heard: &mut u32) {
         let mut rung = self.rung.lock().unwrap();
         while *rung == *heard {
@@ -180,20 +182,20 @@ impl Bell {
 }
 
 #[test]
-fn no_record_is_left_to_a_reader_that_sleeps() {
+fn sleeping_reader_is_woken_for_every_record() {
     static SLEEPS: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let words = Words::new(CAPACITY);
         let page = Page::new(1);
-        let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
+        let doorbell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
         let ringer = thread::spawn({
-            let (words, page, bell) = (words.clone(), page.clone(), bell.clone());
+            let (words, page, doorbell) = (words.clone(), page.clone(), doorbell.clone());
             move || {
-                let (mut writer, mut rung) = (RingWriter::new(CAPACITY), Rung::default());
+                let (mut writer, mut rung) = (RingWriter::new(CAPACITY), NotifiedEpoch::default());
                 for number in 1..3 {
                     assert!(put(&mut writer, &words, number, || unreachable!()));
                     if rung.should_ring(&*page) {
-                        bell.ring();
+                        doorbell.ring();
                     }
                 }
             }
@@ -202,8 +204,8 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
         while taken < 2 {
             fall_asleep(&*page);
             if reader.peek(&*words).unwrap().is_none() {
-                // Loom calls it a deadlock when nobody rings any more.
-                bell.wait(&mut heard);
+                // If no one rings any more, loom reports a deadlock.
+                doorbell.wait(&mut heard);
                 sleeps += 1;
             }
             wake_up(&*page);
@@ -219,37 +221,37 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
 }
 
 #[test]
-fn no_writer_is_left_asleep_that_waits_for_room() {
+fn writer_waiting_for_space_is_woken() {
     static SLEEPS: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
-        let (words, writers, readers) = (Words::new(CAPACITY), Page::new(TOLD), Page::new(TOLD));
-        let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
+        let (words, writers, readers) = (Words::new(CAPACITY), Page::new(WORDS), Page::new(WORDS));
+        let doorbell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
         let mut writer = RingWriter::new(CAPACITY);
         assert!(
             put(&mut writer, &words, 1, || unreachable!()) && put(&mut writer, &words, 2, || unreachable!())
         );
         let consumer = thread::spawn({
-            let (words, writers, readers, bell) =
-                (words.clone(), writers.clone(), readers.clone(), bell.clone());
+            let (words, writers, readers, doorbell) =
+                (words.clone(), writers.clone(), readers.clone(), doorbell.clone());
             move || {
-                let (mut reader, mut answered) = (RingReader::new(CAPACITY), Answered::default());
+                let (mut reader, mut answered) = (RingReader::new(CAPACITY), AnsweredRequests::default());
                 for number in 1..3 {
                     assert_eq!(take(&mut reader, &words), Some(number));
-                    if answered.should_ring(telling::tell(&reader, &*readers, &*writers)) {
-                        bell.ring();
+                    if answered.should_ring(flow_control::report_position(&reader, &*readers, &*writers)) {
+                        doorbell.ring();
                     }
                 }
             }
         });
         let (mut heard, mut sleeps) = (0, 0);
-        let mut fits = || put(&mut writer, &words, 3, || telling::position(&*readers));
+        let mut fits = || put(&mut writer, &words, 3, || flow_control::position(&*readers));
         while !fits() {
-            telling::ask_for_room(&*writers);
+            flow_control::request_space(&*writers);
             if fits() {
                 break;
             }
-            // Loom calls it a deadlock when nobody rings any more.
-            bell.wait(&mut heard);
+            // If no one rings any more, loom reports a deadlock.
+            doorbell.wait(&mut heard);
             sleeps += 1;
         }
         consumer.join().unwrap();
@@ -259,27 +261,28 @@ fn no_writer_is_left_asleep_that_waits_for_room() {
 }
 
 #[test]
-fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
+fn final_position_separates_read_from_unread() {
     static LEFT: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
-        let (words, told) = (Words::new(CAPACITY), Page::new(TOLD));
+        let (words, reported) = (Words::new(CAPACITY), Page::new(WORDS));
         let consumer = thread::spawn({
-            let (words, told) = (words.clone(), told.clone());
+            let (words, reported) = (words.clone(), reported.clone());
             move || {
                 let (mut reader, mut taken) = (RingReader::new(CAPACITY), Vec::new());
                 for _ in 0..2 {
                     taken.extend(take(&mut reader, &words));
-                    reader.tell(&*told, 0);
+                    reader.report(&*reported, 0);
                 }
-                telling::tell_end(&*told, End::Read);
+                flow_control::announce_teardown(&*reported, Teardown::Read);
                 taken
             }
         });
         let mut writer = RingWriter::new(CAPACITY);
         for number in 1..3 {
-            assert!(put(&mut writer, &words, number, || telling::position(&*told)));
+            assert!(put(&mut writer, &words, number, || flow_control::position(&*reported)));
         }
-        let position = telling::has_come(&*told, End::Read).then(|| telling::position(&*told));
+        let position =
+            flow_control::has_reached(&*reported, Teardown::Read).then(|| flow_control::position(&*reported));
         let mut all = consumer.join().unwrap();
         if let Some(position) = position {
             let mut rest = RingReader::starting_at(CAPACITY, position);
@@ -293,11 +296,11 @@ fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
     assert_eq!(LEFT.load(Ordering::Relaxed), 2);
 }
 
-/// Payload slots of the model: loom reports who reads one that its owner writes.
+/// Payload slots of the model: loom reports a read while the owner writes.
 type Slots = Arc<[UnsafeCell<()>; 2]>;
 
-/// The borrower: reads each slot that it is lent, and gives it back.
-fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
+/// The borrower: reads each slot lent to it, and releases it.
+fn borrow(slots: &Slots, words: &Words, reported: &Words, back: &Words) {
     let (mut reader, mut returns) = (RingReader::new(CAPACITY), ReturnWriter::new(2));
     for _ in 0..3 {
         let Some(record) = reader.peek(words).unwrap() else {
@@ -306,27 +309,28 @@ fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
         let [slot] = reader.words(words, &record).unwrap();
         assert!(returns.borrow());
         reader.advance(&record);
-        reader.tell(told, 0);
+        reader.report(reported, 0);
         slots[slot as usize].with(|_| ());
         assert!(returns.push(back, slot));
     }
 }
 
 #[test]
-fn slots_go_to_and_fro_with_one_side_at_a_time() {
+fn slot_is_used_by_one_side_at_a_time() {
     static LENT_AGAIN: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let slots: Slots = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);
-        let (words, told, back) = (Words::new(CAPACITY), Words::new(1), Words::new(returns::words(2)));
+        let (words, reported, back) = (Words::new(CAPACITY), Words::new(1), Words::new(returns::words(2)));
         let borrower = thread::spawn({
-            let (slots, words, told, back) = (slots.clone(), words.clone(), told.clone(), back.clone());
-            move || borrow(&slots, &words, &told, &back)
+            let (slots, words, reported, back) =
+                (slots.clone(), words.clone(), reported.clone(), back.clone());
+            move || borrow(&slots, &words, &reported, &back)
         });
         let (mut writer, mut returns) = (RingWriter::new(CAPACITY), ReturnReader::new(2));
         let mut lend = |slot: u64| {
             slots[slot as usize].with_mut(|_| ());
             let place = slot.to_le_bytes();
-            writer.push(&*words, (1, 0), &[&place], || ring::told(&*told, 0)).unwrap()
+            writer.push(&*words, (1, 0), &[&place], || ring::reported(&*reported, 0)).unwrap()
         };
         assert!(lend(0) && lend(1));
         let (mut lent, mut again) = (vec![0, 1], 0);
@@ -341,6 +345,6 @@ fn slots_go_to_and_fro_with_one_side_at_a_time() {
         borrower.join().unwrap();
         LENT_AGAIN.fetch_max(again, Ordering::Relaxed);
     });
-    // More often than there are places: an entry was written over another that had been read.
+    // More often than there are entries: an entry was overwritten after it had been read.
     assert!(LENT_AGAIN.load(Ordering::Relaxed) > 2);
 }

@@ -1,4 +1,4 @@
-//! The rings in every interleaving, against a model, and with peers that write anything.
+//! Tests of the rings: in every interleaving, against a model, and with hostile peers.
 
 mod against_model;
 mod hostile;
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// A run of bytes in random parts, empty ones among them.
+/// Splits bytes into random parts, some of them empty.
 fn in_parts<'a>(random: &mut Random, mut bytes: &'a [u8]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Which interfaces of the host participants are found on, and which of their addresses are told.
+//! Selection of interfaces for discovery, and of addresses to announce.
 
 use std::net::IpAddr;
 
@@ -6,54 +6,53 @@ use runnel_io::interfaces::Interface;
 
 use crate::environment::{Range, Ros2Settings};
 
-/// How many addresses are told of each family: a host full of virtual machines has many, and an announcement is to fit a
-/// datagram that no network cuts.
+/// Limits of announced addresses per family: a host with many virtual machines has many, and an announcement must fit
+/// a datagram that no network fragments.
 const MOST_V4: usize = 10;
 const MOST_V6: usize = 6;
 
-/// The interfaces on which participants are found by a family.
+/// The interfaces for multicast discovery with a family.
 pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
     let with_address = || all.iter().filter(|interface| of_family(interface, ipv6).next().is_some());
     let outside: Vec<_> =
         with_address().filter(|interface| !interface.loopback && interface.multicast).collect();
-    // Loopback if that says that it carries multicast, or there is no other. With IPv6 it never does, so that it is of
-    // use only to those who name it.
+    // Loopback is used if its flags include multicast, or there is no other interface. With IPv6 the flags never do,
+    // so loopback is only for users who name it.
     let carries = |interface: &Interface| match ipv6 {
         false => interface.multicast || outside.is_empty() || settings.range == Range::Localhost,
-        true => settings.names_ipv6(),
+        true => settings.requests_ipv6(),
     };
     let inside = with_address().filter(|interface| interface.loopback && carries(interface));
     inside.chain(outside.iter().copied()).collect()
 }
 
-/// The interfaces by which participants are reached: those, and others that carry no multicast, such as of WireGuard, where
-/// who is named is found.
+/// The interfaces with reachable addresses: also those without multicast, such as WireGuard, on which named peers are
+/// found.
 pub(super) fn reached<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
     let carries_unicast = |interface: &&Interface| {
         let is_plain = !interface.loopback && !interface.multicast;
-        is_plain && settings.goes_beyond_host() && of_family(interface, ipv6).next().is_some()
+        is_plain && settings.leaves_host() && of_family(interface, ipv6).next().is_some()
     };
     used(all, settings, ipv6).into_iter().chain(all.iter().filter(carries_unicast)).collect()
 }
 
-/// The addresses that are told to others. Of the many that an interface may have with IPv6, one that holds beyond its
-/// link; one that holds there alone if nothing else leads there, or IPv6 was asked for: there are peers that end when they
-/// hear of such.
+/// The addresses to announce. With IPv6, one per interface that is valid beyond the link. A link-local one only if the
+/// interface has no other address, or if IPv6 was requested: some peers crash on link-local addresses.
 pub(super) fn announced(reached: &[&Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<IpAddr> {
     if !ipv6 {
         return reached.iter().flat_map(|interface| of_family(interface, false)).take(MOST_V4).collect();
     }
     let first = |link_local: bool| {
-        let is_such = move |ip: &IpAddr| is_link_local(*ip) == link_local;
+        let has_scope = move |ip: &IpAddr| is_link_local(*ip) == link_local;
         reached
             .iter()
-            .filter(move |interface| !link_local || settings.names_ipv6() || is_lone(interface))
-            .filter_map(move |interface| of_family(interface, true).find(is_such))
+            .filter(move |interface| !link_local || settings.requests_ipv6() || is_lone(interface))
+            .filter_map(move |interface| of_family(interface, true).find(has_scope))
     };
     first(false).chain(first(true)).take(MOST_V6).collect()
 }
 
-/// True if an interface has only addresses that hold on its link.
+/// True if an interface only has link-local addresses.
 fn is_lone(interface: &Interface) -> bool {
     interface.addresses.iter().all(|address| is_link_local(address.ip))
 }
@@ -100,59 +99,59 @@ mod tests {
             interface(3, true, &["fd00::1"]),
             interface(4, false, &["10.9.0.1", "fd09::1"]),
         ];
-        let usual = settings(Range::Subnet, Ipv6::Usual);
-        assert_eq!((indices(&all, &usual, false), indices(&all, &usual, true)), (vec![2], vec![2, 3]));
-        // A cable with addresses of IPv6 alone leaves those of IPv4 on loopback.
-        assert_eq!(indices(&[all[0].clone(), all[2].clone()], &usual, false), [1]);
+        let default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        assert_eq!((indices(&all, &default, false), indices(&all, &default, true)), (vec![2], vec![2, 3]));
+        // A cable with IPv6 addresses only leaves IPv4 on loopback.
+        assert_eq!(indices(&[all[0].clone(), all[2].clone()], &default, false), [1]);
         let preferred = settings(Range::Subnet, Ipv6::Preferred);
         assert_eq!(indices(&all, &preferred, true), [1, 2, 3]);
     }
 
     #[test]
-    fn loopback_alone_is_used_with_ipv6_by_those_who_name_it() {
+    fn named_ipv6_loopback_is_used() {
         let all = [interface(1, true, &["127.0.0.1", "::1"])];
-        let mut usual = settings(Range::Subnet, Ipv6::Usual);
-        assert!(indices(&all, &usual, true).is_empty());
-        usual.peers = vec!["[::1]:0".parse().unwrap()];
-        assert_eq!(indices(&all, &usual, true), [1]);
+        let mut default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        assert!(indices(&all, &default, true).is_empty());
+        default.peers = vec!["[::1]:0".parse().unwrap()];
+        assert_eq!(indices(&all, &default, true), [1]);
     }
 
     #[test]
-    fn an_interface_without_multicast_is_reached_all_the_same() {
+    fn interface_without_multicast_is_announced() {
         let all = [
             interface(1, false, &["127.0.0.1", "::1"]),
             interface(2, false, &["10.9.0.1", "fd09::1"]),
             interface(3, true, &["10.0.0.1"]),
         ];
-        let told = |settings: &Ros2Settings, ipv6| {
+        let texts = |settings: &Ros2Settings, ipv6| {
             let all = announced(&reached(&all, settings, ipv6), settings, ipv6);
             all.iter().map(IpAddr::to_string).collect::<Vec<_>>()
         };
-        let usual = settings(Range::Subnet, Ipv6::Usual);
-        assert_eq!(told(&usual, false), ["10.0.0.1", "10.9.0.1"]);
-        assert_eq!(told(&usual, true), ["fd09::1"]);
-        let mut localhost = settings(Range::Localhost, Ipv6::Usual);
-        assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1"]);
+        let default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        assert_eq!(texts(&default, false), ["10.0.0.1", "10.9.0.1"]);
+        assert_eq!(texts(&default, true), ["fd09::1"]);
+        let mut localhost = settings(Range::Localhost, Ipv6::WhenNeeded);
+        assert_eq!(texts(&localhost, false), ["127.0.0.1", "10.0.0.1"]);
         localhost.peers = vec!["10.9.0.2:0".parse().unwrap()];
-        assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1", "10.9.0.1"]);
+        assert_eq!(texts(&localhost, false), ["127.0.0.1", "10.0.0.1", "10.9.0.1"]);
     }
 
     #[test]
-    fn of_many_addresses_one_beyond_the_link_is_told_and_one_of_the_link_where_nothing_else_leads() {
-        let usual = settings(Range::Subnet, Ipv6::Usual);
-        let told = |addresses: &[&str], settings: &Ros2Settings, ipv6| {
+    fn announced_addresses_are_limited_per_interface() {
+        let default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        let texts = |addresses: &[&str], settings: &Ros2Settings, ipv6| {
             let all = [interface(2, true, addresses)];
-            let told = announced(&[&all[0]], settings, ipv6);
-            told.iter().map(IpAddr::to_string).collect::<Vec<_>>()
+            let announced = announced(&[&all[0]], settings, ipv6);
+            announced.iter().map(IpAddr::to_string).collect::<Vec<_>>()
         };
         let both = ["10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2"];
-        assert_eq!(told(&both, &usual, false), ["10.0.0.1", "10.0.0.2"]);
-        assert_eq!(told(&both, &usual, true), ["fd00::1"]);
-        assert_eq!(told(&["fe80::1", "fe80::2"], &usual, true), ["fe80::1"]);
-        assert!(told(&["10.0.0.1", "fe80::1"], &usual, true).is_empty());
+        assert_eq!(texts(&both, &default, false), ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(texts(&both, &default, true), ["fd00::1"]);
+        assert_eq!(texts(&["fe80::1", "fe80::2"], &default, true), ["fe80::1"]);
+        assert!(texts(&["10.0.0.1", "fe80::1"], &default, true).is_empty());
         let preferred = settings(Range::Subnet, Ipv6::Preferred);
-        assert_eq!(told(&both, &preferred, true), ["fd00::1", "fe80::1"]);
+        assert_eq!(texts(&both, &preferred, true), ["fd00::1", "fe80::1"]);
         let many: Vec<Interface> = (2..40).map(|index| interface(index, true, &["fe80::1"])).collect();
-        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), &usual, true).len(), MOST_V6);
+        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), &default, true).len(), MOST_V6);
     }
 }

@@ -1,4 +1,4 @@
-//! The sockets of one family of addresses.
+//! Sockets of one address family.
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,38 +11,38 @@ use runnel_io::udp::Options;
 use crate::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 
-/// Bytes of datagrams that the kernel is asked to hold: a burst that comes while nobody reads.
-const RECEIVE_ROOM: usize = 8 << 20;
+/// Receive buffer of the kernel in bytes: for a burst while no thread reads.
+const RECEIVE_BUFFER: usize = 8 << 20;
 
-/// How many interfaces the groups are joined on: a socket is in some 20 groups at most, as systems are set up.
+/// Limit of interfaces on which groups are joined: by default, Linux allows 20 memberships per socket.
 const MOST_JOINED: usize = 16;
 
-/// Interfaces by their index, with the address that datagrams are sent from.
+/// Interfaces by index, with the source address of datagrams.
 type Joined = Arc<[(u32, Option<Ipv4Addr>)]>;
 
 /// See the module's documentation.
 pub(super) struct Family {
     pub(super) unicast: Arc<Datagrams>,
-    /// None if nobody is found by multicast.
+    /// None without multicast discovery.
     pub(super) group: Option<Arc<Datagrams>>,
     groups: Vec<IpAddr>,
-    /// The interfaces by which the groups are reached, and from where.
+    /// The interfaces on which the groups are joined, with source addresses.
     joined: Mutex<Joined>,
 }
 
 impl Family {
-    /// Opens the sockets of the family that the groups are of.
+    /// Opens the sockets of the groups' family.
     ///
     /// # Errors
-    /// `AddrInUse` when another participant has this number, and others when the host has no such family.
+    /// `AddrInUse` if another participant has this number, and others if the host does not support the family.
     pub(super) fn open(settings: &Ros2Settings, participant: u16, groups: Vec<IpAddr>) -> io::Result<Self> {
         let any = match groups.first() {
             Some(IpAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
             _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         };
         let at = |port| SocketAddr::new(any, port);
-        let receive_buffer_size = Some(RECEIVE_ROOM);
-        // With no hops a multicast datagram does not leave the host.
+        let receive_buffer_size = Some(RECEIVE_BUFFER);
+        // With a hop limit of 0, a multicast datagram stays on the host.
         let hops = if settings.range == Range::Localhost { 0 } else { 1 };
         let unicast =
             Options { receive_buffer_size, hops, ..Options::at(at(settings.unicast_port(participant))) };
@@ -57,16 +57,16 @@ impl Family {
         Ok(Self { unicast, group, groups, joined: Mutex::new(Class::RtpsGroups, Arc::new([])) })
     }
 
-    /// Is in the groups on these interfaces, and on no others.
+    /// Joins the groups on these interfaces, and leaves them on all others.
     pub(super) fn join(&self, used: &[&Interface]) {
         let Some(socket) = &self.group else { return };
         for (gone, _) in
             self.joined().iter().filter(|(index, _)| used.iter().all(|other| other.index != *index))
         {
-            // What cannot be left was not joined.
+            // Leaving fails for a group that was not joined.
             self.groups.iter().for_each(|group| drop(socket.leave(*group, *gone)));
         }
-        // An interface may go at any time, and is none of ours then.
+        // An interface can vanish at any time, and is left out then.
         let joins = |interface: &&&Interface| {
             self.groups.iter().all(|group| socket.join(*group, interface.index).is_ok())
         };
@@ -79,7 +79,7 @@ impl Family {
         Arc::clone(&lock(&self.joined))
     }
 
-    /// Where the participant announces itself.
+    /// The addresses for announcements.
     pub(super) fn groups(&self) -> Vec<SocketAddr> {
         let port = self.group.as_ref().map(|group| group.address().port());
         port.map_or(Vec::new(), |port| self.groups.iter().map(|ip| SocketAddr::new(*ip, port)).collect())

@@ -1,5 +1,5 @@
-//! The sockets of a participant: of IPv4, and of IPv6 where the host has it, each one by which it is reached and sends,
-//! and one that hears the groups.
+//! Sockets of a participant: for IPv4, and for IPv6 if the host supports it, one for unicast reception and all
+//! sending, and one for multicast reception.
 
 mod addresses;
 mod family;
@@ -19,31 +19,31 @@ use crate::sync::{Class, Mutex, lock};
 use addresses::{announced, reached, used};
 use family::Family;
 
-/// Where everybody announces himself. Source: RTPS 2.5, section 9.6.2.3.
+/// Multicast group for participant announcements. Source: RTPS 2.5, section 9.6.2.3.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 
-/// The same with IPv6, which the specification leaves open: where Cyclone DDS does, and where Fast DDS does.
+/// Groups for IPv6, which the specification leaves open: that of Cyclone DDS, and that of Fast DDS.
 const GROUPS_V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0xffff, 0xefff, 1),
     Ipv6Addr::new(0xff1e, 0, 0, 0, 0, 0xffff, 0xefff, 1),
 ];
 
-/// How many participants a host has at most.
+/// Limit of participants on a host.
 const MOST_PARTICIPANTS: u16 = 120;
 
 /// See the module's documentation.
 pub(crate) struct Sockets {
     v4: Family,
-    /// None if the host has no IPv6, or it is not to be used.
+    /// None if the host does not support IPv6, or the settings exclude it.
     v6: Option<Family>,
     settings: Ros2Settings,
     addresses: Mutex<Addresses>,
-    /// What is done before datagrams are sent.
+    /// Called before datagrams are sent.
     #[cfg(test)]
     pub(crate) before_sending: std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
-/// As they were when the interfaces were looked at last.
+/// The addresses as last read from the interfaces.
 #[derive(Default)]
 struct Addresses {
     reached_at: Vec<IpAddr>,
@@ -61,7 +61,7 @@ impl Sockets {
             #[cfg(test)]
             before_sending: std::sync::OnceLock::new(),
         };
-        sockets.look_again()?;
+        sockets.update_addresses()?;
         Ok(sockets)
     }
 
@@ -69,25 +69,25 @@ impl Sockets {
         [Some(&self.v4), self.v6.as_ref()].into_iter().flatten()
     }
 
-    /// The sockets that datagrams come from.
+    /// The sockets for reception.
     pub(crate) fn receivers(&self) -> Vec<Arc<Datagrams>> {
         let of_family = |family: &Family| [Some(Arc::clone(&family.unicast)), family.group.clone()];
         self.families().flat_map(of_family).flatten().collect()
     }
 
-    /// Whether a socket hears the groups: there participants announce themselves, and no user data comes.
-    pub(crate) fn hears_groups(&self, socket: &Datagrams) -> bool {
+    /// Whether a socket receives multicast: announcements of participants, and no user data.
+    pub(crate) fn is_multicast(&self, socket: &Datagrams) -> bool {
         let is_it = |group: &Arc<Datagrams>| std::ptr::eq(&**group, socket);
         self.families().filter_map(|family| family.group.as_ref()).any(is_it)
     }
 
-    /// Looks at the interfaces, which may be others now, and joins the groups on each.
-    pub(crate) fn look_again(&self) -> io::Result<()> {
+    /// Reads the interfaces, which may have changed, and joins the groups on each.
+    pub(crate) fn update_addresses(&self) -> io::Result<()> {
         let all = interfaces()?;
-        let told = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
-        let mut reached_at = told(false);
+        let addresses_of = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
+        let mut reached_at = addresses_of(false);
         if self.v6.is_some() {
-            reached_at.extend(told(true));
+            reached_at.extend(addresses_of(true));
         }
         self.v4.join(&used(&all, &self.settings, false));
         if let Some(v6) = &self.v6 {
@@ -98,12 +98,12 @@ impl Sockets {
         Ok(())
     }
 
-    /// The port by which the participant is reached.
+    /// The participant's unicast port.
     pub(crate) fn port(&self) -> u16 {
         self.v4.unicast.address().port()
     }
 
-    /// Where the participant is reached: by IPv4 first, unless IPv6 is preferred.
+    /// The participant's unicast addresses: IPv4 first, unless IPv6 is preferred.
     pub(crate) fn reached_at(&self) -> Vec<SocketAddr> {
         let port = self.port();
         let reached_at = lock(&self.addresses).reached_at.clone();
@@ -112,7 +112,7 @@ impl Sockets {
         all
     }
 
-    /// True if IPv6 is to be taken where both families lead.
+    /// True if IPv6 is preferred where both families are usable.
     pub(crate) fn prefers_ipv6(&self) -> bool {
         self.settings.ipv6 == Ipv6::Preferred
     }
@@ -122,13 +122,13 @@ impl Sockets {
         lock(&self.addresses).own.clone()
     }
 
-    /// Where the participant announces itself.
+    /// The addresses for announcements.
     pub(crate) fn groups(&self) -> Vec<SocketAddr> {
         self.families().flat_map(Family::groups).collect()
     }
 
-    /// Sends datagrams in their order, those of a row that leave by one socket in one system call. One for which the kernel
-    /// has no room, or no way, is lost, as datagrams are.
+    /// Sends datagrams in order; consecutive ones of one socket in one system call. A datagram that the kernel does
+    /// not accept is lost.
     pub(crate) fn send<P: Lend>(&self, datagrams: &[Outgoing<P>]) {
         #[cfg(test)]
         self.before_sending.get().into_iter().for_each(|before| before());
@@ -144,7 +144,7 @@ impl Sockets {
         }
     }
 
-    /// The socket by which a datagram leaves that has one receiver alone, and where to.
+    /// The socket and the address of a datagram with a single receiver.
     fn unicast<P: Lend>(&self, datagram: &Outgoing<P>) -> Option<(&Datagrams, SocketAddr)> {
         let to = *datagram.transmit().to.as_array::<1>()?.first()?;
         let family = self.family(to).filter(|_| !to.ip().is_multicast())?;
@@ -164,7 +164,7 @@ impl Sockets {
         }
     }
 
-    /// Sends datagrams that leave by one socket.
+    /// Sends datagrams of one socket.
     fn send_row<P: Lend>(&self, row: &[Outgoing<P>]) {
         let Some((socket, first)) = row.first().and_then(|first| self.unicast(first)) else { return };
         for some in row.chunks(MOST_AT_ONCE) {
@@ -177,7 +177,7 @@ impl Sockets {
             });
             let mut left = &addressed[..some.len()];
             while !left.is_empty() {
-                // The first that is not taken is passed over.
+                // The first one that is not accepted is skipped.
                 let taken = socket.send_batch(left).unwrap_or(0);
                 left = left.get(taken.max(1)..).unwrap_or_default();
             }
@@ -185,7 +185,7 @@ impl Sockets {
     }
 }
 
-/// Without the parts at the end that are empty.
+/// The parts without empty ones at the end.
 fn filled<'a, 'b>(parts: &'a [IoSlice<'b>; 3]) -> &'a [IoSlice<'b>] {
     match parts {
         [_, body, _] if body.is_empty() => &parts[..1],
@@ -194,7 +194,7 @@ fn filled<'a, 'b>(parts: &'a [IoSlice<'b>; 3]) -> &'a [IoSlice<'b>] {
     }
 }
 
-/// The first free of the ports where others look for participants, with both families.
+/// Opens sockets of both families on the first free ports where other participants look.
 fn open_at_first_free(settings: &Ros2Settings) -> io::Result<(Family, Option<Family>)> {
     let mut refused = io::Error::from(io::ErrorKind::AddrInUse);
     for participant in 0..MOST_PARTICIPANTS {
@@ -209,7 +209,7 @@ fn open_at_first_free(settings: &Ros2Settings) -> io::Result<(Family, Option<Fam
     Err(refused)
 }
 
-/// Sockets of IPv6, if that is to be used; a host without it does with IPv4 alone.
+/// Opens IPv6 sockets, if the settings allow it and the host supports it.
 fn open_v6(settings: &Ros2Settings, participant: u16) -> io::Result<Option<Family>> {
     if !settings.uses_ipv6() {
         return Ok(None);

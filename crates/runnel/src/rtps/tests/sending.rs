@@ -1,4 +1,4 @@
-//! Threads that publish at once, also while one of them is within the system call that sends.
+//! Threads that publish at the same time, also while one of them is within the system call that sends.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -12,18 +12,18 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto, re
 use super::*;
 use crate::sync::try_lock;
 
-/// What is done before each system call that sends.
+/// Sets what is called before each system call that sends.
 pub(crate) fn before_sending(rtps: &Rtps, before: impl Fn() + Send + Sync + 'static) {
     assert!(rtps.sockets.before_sending.set(Box::new(before)).is_ok());
 }
 
-/// Two participants, of which the one has a writer that the other hears.
+/// Two participants, with a writer in one and its reader in the other.
 pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, Arc<Writer>) {
     let open = || Rtps::open(&settings(domain, "127.0.0.1:0"), waker()).unwrap();
     let (a, b) = (open(), open());
     let writer = a.create_writer(chatter(qos));
     b.create_reader(chatter(qos));
-    hears(&a, &writer, &b);
+    publish_until_received(&a, &writer, &b);
     (Arc::new(a), b, writer)
 }
 
@@ -31,16 +31,16 @@ fn write(rtps: &Rtps, writer: &Writer, text: &str) {
     drop(rtps.write(writer, frame(text)));
 }
 
-/// What one hears but for greetings.
+/// The messages that a participant receives, without those of `publish_until_received`.
 fn texts(rtps: &Rtps) -> Vec<String> {
-    let texts = turn(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
+    let texts = poll_once(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
     // Payloads are padded.
     let texts = texts.map(|text| text.trim_end_matches('\0').to_owned());
     texts.filter(|text| text != "hello...").collect()
 }
 
-/// The same, until it is so many messages.
-fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
+/// Receives until there are `count` messages.
+fn received(rtps: &Rtps, count: usize) -> Vec<String> {
     let (until, mut all) = (StdInstant::now() + LONG, Vec::new());
     while all.len() < count {
         assert!(StdInstant::now() < until, "only {} of {count}: {all:?}", all.len());
@@ -50,7 +50,7 @@ fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
     all
 }
 
-/// Holds the thread that sends first until it is let go: tells when it is there.
+/// Stops the first thread that sends until it is released, and reports that it has stopped.
 fn hold_first_sender(rtps: &Rtps) -> (Receiver<()>, Sender<()>) {
     let ((inside, is_inside), (let_go, is_let_go)) = (mpsc::channel(), mpsc::channel());
     let held = std::sync::Mutex::new(Some((inside, is_let_go)));
@@ -78,12 +78,12 @@ fn participant_is_free_while_datagrams_are_sent() {
     // Several batches of fragments.
     write(&a, &writer, &"long".repeat(1_000_000));
     a.create_writer(chatter(QoS::default()));
-    assert_eq!(heard(&b, 1), ["one"]);
+    assert_eq!(received(&b, 1), ["one"]);
     assert_eq!(locked.load(Ordering::SeqCst), 0);
 }
 
 #[test]
-fn publisher_is_not_held_up_by_a_thread_that_sends() {
+fn publisher_does_not_wait_for_sending_thread() {
     require_private_network();
     let (a, b, writer) = pair(69, QoS::keep_last(10).best_effort());
     let (inside, let_go) = hold_first_sender(&a);
@@ -95,7 +95,7 @@ fn publisher_is_not_held_up_by_a_thread_that_sends() {
         let (a, writer, texts) = (&a, &writer, &texts);
         scope.spawn(move || {
             texts[1..].iter().for_each(|text| write(a, writer, text));
-            // What the driver does is not held up either.
+            // The driver's work is not delayed either.
             a.handle_timeout();
             done.send(()).unwrap();
         });
@@ -103,11 +103,11 @@ fn publisher_is_not_held_up_by_a_thread_that_sends() {
         let_go.send(()).unwrap();
         outcome.expect("another thread publishes meanwhile");
     });
-    assert_eq!(heard(&b, texts.len()), texts, "the thread that was held sent them all, its own first");
+    assert_eq!(received(&b, texts.len()), texts, "the thread that was held sent them all, its own first");
 }
 
 #[test]
-fn samples_that_find_no_room_are_not_overwritten() {
+fn samples_beyond_outbox_are_not_overwritten() {
     require_private_network();
     let (a, b, writer) = pair(70, QoS::keep_last(1).best_effort());
     let (inside, let_go) = hold_first_sender(&a);
@@ -122,7 +122,7 @@ fn samples_that_find_no_room_are_not_overwritten() {
                 written.fetch_add(1, Ordering::SeqCst);
             }
         });
-        // As many as there is room for.
+        // As many as fit.
         while written.load(Ordering::SeqCst) < MOST_AT_ONCE as u32 {
             thread::yield_now();
         }
@@ -131,7 +131,7 @@ fn samples_that_find_no_room_are_not_overwritten() {
         let_go.send(()).unwrap();
         assert_eq!(meanwhile, MOST_AT_ONCE as u32, "the next one waits");
     });
-    assert_eq!(heard(&b, texts.len()), texts);
+    assert_eq!(received(&b, texts.len()), texts);
 }
 
 #[test]
@@ -151,15 +151,15 @@ fn publisher_does_not_wait_for_the_participant() {
         drop(participant);
         outcome.expect("it publishes meanwhile");
     });
-    assert_eq!(heard(&b, texts.len()), texts);
+    assert_eq!(received(&b, texts.len()), texts);
 }
 
 #[test]
-fn writer_sends_while_another_is_within_its_system_call() {
+fn writer_sends_during_system_call_of_another() {
     require_private_network();
     let (a, b, writer) = pair(72, QoS::keep_last(10).best_effort());
     let other = a.create_writer(chatter(QoS::keep_last(10).best_effort()));
-    hears(&a, &other, &b);
+    publish_until_received(&a, &other, &b);
     let (inside, let_go) = hold_first_sender(&a);
     thread::scope(|scope| {
         scope.spawn(|| write(&a, &writer, "one"));
@@ -171,20 +171,20 @@ fn writer_sends_while_another_is_within_its_system_call() {
             done.send(()).unwrap();
         });
         let outcome = is_done.recv_timeout(LONG);
-        // It is on the wire, before the first is.
-        let first = outcome.is_ok().then(|| heard(&b, 1));
+        // The second writer's message is on the wire before the first writer's.
+        let first = outcome.is_ok().then(|| received(&b, 1));
         let_go.send(()).unwrap();
         assert_eq!(first, Some(vec!["two".to_owned()]));
     });
-    assert_eq!(heard(&b, 1), ["one"]);
+    assert_eq!(received(&b, 1), ["one"]);
 }
 
 const THREADS: u32 = 4;
-/// Messages of each thread that are on their way at most: sockets hold them all.
+/// Messages in flight per thread: few enough for the sockets' buffers.
 const EACH: u32 = 40;
 const ROUNDS: u32 = 25;
 
-/// The numbers that a writer's samples bear, of the datagrams that a raw socket has got.
+/// Collects the sequence numbers of a writer's samples from the datagrams that a raw socket has received.
 fn numbers_on_the_wire(raw: &impl std::os::fd::AsFd, writer: EntityId, numbers: &mut Vec<i64>) {
     const HEADERS: usize = 20 + 8;
     let mut packet = [0; 2048];
@@ -212,7 +212,7 @@ fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
                     let text = move |number| format!("{thread} {:08}", round * EACH + number);
                     scope.spawn(move || (0..EACH).for_each(|number| write(a, writer, &text(number))));
                 }
-                heard(&b, (THREADS * EACH) as usize)
+                received(&b, (THREADS * EACH) as usize)
             });
             let mut by_thread: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
             for text in &all {
@@ -255,9 +255,9 @@ fn four_threads_publish_reliably_while_readers_answer_and_join() {
         while is_over() != Some(all.len()) || writer.unacknowledged() > 0 {
             let to_come = writer.unacknowledged();
             assert!(StdInstant::now() < until, "{} of {:?} came, {to_come} to come", all.len(), is_over());
-            turn(&a);
-            turn(&late);
-            let readers = a.look(|participant| participant.matched(writer.id()).len());
+            poll_once(&a);
+            poll_once(&late);
+            let readers = a.read(|participant| participant.matched(writer.id()).len());
             has_joined.store(readers == 2, Ordering::SeqCst);
             all.extend(texts(&b));
         }

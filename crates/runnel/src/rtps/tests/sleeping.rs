@@ -1,4 +1,4 @@
-//! A thread that sleeps, and others that have something for it to do meanwhile.
+//! A thread that sleeps, and other threads that meanwhile give it work.
 
 use std::hint::spin_loop;
 use std::sync::{Barrier, OnceLock};
@@ -8,15 +8,15 @@ use runnel_io::Events;
 
 use super::*;
 
-/// How often each race is run.
+/// Repetitions of each race.
 const ROUNDS: u32 = 300;
 
-/// Does what is due until nothing is for a second, and gives the time when something is again.
+/// Handles timeouts until none is due within a second. Returns the time of the next one.
 fn rest(rtps: &Rtps) -> Instant {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it never comes to rest");
-        turn(rtps);
+        poll_once(rtps);
         match rtps.deadline() {
             Some(at) if at.since(clock::monotonic()) > Duration::from_secs(1) => return at,
             _ => std::thread::yield_now(),
@@ -24,8 +24,7 @@ fn rest(rtps: &Rtps) -> Instant {
     }
 }
 
-/// Sleeps as the driver does, unless it must not, but beyond what is due at a time: true if it did not sleep on until
-/// nobody would wake it any more.
+/// Sleeps as the driver does, unless it must not, but past `due` as well. True if it was woken at all.
 fn sleep(rtps: &Rtps, reactor: &Reactor, due: Instant) -> bool {
     let begun = StdInstant::now();
     if rtps.fall_asleep(Some(due)) {
@@ -35,8 +34,8 @@ fn sleep(rtps: &Rtps, reactor: &Reactor, due: Instant) -> bool {
     begun.elapsed() < LONG
 }
 
-/// Has one thread fall asleep while another gives it something to do, a little earlier or later each time.
-fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
+/// One thread falls asleep while another gives it work, a little earlier or later each time.
+fn race(domain: u16, give_work: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
     require_private_network();
     let reactor = Reactor::new().unwrap();
     let rtps = Rtps::open(&settings(domain, ""), reactor.waker().clone()).unwrap();
@@ -47,12 +46,13 @@ fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
             let giving = scope.spawn(|| {
                 barrier.wait();
                 (0..round * 20).for_each(|_| spin_loop());
-                give(&rtps, round);
+                give_work(&rtps, round);
                 clock::monotonic() < until
             });
             barrier.wait();
             let woken = sleep(&rtps, &reactor, until);
-            // What a busy machine has given only when something else was due need wake nobody.
+            // On a busy machine the work may come only when the timeout is due anyway, and then nothing needs to wake
+            // the thread.
             let in_time = giving.join().unwrap();
             assert!(woken || !in_time, "round {round}: nobody woke it");
         });
@@ -61,35 +61,35 @@ fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
 }
 
 #[test]
-fn who_sleeps_is_woken_when_there_is_room_again() {
-    race(65, |rtps, _| rtps.ask_for_more(), |rtps| assert!(rtps.wants_more() && !rtps.wants_more()));
+fn sleeper_is_woken_by_freed_capacity() {
+    race(65, |rtps, _| rtps.request_more(), |rtps| assert!(rtps.wants_more() && !rtps.wants_more()));
 }
 
 #[test]
-fn who_sleeps_is_woken_when_something_is_due_earlier() {
-    // A shorter lease than before is to be told of at once.
+fn sleeper_is_woken_by_earlier_timeout() {
+    // A shorter lease than before must be announced at once.
     let lease = |round| Some(Duration::from_secs(3600) - Duration::from_secs(round));
-    let give = |rtps: &Rtps, round: u32| {
+    let give_work = |rtps: &Rtps, round: u32| {
         let qos = QoS::default().liveliness(Liveliness::Automatic, lease(round.into()));
         rtps.create_writer(chatter(qos));
     };
-    race(66, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic())));
+    race(66, give_work, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic())));
 }
 
 #[test]
-fn sleeper_is_woken_when_a_writer_has_something_to_do_earlier() {
+fn sleeper_is_woken_by_earlier_writer_timeout() {
     let lease = Some(Duration::from_millis(5));
     let qos = QoS::default().liveliness(Liveliness::ManualByTopic, lease);
     let writer = OnceLock::new();
-    let give = |rtps: &Rtps, _| {
+    let give_work = |rtps: &Rtps, _| {
         let writer = writer.get_or_init(|| rtps.create_writer(chatter(qos)));
         rtps.assert_liveliness(writer);
     };
-    race(75, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic() + LONG)));
+    race(75, give_work, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic() + LONG)));
 }
 
 #[test]
-fn who_sleeps_is_left_alone_by_what_is_due_later() {
+fn sleeper_is_not_woken_by_later_timeout() {
     require_private_network();
     let reactor = Reactor::new().unwrap();
     let rtps = Rtps::open(&settings(67, ""), reactor.waker().clone()).unwrap();

@@ -1,27 +1,27 @@
-//! What a subscription has received of one publisher, and how it is written in an answer to the soak.
+//! Counters of one publisher's messages at a subscription, and their text form in replies.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Numbers of messages as they came. Each publisher counts from 0.
+/// Counters of received numbers. Each publisher counts from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// The number that came first.
+    /// The first number received.
     pub first: u32,
-    /// The number that is due, or 0 where none has come.
+    /// The next expected number, or 0 if none has arrived.
     pub next: u32,
-    /// How often numbers were left out, and how many were.
+    /// Number of gaps, and of missing messages.
     pub gaps: u32,
     pub missing: u32,
-    /// The number that was due at the last gap.
+    /// The expected number at the last gap.
     pub last_gap: u32,
-    /// How many came again or too late, and the last of them.
+    /// Number of repeated or late messages, and the last of them.
     pub repeated: u32,
     pub last_repeated: u32,
 }
 
 impl Account {
-    /// The message with this number has come.
+    /// Counts the message with this number.
     pub fn receive(&mut self, number: u32) {
         if self.next == 0 {
             (self.first, self.next) = (number, number);
@@ -39,7 +39,7 @@ impl Account {
         self.next = number + 1;
     }
 
-    /// How many messages have come, each counted once.
+    /// Number of different messages received.
     pub fn received(&self) -> u32 {
         self.next - self.first - self.missing
     }

@@ -1,32 +1,32 @@
-//! What happens to processes of both graphs and to what lies between them.
+//! Disturbances of dual nodes and of the paths between them.
 
 use runnel_testkit::net::Rng;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// All links of a process leave shared memory, and come back to it later.
+    /// Ends the talker's IPC connections. Its links fall back and return later.
     EndSessionsOfTalker,
     EndSessionsOfReader,
     CutDatagrams,
     LoseDatagrams,
     MendDatagrams,
-    /// The talker's connections of ROS 1 are reset.
+    /// Resets the talker's ROS 1 connections.
     KillConnections,
     AddSubscription,
     RemoveSubscription,
-    /// A reader's process stands still for a moment.
+    /// Suspends a reader's process for a moment.
     StopReader,
-    /// A reader leaves both graphs, and another comes.
+    /// A reader leaves both graphs, and another one joins.
     ReplaceReader,
-    /// A reader is killed, and another comes. Until its lease ends, the writer waits for it.
+    /// Kills a reader, and starts another. The writer waits for it until its lease ends.
     KillReader,
-    /// No datagram gets through for about as long as a lease, or longer.
+    /// Drops all datagrams for about a lease or longer.
     Blackout,
 }
 
 use Change::*;
 
-/// These are over at once. What happens more often is named more often.
+/// Short ones. Those listed more often happen more often.
 const QUICK: [Change; 15] = [
     EndSessionsOfTalker,
     EndSessionsOfTalker,
@@ -45,11 +45,11 @@ const QUICK: [Change; 15] = [
     ReplaceReader,
 ];
 
-/// For these a lease ends.
+/// Those that take a lease.
 const SLOW: [Change; 2] = [KillReader, Blackout];
 
 impl Change {
-    /// One of those that are over at once, or, as often as `slow` says in percent, one of the others.
+    /// A short one, or with `slow` percent probability a long one.
     pub fn draw(rng: &mut Rng, slow: u32) -> Self {
         let changes: &[Self] = if slow > 0 && rng.percent(slow) { &SLOW } else { &QUICK };
         *rng.pick(changes).unwrap()

@@ -1,35 +1,35 @@
-//! Processes that do what the soak asks, line by line.
+//! Child processes of the soak, controlled by lines of text.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::played::start_at;
+use crate::child_process::start_at;
 use runnel::{Context, ContextOptions, Graphs};
 use runnel_testkit::process::Peer;
 
-use super::{ENTRY, PATIENCE};
+use super::{ENTRY, TIMEOUT};
 
-/// A process of its own, with the connection by which it is asked.
+/// A child process, with the connection for its requests.
 pub struct Process {
     pub peer: Peer,
     control: BufReader<UnixStream>,
 }
 
 impl Process {
-    /// Starts a process that plays `part` in this domain.
-    pub fn start(master: &str, domain: u16, part: &str, ipc: bool) -> Self {
+    /// Starts a process with this role and domain.
+    pub fn start(master: &str, domain: u16, role: &str, ipc: bool) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let name = format!("runnel-soak-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        let peer = start_at(master, ENTRY, part, &format!("{name} {domain} {ipc}"));
+        let peer = start_at(master, ENTRY, role, &format!("{name} {domain} {ipc}"));
         let (stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         Self { peer, control: BufReader::new(stream) }
     }
 
-    /// Asks for something; the answer.
+    /// Sends a request and returns the reply.
     #[track_caller]
     pub fn ask(&mut self, line: &str) -> String {
         let mut answer = String::new();
@@ -40,18 +40,18 @@ impl Process {
     }
 }
 
-/// A part that is played: its context, and who asks.
-pub struct Part {
+/// The child's side: its context, and the connection with the parent.
+pub struct Child {
     pub context: Context,
     control: BufReader<UnixStream>,
 }
 
-impl Part {
-    /// As [`Process::start`] says in its argument. The context is turned by a thread of its own.
+impl Child {
+    /// Starts as [`Process::start`] has requested. A thread of its own polls the context.
     pub fn new(argument: &str) -> Self {
         let [name, domain, ipc] = argument.split(' ').collect::<Vec<_>>()[..] else { panic!("{argument}") };
         let stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
-        let options = ContextOptions::default().signals(false).arguments([""; 0]).linger(PATIENCE);
+        let options = ContextOptions::default().signals(false).arguments([""; 0]).linger(TIMEOUT);
         let options = options.graphs(Graphs::Both).domain_id(domain.parse().unwrap());
         let context = Context::with_options(options.ipc(ipc.parse().unwrap())).unwrap();
         let spinning = context.clone();
@@ -59,7 +59,7 @@ impl Part {
         Self { context, control: BufReader::new(stream) }
     }
 
-    /// Does what is asked, until nobody is left who asks.
+    /// Answers requests until the parent closes the connection.
     pub fn serve(mut self, mut answer: impl FnMut(&[&str]) -> String) {
         let mut line = String::new();
         while self.control.read_line(&mut line).is_ok_and(|read| read > 0) {

@@ -1,20 +1,20 @@
-//! The network between the soak's processes, and what goes wrong with it.
+//! Faults of the network between the soak's processes.
 
 use std::net::SocketAddr;
 use std::process::Command;
 
-/// What datagrams suffer while a rule stands. Processes that send them are not told.
+/// Faults of datagrams while a rule exists. Senders are not informed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagrams {
-    /// None gets through.
+    /// All are dropped.
     Cut,
-    /// One of five is lost.
+    /// One in five is dropped.
     Lossy,
 }
 
-/// Has datagrams suffer this from now on.
+/// Begins a fault of datagrams.
 pub fn disturb(datagrams: Datagrams) {
-    mend();
+    restore();
     nft("add table inet soak").unwrap();
     nft("add chain inet soak in { type filter hook input priority 0; }").unwrap();
     let which = match datagrams {
@@ -24,9 +24,9 @@ pub fn disturb(datagrams: Datagrams) {
     nft(&format!("add rule inet soak in meta l4proto udp {which}drop")).unwrap();
 }
 
-/// All datagrams get through from now on.
-pub fn mend() {
-    // Where nothing is wrong there is no table.
+/// Ends the fault.
+pub fn restore() {
+    // Without a fault there is no table.
     let _ = nft("delete table inet soak");
 }
 
@@ -35,7 +35,7 @@ fn nft(line: &str) -> Result<(), String> {
     if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned()) }
 }
 
-/// Ends the connections that a process has accepted there, by a reset at both ends; how many there were.
+/// Resets the connections that a process has accepted at this address, at both ends. Returns their number.
 pub fn kill_connections(listening: SocketAddr) -> usize {
     let mut command = Command::new("ss");
     command.args(["-K", "-t", "-H", "state", "established", "sport", "=", &format!(":{}", listening.port())]);

@@ -1,40 +1,40 @@
-//! A process that reads, and what its subscriptions may have received.
+//! A reader process, and the checks of its subscriptions' counters.
 
 use super::account::Account;
 use super::control::Process;
 use super::{BEST_EFFORT, RELIABLE};
 
-/// What all subscriptions have received.
+/// Sums over all subscriptions.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub received: u64,
-    /// Gaps that killed connections left at reliable subscriptions, and how many messages were in them.
+    /// Number of gaps after resets at reliable subscriptions, and of messages in them.
     pub gaps: u32,
     pub missing: u32,
-    /// Messages that best effort lost.
+    /// Lost best-effort messages.
     pub lost_by_best_effort: u64,
-    /// Subscriptions at the beginning of all rounds, and how many of them received by shared memory then.
+    /// Subscriptions at the beginning of all rounds, and how many of them used shared memory.
     pub at_beginnings: u32,
     pub in_memory: u32,
 }
 
-/// A subscription, and what it had received when it was last looked at.
+/// A subscription, with its counters at the last check.
 pub struct Subscribed {
     pub name: String,
     is_reliable: bool,
     seen: [Account; 2],
     is_in_memory: bool,
-    /// So many gaps it may have of what is published reliably.
+    /// Maximum number of gaps in the reliable stream.
     allowed_gaps: u32,
 }
 
 impl Subscribed {
-    /// Whether it has received what had been published of each stream, or later messages.
+    /// Whether it has received this number of each stream, or later ones.
     pub fn has_received(&self, published: [u32; 2]) -> bool {
         self.seen.iter().zip(published).all(|(seen, published)| seen.next >= published)
     }
 
-    /// Whether it has received the last message of those that must come.
+    /// Whether it has received the last reliable message.
     pub fn has_last(&self, published: [u32; 2]) -> bool {
         !self.is_reliable || self.seen[RELIABLE].next == published[RELIABLE]
     }
@@ -43,12 +43,12 @@ impl Subscribed {
         self.is_in_memory
     }
 
-    /// A connection is killed: what was under way by it may be missing, at one place.
+    /// Allows a gap, since a connection is reset.
     pub fn allow_gap(&mut self) {
         self.allowed_gaps += 1;
     }
 
-    /// What was to be missing shows by now.
+    /// Ends the allowance, since any gap has shown by now.
     pub fn allow_no_more_gaps(&mut self) {
         self.allowed_gaps = self.seen[RELIABLE].gaps;
     }
@@ -77,7 +77,7 @@ impl Subscribed {
     }
 }
 
-/// A process that reads by one node.
+/// A reader process with one node.
 pub struct Reader {
     pub process: Process,
     pub subscriptions: Vec<Subscribed>,
@@ -96,15 +96,15 @@ impl Reader {
         self.subscriptions.push(subscribed);
     }
 
-    /// Removes one of its subscriptions, and checks what that had received.
+    /// Removes a subscription after checking its counters.
     pub fn unsubscribe(&mut self, index: usize, tally: &mut Tally) {
         let mut removed = self.subscriptions.swap_remove(index);
         let (accounts, _) = parse(&self.process.ask(&format!("remove {}", removed.name)));
         removed.update(accounts, tally);
     }
 
-    /// Checks what a subscription has received by now.
-    pub fn look_at(&mut self, index: usize, tally: &mut Tally) -> &Subscribed {
+    /// Checks the counters of a subscription.
+    pub fn check(&mut self, index: usize, tally: &mut Tally) -> &Subscribed {
         let subscribed = &mut self.subscriptions[index];
         let (accounts, is_in_memory) = parse(&self.process.ask(&format!("state {}", subscribed.name)));
         subscribed.update(accounts, tally);
@@ -112,7 +112,7 @@ impl Reader {
         subscribed
     }
 
-    /// What it says of a subscription, and what it has logged.
+    /// Details of a subscription, and the process's log.
     pub fn describe(&mut self, index: usize) -> String {
         let name = self.subscriptions[index].name.clone();
         let state = self.process.ask(&format!("describe {name}"));
@@ -120,7 +120,7 @@ impl Reader {
     }
 }
 
-/// What it has received of each stream, and whether any of it comes by shared memory.
+/// Parses the counters, and whether shared memory is used.
 fn parse(answer: &str) -> ([Account; 2], bool) {
     let [reliable, best_effort, in_memory] = answer.split(", ").collect::<Vec<_>>()[..] else {
         panic!("{answer}")

@@ -1,4 +1,4 @@
-//! A talker and readers that are in both graphs, and what happens to them.
+//! A talker and readers in both graphs, and the changes applied to them.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -9,22 +9,22 @@ use crate::raw::Ports;
 use runnel_testkit::net::Rng;
 use runnel_testkit::process::{Signal, within};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::change::Change;
 use super::control::Process;
-use super::network::{Datagrams, disturb, kill_connections, mend};
+use super::network::{Datagrams, disturb, kill_connections, restore};
 use super::reader::{Reader, Subscribed, Tally};
 
-/// A process reads by no more subscriptions than these.
-const MOST_SUBSCRIPTIONS: usize = 4;
+/// Maximum number of subscriptions of a reader.
+const MAX_SUBSCRIPTIONS: usize = 4;
 
-/// Between two looks at what has come.
-const LOOK: Duration = Duration::from_millis(5);
+/// Pause between two checks.
+const CHECK_PERIOD: Duration = Duration::from_millis(5);
 
 pub struct Scene {
     graph: Graph,
     domain: u16,
-    /// Where the talker accepts connections of ROS 1.
+    /// Address of the talker's TCPROS listener.
     tcpros: SocketAddr,
     talker: Process,
     readers: Vec<Reader>,
@@ -34,7 +34,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A talker, a reader by a reliable subscription beside one of best effort, and a reader by a reliable one.
+    /// A talker, a reader with a reliable and a best-effort subscription, and a reader with a reliable one.
     pub fn new() -> Self {
         let (graph, domain) = (Graph::new(), new_domain());
         let mut talker = Process::start(&graph.uri, domain, "talks", true);
@@ -60,19 +60,19 @@ impl Scene {
         self.readers[reader].subscribe(format!("s{}", self.subscribed), is_reliable);
     }
 
-    /// Goes on in peace for so long, then notes by which paths messages come.
-    pub fn rest(&mut self, time: Duration) {
+    /// Runs without changes for this time, then notes the paths in use.
+    pub fn run_undisturbed(&mut self, time: Duration) {
         std::thread::sleep(time);
         for reader in &mut self.readers {
             for index in 0..reader.subscriptions.len() {
-                let is_in_memory = reader.look_at(index, &mut self.tally).is_in_memory();
+                let is_in_memory = reader.check(index, &mut self.tally).is_in_memory();
                 self.tally.at_beginnings += 1;
                 self.tally.in_memory += u32::from(is_in_memory);
             }
         }
     }
 
-    /// Has something happen, to the reader that `rng` says.
+    /// Applies a change, to a reader that `rng` selects.
     pub fn apply(&mut self, change: Change, rng: &mut Rng) {
         let reader = rng.below(self.readers.len());
         match change {
@@ -80,11 +80,11 @@ impl Scene {
             Change::EndSessionsOfReader => drop(self.readers[reader].process.ask("sessions")),
             Change::CutDatagrams => disturb(Datagrams::Cut),
             Change::LoseDatagrams => disturb(Datagrams::Lossy),
-            Change::MendDatagrams => mend(),
+            Change::MendDatagrams => restore(),
             Change::KillConnections => self.kill_connections(),
             Change::AddSubscription => {
                 let is_reliable = rng.percent(60);
-                if self.readers[reader].subscriptions.len() < MOST_SUBSCRIPTIONS {
+                if self.readers[reader].subscriptions.len() < MAX_SUBSCRIPTIONS {
                     self.subscribe(reader, is_reliable);
                 }
             }
@@ -96,14 +96,14 @@ impl Scene {
             }
             Change::StopReader => {
                 let peer = &self.readers[reader].process.peer;
-                peer.stop(within(PATIENCE.as_secs())).unwrap();
-                // For so long it stands still.
+                peer.stop(within(TIMEOUT.as_secs())).unwrap();
+                // It is suspended for this time.
                 std::thread::sleep(rng.between(Duration::ZERO, Duration::from_millis(300)));
                 peer.signal(Signal::CONT).unwrap();
             }
             Change::ReplaceReader => {
-                // One that leaves while nothing gets through is known until its lease ends.
-                mend();
+                // If it left while datagrams are dropped, it would stay known until its lease ends.
+                restore();
                 self.readers[reader].process.ask("leave");
                 self.replace(reader, rng);
             }
@@ -127,22 +127,23 @@ impl Scene {
         }
     }
 
-    /// Another process in the place of one that has ended.
+    /// Replaces a reader process that has ended.
     fn replace(&mut self, reader: usize, rng: &mut Rng) {
         drop(self.readers.swap_remove(reader));
         let subscriptions: &[bool] = [&[true][..], &[true, false], &[false, true]][rng.below(3)];
         self.add_reader(rng.percent(70), subscriptions);
     }
 
-    /// Waits until each subscription has received what is published by now, and checks what has come.
+    /// Waits until each subscription has received everything published until now, and checks the counters.
     pub fn settle(&mut self) {
-        mend();
+        restore();
         let published = self.published("published");
         self.wait_for(|subscribed| subscribed.has_received(published));
         self.subscriptions().for_each(Subscribed::allow_no_more_gaps);
     }
 
-    /// Ends the talker's publishers, and waits until their last message has come where it must; how many were published.
+    /// Ends the talker's publishers and waits until their last messages have arrived. Returns the number of published
+    /// messages.
     pub fn end(&mut self) -> u64 {
         let published = self.published("end");
         self.wait_for(|subscribed| subscribed.has_last(published));
@@ -159,14 +160,14 @@ impl Scene {
         self.readers.iter_mut().flat_map(|reader| &mut reader.subscriptions)
     }
 
-    /// Looks at one subscription after the other until each is as `is_done` says.
+    /// Checks one subscription after the other until `is_done` holds for all.
     fn wait_for(&mut self, is_done: impl Fn(&Subscribed) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         for reader in &mut self.readers {
             for index in 0..reader.subscriptions.len() {
-                while !is_done(reader.look_at(index, &mut self.tally)) {
+                while !is_done(reader.check(index, &mut self.tally)) {
                     assert!(Instant::now() < deadline, "messages do not come: {}", reader.describe(index));
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(CHECK_PERIOD);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A link that goes over from its connection to memory, and back.
+//! Handover of a link from its connection to shared memory, and back.
 
 use std::sync::Arc;
 
@@ -8,15 +8,16 @@ use runnel_io::Reactor;
 use runnel_ros1::tcpros::length_prefix;
 
 use super::Link;
-use crate::data::publication::memory_path::{Delivery, Ended, LeftOff, MemoryPath};
-use crate::data::way::Channel;
+use crate::data::publication::memory_path::{Delivery, MemoryPath, NetworkState, ReturnedState};
+use crate::data::stream_path::Channel;
 use crate::frame::Frame;
 use crate::ipc::{Sender, Unread};
 
 impl Link {
-    /// Goes over to a session, where the link is known by `token`; false if that cannot be now. The driver is woken when it can:
-    /// by the peer once there is room, or once our header is sent. A message that the connection has begun ends there.
-    pub(in crate::data::publication) fn go_over(
+    /// Switches the link to an IPC connection, on which `token` identifies it. Returns false if that is not possible
+    /// yet. The driver is woken when it is: by the peer once the ring has free space, or once our header is sent. The
+    /// connection completes the message that it has begun.
+    pub(in crate::data::publication) fn switch_to_memory(
         &mut self,
         reactor: &Reactor,
         sender: &Arc<Sender>,
@@ -28,7 +29,7 @@ impl Link {
         }
         let Some(numbers) = &self.numbers else { return true };
         if self.queue.preamble_left() > 0 || !numbers.statements.is_empty() {
-            self.wanted = Some(Arc::clone(sender));
+            self.pending_switch = Some(Arc::clone(sender));
             return false;
         }
         let (bound, unsent) = (self.queue.bound(), self.first_unsent(numbers));
@@ -36,7 +37,7 @@ impl Link {
             let (bytes, message) = (message.as_ref().len(), message.clone());
             Numbered { number, bytes, message }
         };
-        let left_off = LeftOff {
+        let network_state = NetworkState {
             network: PathKind::Tcpros,
             epoch: numbers.epoch,
             reached: numbers.reached,
@@ -44,7 +45,7 @@ impl Link {
             waiting: (unsent..).zip(self.queue.iter_unsent()).map(numbered).collect(),
             next: numbers.next,
         };
-        let switched = Delivery::switch_to_memory(numbers.id.stream, left_off, bound, false);
+        let switched = Delivery::switch_to_memory(numbers.id.stream, network_state, bound, false);
         // The machine refuses no path of a link.
         let Some((delivery, begin)) = switched else { return true };
         let Some(number) = sender.open_samples(token, numbers.reached, &begin) else { return false };
@@ -55,7 +56,7 @@ impl Link {
         memory.stats = Some(Arc::clone(&self.stats));
         if let Some(numbers) = &mut self.numbers {
             numbers.epoch = memory.epoch();
-            // The subscriber may read memory before it has read these on the connection.
+            // The subscriber may read memory before it has read these statements on the connection.
             let stated = self.shared.iter().flat_map(|shared| shared.restate());
             memory.statements = stated.map(|statement| (unsent, statement)).collect();
         }
@@ -65,9 +66,9 @@ impl Link {
         true
     }
 
-    /// Goes back to the connection, if the link had gone over to this session. `unread` has what the subscriber did not
-    /// read of each channel. Without memory for that, the link ends and is made anew.
-    pub(in crate::data::publication) fn fall_back(
+    /// Switches the link back to its connection, if it uses this IPC connection. `unread` has the unread messages of
+    /// each channel. Without memory for these, the link ends and is established again.
+    pub(in crate::data::publication) fn fall_back_to_connection(
         &mut self,
         reactor: &Reactor,
         sender: &Arc<Sender>,
@@ -75,18 +76,19 @@ impl Link {
     ) {
         let Some(memory) = self.memory.take_if(|memory| memory.is_of(sender)) else { return };
         self.stats.set_by_memory(false);
-        self.copied += memory.copied();
-        if self.go_on(memory.end(unread)).is_err() {
-            // What is missing cannot be stated. The reactor tells of its end.
+        self.shm_copies += memory.shm_copies();
+        if self.resume_connection(memory.end(unread)).is_err() {
+            // The missing messages cannot be stated. The reactor reports the end of the connection.
             self.failed = true;
             let _ = self.stream.shutdown();
         }
         self.flush(reactor);
     }
 
-    /// The connection goes on with what did not get to the subscriber. What memory had taken of it is not dropped.
-    fn go_on(&mut self, ended: Ended) -> Result<(), NoMemory> {
-        let Ended { begin, taken, messages, unread_statements, statements, .. } = ended;
+    /// The connection continues with the messages that the subscriber has not read. It does not drop messages that
+    /// were already in memory.
+    fn resume_connection(&mut self, ended: ReturnedState) -> Result<(), NoMemory> {
+        let ReturnedState { begin, taken, messages, unread_statements, statements, .. } = ended;
         let (Some(numbers), Some(begin)) = (&mut self.numbers, begin) else { return Ok(()) };
         if let Statement::Begin { epoch, from, .. } = begin {
             (numbers.epoch, numbers.stated) = (epoch, from);
@@ -117,7 +119,7 @@ impl Link {
         Ok(())
     }
 
-    /// The subscriber tells how far it is.
+    /// The subscriber reports its position.
     pub(in crate::data::publication) fn reached(
         &mut self,
         epoch: u32,

@@ -1,4 +1,4 @@
-//! A publisher in both graphs whose links and whose RTPS reader are those of one node: what goes by which.
+//! A dual node's publisher with links and an RTPS reader of one subscriber node: which messages take which path.
 
 mod killed;
 
@@ -19,10 +19,10 @@ use super::*;
 use crate::data::qos_events::QosEvents;
 use crate::data::received::SharedMessage;
 use crate::data::subscription::LinkInfo;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::QueueBound;
 use crate::ipc::Pool;
-use crate::rtps::tests::{chatter, heard_numbers, node_reader, settings, turn, waker};
+use crate::rtps::tests::{chatter, node_reader, poll_once, received_numbers, settings, waker};
 use crate::rtps::{Rtps, Writer};
 
 use super::super::{Outgoing, PublicationOptions};
@@ -33,7 +33,7 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 /// An address that no participant here has.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
 
-/// A message that is its number.
+/// A message that consists of its number.
 struct Number(u32);
 
 impl Outgoing for Number {
@@ -43,11 +43,11 @@ impl Outgoing for Number {
     fn wire_len(&self) -> usize {
         4
     }
-    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write(&self, out: &mut GrowingSink) -> Result<(), ConversionError> {
         out.extend_from_slice(&self.0.to_le_bytes());
         Ok(())
     }
-    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), ConversionError> {
         out.extend_from_slice(&[0, 1, 0, 0]);
         out.extend_from_slice(&self.0.to_le_bytes());
         Ok(())
@@ -75,7 +75,7 @@ enum Part {
 }
 
 impl FarLink {
-    /// The next part that comes.
+    /// The next part.
     fn next(&mut self) -> Part {
         let mut length = [0; 4];
         self.stream.read_exact(&mut length).unwrap();
@@ -104,7 +104,7 @@ struct Scene {
     rtps: Arc<Rtps>,
     far: Rtps,
     publication: Arc<Publication>,
-    offer: Arc<Offer>,
+    group: Arc<WriterGroup>,
     writer: Arc<Writer>,
     events: Arc<QosEvents>,
     qos: QoS,
@@ -123,12 +123,12 @@ impl Scene {
         let publication = Publication::new(options, LinkInfo::default(), reactor, Arc::new(Pool::new(0, 0)));
         let publication = Arc::new(publication);
         let events = Arc::default();
-        let offer = publication.offer(qos, &events);
-        offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), Arc::clone(&writer)));
-        Self { rtps, far, publication, offer, writer, events, qos, next: 1 }
+        let group = publication.writer_group(qos, &events);
+        group.set_writer(RtpsWriter::new(Arc::clone(&rtps), Arc::clone(&writer)));
+        Self { rtps, far, publication, group, writer, events, qos, next: 1 }
     }
 
-    /// A link of the node, or of somebody who says that it is.
+    /// A link of the node, or of a peer that claims to be it.
     fn link(&self, conn: u64, address: IpAddr) -> FarLink {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let near = Stream::connect(listener.local_addr().unwrap()).unwrap();
@@ -145,7 +145,7 @@ impl Scene {
             datagrams: None,
             same_host: None,
             delivery: Some(conn),
-            origin: Some(NODE),
+            dual_node_id: Some(NODE),
             stats: Arc::default(),
         };
         self.publication.join(link, (token, near, address), Vec::new());
@@ -160,10 +160,10 @@ impl Scene {
         while self.writer.readers(NODE).iter().all(|of| of.guid != reader) || self.far.matched(id).is_empty()
         {
             assert!(clock::monotonic() < until, "they do not match");
-            turn(&self.rtps);
-            turn(&self.far);
+            poll_once(&self.rtps);
+            poll_once(&self.far);
         }
-        self.offer.met(reader, Some(NODE));
+        self.group.on_reader_matched(reader, Some(NODE));
         reader
     }
 
@@ -172,23 +172,23 @@ impl Scene {
     }
 
     fn publish(&mut self) {
-        assert!(self.publication.publish(Number(self.next), &self.offer).is_ok());
+        assert!(self.publication.publish(Number(self.next), &self.group).is_ok());
         self.next += 1;
     }
 
-    fn states(&self, link: &FarLink, statement: Statement) {
-        self.publication.stated_by_subscriber(link.conn, &statement).unwrap();
+    fn state(&self, link: &FarLink, statement: Statement) {
+        self.publication.handle_statement(link.conn, &statement).unwrap();
     }
 
-    fn asks(&self, link: &FarLink, reader: Guid) {
-        self.states(link, Statement::Ask { id: self.pair(reader).id() });
+    fn request_rtps(&self, link: &FarLink, reader: Guid) {
+        self.state(link, Statement::Ask { id: self.pair(reader).id() });
     }
 
-    /// The subscriber has come to the Leave that is next on this link.
-    fn reaches(&self, link: &mut FarLink, reader: Guid) -> u64 {
+    /// The subscriber has reached the next Leave on this link.
+    fn reach_leave(&self, link: &mut FarLink, reader: Guid) -> u64 {
         let Statement::Leave { id, epoch, from } = link.next_change() else { panic!("a Leave") };
         assert_eq!(id, self.pair(reader).id());
-        self.states(link, Statement::Reached { id, epoch, next: from });
+        self.state(link, Statement::Reached { id, epoch, next: from });
         from
     }
 
@@ -196,13 +196,13 @@ impl Scene {
         pair_id(self.writer.id(), reader.entity)
     }
 
-    /// What RTPS brings until the number `last`.
-    fn brought_by_rtps(&self, last: u32) -> Vec<u32> {
+    /// The messages that RTPS delivers, up to the number `last`.
+    fn received_by_rtps(&self, last: u32) -> Vec<u32> {
         let (until, mut all) = (clock::monotonic() + LONG, Vec::new());
         while all.last() != Some(&last) {
             assert!(clock::monotonic() < until, "{last} does not come: {all:?}");
-            turn(&self.rtps);
-            all.extend(heard_numbers(&self.far));
+            poll_once(&self.rtps);
+            all.extend(received_numbers(&self.far));
         }
         all
     }
@@ -210,58 +210,58 @@ impl Scene {
 
 const RELIABLE: QoS = QoS::keep_last(100);
 
-/// The subscriber reconnects, and the connection before that has not ended yet.
+/// The subscriber reconnects before the old connection has ended.
 #[test]
-fn pair_that_leaves_an_older_link_leaves_the_newer_one() {
+fn pair_leaving_older_link_leaves_newer_one() {
     let mut scene = Scene::new(140, RELIABLE);
     let old = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&old, reader);
+    scene.request_rtps(&old, reader);
     scene.publish();
     let mut new = scene.link(2, HERE);
     scene.publish();
-    scene.asks(&new, reader);
+    scene.request_rtps(&new, reader);
     scene.publish();
     // The end of the old link changes nothing.
     scene.publication.leave(old.conn);
     assert!(scene.is_held(reader), "the new link has yet to be left");
-    assert_eq!(scene.reaches(&mut new, reader), 3, "the new link has carried the second message");
+    assert_eq!(scene.reach_leave(&mut new, reader), 3, "the new link has carried the second message");
     assert!(!scene.is_held(reader));
-    assert_eq!(scene.brought_by_rtps(3), [3]);
+    assert_eq!(scene.received_by_rtps(3), [3]);
 }
 
 #[test]
-fn pair_whose_link_ends_while_it_leaves_takes_another_link() {
+fn pair_takes_another_link_when_its_link_ends() {
     let mut scene = Scene::new(141, RELIABLE);
     let old = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&old, reader);
+    scene.request_rtps(&old, reader);
     let mut new = scene.link(2, HERE);
     scene.publish();
     scene.publication.leave(old.conn);
     assert!(scene.is_held(reader), "the new link carries it");
     scene.publish();
-    assert_eq!(scene.reaches(&mut new, reader), 2);
-    assert_eq!(scene.brought_by_rtps(2), [2]);
+    assert_eq!(scene.reach_leave(&mut new, reader), 2);
+    assert_eq!(scene.received_by_rtps(2), [2]);
 }
 
 #[test]
-fn other_links_of_a_node_learn_what_rtps_carries() {
+fn other_links_of_node_get_statements_of_handover() {
     let scene = Scene::new(142, RELIABLE);
     let (mut one, mut other) = (scene.link(1, HERE), scene.link(2, HERE));
     let reader = scene.reader();
-    scene.asks(&one, reader);
-    scene.reaches(&mut one, reader);
+    scene.request_rtps(&one, reader);
+    scene.reach_leave(&mut one, reader);
     assert!(matches!(other.next_change(), Statement::Leave { id, .. } if id == scene.pair(reader).id()));
-    // And what it carries no longer.
-    scene.states(&one, Statement::Return { id: scene.pair(reader).id() });
+    // The link tells them also what RTPS carries no longer.
+    scene.state(&one, Statement::Return { id: scene.pair(reader).id() });
     for link in [&mut one, &mut other] {
         assert!(matches!(link.next_change(), Statement::Begin { id, .. } if id == scene.pair(reader).id()));
     }
 }
 
 #[test]
-fn rtps_does_not_repeat_what_an_ended_link_has_carried() {
+fn rtps_does_not_repeat_messages_of_ended_link() {
     for carries in [false, true] {
         let mut scene = Scene::new(if carries { 143 } else { 144 }, QoS::keep_last(10).transient_local());
         (0..3).for_each(|_| scene.publish());
@@ -274,119 +274,119 @@ fn rtps_does_not_repeat_what_an_ended_link_has_carried() {
         scene.publication.leave(link.conn);
         assert!(!scene.is_held(reader));
         scene.publish();
-        // Where the link has carried nothing, all that is kept is due.
+        // If the link has carried nothing, all kept messages are due.
         let due: Vec<u32> = if carries { vec![7] } else { (1..=4).collect() };
-        assert_eq!(scene.brought_by_rtps(scene.next - 1), due, "carries {carries}");
+        assert_eq!(scene.received_by_rtps(scene.next - 1), due, "carries {carries}");
     }
 }
 
 #[test]
-fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
+fn rematched_reader_differs_from_lost_one() {
     let mut scene = Scene::new(145, RELIABLE);
     let mut link = scene.link(1, HERE);
     let guid = scene.reader();
-    scene.asks(&link, guid);
+    scene.request_rtps(&link, guid);
     scene.publish();
     let reader = scene.writer.readers(NODE)[0];
     let writer = RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&scene.writer));
     let publication = Arc::clone(&scene.publication);
     let left = |matching| {
-        let left = LeftReader { guid, origin: NODE, matching, unacknowledged: Vec::new() };
+        let left = LostReader { guid, dual_node_id: NODE, matching, unacknowledged: Vec::new() };
         let from = writer.next_number();
-        publication.readers_left(&mut lock(&publication.state), &writer, (from, vec![left]));
+        publication.on_readers_lost(&mut lock(&publication.state), &writer, (from, vec![left]));
     };
     left(reader.matching - 1);
-    assert_eq!(scene.reaches(&mut link, guid), 1);
-    // It is on RTPS now, which is not to be taken back either.
+    assert_eq!(scene.reach_leave(&mut link, guid), 1);
+    // RTPS serves it now, and continues to.
     left(reader.matching - 1);
-    assert_eq!(scene.brought_by_rtps(1), [1]);
+    assert_eq!(scene.received_by_rtps(1), [1]);
     assert_eq!(scene.publication.dropped(), 0);
     left(reader.matching);
-    scene.states(&link, Statement::Return { id: scene.pair(guid).id() });
+    scene.state(&link, Statement::Return { id: scene.pair(guid).id() });
     let Statement::Begin { epoch, .. } = link.next_change() else { panic!("a Begin") };
     assert_eq!(epoch, 2, "nothing was stated before it");
 }
 
 #[test]
-fn writer_that_is_not_known_is_answered_for() {
+fn statements_of_unknown_writer_are_answered() {
     let scene = Scene::new(146, RELIABLE);
     let mut link = scene.link(1, HERE);
     let unknown = PairId { writer: 77, reader: 8 };
-    scene.states(&link, Statement::Needed { id: PairId { reader: 0, ..unknown }.id() });
-    scene.states(&link, Statement::Return { id: unknown.id() });
+    scene.state(&link, Statement::Needed { id: PairId { reader: 0, ..unknown }.id() });
+    scene.state(&link, Statement::Return { id: unknown.id() });
     for id in [PairId { reader: 0, ..unknown }.id(), unknown.id()] {
         assert!(matches!(link.next_change(), Statement::Begin { id: of, .. } if of == id));
     }
 }
 
-/// The participant knows the reader by the time when the writer is made.
+/// The participant already knows the reader when the writer is created.
 #[test]
-fn further_writer_holds_readers_that_it_has_matched_already() {
+fn new_writer_holds_readers_matched_before() {
     let scene = Scene::new(151, RELIABLE);
     let _link = scene.link(1, HERE);
     let reader = scene.reader();
     let qos = QoS::keep_last(7);
     let writer = scene.rtps.create_writer(chatter(qos));
-    let offer = scene.publication.offer(qos, &Arc::default());
+    let group = scene.publication.writer_group(qos, &Arc::default());
     assert!(writer.readers(NODE).iter().any(|of| of.guid == reader && !of.is_held));
-    offer.set_writer(RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&writer)));
+    group.set_writer(RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&writer)));
     assert!(writer.is_held(reader), "the link brings its first messages");
 }
 
 #[test]
-fn messages_that_wait_end_with_their_writer() {
+fn waiting_messages_end_with_their_writer() {
     let mut scene = Scene::new(147, RELIABLE);
     let link = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&link, reader);
+    scene.request_rtps(&link, reader);
     scene.publish();
     assert_eq!(scene.publication.unacknowledged().len(), 1);
-    // Another publisher offers another QoS, so that this one is withdrawn.
-    scene.publication.offer(QoS::keep_last(1).best_effort(), &Arc::default());
-    scene.offer.leave(&scene.events);
-    assert!(scene.publication.withdraw(&scene.offer));
+    // Another publisher has another QoS, so this group can be removed.
+    scene.publication.writer_group(QoS::keep_last(1).best_effort(), &Arc::default());
+    scene.group.leave(&scene.events);
+    assert!(scene.publication.withdraw(&scene.group));
     assert_eq!((scene.publication.unacknowledged().len(), scene.publication.dropped()), (0, 1));
 }
 
-/// Whoever says that it is the node of another, and is not where that is, takes nothing from it.
+/// A peer at another address that claims the id of a node takes nothing from it.
 #[test]
-fn link_from_elsewhere_does_not_take_a_reader_off_rtps() {
+fn link_from_other_address_leaves_reader_on_rtps() {
     let mut scene = Scene::new(148, RELIABLE);
     let mut forged = scene.link(1, ELSEWHERE);
     let reader = scene.reader();
     assert!(!scene.is_held(reader), "RTPS serves it as ever");
     assert!(matches!(forged.next_change(), Statement::Leave { .. }), "and the link does not");
     let id = scene.pair(reader).id();
-    scene.states(&forged, Statement::Return { id });
+    scene.state(&forged, Statement::Return { id });
     assert!(!scene.is_held(reader));
     scene.publish();
-    assert_eq!(scene.brought_by_rtps(1), [1]);
-    // Nor does it have a pair leave the node's own link.
+    assert_eq!(scene.received_by_rtps(1), [1]);
+    // It does not make a pair leave the node's own link either.
     let own = scene.link(2, HERE);
     let other = scene.reader();
     assert!(scene.is_held(other));
-    scene.asks(&forged, other);
+    scene.request_rtps(&forged, other);
     let pair = (scene.writer.id(), other);
     assert!(!lock(&scene.publication.state).is_leaving(pair, None));
-    // And it holds nothing that the own link held.
+    // It does not hold a reader that the own link held.
     scene.publication.leave(own.conn);
     assert!(!scene.is_held(other));
 }
 
-/// A link of UDPROS cannot say which of a node's subscriptions need it.
+/// A UDPROS link cannot say which of a node's subscriptions need it.
 #[test]
-fn datagrams_serve_a_node_of_which_rtps_serves_a_part() {
+fn udpros_serves_node_that_rtps_serves_in_part() {
     for has_other in [false, true] {
         let mut scene = Scene::new(if has_other { 149 } else { 150 }, QoS::keep_last(100).best_effort());
         let reader = scene.reader();
         if has_other {
-            // It asks for more than is offered.
+            // It requests more than the writer offers.
             node_reader(&scene.far, RELIABLE, NODE);
             let until = clock::monotonic() + LONG;
             while scene.rtps.readers_on("/chatter", NODE).len() < 2 {
                 assert!(clock::monotonic() < until, "the other reader is not known");
-                turn(&scene.rtps);
-                turn(&scene.far);
+                poll_once(&scene.rtps);
+                poll_once(&scene.far);
             }
         }
         let far = Datagrams::bind(HERE).unwrap();
@@ -398,7 +398,7 @@ fn datagrams_serve_a_node_of_which_rtps_serves_a_part() {
             datagrams: None,
             same_host: None,
             delivery: None,
-            origin: Some(NODE),
+            dual_node_id: Some(NODE),
             stats: Arc::default(),
         };
         let near = Arc::new(Datagrams::connect(far.address()).unwrap());

@@ -1,19 +1,19 @@
-//! The two forms of what participants tell of their nodes: the number of an endpoint has 16 bytes from Iron on, and had 24
-//! before, of which the first 16 are the same number and the others zeros.
+//! The two encodings of node announcements. From Iron on, the GID of an endpoint has 16 bytes. Before, it had 24: the
+//! same 16 and eight zeros.
 //!
-//! Nothing in a message says which form it has: it has the one in which it ends where it ends. What is read in the other one
-//! goes wrong in the middle, and ends the discovery of some nodes of Humble for good, so that each is sent its own.
+//! A message does not say which encoding it has: it has the one in which it ends exactly. Nodes of Humble stop
+//! discovery for good when they read the newer encoding. So each participant gets its own.
 
 use runnel_msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
 
-/// Bytes of the number of an endpoint, from Iron on and before.
+/// Length of a GID in bytes, from Iron on and before.
 const NEW: usize = 16;
 const OLD: usize = 24;
 
-/// Bytes before the body: which encoding it is in.
+/// Length of the encapsulation header.
 const HEAD: usize = 4;
 
-/// Reads a message in either form; `None` if it has neither.
+/// Decodes a message in either encoding; `None` if it has neither.
 pub(super) fn decode(payload: &[u8]) -> Option<ParticipantEntitiesInfo> {
     decode_as(NEW, payload).or_else(|| decode_as(OLD, payload))
 }
@@ -27,11 +27,11 @@ fn decode_as(width: usize, payload: &[u8]) -> Option<ParticipantEntitiesInfo> {
     let mut body = Body { bytes: payload.get(HEAD..)?, at: 0, little, width };
     let (gid, count) = (body.gid()?, body.u32()?);
     let nodes = (0..count).map(|_| body.node()).collect::<Option<Vec<_>>>()?;
-    // What pads it to the end of a submessage is no part of it.
+    // Padding at the end of a submessage is not part of it.
     (body.bytes.len() - body.at < 4).then_some(ParticipantEntitiesInfo { gid, node_entities_info_seq: nodes })
 }
 
-/// A message of which so much has been read.
+/// Reader of a message body.
 struct Body<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -66,7 +66,7 @@ impl<'a> Body<'a> {
 
     fn gids(&mut self) -> Option<Vec<Gid>> {
         let count = self.u32()? as usize;
-        // Each takes bytes of the message, so that no count makes it allocate more than that.
+        // Each takes bytes of the message. So a large count allocates no more than the message's length.
         (0..count).map(|_| self.gid()).collect()
     }
 
@@ -80,13 +80,13 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Appends a message in the form from before Iron, the encapsulation header first.
-pub(super) fn encode_old(told: &ParticipantEntitiesInfo, out: &mut Vec<u8>) {
+/// Appends a message in the encoding from before Iron, with its encapsulation header.
+pub(super) fn encode_pre_iron(announcement: &ParticipantEntitiesInfo, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 1, 0, 0]);
     let start = out.len();
-    put_gid(&told.gid, out);
-    put_count(told.node_entities_info_seq.len(), start, out);
-    for node in &told.node_entities_info_seq {
+    put_gid(&announcement.gid, out);
+    put_count(announcement.node_entities_info_seq.len(), start, out);
+    for node in &announcement.node_entities_info_seq {
         for text in [&node.node_namespace, &node.node_name] {
             put_count(text.len() + 1, start, out);
             out.extend_from_slice(text.as_bytes());
@@ -118,7 +118,7 @@ mod tests {
         Gid { data: [number; 16] }
     }
 
-    fn told() -> ParticipantEntitiesInfo {
+    fn announcement() -> ParticipantEntitiesInfo {
         let node = |name: &str, readers: &[u8], writers: &[u8]| NodeEntitiesInfo {
             node_namespace: "/".into(),
             node_name: name.into(),
@@ -129,7 +129,7 @@ mod tests {
         ParticipantEntitiesInfo { gid: gid(1), node_entities_info_seq: nodes }
     }
 
-    /// One node `/n` with one writer, as the definition of Humble (`uint8[24] data`) lies in CDR.
+    /// CDR of one node `/n` with one writer, by the definition of Humble (`uint8[24] data`).
     fn humble() -> Vec<u8> {
         let mut bytes = vec![0, 1, 0, 0];
         bytes.extend([[7; 16].as_slice(), &[0; 8]].concat());
@@ -143,31 +143,31 @@ mod tests {
     }
 
     #[test]
-    fn what_humble_tells_is_understood_and_told_to_it() {
-        let heard = decode(&humble()).unwrap();
-        assert_eq!((heard.gid.data, heard.node_entities_info_seq.len()), ([7; 16], 1));
-        let node = &heard.node_entities_info_seq[0];
+    fn humble_announcement_round_trips() {
+        let decoded = decode(&humble()).unwrap();
+        assert_eq!((decoded.gid.data, decoded.node_entities_info_seq.len()), ([7; 16], 1));
+        let node = &decoded.node_entities_info_seq[0];
         assert_eq!((node.node_namespace.as_str(), node.node_name.as_str()), ("/", "n"));
         assert!(node.reader_gid_seq.is_empty() && node.writer_gid_seq == [gid(8)]);
         let mut out = vec![];
-        encode_old(&heard, &mut out);
+        encode_pre_iron(&decoded, &mut out);
         assert_eq!(out, humble());
     }
 
     #[test]
-    fn both_forms_are_told_apart() {
+    fn both_encodings_are_distinguished() {
         let empty = ParticipantEntitiesInfo { gid: gid(1), ..Default::default() };
-        for told in [told(), empty] {
-            let new = cdr::encode(&told, Encoding::Xcdr1).unwrap();
+        for announcement in [announcement(), empty] {
+            let new = cdr::encode(&announcement, Encoding::Xcdr1).unwrap();
             let mut old = vec![];
-            encode_old(&told, &mut old);
+            encode_pre_iron(&announcement, &mut old);
             assert!(new.len() < old.len());
-            assert_eq!((decode(&new), decode(&old)), (Some(told.clone()), Some(told)));
+            assert_eq!((decode(&new), decode(&old)), (Some(announcement.clone()), Some(announcement)));
         }
     }
 
     #[test]
-    fn the_other_order_of_bytes_is_understood() {
+    fn big_endian_announcement_is_decoded() {
         let mut bytes = vec![0, 0, 0, 0];
         bytes.extend([9; 16]);
         bytes.extend([0; 4]);
@@ -177,9 +177,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_neither_form_is_refused() {
+    fn message_in_neither_encoding_is_refused() {
         let whole = humble();
-        // With 24 to 27 bytes it is the newer form, and tells of no nodes.
+        // With 24 to 27 bytes it has the newer encoding and no nodes.
         for len in (0..24).chain(28..whole.len()) {
             assert_eq!(decode(&whole[..len]), None, "{len} bytes");
         }

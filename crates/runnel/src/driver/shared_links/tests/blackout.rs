@@ -1,10 +1,10 @@
-//! Leases that end while messages are under way by RTPS or by memory: the link brings what was not delivered.
+//! Tests of leases that end while samples are in transit by RTPS or shared memory: the link delivers these.
 
 use super::*;
 
-/// Whose lease of the other ends.
+/// The participants whose leases end at the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loses {
+enum LosingSide {
     Talker,
     Listener,
     Both,
@@ -15,138 +15,138 @@ pub(super) fn end_leases(node: &Node) {
     rtps.end_leases();
 }
 
-/// Messages are under way that the listener does not read, then leases end, and at last the listener reads all.
-fn lease_ends(loses: Loses, ipc: bool, qos: QoS) {
+/// Leases end while the listener has unread samples. At the end the listener reads everything.
+fn lease_ends(side: LosingSide, ipc: bool, qos: QoS) {
     let mut scene = Scene::joined_by_ros1(qos, ipc);
     for is_meant in [is_of_ros1, is_rtps] {
-        read(&scene.node, Interest::Read, is_meant);
+        set_interest(&scene.node, Interest::Read, is_meant);
     }
-    scene.spin_until("ROS 2 carries", is_carried_by_ros2);
+    scene.spin_until("RTPS delivers", rtps_delivers);
     if ipc {
-        scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
+        scene.spin_until("RTPS uses shared memory", pair_uses_memory);
     }
-    scene.spin_until("the link stands by", is_on_standby);
-    // What is acknowledged from here on the talker does not get to know.
-    read(&scene.talker, Interest::Nothing, is_rtps);
-    scene.publish(BEFORE);
-    scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 == scene.next);
-    // No datagram gets through.
-    read(&scene.node, Interest::Nothing, is_rtps);
-    scene.publish(3 * BEFORE);
+    scene.spin_until("the link is on standby", is_on_standby);
+    // The talker receives no acknowledgement from here on.
+    set_interest(&scene.talker, Interest::Nothing, is_rtps);
+    scene.publish(COUNT);
+    scene.spin_until("all is received", |scene| scene.received.lock().unwrap().len() as u32 == scene.next);
+    // No datagram arrives from here on.
+    set_interest(&scene.node, Interest::Nothing, is_rtps);
+    scene.publish(3 * COUNT);
     scene.publish_long(WORDS);
-    if loses != Loses::Listener {
+    if side != LosingSide::Listener {
         end_leases(&scene.talker);
     }
-    scene.publish(BEFORE);
-    if loses != Loses::Talker {
+    scene.publish(COUNT);
+    if side != LosingSide::Talker {
         end_leases(&scene.node);
     }
-    scene.publish(BEFORE);
-    scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 >= scene.next);
-    assert_eq!(scene.subscription.lost(), 0, "{loses:?} loses, by memory {ipc}");
-    // What lies in the sockets was heard.
+    scene.publish(COUNT);
+    scene.spin_until("all is received", |scene| scene.received.lock().unwrap().len() as u32 >= scene.next);
+    assert_eq!(scene.subscription.lost(), 0, "{side:?} loses, shared memory {ipc}");
+    // Samples in the sockets have been received by the link.
     for node in [&scene.node, &scene.talker] {
-        read(node, Interest::Read, is_rtps);
+        set_interest(node, Interest::Read, is_rtps);
     }
-    scene.publish(BEFORE);
-    scene.spin_until("the link stands by", is_on_standby);
-    scene.publish(BEFORE);
+    scene.publish(COUNT);
+    scene.spin_until("the link is on standby", is_on_standby);
+    scene.publish(COUNT);
     scene.check();
 }
 
 fn leases_end(ipc: bool, qos: QoS) {
     std::thread::scope(|scope| {
-        for loses in [Loses::Talker, Loses::Listener, Loses::Both] {
-            scope.spawn(move || lease_ends(loses, ipc, qos));
+        for side in [LosingSide::Talker, LosingSide::Listener, LosingSide::Both] {
+            scope.spawn(move || lease_ends(side, ipc, qos));
         }
     });
 }
 
 #[test]
-fn link_brings_what_rtps_had_not_delivered() {
+fn link_delivers_samples_missing_from_rtps() {
     leases_end(false, QoS::keep_all());
     leases_end(false, QoS::keep_last(10_000));
 }
 
 #[test]
-fn link_brings_what_memory_had_not_delivered() {
+fn link_delivers_samples_missing_from_memory() {
     leases_end(true, QoS::keep_all());
     leases_end(true, QoS::keep_last(10_000));
 }
 
-/// The listener has lost the talker, which goes on in memory until it gets to know.
+/// The listener loses the pair while the talker continues in shared memory.
 #[test]
-fn what_memory_brings_after_the_loss_is_heard_before_what_the_link_brings() {
+fn late_memory_samples_precede_link_messages() {
     let mut scene = Scene::joined_by_ros1(QoS::keep_all(), true);
     for is_meant in [is_of_ros1, is_rtps] {
-        read(&scene.node, Interest::Read, is_meant);
+        set_interest(&scene.node, Interest::Read, is_meant);
     }
-    scene.spin_until("ROS 2 goes over to memory", |scene| {
+    scene.spin_until("RTPS uses shared memory", |scene| {
         scene.publish(1);
-        comes_by_memory(scene)
+        pair_uses_memory(scene)
     });
-    scene.spin_until("the link stands by", is_on_standby);
+    scene.spin_until("the link is on standby", is_on_standby);
     for node in [&scene.node, &scene.talker] {
-        read(node, Interest::Nothing, is_rtps);
+        set_interest(node, Interest::Nothing, is_rtps);
     }
     end_leases(&scene.node);
     let next = scene.next;
-    scene.spin_until("the listener has lost it", |scene| !is_met(scene));
+    scene.spin_until("the listener has lost the pair", |scene| !has_matched_writer(scene));
     let (talker, done) = (scene.talker.clone(), std::sync::Barrier::new(2));
     let held = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // It reads nothing meanwhile.
+            // The talker reads nothing meanwhile.
             let _driver = talker.inner.driver();
             held.wait();
             done.wait();
         });
         held.wait();
-        for number in next..next + BEFORE {
+        for number in next..next + COUNT {
             let data = vec![number; if number % 2 == 0 { 1 } else { WORDS }];
             scene.publisher.publish(UInt32MultiArray { data, ..UInt32MultiArray::default() }).unwrap();
         }
-        scene.next = next + BEFORE;
+        scene.next = next + COUNT;
         for _ in 0..10 {
             scene.listening.spin_once(Duration::from_millis(10)).unwrap();
         }
         done.wait();
     });
-    scene.publish(BEFORE);
+    scene.publish(COUNT);
     scene.check();
 }
 
-/// Of more messages than the depth the oldest are lost, and counted.
+/// Of more messages than the depth, the oldest are dropped and counted.
 #[test]
-fn what_history_holds_no_longer_is_counted_lost() {
+fn samples_dropped_from_history_count_as_lost() {
     let mut scene = Scene::joined_by_ros1(QoS::keep_last(5), false);
     for is_meant in [is_of_ros1, is_rtps] {
-        read(&scene.node, Interest::Read, is_meant);
+        set_interest(&scene.node, Interest::Read, is_meant);
     }
-    scene.spin_until("ROS 2 carries", is_carried_by_ros2);
-    scene.spin_until("the link stands by", is_on_standby);
+    scene.spin_until("RTPS delivers", rtps_delivers);
+    scene.spin_until("the link is on standby", is_on_standby);
     scene.publish(1);
     let last = scene.next - 1;
-    scene.spin_until("the last is heard", |scene| scene.heard.lock().unwrap().last() == Some(&last));
-    let (heard, lost) = (scene.heard.lock().unwrap().len(), scene.subscription.lost());
-    read(&scene.node, Interest::Nothing, is_rtps);
-    read(&scene.talker, Interest::Nothing, is_rtps);
+    scene.spin_until("the last is received", |scene| scene.received.lock().unwrap().last() == Some(&last));
+    let (received, lost) = (scene.received.lock().unwrap().len(), scene.subscription.lost());
+    set_interest(&scene.node, Interest::Nothing, is_rtps);
+    set_interest(&scene.talker, Interest::Nothing, is_rtps);
     scene.publish(20);
     end_leases(&scene.talker);
     scene.publish(1);
-    scene.spin_until("the last is heard", |scene| {
-        scene.heard.lock().unwrap().last() == Some(&(scene.next - 1))
+    scene.spin_until("the last is received", |scene| {
+        scene.received.lock().unwrap().last() == Some(&(scene.next - 1))
     });
-    // The queue of the subscription has the same depth, and may have dropped one.
+    // The subscription's queue has the same depth and may have dropped one.
     let expected: Vec<u32> = (scene.next - 6..scene.next).collect();
-    let heard = scene.heard.lock().unwrap()[heard..].to_vec();
-    assert!(heard.len() >= 5 && expected.ends_with(&heard), "{heard:?}");
+    let received = scene.received.lock().unwrap()[received..].to_vec();
+    assert!(received.len() >= 5 && expected.ends_with(&received), "{received:?}");
     assert_eq!(scene.subscription.lost() - lost, 15);
 }
 
-/// Two publishers of a node share its link, which is full of what one of them wants kept.
+/// Two publishers of a node share its link, whose queue is full of messages that one of them keeps.
 #[test]
-fn publisher_that_keeps_last_pushes_out_nothing_that_another_keeps() {
+fn keep_last_publisher_evicts_no_keep_all_messages() {
     const OTHER: u32 = u32::MAX;
     let message = |number, words| {
         let mut data = vec![0; words];
@@ -159,11 +159,11 @@ fn publisher_that_keeps_last_pushes_out_nothing_that_another_keeps() {
     while scene.publisher.try_publish(message(scene.next, WORDS)).is_ok() {
         scene.next += 1;
     }
-    (0..BEFORE).for_each(|_| other.publish(message(OTHER, 1)).unwrap());
-    read(&scene.node, Interest::Read, is_of_ros1);
-    scene.spin_until("the last is heard", |scene| {
-        scene.heard.lock().unwrap().last() == Some(&(scene.next - 1))
+    (0..COUNT).for_each(|_| other.publish(message(OTHER, 1)).unwrap());
+    set_interest(&scene.node, Interest::Read, is_of_ros1);
+    scene.spin_until("the last is received", |scene| {
+        scene.received.lock().unwrap().last() == Some(&(scene.next - 1))
     });
-    scene.heard.lock().unwrap().retain(|number| *number != OTHER);
+    scene.received.lock().unwrap().retain(|number| *number != OTHER);
     scene.check();
 }

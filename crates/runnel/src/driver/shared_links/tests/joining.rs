@@ -1,35 +1,35 @@
-//! Links that begin while discovery has yet to deliver readers of their nodes, which were announced before.
+//! Test of a link that begins before discovery has delivered a reader of its node, which was announced earlier.
 
 use super::*;
 
-/// Discovery is read again at the talker once a reader has ended, so what was announced behind that waits.
+/// After the end of a reader the talker reads discovery again, so later announcements wait.
 #[test]
 fn link_begins_once_discovery_has_delivered_readers() {
     let qos = QoS::keep_last(10).transient_local();
     let mut scene = Scene::begun(qos, false);
-    read(&scene.node, Interest::Read, is_rtps);
+    set_interest(&scene.node, Interest::Read, is_rtps);
     (0..3).for_each(|_| scene.publish_long(1));
-    scene.spin_until("the last is heard", |scene| scene.heard.lock().unwrap().last() == Some(&2));
-    scene.spin_until("ROS 2 has met it", is_met);
+    scene.spin_until("the last is received", |scene| scene.received.lock().unwrap().last() == Some(&2));
+    scene.spin_until("RTPS has matched", has_matched_writer);
     let Scene { subscription, node, listening, talker, publisher: _publisher, _talking, _master, .. } = scene;
-    // Of ROS 2 the talker reads what has come when it makes a link, and nothing else.
-    read(&talker, Interest::Nothing, is_rtps);
+    // Of RTPS, the talker reads only what has arrived when it makes a link.
+    set_interest(&talker, Interest::Nothing, is_rtps);
     drop(subscription);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let hears = move |numbers: &UInt32MultiArray| into.lock().unwrap().extend(numbers.data.first().copied());
     let _subscription = node.create_subscription("count", qos, hears).unwrap();
     let deadline = clock::monotonic() + LONG;
     let spin_until = |what: &str, done: &dyn Fn() -> bool| {
         while !done() {
-            assert!(clock::monotonic() < deadline, "still not: {what}");
+            assert!(clock::monotonic() < deadline, "timed out: {what}");
             listening.spin_once(Duration::from_millis(1)).unwrap();
         }
     };
-    spin_until("the link waits, or has brought something", &|| {
-        !talker.inner.driver().sockets.joining.is_empty() || !heard.lock().unwrap().is_empty()
+    spin_until("the link waits or has delivered", &|| {
+        !talker.inner.driver().sockets.joining.is_empty() || !received.lock().unwrap().is_empty()
     });
-    read(&talker, Interest::Read, is_rtps);
-    spin_until("the last is heard", &|| heard.lock().unwrap().last() == Some(&2));
-    assert_eq!(*heard.lock().unwrap(), [0, 1, 2]);
+    set_interest(&talker, Interest::Read, is_rtps);
+    spin_until("the last is received", &|| received.lock().unwrap().last() == Some(&2));
+    assert_eq!(*received.lock().unwrap(), [0, 1, 2]);
 }

@@ -1,5 +1,5 @@
-//! The link's connection ends while the listener has lost the talker in ROS 2, which the talker does not know: ROS 2 has what is
-//! published until there is another link.
+//! Tests of a link whose connection ends while the listener has lost the pair and the talker has not. Until the next
+//! link, RTPS keeps what is published.
 
 use std::sync::Barrier;
 
@@ -23,38 +23,38 @@ fn has_link(scene: &Scene) -> bool {
     })
 }
 
-/// Whether the listener loses the talker while their link stands.
+/// When the listener loses the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loses {
-    BeforeTheLinkEnds,
-    OnceTheLinkHasEnded,
+enum LossTime {
+    BeforeLinkEnds,
+    AfterLinkEnded,
 }
 
-fn link_ends(loses: Loses) {
+fn link_ends(loss: LossTime) {
     let mut scene = Scene::joined_by_ros1(QoS::keep_all(), false);
     for is_meant in [is_of_ros1, is_rtps] {
-        read(&scene.node, Interest::Read, is_meant);
+        set_interest(&scene.node, Interest::Read, is_meant);
     }
-    scene.spin_until("ROS 2 carries", is_carried_by_ros2);
-    scene.spin_until("the link stands by", is_on_standby);
-    // What is acknowledged from here on the talker does not get to know.
-    read(&scene.talker, Interest::Nothing, is_rtps);
-    scene.publish(BEFORE);
-    scene.spin_until("all is heard", all_is_heard);
-    read(&scene.node, Interest::Nothing, is_rtps);
-    if loses == Loses::BeforeTheLinkEnds {
+    scene.spin_until("RTPS delivers", rtps_delivers);
+    scene.spin_until("the link is on standby", is_on_standby);
+    // The talker receives no acknowledgement from here on.
+    set_interest(&scene.talker, Interest::Nothing, is_rtps);
+    scene.publish(COUNT);
+    scene.spin_until("all is received", has_received_all);
+    set_interest(&scene.node, Interest::Nothing, is_rtps);
+    if loss == LossTime::BeforeLinkEnds {
         end_leases(&scene.node);
-        scene.spin_until("the listener has lost it", |scene| !is_met(scene));
+        scene.spin_until("the listener has lost the pair", |scene| !has_matched_writer(scene));
     }
-    scene.publish(BEFORE);
-    if loses == Loses::BeforeTheLinkEnds {
-        scene.spin_until("all is heard", all_is_heard);
+    scene.publish(COUNT);
+    if loss == LossTime::BeforeLinkEnds {
+        scene.spin_until("all is received", has_received_all);
     }
 
     let (listener, held, done) = (scene.node.clone(), Barrier::new(2), Barrier::new(2));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // It makes no other link meanwhile.
+            // The listener makes no other link meanwhile.
             let driver = listener.inner.driver();
             shut_links(&driver);
             held.wait();
@@ -67,31 +67,31 @@ fn link_ends(loses: Loses) {
             assert!(clock::monotonic() < deadline, "the talker's link does not end");
             std::thread::yield_now();
         }
-        scene.publish(BEFORE);
+        scene.publish(COUNT);
         done.wait();
     });
-    scene.spin_until("all is heard", all_is_heard);
-    scene.publish(BEFORE);
-    assert_eq!(scene.subscription.lost(), 0, "{loses:?}");
+    scene.spin_until("all is received", has_received_all);
+    scene.publish(COUNT);
+    assert_eq!(scene.subscription.lost(), 0, "{loss:?}");
     for node in [&scene.node, &scene.talker] {
-        read(node, Interest::Read, is_rtps);
+        set_interest(node, Interest::Read, is_rtps);
     }
-    scene.spin_until("ROS 2 has met it", is_met);
-    scene.spin_until("the link stands by", is_on_standby);
-    scene.publish(BEFORE);
+    scene.spin_until("RTPS has matched", has_matched_writer);
+    scene.spin_until("the link is on standby", is_on_standby);
+    scene.publish(COUNT);
     scene.check();
 }
 
-pub(super) fn all_is_heard(scene: &mut Scene) -> bool {
-    scene.heard.lock().unwrap().len() as u32 >= scene.next
+pub(super) fn has_received_all(scene: &mut Scene) -> bool {
+    scene.received.lock().unwrap().len() as u32 >= scene.next
 }
 
 #[test]
-fn what_a_talker_gave_to_ros2_while_there_was_no_link_comes_by_the_next_one() {
-    link_ends(Loses::BeforeTheLinkEnds);
+fn next_link_delivers_samples_lost_by_rtps() {
+    link_ends(LossTime::BeforeLinkEnds);
 }
 
 #[test]
-fn next_link_brings_nothing_that_ros2_had_brought_before() {
-    link_ends(Loses::OnceTheLinkHasEnded);
+fn next_link_repeats_nothing_from_rtps() {
+    link_ends(LossTime::AfterLinkEnded);
 }

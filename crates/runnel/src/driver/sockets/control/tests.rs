@@ -1,4 +1,4 @@
-//! Peers that do not read what they are sent, over real sockets.
+//! Tests with peers that do not read what they are sent, over real sockets.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -13,19 +13,19 @@ use runnel_ros1::net::Transmit;
 use runnel_ros1::node::Port;
 
 use super::*;
-use crate::driver::{Driver, Engine, Notice, Verbs};
+use crate::driver::{Driver, Engine, EngineEvent, ProtocolEngine};
 use crate::environment::{Graphs, Settings};
 use crate::ipc::Pool;
 use crate::ready::ReadyQueue;
 use crate::simulation::Simulation;
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step takes: only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Bytes sent to everybody who connects: more than sockets hold.
+/// Bytes sent on each connection: more than socket buffers hold.
 const LENGTH: usize = 12 << 20;
 
-/// Sends everybody who connects the same bytes, and closes behind them if it is to.
+/// An engine that sends the same bytes to every peer, and may close the connection behind them.
 #[derive(Default)]
 struct Talker {
     closes: bool,
@@ -33,12 +33,12 @@ struct Talker {
     transmits: VecDeque<Transmit>,
 }
 
-impl Verbs for Talker {
+impl ProtocolEngine for Talker {
     fn handle_accepted(&mut self, _: Instant, _: Port, _: SocketAddr) -> Option<ConnId> {
         self.accepted += 1;
         Some(ConnId(self.accepted))
     }
-    /// The connection is known to the driver by the time that its peer says something.
+    /// By the time of the peer's first bytes the driver knows the connection.
     fn handle_data(&mut self, _: Instant, conn: ConnId, _: &[u8]) {
         self.transmits.push_back(Transmit::Send { conn, bytes: vec![7; LENGTH] });
         if self.closes {
@@ -54,12 +54,12 @@ impl Verbs for Talker {
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
         None
     }
 }
 
-/// Asks for connections that cannot be made, and for another whenever one has failed, until it has asked often enough.
+/// An engine that opens connections which fail, and another one after each failure, up to a total.
 struct Caller {
     asked: u64,
     failed: u64,
@@ -71,14 +71,14 @@ impl Caller {
     const IN_ALL: u64 = 2000;
 
     fn ask(&mut self) {
-        // The kernel refuses this address for TCP without a word to anybody.
+        // The kernel refuses TCP connections to this address without sending anything.
         let to = Endpoint { host: "255.255.255.255".into(), port: 1 };
         self.asked += 1;
         self.transmits.push_back(Transmit::Connect { conn: ConnId(self.asked), to });
     }
 }
 
-impl Verbs for Caller {
+impl ProtocolEngine for Caller {
     fn handle_accepted(&mut self, _: Instant, _: Port, _: SocketAddr) -> Option<ConnId> {
         None
     }
@@ -99,10 +99,10 @@ impl Verbs for Caller {
     }
     fn handle_data(&mut self, _: Instant, _: ConnId, _: &[u8]) {}
     fn handle_connected(&mut self, _: Instant, _: ConnId) {}
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
         (self.failed == Self::IN_ALL).then(|| {
             self.failed += 1;
-            Notice::StopRequested
+            EngineEvent::StopRequested
         })
     }
 }
@@ -117,7 +117,7 @@ fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     (Driver::new(reactor, Arc::clone(&stop), simulation, pool, &settings), stop)
 }
 
-/// A driver with a talker, and where that listens.
+/// A driver with a talker, and the talker's address.
 fn driver(talker: Talker) -> (Driver, SocketAddr) {
     let (mut driver, _) = empty_driver();
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
@@ -133,28 +133,28 @@ fn connect(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Turns the driver until `done`.
-fn turn_until(driver: &mut Driver, mut done: impl FnMut(&Driver) -> bool) {
+/// Polls the driver until `done`.
+fn poll_until(driver: &mut Driver, mut done: impl FnMut(&Driver) -> bool) {
     let deadline = clock::monotonic() + LONG;
     while !done(driver) {
-        assert!(clock::monotonic() < deadline, "it does not happen");
+        assert!(clock::monotonic() < deadline, "timed out");
         driver.turn(Some(clock::monotonic() + Duration::from_millis(20))).unwrap();
     }
 }
 
-/// Bytes that wait for peers, and sockets that are open, the listener included.
+/// Number of unsent bytes, and of open sockets with the listener.
 fn held(driver: &Driver) -> (usize, usize) {
     (driver.sockets.iter().map(unsent).sum(), driver.sockets.iter().count())
 }
 
 #[test]
-fn what_peers_leave_unread_is_bounded_for_all_together() {
+fn unread_bytes_of_all_peers_are_bounded() {
     let (mut driver, address) = driver(Talker::default());
     let peers: Vec<_> = (0..16).map(|_| connect(address)).collect();
-    // Each has been sent something when its first bytes are here.
+    // A peer that has its first byte was sent something.
     let begun = |mut peer: &TcpStream| matches!(peer.read(&mut [0; 1]), Ok(1));
     let mut quiet: Vec<&TcpStream> = peers.iter().collect();
-    turn_until(&mut driver, |driver| {
+    poll_until(&mut driver, |driver| {
         assert!(held(driver).0 <= MAX_UNSENT);
         quiet.retain(|peer| !begun(peer));
         quiet.is_empty()
@@ -165,29 +165,29 @@ fn what_peers_leave_unread_is_bounded_for_all_together() {
 }
 
 #[test]
-fn however_many_connections_fail_at_once_the_stack_does_not_grow() {
+fn failing_connections_do_not_grow_the_stack() {
     let small = thread::Builder::new().stack_size(128 << 10);
     let turned = small.spawn(|| {
         let (mut driver, stop) = empty_driver();
         let caller = Caller { asked: 0, failed: 0, transmits: VecDeque::new() };
         driver.add_engine(Engine::Other(Box::new(caller)), Vec::new()).unwrap();
-        turn_until(&mut driver, |_| stop.load(Ordering::SeqCst));
+        poll_until(&mut driver, |_| stop.load(Ordering::SeqCst));
     });
     turned.unwrap().join().unwrap();
 }
 
 #[test]
-fn a_connection_that_is_to_close_waits_for_a_reader_but_not_for_ever() {
+fn closing_connection_waits_for_reader_with_a_limit() {
     let (mut driver, address) = driver(Talker { closes: true, ..Talker::default() });
     let (mut reads, _deaf) = (connect(address), connect(address));
-    turn_until(&mut driver, |driver| held(driver).0 > 0 && held(driver).1 == 3);
+    poll_until(&mut driver, |driver| held(driver).0 > 0 && held(driver).1 == 3);
     let (mut taken, mut buffer) = (0, vec![0; 1 << 20]);
-    turn_until(&mut driver, |_| {
+    poll_until(&mut driver, |_| {
         taken += reads.read(&mut buffer).unwrap_or(0);
         taken == LENGTH
     });
-    // One has read all and is gone at once; the other's time runs.
-    turn_until(&mut driver, |driver| held(driver).1 <= 2);
+    // The peer that read everything is gone at once. The other one's time runs.
+    poll_until(&mut driver, |driver| held(driver).1 <= 2);
     assert_eq!(held(&driver).1, 2);
-    turn_until(&mut driver, |driver| held(driver) == (0, 1));
+    poll_until(&mut driver, |driver| held(driver) == (0, 1));
 }

@@ -1,4 +1,4 @@
-//! Announcements and user data that wait in their sockets at once.
+//! Tests of announcements and user data that wait in their sockets at the same time.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -16,10 +16,10 @@ use runnel_testkit::loopback_participant::LoopbackParticipant;
 use runnel_testkit::namespace::require_private_network;
 
 use crate::driver::ros2::ANNOUNCEMENTS;
-use crate::driver::{Driver, LOOK};
+use crate::driver::{Driver, NO_WAIT};
 use crate::{Context, ContextOptions, Graphs, Node};
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step takes: only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(60);
 
 const DOMAIN: u16 = 170;
@@ -27,13 +27,13 @@ const DOMAIN: u16 = 170;
 /// Participants that announce themselves at once.
 const STRANGERS: u8 = 100;
 
-/// As many as would have got through all of them.
-const TURNS: usize = 8;
+/// More polls would take all announcements.
+const POLLS: usize = 8;
 
-/// What all of their prefixes begin with.
+/// First bytes of all their GUID prefixes.
 const INVENTED: [u8; 4] = [0x77; 4];
 
-/// How a participant that has just begun announces itself.
+/// Announcement of a new participant.
 fn announcement(number: u8) -> Vec<u8> {
     let mut prefix = [number; 12];
     prefix[..4].copy_from_slice(&INVENTED);
@@ -45,24 +45,24 @@ fn announcement(number: u8) -> Vec<u8> {
     participant.poll_transmit(Instant(1)).expect("an announcement").parts.concat()
 }
 
-/// Announcements of invented participants that are still in the sockets.
+/// Announcements of invented participants left in the sockets.
 fn waiting(driver: &Driver) -> usize {
     let rtps = driver.ros2.rtps.as_ref().expect("a participant");
     let (mut buffer, mut count) = (vec![0; 65536], 0);
     for socket in rtps.receivers() {
         while let Some(received) = socket.recv_from(&mut buffer).unwrap() {
-            // The prefix is behind `RTPS`, a version and a vendor.
+            // The GUID prefix follows `RTPS`, version and vendor.
             count += usize::from(buffer[..received.len].get(8..12) == Some(&INVENTED));
         }
     }
     count
 }
 
-/// A listener, and a talker that is no program of this crate's.
+/// A listener in a context, and a talker that only has an RTPS engine.
 struct Scene {
     node: Node,
     listening: Context,
-    heard: Arc<Mutex<Vec<u32>>>,
+    received: Arc<Mutex<Vec<u32>>>,
     talker: LoopbackParticipant,
     began: Clock,
     writer: EntityId,
@@ -71,15 +71,15 @@ struct Scene {
 }
 
 impl Scene {
-    /// The two have met.
+    /// Both have matched.
     fn new() -> Self {
         require_private_network();
         let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
         let options = options.graphs(Graphs::Ros2).domain_id(DOMAIN).ipc(false);
         let listening = Context::with_options(options).unwrap();
         let node = listening.create_node("listener").unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (into, qos) = (Arc::clone(&heard), QoS::keep_last(10).best_effort());
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (into, qos) = (Arc::clone(&received), QoS::keep_last(10).best_effort());
         let take = move |number: &UInt32| into.lock().unwrap().push(number.data);
         let subscription = node.create_subscription("data", qos, take).unwrap();
         let began = Clock::now();
@@ -87,10 +87,10 @@ impl Scene {
         let writer = talker.create_writer_with("rt/data", UInt32::DDS_TYPE, "", qos);
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let mut scene =
-            Self { node, listening, heard, talker, began, writer, socket, _subscription: subscription };
+            Self { node, listening, received, talker, began, writer, socket, _subscription: subscription };
         let until = clock::monotonic() + LONG;
-        while scene.heard().is_empty() {
-            assert!(clock::monotonic() < until, "they do not meet");
+        while scene.received().is_empty() {
+            assert!(clock::monotonic() < until, "they do not match");
             scene.write(0);
             scene.talker.poll_once();
             scene.listening.spin_once(Duration::ZERO).unwrap();
@@ -98,8 +98,8 @@ impl Scene {
         scene
     }
 
-    fn heard(&self) -> Vec<u32> {
-        std::mem::take(&mut *self.heard.lock().unwrap())
+    fn received(&self) -> Vec<u32> {
+        std::mem::take(&mut *self.received.lock().unwrap())
     }
 
     fn write(&mut self, number: u32) {
@@ -107,9 +107,9 @@ impl Scene {
         let _ = self.talker.write(self.writer, bytes);
     }
 
-    /// What the talker has to send.
+    /// Datagrams that the talker sends.
     fn datagrams(&mut self) -> Vec<Vec<u8>> {
-        // Later than any time that it was told.
+        // Later than any time passed to it before.
         let now = Instant(1_000_000 + self.began.elapsed().as_nanos() as u64);
         let participant = &mut self.talker.participant;
         std::iter::from_fn(|| participant.poll_transmit(now).map(|transmit| transmit.parts.concat()))
@@ -123,19 +123,19 @@ impl Scene {
     }
 }
 
-/// However many participants announce themselves at once, a turn takes few of them, and user data first: even before the talker's
-/// own farewell, which came before it.
+/// However many participants announce themselves at once, an iteration takes few of them, after user data: even the
+/// talker's own departure, which arrived before its data.
 #[test]
-fn user_data_is_received_before_announcements_that_came_earlier() {
+fn user_data_is_received_before_earlier_announcements() {
     let mut scene = Scene::new();
     let (group, unicast) = (7400 + 250 * DOMAIN, 7410 + 250 * DOMAIN);
     let group = (Ipv4Addr::new(239, 255, 0, 1), group);
     let node = scene.node.clone();
-    // Nobody else reads meanwhile.
+    // No other thread runs the driver meanwhile.
     let mut driver = node.inner.driver();
     waiting(&driver);
-    // The reactor forgets what is ready no longer, and lists the rest as it comes.
-    driver.turn(Some(LOOK)).unwrap();
+    // The reactor drops sockets that are not ready, and lists the rest in order of arrival.
+    driver.turn(Some(NO_WAIT)).unwrap();
     scene.datagrams();
     scene.write(7);
     let data = scene.datagrams();
@@ -144,13 +144,13 @@ fn user_data_is_received_before_announcements_that_came_earlier() {
     scene.send(&farewell, group);
     scene.send(&(0..STRANGERS).map(announcement).collect::<Vec<_>>(), group);
     scene.send(&data, (Ipv4Addr::LOCALHOST, unicast));
-    for _ in 0..TURNS {
-        driver.turn(Some(LOOK)).unwrap();
+    for _ in 0..POLLS {
+        driver.turn(Some(NO_WAIT)).unwrap();
     }
     let left = waiting(&driver);
     drop(driver);
-    // What the turns left is gone, and callbacks of before may still wait.
+    // The rest is gone. Callbacks of before may still wait.
     (0..20).for_each(|_| assert!(scene.listening.spin_once(Duration::ZERO).is_ok()));
-    assert_eq!(scene.heard().pop(), Some(7));
-    assert!(left + TURNS * ANNOUNCEMENTS >= usize::from(STRANGERS), "{left} of {STRANGERS} are left");
+    assert_eq!(scene.received().pop(), Some(7));
+    assert!(left + POLLS * ANNOUNCEMENTS >= usize::from(STRANGERS), "{left} of {STRANGERS} are left");
 }

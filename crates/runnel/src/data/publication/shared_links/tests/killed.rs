@@ -2,17 +2,17 @@
 
 use super::*;
 
-/// What RTPS had not delivered has gone by the link, and is not kept for the reader to come back.
+/// The link has carried what RTPS had not delivered. The writer does not keep that for the reader's return.
 #[test]
-fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() {
+fn returning_reader_does_not_get_messages_of_ended_link() {
     let mut scene = Scene::new(153, RELIABLE);
     let mut link = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&link, reader);
+    scene.request_rtps(&link, reader);
     scene.publish();
-    assert_eq!(scene.reaches(&mut link, reader), 1);
+    assert_eq!(scene.reach_leave(&mut link, reader), 1);
     scene.publish();
-    // It does not arrive.
+    // The datagram is lost.
     for socket in scene.far.receivers() {
         while socket.recv_from(&mut [0; 65536]).unwrap().is_some() {}
     }
@@ -20,15 +20,15 @@ fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() 
     let until = clock::monotonic() + LONG;
     while !scene.writer.readers(NODE).is_empty() {
         assert!(clock::monotonic() < until, "the reader is not lost");
-        turn(&scene.rtps);
+        poll_once(&scene.rtps);
     }
-    scene.offer.left(reader);
+    scene.group.on_reader_left(reader);
     assert!(matches!(link.next_change(), Statement::Begin { from: 3, .. }));
     scene.publication.leave(link.conn);
     while scene.writer.readers(NODE).is_empty() {
         assert!(clock::monotonic() < until, "the reader does not come back");
-        turn(&scene.rtps);
-        turn(&scene.far);
+        poll_once(&scene.rtps);
+        poll_once(&scene.far);
     }
     assert_eq!(scene.writer.unacknowledged(), 0);
 }

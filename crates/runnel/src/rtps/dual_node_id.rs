@@ -1,0 +1,101 @@
+//! Ids of dual nodes: such a node announces its id in both graphs, so that each message reaches it over one graph
+//! only.
+
+use std::io;
+use std::net::IpAddr;
+
+use runnel_io::host;
+use runnel_rtps::announce::{Endpoint, Role};
+use runnel_rtps::wire::{EntityId, Guid};
+
+use super::Rtps;
+use crate::sync::lock;
+
+/// Key in the user data, of letters only: Fast DDS and Cyclone DDS reject all user data, with the type hash, if a key
+/// has other characters than letters and digits.
+const KEY: &str = "runnelorigin=";
+
+/// A random id for a dual node.
+///
+/// # Errors
+/// If the operating system has no random bytes.
+pub(crate) fn random() -> io::Result<u64> {
+    host::random()
+}
+
+/// The entry with the node's id in an endpoint's user data.
+pub(super) fn user_data_entry(dual_node_id: u64) -> String {
+    format!("{KEY}{dual_node_id:016x}")
+}
+
+/// The node's id in an endpoint's user data.
+pub(super) fn dual_node_id_in(user_data: &[u8]) -> Option<u64> {
+    let mut words = user_data.split(|byte| *byte == b';');
+    let digits = words.find_map(|user_data_entry| user_data_entry.strip_prefix(KEY.as_bytes()))?;
+    let digits = str::from_utf8(digits).ok().filter(|digits| digits.len() == 16)?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+impl Rtps {
+    /// The id of an endpoint's node, if that is a dual node.
+    pub(crate) fn dual_node_id_of(&self, endpoint: Guid) -> Option<u64> {
+        let core = lock(&self.core);
+        dual_node_id_in(&core.participant.endpoint(endpoint)?.user_data)
+    }
+
+    /// The readers of a dual node on a ROS topic.
+    pub(crate) fn readers_on(&self, topic: &str, dual_node_id: u64) -> Vec<Guid> {
+        let of_node = |endpoint: &Endpoint| {
+            endpoint.role() == Role::Reader && dual_node_id_in(&endpoint.user_data) == Some(dual_node_id)
+        };
+        self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
+    }
+
+    /// Whether discovery may yet deliver readers of this dual node at an address: its participant has not announced all
+    /// endpoints that it is known to have, or is read again since an endpoint of it has ended. A participant without a
+    /// proved address may be invented and does not count.
+    pub(crate) fn awaits_readers_of(&self, dual_node_id: u64, address: IpAddr) -> bool {
+        let core = lock(&self.core);
+        let participant = &core.participant;
+        let is_of_node = |endpoint: &Endpoint| dual_node_id_in(&endpoint.user_data) == Some(dual_node_id);
+        participant.peers().any(|peer| {
+            let prefix = peer.data.prefix;
+            peer.is_proved()
+                && !participant.is_complete(prefix)
+                && participant.is_at(prefix, address)
+                && peer.endpoints.values().any(is_of_node)
+        })
+    }
+
+    /// The DDS topic of an endpoint of this process.
+    pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
+        let core = lock(&self.core);
+        let guid = core.participant.prefix().with(endpoint);
+        core.participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
+    }
+
+    /// How often wrong state of other endpoints was corrected that concerned an endpoint of this process.
+    pub(crate) fn corrections_of(&self, endpoint: EntityId) -> u64 {
+        lock(&self.core).participant.corrections(endpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dual_node_id_is_found_in_user_data() {
+        let dual_node_id = 0x0123_4567_89ab_cdef;
+        for (user_data, expected) in [
+            (format!("typehash=RIHS01_0;{};", user_data_entry(dual_node_id)), Some(dual_node_id)),
+            (user_data_entry(dual_node_id), Some(dual_node_id)),
+            (format!("x{}", user_data_entry(dual_node_id)), None),
+            ("runnelorigin=123;".to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(dual_node_id_in(user_data.as_bytes()), expected, "{user_data}");
+        }
+        assert_eq!(dual_node_id_in(&[0xff; 40]), None);
+    }
+}
