@@ -28,13 +28,13 @@ pub fn finds(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
     texts.iter().for_each(|text| assert!(said.contains(text), "{text:?} is not in {said:?}"));
 }
 
-/// It says that nothing is wrong, and nothing else.
+/// It says that no problems found, and nothing else.
 ///
 /// # Panics
 /// When it does not.
 pub fn finds_nothing(graph: &Ros1Graph, options: &[&str]) {
     let said = doctor(graph, options, 0);
-    assert!(said.contains("nothing is wrong") && said.starts_with("looked at "), "{said}");
+    assert!(said.contains("no problems found") && said.starts_with("checked "), "{said}");
 }
 
 /// Listeners, and last the talker that they hear.

@@ -1,4 +1,4 @@
-//! Parameters as PyYAML's `dump` writes them, which is what `rosparam` prints.
+//! Parameters as PyYAML's `dump` writes them, which `rosparam` prints.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use runnel::XmlRpcValue;
 use runnel::core::sanitize::one_line as shown;
 use runnel::core::yaml::{block_text, python_float, yaml_float};
 
-/// The value as `yaml.dump` writes it, but for the marker `...` that follows an unquoted scalar.
+/// The value as `yaml.dump` writes it, without the marker `...` after an unquoted scalar.
 pub fn dump(value: &XmlRpcValue) -> String {
     let mut text = String::new();
     match value {
@@ -18,7 +18,7 @@ pub fn dump(value: &XmlRpcValue) -> String {
     text
 }
 
-/// True if `yaml.dump` writes `...` behind the value.
+/// True if `yaml.dump` writes `...` after the value.
 pub fn is_plain_scalar(value: &XmlRpcValue) -> bool {
     match value {
         XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => {
@@ -29,7 +29,7 @@ pub fn is_plain_scalar(value: &XmlRpcValue) -> bool {
     }
 }
 
-/// Elements, of which the first goes where the text has come to.
+/// Elements. The first continues the current line.
 fn sequence(elements: &[XmlRpcValue], indent: usize, text: &mut String) {
     for (index, element) in elements.iter().enumerate() {
         if index > 0 {
@@ -44,7 +44,7 @@ fn sequence(elements: &[XmlRpcValue], indent: usize, text: &mut String) {
     }
 }
 
-/// Members, of which the first goes where the text has come to. A sequence in a mapping is not indented.
+/// Members. The first continues the current line. A sequence in a mapping is not indented.
 fn mapping(members: &BTreeMap<String, XmlRpcValue>, indent: usize, text: &mut String) {
     for (index, (name, value)) in members.iter().enumerate() {
         if index > 0 {
@@ -87,12 +87,12 @@ fn scalar_text(value: &XmlRpcValue, column: usize, indent: usize) -> String {
     }
 }
 
-/// Bytes in base 64, on one line of their own.
+/// Bytes in base 64, on a line of their own.
 fn binary_text(bytes: &[u8], indent: usize) -> String {
     format!("!!binary |-\n{:indent$}{}", "", BASE64_STANDARD.encode(bytes))
 }
 
-/// The value as Python's `str` has it.
+/// The value as Python's `str` prints it.
 pub fn python_text(value: &XmlRpcValue) -> String {
     match value {
         XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => text.clone(),
@@ -124,8 +124,8 @@ fn python_repr(value: &XmlRpcValue) -> String {
     }
 }
 
-/// The value as `rosparam get -p` prints it: a mapping without quotes and with sequences as they fall; `None` for what
-/// it prints as without `-p`.
+/// The value as `rosparam get -p` prints it: a mapping without quotes, with sequences in PyYAML's form; `None` if
+/// `-p` makes no difference.
 pub fn pretty(value: &XmlRpcValue) -> Option<String> {
     match value {
         XmlRpcValue::Struct(members) => {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_in_a_mapping_is_not_indented() {
+    fn sequence_in_a_mapping_is_not_indented() {
         let inner = members(vec![
             ("x", 1.into()),
             ("y", list(vec!["a".into(), list(vec![2.5.into(), true.into()])])),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_are_written_to_read_back_as_what_they_are() {
+    fn scalars_read_back_unchanged() {
         for (value, text, plain) in [
             (XmlRpcValue::from(5), "5\n", true),
             ("five".into(), "five\n", true),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn python_shows_text_in_lists_with_quotes() {
+    fn python_quotes_text_in_lists() {
         let value =
             list(vec!["a".into(), "it's".into(), true.into(), 1.0.into(), members(vec![("k", 2.into())])]);
         assert_eq!(python_text(&value), "['a', \"it's\", True, 1.0, {'k': 2}]");

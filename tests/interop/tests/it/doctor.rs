@@ -31,7 +31,7 @@ fn nothing_is_wrong_with_a_healthy_graph() {
             graph,
             &["--report"],
             0,
-            &["ROS_IP=127.0.0.1", "/roscpp_talker", "looked at 9 nodes", "9 connections"],
+            &["ROS_IP=127.0.0.1", "/roscpp_talker", "checked 9 nodes", "9 connections"],
         );
         finds(graph, &["--json"], 0, &["{\"findings\":[]", "\"node\":9"]);
     }
@@ -46,7 +46,7 @@ fn a_killed_node_is_found_dead_until_it_is_cleaned_up() {
         nodes[0].signal(Signal::KILL).unwrap();
         nodes[0].wait_exit(within(PATIENCE)).unwrap();
         let dead = [
-            "error: /rospy_listener: nobody listens at http://127.0.0.1:",
+            "error: /rospy_listener: no process listens at http://127.0.0.1:",
             "-> runnel node cleanup",
             "1 error,",
         ];
@@ -142,12 +142,12 @@ fn a_variable_that_names_no_address_of_this_host_is_told() {
         graph,
         &["__master:=http://127.0.0.1:9"],
         1,
-        &["error: master: nobody listens", "looked at this process"],
+        &["error: master: no process listens", "checked this process"],
     );
     finds(graph, &["__master:=http://robot.invalid:9"], 1, &["error: master: the host name robot.invalid"]);
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let uri = format!("__master:=http://{}", silent.local_addr().unwrap());
-    finds(graph, &[&uri], 1, &["error: master: http://127.0.0.1:", "takes connections and does not answer"]);
+    finds(graph, &[&uri], 1, &["error: master: http://127.0.0.1:", "accepts connections and does not answer"]);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
     assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{said}");
     let here = "error: ROS_IP: 127.0.0.1 is this host alone, but the master is on another";
     assert!(ours.contains(here) && ours.contains(there), "{said}");
-    assert!(pulled.contains("error: master: ") && pulled.contains("looked at this process"), "{said}");
+    assert!(pulled.contains("error: master: ") && pulled.contains("checked this process"), "{said}");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn simulated_time_that_nobody_tells_is_an_error() {
         let set =
             |value| outcome(graph.runnel("runnel", &["param", "set", "/use_sim_time", value])).success();
         set("true");
-        finds(graph, &[], 1, &["error: /use_sim_time: true, but nobody publishes /clock", "1 error,"]);
+        finds(graph, &[], 1, &["error: /use_sim_time: true, but no node publishes /clock", "1 error,"]);
         let clock =
             ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}", "--ros1"];
         let mut teller = graph.runnel("runnel", &clock);
@@ -249,7 +249,7 @@ fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
     std::fs::write(&file, script).unwrap();
     let file = file.to_str().unwrap();
     let silent = ready(graph.tool("python3", &[file]));
-    finds(graph, &[], 0, &["warning: /clock: /sim told no time within a second"]);
+    finds(graph, &[], 0, &["warning: /clock: no message from /sim within a second"]);
     drop(silent);
     let _back = ready(graph.tool("python3", &[file, "back"]));
     finds(graph, &[], 0, &["warning: /clock: /sim ran back from"]);

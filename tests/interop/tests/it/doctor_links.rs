@@ -81,7 +81,7 @@ fn registrations_that_were_left_over_are_found() {
             graph,
             &[],
             1,
-            &["error: /gone: service of /rospy_listener: nobody listens at 127.0.0.1:9", "1 error,"],
+            &["error: /gone: service of /rospy_listener: no process listens at 127.0.0.1:9", "1 error,"],
         );
         graph.call_master("unregisterService", &[listener, "/gone", "rosrpc://127.0.0.1:9"]);
         graph.call_master("registerSubscriber", &[listener, "/rosout", "rosgraph_msgs/Log", &uri]);

@@ -77,7 +77,7 @@ fn topics_and_nodes_of_all_vendors_are_listed_with_their_types() {
         assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
     }
     assert!(info.contains("Participant: Fast DDS at "), "{info}");
-    let untold = ["Messages: not known, Fast DDS does not tell", "Link from /kilted_talker: not known"];
+    let untold = ["Messages: unknown, Fast DDS does not report them", "Link from /kilted_talker: unknown"];
     assert!(untold.iter().all(|line| info.lines().any(|said| said == *line)), "{info}");
     let kept = json(&graph, &["topic", "info", "/kept"]);
     let publisher = &kept["ros2"]["publishers"][0];
@@ -288,8 +288,8 @@ fn who_hears_nothing_of_a_publisher_is_pointed_out() {
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9", "--reliability", "best_effort"]));
     let _listener = ready(graph.listener(KILTED, &["/text"]));
     let info = answer(&graph, &["topic", "info", "/text"]);
-    let expected = "Nothing goes from the publisher of /kilted_talker to the subscription of /kilted_listener: \
-                    reliability BEST_EFFORT is offered and RELIABLE asked for\n";
+    let expected = "No messages from publisher /kilted_talker to subscription /kilted_listener: incompatible QoS: \
+                    reliability BEST_EFFORT is offered, RELIABLE is requested\n";
     assert!(info.ends_with(expected), "{info}");
 }
 
@@ -302,9 +302,9 @@ fn a_reader_of_another_encoding_is_pointed_out() {
     for line in ["Data representation: XCDR1", "Data representation: XCDR2"] {
         assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
     }
-    let told = "data representation XCDR1 is offered and XCDR2 asked for\n";
+    let told = "incompatible QoS: data representation XCDR1 is offered, XCDR2 is requested\n";
     assert!(
-        info.contains("Nothing goes from the publisher of /kilted_talker") && info.ends_with(told),
+        info.contains("No messages from publisher /kilted_talker") && info.ends_with(told),
         "{info}"
     );
 }
@@ -331,7 +331,7 @@ fn without_a_master_ros_1_is_left_out_unless_it_is_asked_for() {
     let listed = runnel(&graph, &["topic", "list"]);
     assert_eq!((listed.code, listed.output.as_str()), (Some(1), ""));
     assert!(
-        listed.error.starts_with("nobody is there: no master answers at http://localhost:11311/, and "),
+        listed.error.starts_with("no graph found: no master answers at http://localhost:11311/, and "),
         "{listed:?}"
     );
     let refused = runnel(&graph, &["topic", "list", "--ros1"]);
