@@ -7,6 +7,9 @@ use runnel::XmlRpcValue;
 use runnel::core::sanitize::one_line as shown;
 use runnel::core::yaml::{block_text, python_float, yaml_float};
 
+/// PyYAML writes a name of this many characters after a question mark.
+const LONGEST_SIMPLE_KEY: usize = 128;
+
 /// The value as `yaml.dump` writes it, without the marker `...` after an unquoted scalar.
 pub fn dump(value: &XmlRpcValue) -> String {
     let mut text = String::new();
@@ -36,11 +39,7 @@ fn sequence(elements: &[XmlRpcValue], indent: usize, text: &mut String) {
             pad(indent, text);
         }
         text.push_str("- ");
-        match element {
-            XmlRpcValue::Array(inner) if !inner.is_empty() => sequence(inner, indent + 2, text),
-            XmlRpcValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent + 2, text),
-            scalar => *text += &(scalar_text(scalar, indent + 2, indent + 2) + "\n"),
-        }
+        value_in_place(element, indent + 2, text);
     }
 }
 
@@ -51,23 +50,45 @@ fn mapping(members: &BTreeMap<String, XmlRpcValue>, indent: usize, text: &mut St
             pad(indent, text);
         }
         let key = block_text(name, indent, indent + 2);
-        *text += &format!("{key}:");
-        match value {
-            XmlRpcValue::Array(inner) if !inner.is_empty() => {
-                text.push('\n');
-                pad(indent, text);
-                sequence(inner, indent, text);
-            }
-            XmlRpcValue::Struct(inner) if !inner.is_empty() => {
-                text.push('\n');
-                pad(indent + 2, text);
-                mapping(inner, indent + 2, text);
-            }
-            scalar => {
-                let column = indent + key.chars().count() + 2;
-                *text += &format!(" {}\n", scalar_text(scalar, column, indent + 2));
-            }
+        if is_simple_key(name, &key) {
+            *text += &format!("{key}:");
+            value_after_simple_key(value, indent, indent + key.chars().count() + 2, text);
+        } else {
+            let key = block_text(name, indent + 2, indent + 2);
+            *text += &format!("? {key}\n{:indent$}: ", "");
+            value_in_place(value, indent + 2, text);
         }
+    }
+}
+
+/// True if a name can stand before its colon on one line. Other names stand after a question mark.
+fn is_simple_key(name: &str, key: &str) -> bool {
+    !name.is_empty() && name.chars().count() < LONGEST_SIMPLE_KEY && !key.contains('\n')
+}
+
+/// A value after `name:`. A scalar begins at `column`; a sequence is not indented.
+fn value_after_simple_key(value: &XmlRpcValue, indent: usize, column: usize, text: &mut String) {
+    match value {
+        XmlRpcValue::Array(inner) if !inner.is_empty() => {
+            text.push('\n');
+            pad(indent, text);
+            sequence(inner, indent, text);
+        }
+        XmlRpcValue::Struct(inner) if !inner.is_empty() => {
+            text.push('\n');
+            pad(indent + 2, text);
+            mapping(inner, indent + 2, text);
+        }
+        scalar => *text += &format!(" {}\n", scalar_text(scalar, column, indent + 2)),
+    }
+}
+
+/// A value that begins on the current line, at column `indent`.
+fn value_in_place(value: &XmlRpcValue, indent: usize, text: &mut String) {
+    match value {
+        XmlRpcValue::Array(inner) if !inner.is_empty() => sequence(inner, indent, text),
+        XmlRpcValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent, text),
+        scalar => *text += &(scalar_text(scalar, indent, indent) + "\n"),
     }
 }
 
@@ -183,6 +204,36 @@ mod tests {
         ]);
         let expected = "a:\n- k: '5'\n  l: ''\nb:\n  x: 1\n  y:\n  - a\n  - - 2.5\n    - true\n";
         assert_eq!(dump(&value), expected);
+    }
+
+    /// As PyYAML 6.0 writes these mappings.
+    #[test]
+    fn names_with_line_breaks_stand_after_question_marks() {
+        let inner = || list(vec![1.into(), members(vec![("z", 2.into())])]);
+        let cases = [
+            (members(vec![("a\nb", 1.into())]), "? 'a\n\n  b'\n: 1\n"),
+            (
+                members(vec![("o", members(vec![("a\nb", inner())]))]),
+                "o:\n  ? 'a\n\n    b'\n  : - 1\n    - z: 2\n",
+            ),
+            (
+                members(vec![("o", members(vec![("a\nb", "x\ny".into())]))]),
+                "o:\n  ? 'a\n\n    b'\n  : 'x\n\n    y'\n",
+            ),
+            (members(vec![("", members(vec![("x", 1.into())]))]), "? ''\n: x: 1\n"),
+            (
+                list(vec![members(vec![("a\nb", 1.into()), ("c", 2.into())])]),
+                "- ? 'a\n\n    b'\n  : 1\n  c: 2\n",
+            ),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(dump(&value), expected);
+            assert_eq!(crate::params::yaml::from_text(expected).expect("YAML"), value);
+        }
+        for name in ["x".repeat(200), "w ".repeat(60), "\u{e9}\nb".into()] {
+            let value = members(vec![(name.as_str(), inner())]);
+            assert_eq!(crate::params::yaml::from_text(&dump(&value)).expect("YAML"), value);
+        }
     }
 
     #[test]
