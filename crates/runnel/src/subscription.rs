@@ -243,7 +243,7 @@ impl Node {
             Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
             None => {
                 let exactly = options.exactly.then_some(options.qos);
-                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
+                Topic { exactly, ..Topic::of_any(self.topic_name(topic)?) }
             }
         };
         self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {

@@ -241,7 +241,7 @@ fn lap_timeout_names_the_stage() {
     let mut demo = demo(&folder, &["--deadline", "4"]);
     let status = demo.wait_exit(within(30)).expect("it ends");
     assert_eq!(status.code(), Some(1), "{}", demo.output());
-    assert!(demo.output().contains("no lap within 4 s: it is still "), "{}", demo.output());
+    assert!(demo.output().contains("no lap within 4 s: the robot is still "), "{}", demo.output());
     assert_eq!(folder.files(), [""; 0]);
 }
 
