@@ -90,7 +90,7 @@ impl Drive {
             }
             self.control.check()?;
             self.tracer.check()?;
-            let done = self.watcher.look(|progress| progress.laps().len() as u32);
+            let done = self.watcher.with_progress(|progress| progress.laps().len() as u32);
             if done > driven {
                 (driven, began) = (done, Instant::now());
             } else if let Some(limit) = goal.lap_within.filter(|limit| began.elapsed() >= *limit) {
@@ -112,7 +112,7 @@ impl Drive {
             ("tracer".to_owned(), usage::of(tracer.id())),
             ("demo: master and screen".to_owned(), usage::of(std::process::id())),
         ];
-        let (laps, path) = watcher.look(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
+        let (laps, path) = watcher.with_progress(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
         // Dropped first: otherwise it would warn that its publishers disappear.
         drop(watcher);
         tracer.terminate()?;
@@ -148,7 +148,7 @@ impl Drive {
     fn state(&mut self, driven: u32, laps: Option<u32>) -> Result<DriveState, CliError> {
         let rates = self.rates.update(Instant::now(), self.watcher.received());
         let latencies = self.latencies()?;
-        Ok(self.watcher.look(|progress| {
+        Ok(self.watcher.with_progress(|progress| {
             self.stage = progress.stage().or(self.stage);
             let newest = progress.path().len().saturating_sub(TAIL);
             DriveState {
