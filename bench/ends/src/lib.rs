@@ -4,8 +4,8 @@
 mod floor;
 mod hold;
 mod launch;
-mod runnel;
 mod protocol;
+mod runnel;
 
 use std::error::Error;
 use std::fmt;

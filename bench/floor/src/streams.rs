@@ -90,7 +90,9 @@ impl<S: Transport> Streams<S> {
         let mut events = [MaybeUninit::<epoll::Event>::uninit()];
         let (ready, _) = epoll::wait(&self.epoll, &mut events, None)?;
         let index = ready.first().map_or(0, |event| event.data.u64());
-        self.receives.get_mut(index as usize).ok_or_else(|| io::Error::other("an event of an unknown connection"))
+        self.receives
+            .get_mut(index as usize)
+            .ok_or_else(|| io::Error::other("an event of an unknown connection"))
     }
 
     /// Sends each message when the previous one has come back; returns when each was sent and when it came back.

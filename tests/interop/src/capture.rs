@@ -8,9 +8,9 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 use tempfile::TempDir;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
+use crate::checks::wait_until;
 use crate::graph::start;
-use crate::hearing::wait_until;
 use crate::ros2_hosts::Host;
 
 /// Submessages that a receiver knows by RTPS 2.5, 9.4.5: PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4,
@@ -50,14 +50,14 @@ impl Capture {
         // A buffer in the kernel of so many MB, so that a burst is seen whole.
         dumpcap.args(words).args(["-q", "-B", "32", "-w"]).arg(file(&folder));
         let mut process = start("dumpcap", dumpcap);
-        process.wait_for_line(|line| line.starts_with("File: "), within(PATIENCE)).unwrap();
+        process.wait_for_line(|line| line.starts_with("File: "), within(TIMEOUT)).unwrap();
         Capture { process, folder }
     }
 
     /// Ends the capture when its file has what was seen so far, which takes a moment: what came last may be missed.
     pub fn cut(mut self) -> Frames {
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        assert!(self.process.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", self.process.output());
         Frames { folder: self.folder, options: Vec::new(), marker: "frame.len == 0".to_owned() }
     }
 
@@ -68,9 +68,9 @@ impl Capture {
         marker.send_to(b"end", (Ipv4Addr::LOCALHOST, port)).expect("sent");
         let filter = format!("udp.dstport == {port}");
         let frames = Frames { folder: self.folder, options: Vec::new(), marker: filter.clone() };
-        wait_until("the capture is written", within(PATIENCE), || !frames.ask(&filter, &[]).is_empty());
+        wait_until("the capture is written", within(TIMEOUT), || !frames.query(&filter, &[]).is_empty());
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        assert!(self.process.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", self.process.output());
         frames
     }
 }
@@ -90,7 +90,7 @@ pub struct Frames {
 impl Frames {
     /// Has tshark told more, such as what ports are for (`-d tcp.port==11311,http`).
     #[must_use]
-    pub fn told(mut self, options: impl IntoIterator<Item = String>) -> Frames {
+    pub fn with_options(mut self, options: impl IntoIterator<Item = String>) -> Frames {
         self.options.extend(options);
         self
     }
@@ -100,7 +100,7 @@ impl Frames {
     ///
     /// # Panics
     /// When tshark does not know a word.
-    pub fn ask(&self, filter: &str, fields: &[&str]) -> Vec<String> {
+    pub fn query(&self, filter: &str, fields: &[&str]) -> Vec<String> {
         let mut tshark = Command::new("timeout");
         tshark.arg("300").args(["tshark", "-n", "-r"]).arg(file(&self.folder)).args(&self.options);
         // It looks into datagrams from and to 7000 and the next ports, where Fast DDS has readers, with confidence.
@@ -111,11 +111,11 @@ impl Frames {
             tshark.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field]));
         }
         let output = tshark.output().expect("tshark");
-        let [said, complaint] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
         // Reading what is still being written is no failure but of the last frame.
-        let whole = output.status.success() || complaint.contains("cut short");
-        assert!(whole, "tshark {filter}: {complaint}");
-        said.lines().map(str::to_owned).collect()
+        let whole = output.status.success() || stderr.contains("cut short");
+        assert!(whole, "tshark {filter}: {stderr}");
+        stdout.lines().map(str::to_owned).collect()
     }
 
     /// A summary of each datagram that passes the filter, such as `udp.srcport == 7410` or
@@ -125,8 +125,9 @@ impl Frames {
         let datagrams = format!("({filter}) && udp && !icmp && !({})", self.marker);
         // Severities from warnings on.
         let dubious = "_ws.malformed || _ws.expert.severity >= 0x00600000 || !rtps";
-        let mut unsound = self.ask(&format!("{datagrams} && ({dubious})"), &[]);
-        let rows = self.ask(&format!("{datagrams} && rtps"), &["rtps.sm.id", "frame.number", "_ws.col.Info"]);
+        let mut unsound = self.query(&format!("{datagrams} && ({dubious})"), &[]);
+        let rows =
+            self.query(&format!("{datagrams} && rtps"), &["rtps.sm.id", "frame.number", "_ws.col.Info"]);
         unsound.extend(rows.into_iter().filter(|row| has_unknown_submessage(row)));
         unsound
     }

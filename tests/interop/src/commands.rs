@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use crate::graph::Ros1Graph;
 use crate::programs::built;
 
@@ -49,7 +49,7 @@ impl Ros1Graph {
     fn run(&self, folder: PathBuf, line: &str) -> Printed {
         let path = format!("{}:/usr/bin:/bin", folder.display());
         let mut command = self.command("timeout");
-        command.args(["--kill-after=5", &PATIENCE.to_string(), "bash", "-c", line]);
+        command.args(["--kill-after=5", &TIMEOUT.to_string(), "bash", "-c", line]);
         let output = command.env("PATH", path).stdin(Stdio::null()).output().expect("it starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Printed { code: output.status.code(), output: text(&output.stdout), error: text(&output.stderr) }

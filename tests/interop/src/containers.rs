@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use runnel_testkit::process::{Peer, within};
 
-use crate::PATIENCE;
-use crate::hearing::{outcome, told, wait_until};
+use crate::TIMEOUT;
+use crate::checks::{next_messages, outcome, wait_until};
 use crate::{checkout, programs};
 
 /// Where a container finds the programs of this workspace.
@@ -119,7 +119,7 @@ impl Container {
             command.arg(outside).arg(inside);
         }
         let mut keeper = Peer::spawn("container", command).unwrap_or_else(|error| panic!("{error}"));
-        keeper.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        keeper.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
         let variables =
             vec![("LANG", "C.UTF-8".to_owned()), ("HOME", "/tmp".into()), ("ROS_IP", "127.0.0.1".into())];
         Container { keeper, variables, has_users: true, user: Vec::new() }
@@ -240,9 +240,9 @@ impl Container {
 /// Runs a command to its end, and gives what it printed.
 fn finish(mut command: Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
-    let [said, complaint] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(output.status.success(), "{command:?}: {complaint}");
-    said.into_owned()
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(output.status.success(), "{command:?}: {stderr}");
+    stdout.into_owned()
 }
 
 /// A user that is not root, and what makes a program run as that.
@@ -250,7 +250,7 @@ pub const OTHER_USER: u64 = 1000;
 const BECOME_OTHER: [&str; 4] = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
 
 /// A talker in one container and a listener in another, in a graph that both take part in.
-pub struct Talk<'a> {
+pub struct Exchange<'a> {
     near: &'a Container,
     far: &'a Container,
     /// Publishes `/chatter` without end.
@@ -259,32 +259,32 @@ pub struct Talk<'a> {
     pub listener: Peer,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> Exchange<'a> {
     /// Starts both.
-    pub fn between(near: &'a Container, far: &'a Container) -> Talk<'a> {
-        Talk::at_rate(near, far, 200)
+    pub fn between(near: &'a Container, far: &'a Container) -> Exchange<'a> {
+        Exchange::at_rate(near, far, 200)
     }
 
     /// The same with so many messages a second.
-    pub fn at_rate(near: &'a Container, far: &'a Container, rate: u32) -> Talk<'a> {
+    pub fn at_rate(near: &'a Container, far: &'a Container, rate: u32) -> Exchange<'a> {
         let listener = far.runnel("runnel_listener", &["/chatter", "__name:=listener"]);
         let rate = rate.to_string();
         let talker = near.runnel("runnel_talker", &["/chatter", "--rate", &rate, "__name:=talker"]);
-        Talk { near, far, talker, listener }
+        Exchange { near, far, talker, listener }
     }
 
     /// Hears the next so many messages as they were sent, none of them lost or doubled since the first.
     ///
     /// # Panics
     /// When they are not.
-    pub fn hear(&mut self, count: usize) {
-        let sent = told(&mut self.talker, "sent", count, within(PATIENCE));
-        let heard = told(&mut self.listener, "got", count, within(PATIENCE));
-        let other = heard.iter().zip(&sent).position(|(heard, sent)| heard != sent).map(|place| {
+    pub fn receive(&mut self, count: usize) {
+        let sent = next_messages(&mut self.talker, "sent", count, within(TIMEOUT));
+        let received = next_messages(&mut self.listener, "got", count, within(TIMEOUT));
+        let other = received.iter().zip(&sent).position(|(received, sent)| received != sent).map(|place| {
             let row = |lines: &[String]| {
                 lines[place.saturating_sub(2)..].iter().take(6).cloned().collect::<Vec<_>>()
             };
-            (row(&sent), row(&heard))
+            (row(&sent), row(&received))
         });
         assert_eq!(other, None, "what was sent, and what was heard: {:?}", self.warnings());
     }
@@ -293,21 +293,21 @@ impl<'a> Talk<'a> {
     ///
     /// # Panics
     /// When it does not.
-    pub fn goes_by_memory(&mut self) {
-        self.hear(10);
-        wait_until("the link in shared memory", within(PATIENCE), || {
+    pub fn expect_shared_memory(&mut self) {
+        self.receive(10);
+        wait_until("the link in shared memory", within(TIMEOUT), || {
             self.transports().iter().all(|transport| transport == "SHM")
         });
-        self.hear(50);
+        self.receive(50);
     }
 
     /// Hears messages, and still does so over the network.
     ///
     /// # Panics
     /// When it does not.
-    pub fn stays_on_network(&mut self) {
+    pub fn expect_network(&mut self) {
         for count in [50, 100] {
-            self.hear(count);
+            self.receive(count);
             assert_eq!(self.transports(), ["TCPROS", "TCPROS"]);
         }
     }

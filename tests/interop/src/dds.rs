@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::building::{self, flags, output};
+use crate::peer_builds::{self, flags, output};
 use crate::{installed, sources};
 
 /// The folder of what they share.
@@ -16,7 +16,7 @@ const SHARED: &str = "dds";
 /// When it cannot be built, with what the compiler said.
 pub fn cyclone(role: &str) -> PathBuf {
     let folder = sources().join("cyclonedds");
-    building::built("cyclonedds", Some(SHARED), role, |program| {
+    peer_builds::built("cyclonedds", Some(SHARED), role, |program| {
         let types = program.with_extension("types");
         fs::create_dir_all(&types)?;
         // Without descriptions of the types: version 0.10.2 asks Kilted for its own ones, and crashes over the answer.
@@ -34,7 +34,7 @@ pub fn cyclone(role: &str) -> PathBuf {
 /// # Panics
 /// When it cannot be built, with what the compiler said.
 pub fn fast_dds(role: &str) -> PathBuf {
-    building::built("fastdds", Some(SHARED), role, |program| {
+    peer_builds::built("fastdds", Some(SHARED), role, |program| {
         let mut compiler = compiler("g++", "c++17", program);
         compiler.arg(sources().join("fastdds").join(role).with_extension("cpp"));
         output(compiler.args(["-lfastrtps", "-lfastcdr"]))?;

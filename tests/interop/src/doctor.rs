@@ -2,7 +2,7 @@
 
 use runnel_testkit::process::{Peer, within};
 
-use crate::{Origin, Outcome, PATIENCE, Ros1Graph, outcome, ready, told};
+use crate::{Origin, Outcome, Ros1Graph, TIMEOUT, next_messages, outcome, ready};
 
 /// What `runnel doctor` says on standard output, in one line, once it ends with this code.
 ///
@@ -23,30 +23,30 @@ pub fn doctor(graph: &Ros1Graph, options: &[&str], code: i32) -> String {
 ///
 /// # Panics
 /// When it does not.
-pub fn finds(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
-    let said = doctor(graph, options, code);
-    texts.iter().for_each(|text| assert!(said.contains(text), "{text:?} is not in {said:?}"));
+pub fn expect_findings(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
+    let printed = doctor(graph, options, code);
+    texts.iter().for_each(|text| assert!(printed.contains(text), "{text:?} is not in {printed:?}"));
 }
 
 /// It says that no problems found, and nothing else.
 ///
 /// # Panics
 /// When it does not.
-pub fn finds_nothing(graph: &Ros1Graph, options: &[&str]) {
-    let said = doctor(graph, options, 0);
-    assert!(said.contains("no problems found") && said.starts_with("checked "), "{said}");
+pub fn expect_no_findings(graph: &Ros1Graph, options: &[&str]) {
+    let printed = doctor(graph, options, 0);
+    assert!(printed.contains("no problems found") && printed.starts_with("checked "), "{printed}");
 }
 
 /// Listeners, and last the talker that they hear.
 ///
 /// # Panics
 /// When one hears nothing.
-pub fn talking(graph: &Ros1Graph, talker: Origin, listeners: &[Origin]) -> Vec<Peer> {
+pub fn talker_and_listeners(graph: &Ros1Graph, talker: Origin, listeners: &[Origin]) -> Vec<Peer> {
     let count = listeners.len().to_string();
     let mut peers: Vec<Peer> =
         listeners.iter().map(|origin| ready(graph.listener(*origin, &["/chatter"]))).collect();
     let talker = graph.talker(talker, &["/chatter", "--rate", "20", "--wait", &count]);
-    peers.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    peers.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
     peers.push(talker);
     peers
 }

@@ -15,7 +15,7 @@ pub fn address(number: u32) -> Ipv4Addr {
 }
 
 /// Where all participants of a domain hear announcements.
-pub fn everybody(domain: u16) -> SocketAddrV4 {
+pub fn discovery_address(domain: u16) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400 + 250 * domain)
 }
 

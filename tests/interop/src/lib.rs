@@ -5,43 +5,44 @@
 //! Everything here panics where a peer is missing or fails, with what the peer said: these are tests, and a test
 //! that quietly runs without its peer proves nothing.
 
-mod asking;
-mod building;
 pub mod capture;
+mod checks;
 mod commands;
 pub mod containers;
 mod dds;
+pub mod distros;
 pub mod doctor;
 pub mod fakes;
 mod graph;
-mod hearing;
+mod master_queries;
 mod masters;
 pub mod messages;
 pub mod mouse;
+mod peer_builds;
 mod programs;
 pub mod projects;
 pub mod ros2;
+pub mod ros2_checks;
 pub mod ros2_hosts;
-pub mod ros2_talks;
-pub mod ros2_words;
+pub mod ros2_options;
 mod roscpp;
 pub mod sheet;
 pub mod sockets;
-pub mod wheels;
 
-pub use asking::Side;
+pub use checks::{
+    Outcome, body, check_all_pairs, check_all_received, check_received_after_restarts, next_messages,
+    outcome, ready, wait_until,
+};
 pub use commands::Printed;
 pub use graph::{Origin, Ros1Graph};
-pub use hearing::{
-    Outcome, all_hear_all, body, hear_out, hears_after_restarts, outcome, ready, told, wait_until,
-};
+pub use master_queries::Side;
 pub use masters::{Master, Server};
 pub use programs::{built, folder};
 
 use std::path::PathBuf;
 
 /// How long a peer may take, in seconds, over what takes a fraction of one on a machine with nothing else to do.
-pub const PATIENCE: u64 = 60;
+pub const TIMEOUT: u64 = 60;
 
 /// Whether everything is tried, as `./test --full` does. Otherwise tests of many like cases try one of each kind.
 pub fn is_full() -> bool {

@@ -2,7 +2,7 @@
 
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use crate::graph::{Ros1Graph, await_master};
 
 /// Which program serves as master.
@@ -50,7 +50,7 @@ impl Master {
     /// Kills the master (SIGKILL): all it knew is gone.
     pub fn kill(&mut self) {
         self.process.signal(Signal::KILL).unwrap();
-        self.process.wait_exit(within(PATIENCE)).unwrap();
+        self.process.wait_exit(within(TIMEOUT)).unwrap();
     }
 
     /// Starts a killed master anew at the same address.

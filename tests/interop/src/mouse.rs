@@ -87,10 +87,10 @@ fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<(
     let mut robot = Robot::new(Pose::default(), beginning.seed);
     let mut operator = Operator::new(&track, beginning).expect("places to sample floor and line");
     let mut meter = LapMeter::new(track.course().length());
-    let (mut lived, mut looked) = (Duration::ZERO, Instant::now());
+    let (mut lived, mut polled) = (Duration::ZERO, Instant::now());
     while !ended.load(Ordering::Relaxed) {
-        lived += looked.elapsed().min(LONGEST_STEP);
-        looked = Instant::now();
+        lived += polled.elapsed().min(LONGEST_STEP);
+        polled = Instant::now();
         robot.advance_to(lived.as_secs_f64());
         // Nobody presses a switch before somebody has powered motors or lamps.
         let leds = files.leds()?;
@@ -157,7 +157,7 @@ impl Files {
     /// Has the robot drive as the motors are told, if they were told anything since: like a real base, it stops by itself when a
     /// control node that is starved tells them nothing more.
     fn steer(&mut self, robot: &mut Robot) -> io::Result<()> {
-        let steered = [self.told(MOTORS[0])?, self.told(MOTORS[1])?];
+        let steered = [self.motor(MOTORS[0])?, self.motor(MOTORS[1])?];
         if steered == self.steered {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Files {
     }
 
     /// The number in a file, and when it was written.
-    fn told(&mut self, name: &str) -> io::Result<(i32, Option<SystemTime>)> {
+    fn motor(&mut self, name: &str) -> io::Result<(i32, Option<SystemTime>)> {
         let written = fs::metadata(self.folder.join(name)).and_then(|file| file.modified());
         Ok((self.number(name)?.unwrap_or(0), written.ok()))
     }
@@ -200,10 +200,10 @@ mod tests {
     use super::*;
 
     /// Seconds between two looks.
-    const LOOK: f64 = 0.01;
+    const POLL: f64 = 0.01;
 
     /// Tells both motors the same again, so many seconds after the beginning.
-    fn tell(files: &Files, at: u64) {
+    fn repeat_speed(files: &Files, at: u64) {
         for motor in MOTORS {
             files.put(motor, "200").unwrap();
             let file = fs::File::options().write(true).open(files.folder.join(motor)).unwrap();
@@ -216,21 +216,21 @@ mod tests {
         let (before, until) = (robot.pose().position, robot.now() + seconds);
         while robot.now() < until {
             files.steer(robot).unwrap();
-            robot.advance_to(robot.now() + LOOK);
+            robot.advance_to(robot.now() + POLL);
         }
         let moved = robot.pose().position - before;
         moved.x.hypot(moved.y)
     }
 
     #[test]
-    fn robot_stops_when_its_motors_are_told_nothing_more() {
+    fn robot_stops_without_motor_commands() {
         let folder = TempDir::new().unwrap();
         let mut files = Files::of(folder.path());
         files.make().unwrap();
         let mut robot = Robot::new(Pose::default(), 1);
         robot.set_motor_power(true);
         for at in [1, 2] {
-            tell(&files, at);
+            repeat_speed(&files, at);
             assert!(driven(&mut files, &mut robot, VELOCITY_TIMEOUT / 2.0) > 0.005);
             driven(&mut files, &mut robot, VELOCITY_TIMEOUT * 2.0);
             assert!(driven(&mut files, &mut robot, 1.0) < 0.001);

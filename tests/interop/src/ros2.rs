@@ -16,12 +16,12 @@ use runnel_testkit::process::Peer;
 use tempfile::TempDir;
 
 use crate::dds;
+use crate::distros::{environment, python};
 use crate::graph::start;
 use crate::programs::built;
 use crate::sources;
-use crate::wheels::{environment, python};
 
-pub use crate::wheels::Distro;
+pub use crate::distros::Distro;
 
 /// Keeps Cyclone DDS on loopback.
 const CYCLONE: &str = "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/>\

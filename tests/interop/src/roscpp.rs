@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::building::{self, flags, output};
+use crate::peer_builds::{self, flags, output};
 use crate::sources;
 
 /// The program built from `peers/roscpp/NAME.cpp`.
@@ -13,7 +13,7 @@ use crate::sources;
 /// # Panics
 /// When it cannot be built, with what the compiler said.
 pub fn built(name: &str) -> PathBuf {
-    building::built("roscpp", None, name, |program| compile(name, program))
+    peer_builds::built("roscpp", None, name, |program| compile(name, program))
 }
 
 fn compile(name: &str, program: &Path) -> io::Result<()> {

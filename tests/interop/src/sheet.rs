@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn short_run_tries_one_cell_of_each_row_in_another_column() {
+    fn short_run_tries_one_cell_per_row() {
         let sheet = sheet();
         let names: Vec<&str> = sheet.one_of_each_row().iter().map(|cell| cell.name.as_str()).collect();
         assert_eq!(names, ["0, 0", "1, 6", "2, 11", "3, 2", "4, 8", "5, 13", "6, 5"]);
     }
 
     #[test]
-    fn short_run_agrees_with_the_page_of_a_full_one() {
+    fn short_run_agrees_with_the_page_of_full_one() {
         let sheets = [sheet()];
         let all: Vec<&Cell<()>> = sheets[0].cells().collect();
         let committed = page("Head", &sheets, &outcomes(&all, PASS));

@@ -286,7 +286,10 @@ mod tests {
         let error = |folder: &Folder| Devices::open(&folder.0).unwrap_err().to_string();
         for unexpected in ["1 2 3", "1 2 3 4 5", "a b c d", "99999 0 0 0", ""] {
             folder.set(SENSORS, unexpected);
-            assert!(error(&folder).ends_with(&format!("/rtlightsensor0: unexpected value {unexpected:?}")), "{unexpected}");
+            assert!(
+                error(&folder).ends_with(&format!("/rtlightsensor0: unexpected value {unexpected:?}")),
+                "{unexpected}"
+            );
         }
         folder.set(SENSORS, "1 2 3 4");
         folder.set("rtswitch2", "2");

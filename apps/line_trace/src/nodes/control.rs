@@ -1,7 +1,7 @@
 //! Control node: runs the robot in real time.
 
-use super::peer_warning;
 use super::error_log::ErrorLog;
+use super::peer_warning;
 use super::priority::Priority;
 use super::records::Records;
 use super::{
@@ -76,7 +76,9 @@ impl ControlNode {
         let timers = [
             node.create_timer(TICK, move || lock(&ticking).tick()),
             // The timer's callback shares the subscription.
-            peer_warning::warn_without_publisher(context, &node, "cmd_vel", move || commands.publisher_count()),
+            peer_warning::warn_without_publisher(context, &node, "cmd_vel", move || {
+                commands.publisher_count()
+            }),
         ];
         Ok(Self { node, control, _subscriptions: subscriptions, _motor_power: motor_power, _timers: timers })
     }

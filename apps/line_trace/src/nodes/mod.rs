@@ -11,10 +11,10 @@
 //! Control and tracer record when each message of `light_sensors` and `cmd_vel` passed, so that the latency can be
 //! computed from both logs (see [`crate::latency`]).
 
-mod peer_warning;
-mod error_log;
 mod control;
 mod convert;
+mod error_log;
+mod peer_warning;
 mod priority;
 mod records;
 mod tracer;

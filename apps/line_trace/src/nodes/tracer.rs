@@ -1,7 +1,7 @@
 //! Tracer node: the line-tracing logic driven by received messages.
 
-use super::peer_warning;
 use super::error_log::{ERROR_PERIOD, ErrorLog};
+use super::peer_warning;
 use super::records::Records;
 use super::{
     BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, if_in_graph, lock,
@@ -60,7 +60,9 @@ impl TracerNode {
         let timers = [
             node.create_timer(REPEAT, move || lock(&repeating).repeat()),
             // The timer's callback shares the subscription.
-            peer_warning::warn_without_publisher(context, &node, "light_sensors", move || sensors.publisher_count()),
+            peer_warning::warn_without_publisher(context, &node, "light_sensors", move || {
+                sensors.publisher_count()
+            }),
         ];
         Ok(Self { node, tracing, _switches: switches, _timers: timers })
     }

@@ -79,7 +79,8 @@ fn add_charts_along_the_line(page: &mut String, drive: &Drive<'_>) {
     let fastest = drive.path.iter().map(|point| point.speed).fold(0.1, f64::max);
     let mut speed = Chart::new(TALL, along, (Axis::even(0.0, fastest), "metres per second"));
     let farthest = drive.path.iter().map(|point| point.deviation.abs() * 1e3).fold(1.0, f64::max);
-    let mut deviations = Chart::new(TALL, along, (Axis::even(-farthest, farthest), "millimetres to the left"));
+    let mut deviations =
+        Chart::new(TALL, along, (Axis::even(-farthest, farthest), "millimetres to the left"));
     for lap in drive.path.chunk_by(|a, b| (b.progress - a.progress).abs() < length / 2.0) {
         speed.line("lap", lap.iter().map(|point| (point.progress, point.speed)));
         deviations.line("lap", lap.iter().map(|point| (point.progress, point.deviation * 1e3)));

@@ -182,7 +182,10 @@ mod tests {
         let mut steering = Steering::new(0.0);
         steering.steer(0.0, straight, on_line(straight)).unwrap();
         let searching = steering.steer(coasting + 0.01, [0.0; 4], [false; 4]).unwrap();
-        assert!(searching.angular > 0.0 && searching.linear < 0.1, "it was a little to the left: {searching:?}");
+        assert!(
+            searching.angular > 0.0 && searching.linear < 0.1,
+            "it was a little to the left: {searching:?}"
+        );
     }
 
     #[test]

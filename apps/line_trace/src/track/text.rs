@@ -148,10 +148,9 @@ impl Description {
             CourseError::BadCorner(index) => {
                 TrackError::Line(line(index), "a radius is greater than 0".into())
             }
-            CourseError::NoRoomAfter(index) => TrackError::Line(
-                line(index),
-                "the curves of this corner and the next overlap".into(),
-            ),
+            CourseError::NoRoomAfter(index) => {
+                TrackError::Line(line(index), "the curves of this corner and the next overlap".into())
+            }
             CourseError::TooFewCorners(_) => error.into(),
         }
     }

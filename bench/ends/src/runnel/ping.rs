@@ -115,7 +115,8 @@ fn send_at_rate(
     let mut next = 0;
     while context.ok() && answered() < total {
         let may_send = next < total && next - answered() < args.watermark;
-        let left = if may_send { pace.due(next).saturating_sub(now()) } else { PEER_TIMEOUT.as_nanos() as u64 };
+        let left =
+            if may_send { pace.due(next).saturating_sub(now()) } else { PEER_TIMEOUT.as_nanos() as u64 };
         if left > 0 {
             context.spin_once(Duration::from_nanos(left))?;
             continue;

@@ -8,7 +8,7 @@ use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
 use runnel::{Client, Context, Error};
 
 /// How long the service may take to come.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
     let options = Options::of(&context, &[]);
     let node = context.create_node("caller")?;
     let once = node.create_client::<SetBool>(&options.topic)?;
-    assert!(once.wait_for_service(PATIENCE)?, "nobody provides {}", options.topic);
+    assert!(once.wait_for_service(TIMEOUT)?, "nobody provides {}", options.topic);
     let count = options.number("--count", 3.0) as usize;
     (0..count).for_each(|_| call(&once, true));
     call(&once, false);

@@ -8,11 +8,11 @@ fn main() -> Result<(), Error> {
     let context = Context::new()?;
     let node = context.create_node("clocked")?;
     println!("ready");
-    let mut said = None;
+    let mut printed = None;
     // By the clock on the wall: time may stand still.
     let _timer = node.clone().create_wall_timer(Duration::from_millis(10), move || {
         let now = node.now().sec;
-        if said.replace(now) != Some(now) {
+        if printed.replace(now) != Some(now) {
             println!("now {now}");
         }
     });

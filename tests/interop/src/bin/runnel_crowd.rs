@@ -66,35 +66,35 @@ impl Crowd {
     }
 
     fn subscribe(&self, context: &Context) -> Result<(), Error> {
-        let heard = Arc::new(Mutex::new(Heard::default()));
+        let received = Arc::new(Mutex::new(Received::default()));
         let _subscriptions = self.ends(context, "subscribe", |node, topic, index| {
-            let (heard, mut last) = (Arc::clone(&heard), None);
+            let (received, mut last) = (Arc::clone(&received), None);
             node.create_subscription(&topic, 100, move |message: &UInt64| {
-                heard.lock().expect("no panic").note(index, &mut last, message.data);
+                received.lock().expect("no panic").note(index, &mut last, message.data);
             })
         })?;
         let teller = context.create_node("teller")?;
-        let told = Arc::clone(&heard);
+        let shared = Arc::clone(&received);
         let _timer = teller.create_timer(PERIOD * 5, move || {
-            let mut heard = told.lock().expect("no panic");
-            println!("heard {}", std::mem::take(&mut heard.topics).len());
+            let mut received = shared.lock().expect("no panic");
+            println!("heard {}", std::mem::take(&mut received.topics).len());
         });
         context.spin()?;
-        let heard = heard.lock().expect("no panic");
-        println!("messages {} gaps {}", heard.messages, heard.gaps);
+        let received = received.lock().expect("no panic");
+        println!("messages {} gaps {}", received.messages, received.gaps);
         Ok(())
     }
 }
 
 #[derive(Default)]
-struct Heard {
+struct Received {
     /// Topics that were heard since it was told last.
     topics: HashSet<usize>,
     messages: u64,
     gaps: u64,
 }
 
-impl Heard {
+impl Received {
     fn note(&mut self, topic: usize, last: &mut Option<u64>, number: u64) {
         self.topics.insert(topic);
         self.messages += 1;

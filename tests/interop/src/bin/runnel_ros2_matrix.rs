@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::time::{Duration, Instant};
 
-use interop::ros2_words::say;
+use interop::ros2_options::print_line;
 use runnel::core::qos::{History, Liveliness};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
@@ -44,12 +44,12 @@ fn write(context: &Context, topic: &str, tag: &str) -> Result<(), Error> {
     let publisher =
         |number| Ok((number, node(context, number)?.create_publisher::<Text>(topic, profile(number))?));
     let made: Vec<(usize, Publisher<Text>)> = (0..PROFILES).map(publisher).collect::<Result<_, Error>>()?;
-    say("ready");
-    let (mut met, mut due) = (Counts::new(), Instant::now());
+    print_line("ready");
+    let (mut counts, mut due) = (Counts::new(), Instant::now());
     while context.ok() {
         turn(context)?;
         for (number, publisher) in &made {
-            met.tell(
+            counts.print_changes(
                 *number,
                 publisher.subscription_count(),
                 publisher.incompatible_qos_status().total_count,
@@ -67,16 +67,19 @@ fn write(context: &Context, topic: &str, tag: &str) -> Result<(), Error> {
 
 fn read(context: &Context, topic: &str) -> Result<(), Error> {
     let subscription = |number: usize| {
-        Ok((number, node(context, number)?.create_subscription(topic, profile(number), hear(number))?))
+        Ok((
+            number,
+            node(context, number)?.create_subscription(topic, profile(number), report_first(number))?,
+        ))
     };
     let made: Vec<(usize, Subscription)> =
         (0..PROFILES).rev().map(subscription).collect::<Result<_, Error>>()?;
-    say("ready");
-    let mut met = Counts::new();
+    print_line("ready");
+    let mut counts = Counts::new();
     while context.ok() {
         turn(context)?;
         for (number, subscription) in &made {
-            met.tell(
+            counts.print_changes(
                 *number,
                 subscription.publisher_count(),
                 subscription.incompatible_qos_status().total_count,
@@ -96,11 +99,11 @@ fn turn(context: &Context) -> Result<(), Error> {
 }
 
 /// Tells of the first message of each writer.
-fn hear(reader: usize) -> impl Fn(&Text) + Send + 'static {
-    let heard = std::sync::Mutex::new(BTreeSet::new());
+fn report_first(reader: usize) -> impl Fn(&Text) + Send + 'static {
+    let received = std::sync::Mutex::new(BTreeSet::new());
     move |message| {
-        if heard.lock().expect("no panic").insert(message.data.clone()) {
-            say(&format!("{reader} heard {}", message.data));
+        if received.lock().expect("no panic").insert(message.data.clone()) {
+            print_line(&format!("{reader} heard {}", message.data));
         }
     }
 }
@@ -114,13 +117,13 @@ impl Counts {
     }
 
     /// Tells what is news.
-    fn tell(&mut self, number: usize, matched: usize, refused: u64) {
+    fn print_changes(&mut self, number: usize, matched: usize, refused: u64) {
         let before = std::mem::replace(&mut self.0[number], (matched, refused));
         if before.0 != matched {
-            say(&format!("{number} matched {matched}"));
+            print_line(&format!("{number} matched {matched}"));
         }
         if before.1 != refused {
-            say(&format!("{number} refused {refused}"));
+            print_line(&format!("{number} refused {refused}"));
         }
     }
 }

@@ -11,7 +11,7 @@ use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error};
 
 /// How long the server may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -19,20 +19,20 @@ fn main() -> Result<(), Error> {
     let options = Options::of(&context, &["--preempt"]);
     let node = context.create_node("simple_action_client")?;
     let client = node.create_action_client(&options.topic)?;
-    assert!(client.wait_for_server(PATIENCE)?, "no server");
+    assert!(client.wait_for_server(TIMEOUT)?, "no server");
     for number in [1, 2] {
-        Sent::new(&client, number)?.tell()?;
+        Sent::new(&client, number)?.print_outcome()?;
     }
     let cancelled = Sent::new(&client, 4)?;
     cancelled.wait_for_feedback()?;
     cancelled.handle.cancel()?;
-    cancelled.tell()?;
+    cancelled.print_outcome()?;
     if options.flag("--preempt") {
         let first = Sent::new(&client, 4)?;
         first.wait_for_feedback()?;
         let second = Sent::new(&client, 1)?;
-        first.tell()?;
-        second.tell()?;
+        first.print_outcome()?;
+        second.print_outcome()?;
     }
     println!("done");
     Ok(())
@@ -42,31 +42,31 @@ fn main() -> Result<(), Error> {
 struct Sent {
     number: i32,
     handle: ClientGoalHandle<TestAction>,
-    heard: Arc<AtomicBool>,
+    has_feedback: Arc<AtomicBool>,
 }
 
 impl Sent {
     fn new(client: &ActionClient<TestAction>, number: i32) -> Result<Self, Error> {
-        let heard = Arc::new(AtomicBool::new(false));
-        let hears = Arc::clone(&heard);
+        let has_feedback = Arc::new(AtomicBool::new(false));
+        let sets = Arc::clone(&has_feedback);
         let feedback = move |message: &TestFeedback| {
             println!("feedback {number} {}", message.feedback);
-            hears.store(true, Ordering::SeqCst);
+            sets.store(true, Ordering::SeqCst);
         };
         let handle = client.send_goal_with(&TestGoal { goal: number }, feedback, |_| {})?;
-        Ok(Self { number, handle, heard })
+        Ok(Self { number, handle, has_feedback })
     }
 
     fn wait_for_feedback(&self) -> Result<(), Error> {
-        while !self.heard.load(Ordering::SeqCst) {
+        while !self.has_feedback.load(Ordering::SeqCst) {
             let ended = self.handle.wait_for_result(Duration::from_millis(10))?;
             assert!(ended.is_none(), "the goal ended by itself: {ended:?}");
         }
         Ok(())
     }
 
-    fn tell(&self) -> Result<(), Error> {
-        let outcome = self.handle.wait_for_result(PATIENCE)?.expect("a result");
+    fn print_outcome(&self) -> Result<(), Error> {
+        let outcome = self.handle.wait_for_result(TIMEOUT)?.expect("a result");
         let result = outcome.result.expect("a result").result;
         println!("goal {} {} {result} {}", self.number, outcome.status, outcome.text);
         Ok(())

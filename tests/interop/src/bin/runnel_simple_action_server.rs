@@ -2,7 +2,7 @@
 //! feedback of 7, until it is preempted.
 
 use interop::messages::{Options, log_to_standard_error};
-use interop::{PATIENCE, wait_until};
+use interop::{TIMEOUT, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestResult};
 use runnel::{Context, Error, SimpleGoalHandle};
 use runnel_testkit::process::within;
@@ -26,7 +26,7 @@ fn execute(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
         2 => goal.abort(&result, "no way"),
         _ => {
             goal.publish_feedback(&TestFeedback { feedback: 7 })?;
-            wait_until("it is preempted", within(PATIENCE), || goal.is_preempt_requested());
+            wait_until("it is preempted", within(TIMEOUT), || goal.is_preempt_requested());
             goal.preempted(&result, "as you wish")
         }
     }

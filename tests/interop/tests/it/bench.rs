@@ -14,9 +14,9 @@ fn bench(arguments: &[&str], folder: &Path) -> String {
     let mut command = Command::new(interop::built("runnel"));
     // A master of the folder's own comes before the one that is installed.
     command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
-    let told = command.arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();
-    let progress = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.status.success(), "{progress}");
+    let bench = command.arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();
+    let progress = String::from_utf8_lossy(&bench.stderr).into_owned();
+    assert!(bench.status.success(), "{progress}");
     progress
 }
 
@@ -34,17 +34,17 @@ fn figures(progress: &str, exchange: &str, contestant: &str) -> usize {
 }
 
 #[test]
-fn every_contestant_calls_services_and_sets_and_gets_parameters() {
+fn contestants_call_services_and_parameters() {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = one_of(&["param", "service"]);
     let progress = bench(&[scenarios, &["--quick"]].concat(), folder.path());
-    let everybody = ["runnel-tcpros", "roscpp", "roscpp-at-runnel"].as_slice();
+    let all_contestants = ["runnel-tcpros", "roscpp", "roscpp-at-runnel"].as_slice();
     // Two rounds in two placements; a parameter is of two sizes.
     let exchanges = [
-        ("param-set", everybody, 8),
-        ("param-get", everybody, 8),
-        ("service-once", everybody, 4),
-        ("service-persistent", &everybody[..2], 4),
+        ("param-set", all_contestants, 8),
+        ("param-get", all_contestants, 8),
+        ("service-once", all_contestants, 4),
+        ("service-persistent", &all_contestants[..2], 4),
     ];
     for (exchange, contestants, runs) in &exchanges[..2 * scenarios.len()] {
         for contestant in *contestants {
@@ -77,7 +77,7 @@ fn played<'a>(runs: &'a [Value], contestant: &'a str, scenario: &'a str) -> impl
 }
 
 #[test]
-fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
+fn other_middleware_loses_nothing_with_consistent_stamps() {
     let contestants = ["iceoryx2-event", "iceoryx2-poll", "cyclonedds"];
     let scenarios = one_of(&["C", "A", "hello", "chain"]);
     let (progress, runs) = turns(&[scenarios, &["--quick", "--only"], &contestants].concat());
@@ -98,7 +98,7 @@ fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
+fn shared_memory_payload_is_intact_at_every_size() {
     let (progress, runs) = turns(&["sizes", "--quick", "--only", "iceoryx2-event"]);
     // A sink that reads anything else fails.
     for payload in ["hand-over", "write", "read"] {
@@ -110,7 +110,7 @@ fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
 }
 
 #[test]
-fn those_of_ros2_lose_nothing_over_udp_and_runnel_nothing_that_the_network_loses() {
+fn ros2_contestants_lose_nothing_over_udp() {
     let contestants = ["runnel-rtps", "cyclonedds", "fastdds"];
     let scenarios = one_of(&["udp", "loss"]);
     let (progress, runs) = turns(&[scenarios, &["--quick", "--only"], &contestants].concat());
@@ -219,7 +219,7 @@ fn roscpp_plays_every_scenario_that_carries_messages() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn a_master_that_fails_is_named_and_costs_only_those_who_ask_it() {
+fn failing_master_costs_only_its_contestants() {
     let folder = tempfile::tempdir().unwrap();
     let master = folder.path().join("rosmaster");
     fs::write(&master, "#!/bin/sh\necho no luck >&2\nexit 3\n").unwrap();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use interop::PATIENCE;
+use interop::TIMEOUT;
 use runnel::{Context, ContextOptions, MasterOptions};
 use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, within};
@@ -23,10 +23,10 @@ const WARM_UP: usize = 500;
 const ROW: usize = 100;
 
 /// How messages travel, and of how many bytes.
-type Way = (&'static str, usize);
+type Transport = (&'static str, usize);
 
 /// Each way, and the system calls that receive and send such a message.
-const WAYS: [(Way, Option<&str>, &str); 8] = [
+const TRANSPORTS: [(Transport, Option<&str>, &str); 8] = [
     (("tcp", 10), Some("recvfrom"), "sendto"),
     (("udp", 10), Some("recvfrom"), "sendmsg"),
     (("memory", 10), None, "shutdown"),
@@ -60,7 +60,7 @@ fn begun(line: &str) -> Option<Call<'_>> {
 }
 
 /// Starts one end under strace, which writes to `trace`.
-fn traced(role: &str, master: &str, (transport, size): Way, trace: &Path) -> Peer {
+fn traced(role: &str, master: &str, (transport, size): Transport, trace: &Path) -> Peer {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(trace);
     let program = env!("CARGO_BIN_EXE_pingpong");
@@ -103,14 +103,14 @@ fn without_waits(each: &mut [BTreeMap<&str, usize>]) -> f64 {
 }
 
 #[test]
-fn a_message_costs_one_wait_and_what_its_transport_needs() {
+fn message_costs_documented_system_calls() {
     require_private_network();
-    for (way, receive, send) in WAYS {
-        costs_little(way, receive, send);
+    for (way, receive, send) in TRANSPORTS {
+        check_costs(way, receive, send);
     }
 }
 
-fn costs_little(way: Way, receive: Option<&str>, send: &str) {
+fn check_costs(way: Transport, receive: Option<&str>, send: &str) {
     let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options).unwrap();
     let master = context.start_master(MasterOptions::at(([127, 0, 0, 1], 0))).unwrap().to_string();
@@ -118,10 +118,10 @@ fn costs_little(way: Way, receive: Option<&str>, send: &str) {
     let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
     let mut pong = traced("pong", &master, way, &pongs);
     let mut ping = traced("ping", &master, way, &pings);
-    ping.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
-    ping.wait_exit(within(PATIENCE)).unwrap();
+    ping.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+    ping.wait_exit(within(TIMEOUT)).unwrap();
     pong.signal(Signal::TERM).unwrap();
-    pong.wait_exit(within(PATIENCE)).unwrap();
+    pong.wait_exit(within(TIMEOUT)).unwrap();
     for (role, trace) in [("ping", &pings), ("pong", &pongs)] {
         let trace = fs::read_to_string(trace).unwrap();
         let (mut messages, others) = per_message(&trace, send);
@@ -147,10 +147,10 @@ fn costs_little(way: Way, receive: Option<&str>, send: &str) {
 }
 
 #[test]
-fn a_call_that_another_interrupts_is_counted_once() {
+fn interrupted_call_is_counted_once() {
     let trace = "7 epoll_wait(3,  <unfinished ...>\n8 futex(0x1, 2) = 0\n7 <... epoll_wait resumed>[], 64, -1) = 0\n\
                  7 sendto(5, \"a(b\", 3) = 3\n8 +++ exited with 0 +++\n";
     let calls = calls(trace);
-    let told: Vec<_> = calls.iter().map(|call| (call.thread, call.name)).collect();
-    assert_eq!(told, [("7", "epoll_wait"), ("8", "futex"), ("7", "sendto")]);
+    let parsed: Vec<_> = calls.iter().map(|call| (call.thread, call.name)).collect();
+    assert_eq!(parsed, [("7", "epoll_wait"), ("8", "futex"), ("7", "sendto")]);
 }

@@ -2,7 +2,7 @@
 //! rospy and with itself, at both masters.
 
 use interop::capture::{Capture, Frames};
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told};
+use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, check_all_received, next_messages, ready};
 use runnel_testkit::process::{Signal, within};
 
 /// The ports on which the nodes and the master of a graph listen.
@@ -45,19 +45,19 @@ fn port(uri: &str) -> u16 {
 }
 
 /// What a graph's programs said to each other.
-struct Talk {
+struct Traffic {
     frames: Frames,
     ports: Ports,
 }
 
-impl Talk {
-    fn of(capture: Capture, ports: Ports) -> Talk {
-        Talk { frames: capture.end().told(ports.decoding()), ports }
+impl Traffic {
+    fn of(capture: Capture, ports: Ports) -> Traffic {
+        Traffic { frames: capture.end().with_options(ports.decoding()), ports }
     }
 
     /// One line for each frame of the graph that passes the filter: the fields' values, or else a summary.
     fn filtered(&self, filter: &str, fields: &[&str]) -> Vec<String> {
-        self.frames.ask(&format!("{} && ({filter})", self.ports.filter()), fields)
+        self.frames.query(&format!("{} && ({filter})", self.ports.filter()), fields)
     }
 
     /// How many messages each frame with messages carries, added up.
@@ -87,14 +87,14 @@ fn converse(graph: &Ros1Graph) -> Ports {
     let on_network = Ros1Graph::at(graph.master_uri()).with("RUNNEL_IPC", "off");
     let mut listeners = [(graph, Origin::Rospy), (&on_network, Origin::Runnel)]
         .map(|(graph, origin)| graph.listener(origin, &listening));
-    hear_out(&mut talker, &mut listeners, 5);
+    check_all_received(&mut talker, &mut listeners, 5);
     let other = graph.node(Origin::Runnel, "listener", "other", &images("/theirs", &["--count", "5"]));
-    hear_out(&mut rospy, &mut [other], 5);
+    check_all_received(&mut rospy, &mut [other], 5);
     let late = graph.node(Origin::Runnel, "listener", "late", &images("/ours", &["--count", "1"]));
-    told(&mut ready(late), "got", 1, within(PATIENCE));
+    next_messages(&mut ready(late), "got", 1, within(TIMEOUT));
     for mut peer in [talker, rospy, wrong] {
         peer.signal(Signal::INT).unwrap();
-        peer.wait_exit(within(PATIENCE)).unwrap();
+        peer.wait_exit(within(TIMEOUT)).unwrap();
     }
     ports
 }
@@ -104,38 +104,40 @@ fn every_frame_is_dissected(server: Server) {
     let capture = Capture::start();
     let ports = converse(master.graph());
     let (ours, theirs) = (ports.tcpros[0], ports.tcpros[1]);
-    let talk = Talk::of(capture, ports);
-    let errors = talk.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
+    let traffic = Traffic::of(capture, ports);
+    let errors = traffic.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
     assert!(errors.is_empty(), "{errors:#?}");
     let told_once = "tcp.len > 0 && !tcp.reassembled_in && !tcp.analysis.retransmission";
-    let strange = talk.filtered(&format!("{told_once} && !tcpros && !http"), &[]);
+    let strange = traffic.filtered(&format!("{told_once} && !tcpros && !http"), &[]);
     assert!(strange.is_empty(), "{strange:#?}");
-    let no_xml = talk.filtered("http.content_length > 0 && !xml", &[]);
+    let no_xml = traffic.filtered("http.content_length > 0 && !xml", &[]);
     assert!(no_xml.is_empty(), "{no_xml:#?}");
-    assert_eq!((talk.messages_from(ours), talk.messages_from(theirs)), (11, 5));
-    assert!(talk.filtered("xml.cdata contains \"registerPublisher\"", &[]).len() >= 2);
-    let refused = talk.filtered("tcpros.header_field_name == \"error\"", &["tcp.srcport"]);
+    assert_eq!((traffic.messages_from(ours), traffic.messages_from(theirs)), (11, 5));
+    assert!(traffic.filtered("xml.cdata contains \"registerPublisher\"", &[]).len() >= 2);
+    let refused = traffic.filtered("tcpros.header_field_name == \"error\"", &["tcp.srcport"]);
     assert!(refused.contains(&ours.to_string()), "{refused:?}");
     // The late listener, which is one of Runnel, and the talker tell each other where they meet.
-    let of_field = |name| talk.filtered(&format!("tcpros.header_field_name == \"{name}\""), &["tcp.srcport"]);
+    let of_field =
+        |name| traffic.filtered(&format!("tcpros.header_field_name == \"{name}\""), &["tcp.srcport"]);
     let (processes, links) = (of_field("runnel_process"), of_field("runnel_link"));
     assert_eq!(processes.iter().filter(|port| **port == ours.to_string()).count(), 1, "{processes:?}");
     assert!(links.iter().all(|port| *port != ours.to_string() && processes.contains(port)), "{links:?}");
     assert_eq!(links.len(), 2, "who listens to Runnel and who listens to rospy: {links:?}");
-    let said = talk.filtered("tcpros.header_field_name == \"callerid\"", &["tcpros.header_field_value"]);
+    let printed =
+        traffic.filtered("tcpros.header_field_name == \"callerid\"", &["tcpros.header_field_value"]);
     for node in ["/runnel_talker", "/rospy_talker", "/runnel_listener", "/rospy_listener", "/other", "/late"]
     {
-        assert!(said.iter().any(|values| values.starts_with(node)), "{node} is not among {said:#?}");
+        assert!(printed.iter().any(|values| values.starts_with(node)), "{node} is not among {printed:#?}");
     }
 }
 
 #[test]
-fn every_frame_of_runnel_is_dissected_at_the_original_master() {
+fn frames_are_dissected_at_original_master() {
     every_frame_is_dissected(Server::Rosmaster);
 }
 
 #[test]
-fn every_frame_of_runnel_is_dissected_at_runnels_master() {
+fn frames_are_dissected_at_runnel_master() {
     every_frame_is_dissected(Server::Runnel);
 }
 
@@ -146,7 +148,7 @@ fn datagram_header(payload: &str) -> (u8, u8, u16) {
 }
 
 #[test]
-fn datagrams_are_numbered_short_and_agreed_on_in_sound_xml() {
+fn udpros_datagrams_are_valid() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let capture = Capture::start();
@@ -154,16 +156,16 @@ fn datagrams_are_numbered_short_and_agreed_on_in_sound_xml() {
     let mut listener = ready(graph.listener(Origin::Roscpp, &listening));
     let talking = ["/radio", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--count", "3"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    told(&mut talker, "sent", 3, within(PATIENCE));
-    told(&mut listener, "got", 3, within(PATIENCE));
+    next_messages(&mut talker, "sent", 3, within(TIMEOUT));
+    next_messages(&mut listener, "got", 3, within(TIMEOUT));
     let mut ports = Ports::of_master(graph);
     ports.add(graph, "/runnel_talker", Some("/radio"));
-    let talk = Talk::of(capture, ports);
-    let errors = talk.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
+    let traffic = Traffic::of(capture, ports);
+    let errors = traffic.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
     assert!(errors.is_empty(), "{errors:#?}");
-    assert_eq!(talk.filtered("xml.cdata contains \"UDPROS\"", &[]).len(), 2, "the wish and the answer");
+    assert_eq!(traffic.filtered("xml.cdata contains \"UDPROS\"", &[]).len(), 2, "the wish and the answer");
     // The capture ends with a datagram of three bytes.
-    let sent = talk.frames.ask("udp.length > 16", &["udp.length", "udp.payload"]);
+    let sent = traffic.frames.query("udp.length > 16", &["udp.length", "udp.payload"]);
     let row = |line: &String| -> (usize, (u8, u8, u16)) {
         let (length, payload) = line.split_once('\t').expect("two fields");
         (length.parse().expect("a length"), datagram_header(payload))

@@ -17,7 +17,7 @@ use interop::{Ros1Graph, projects, wait_until};
 use runnel_testkit::process::{Peer, free_port, within};
 
 /// Seconds that a command may take, in which cargo builds what it needs and waits for what other documents have it build.
-const PATIENCE: u64 = 600;
+const TIMEOUT: u64 = 600;
 
 /// What excerpts may use without making it.
 const EXCERPT: &str = "\
@@ -137,7 +137,7 @@ impl Reader {
         self.background.push(self.shell(script));
         if script.contains("runnel master") {
             let master = self.graph.master_uri().trim_start_matches("http://").to_owned();
-            wait_until("the master answers", within(PATIENCE), || TcpStream::connect(&master).is_ok());
+            wait_until("the master answers", within(TIMEOUT), || TcpStream::connect(&master).is_ok());
         }
     }
 
@@ -175,10 +175,10 @@ impl Reader {
         self.commands += 1;
         let end = self.home.join(format!(".end-{}-{}", self.page.replace('/', "-"), self.commands));
         // A node that has just been started may not be there yet.
-        wait_until(&format!("{place} succeeds:\n{script}"), within(PATIENCE), || {
+        wait_until(&format!("{place} succeeds:\n{script}"), within(TIMEOUT), || {
             self.background_goes_on();
             let mut shell = self.shell(&format!("set -e\n{script}\npwd >{}", end.display()));
-            let succeeded = shell.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+            let succeeded = shell.wait_exit(within(TIMEOUT)).is_ok_and(|status| status.success());
             self.printed = shell.output();
             succeeded
         });
@@ -200,13 +200,13 @@ impl Reader {
     /// typed again.
     fn has_printed(&mut self, lines: &str, place: &str) {
         for line in lines.lines() {
-            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(PATIENCE), || {
+            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(TIMEOUT), || {
                 self.background_goes_on();
                 let mut texts = self.background.iter().map(Peer::output).chain([self.printed.clone()]);
                 let found = texts.any(|text| text.contains(line));
                 if !found {
                     let mut again = self.shell(&self.last);
-                    let _ = again.wait_exit(within(PATIENCE));
+                    let _ = again.wait_exit(within(TIMEOUT));
                     self.printed = again.output();
                 }
                 found
@@ -223,61 +223,61 @@ impl Reader {
 }
 
 #[test]
-fn the_readme_does_what_it_says() {
+fn readme_blocks_work() {
     Reader::new("README.md").read();
 }
 
 /// Its first command, but for the release build that it makes: of the programs here `cargo run` takes the one that is meant.
 #[test]
 #[ignore = "in ./test --full"]
-fn cargo_runs_the_command_for_who_names_no_program() {
+fn cargo_run_defaults_to_the_command() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new("cargo");
     command.args(["run", "--locked", "--", "--version"]).current_dir(&repository);
     // Other tests use the programs that are built already, with the features that tests take.
     projects::share_builds(&mut command);
     let mut peer = Peer::spawn("cargo", command).expect("cargo");
-    let succeeded = peer.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+    let succeeded = peer.wait_exit(within(TIMEOUT)).is_ok_and(|status| status.success());
     assert!(succeeded && peer.output().contains("runnel 0."), "{}", peer.output());
 }
 
 #[test]
-fn the_page_about_concepts_does_what_it_says() {
+fn concepts_page_blocks_work() {
     Reader::new("docs/concepts.md").read();
 }
 
 #[test]
-fn the_page_about_nodes_does_what_it_says() {
+fn nodes_page_blocks_work() {
     Reader::new("docs/nodes.md").read();
 }
 
 #[test]
-fn the_page_about_commands_does_what_it_says() {
+fn commands_page_blocks_work() {
     Reader::new("docs/commands.md").read();
 }
 
 #[test]
-fn the_page_about_datagrams_does_what_it_says() {
+fn datagrams_page_blocks_work() {
     Reader::new("docs/udpros.md").read();
 }
 
 #[test]
-fn the_tutorial_does_what_it_says() {
+fn tutorial_blocks_work() {
     Reader::new("docs/tutorial.md").read();
 }
 
 #[test]
-fn the_page_of_the_line_tracer_does_what_it_says() {
+fn line_tracer_page_blocks_work() {
     Reader::new("docs/line-tracer.md").read();
 }
 
 #[test]
-fn programs_of_the_porting_page_work() {
+fn porting_page_programs_work() {
     Reader::new("docs/coming-from.md").read();
 }
 
 #[test]
-fn no_document_has_blocks_that_are_not_run() {
+fn every_document_block_is_run() {
     let run = [
         "README.md",
         "coming-from.md",
@@ -304,7 +304,7 @@ fn no_document_has_blocks_that_are_not_run() {
 }
 
 #[test]
-fn a_document_is_read_block_by_block() {
+fn document_is_split_into_blocks() {
     let document = "a\n```sh\ncd x\nls\n```\nb\n```text file=a/b\nhello\n```\n";
     let [shell, file] = &blocks(document)[..] else { panic!("two blocks") };
     assert_eq!(

@@ -84,7 +84,7 @@ fn differences(originals: &[Original], differs: impl Fn(&Original) -> Option<Str
 }
 
 #[test]
-fn every_installed_definition_has_the_md5_of_the_originals() {
+fn installed_definitions_have_original_md5() {
     let originals = originals();
     let library = library_of(&originals);
     let wrong = differences(&originals, |one| match md5(&library, one.kind, &one.name) {
@@ -95,7 +95,7 @@ fn every_installed_definition_has_the_md5_of_the_originals() {
 }
 
 #[test]
-fn every_installed_message_has_the_full_text_of_the_originals() {
+fn installed_messages_have_original_full_text() {
     let originals = originals();
     let library = library_of(&originals);
     let wrong = differences(&originals, |one| {
@@ -107,7 +107,7 @@ fn every_installed_message_has_the_full_text_of_the_originals() {
 }
 
 #[test]
-fn every_definition_that_comes_with_runnel_has_the_md5_of_the_original() {
+fn included_definitions_have_original_md5() {
     let library = runnel_msgs::library();
     let mut compared = 0;
     for one in originals() {

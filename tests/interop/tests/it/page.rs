@@ -30,18 +30,18 @@ fn browser() -> Option<PathBuf> {
 const OF_ITSELF: [&str; 1] = ["Slow network is detected"];
 
 /// What the page has written to its console, and what scripts and styles of it do wrong.
-fn complaints(said: &str) -> impl Iterator<Item = &str> {
+fn console_errors(stderr: &str) -> impl Iterator<Item = &str> {
     let of_browser = |line: &str| OF_ITSELF.iter().any(|words| line.contains(words));
-    said.lines().filter(|line| line.contains("CONSOLE")).filter(move |line| !of_browser(line))
+    stderr.lines().filter(|line| line.contains("CONSOLE")).filter(move |line| !of_browser(line))
 }
 
 #[test]
-fn warnings_of_the_browser_itself_are_no_complaints() {
-    let said = "[1:1:INFO:CONSOLE(0)] \"[Intervention] Slow network is detected. See \
+fn browser_warnings_are_not_page_errors() {
+    let stderr = "[1:1:INFO:CONSOLE(0)] \"[Intervention] Slow network is detected. See \
                 https://www.chromestatus.com/feature/5636954674692096 for more details. Fallback font will be used \
                 while loading: \", source: file:///page.html (0)\n\
                 [1:1:INFO:CONSOLE(7)] \"Uncaught ReferenceError: x is not defined\", source: file:///page.html (7)\n";
-    assert_eq!(complaints(said).collect::<Vec<_>>(), [said.lines().nth(1).unwrap()]);
+    assert_eq!(console_errors(stderr).collect::<Vec<_>>(), [stderr.lines().nth(1).unwrap()]);
 }
 
 /// Shows the page as the arguments say.
@@ -58,8 +58,8 @@ fn show(browser: &Path, home: &Path, page: &Path, arguments: &[&str]) -> Output 
     command.arg(format!("--user-data-dir={}", home.join("browser").display()));
     command.arg(format!("file://{}", page.display())).env("HOME", home);
     let output = command.output().expect("the browser starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaints(&said).next().is_none(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && console_errors(&stderr).next().is_none(), "{stderr}");
     output
 }
 
@@ -86,7 +86,7 @@ fn picture(file: &Path) -> ([u8; 3], [usize; 2]) {
 }
 
 #[test]
-fn the_page_of_a_drive_is_drawn_light_and_dark_with_every_figure() {
+fn drive_page_renders_in_light_and_dark() {
     let Some(browser) = browser() else { return };
     let master = Master::start(Server::Runnel);
     let (graph, home) = (master.graph(), master.graph().home());

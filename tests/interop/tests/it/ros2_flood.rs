@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use interop::PATIENCE;
-use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, everybody};
+use interop::TIMEOUT;
+use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, discovery_address};
 use interop::ros2::{Origin, Ros2Graph};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, QoS, Subscription};
@@ -38,14 +38,14 @@ struct Echo {
     bytes: Arc<Mutex<HashMap<u16, u64>>>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    _alone: MutexGuard<'static, ()>,
+    _exclusive: MutexGuard<'static, ()>,
 }
 
 impl Echo {
     /// Waits until no other test listens there.
     fn listen() -> Echo {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let exclusive = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let (bytes, over) = (Arc::<Mutex<HashMap<u16, u64>>>::default(), Arc::<AtomicBool>::default());
@@ -57,7 +57,7 @@ impl Echo {
                 *counted.lock().unwrap().entry(from.port()).or_default() += length as u64;
             }
         });
-        Echo { bytes, over, thread: Some(thread), _alone: alone }
+        Echo { bytes, over, thread: Some(thread), _exclusive: exclusive }
     }
 
     /// Of the participant that got the most.
@@ -82,7 +82,7 @@ fn flood(domain: u16, first: u32) -> u64 {
         let (number, due) = (first + index, begun + Duration::from_secs(1) * index / RATE);
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let socket = UdpSocket::bind((address(number), 0)).unwrap();
-        bytes += socket.send_to(&announcement(number), everybody(domain)).unwrap() as u64;
+        bytes += socket.send_to(&announcement(number), discovery_address(domain)).unwrap() as u64;
     }
     bytes
 }
@@ -154,19 +154,19 @@ fn newcomer(graph: &Ros2Graph) -> (Peer, Duration) {
     let mut command = graph.program(Origin::Runnel, "listener");
     command.args(["/live", "--count", "0", "--depth", "10"]);
     let mut listener = Peer::spawn("newcomer", command).unwrap();
-    listener.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line == "matched 1", within(TIMEOUT)).unwrap();
     (listener, begun.elapsed())
 }
 
 #[test]
-fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
+fn fake_participant_flood_costs_little_traffic_and_memory() {
     // Whatever the flood does to the network, the topic is to be on it.
     let (graph, victim) = (Ros2Graph::new().with("RUNNEL_IPC", "off"), victim());
     let live = Live::begin(&graph, false);
     let mut command = graph.program(victim, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
-    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(TIMEOUT)).unwrap();
     let (before, calm) = (resident(&talker), live.longest_silence());
     let echo = Echo::listen();
     let domain = graph.domain();
@@ -207,17 +207,17 @@ fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
 }
 
 #[test]
-fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
+fn fake_announcement_is_answered() {
     // A flood that nobody understands would prove nothing: one that is answered is.
     let graph = Ros2Graph::new();
     let _live = Live::begin(&graph, false);
     let echo = Echo::listen();
-    let everybody = everybody(graph.domain());
+    let group = discovery_address(graph.domain());
     let socket = UdpSocket::bind((address(7), 0)).unwrap();
-    let deadline = within(PATIENCE);
+    let deadline = within(TIMEOUT);
     while echo.most() == 0 {
         assert!(Instant::now() < deadline, "nobody answers");
-        socket.send_to(&announcement(7), everybody).unwrap();
+        socket.send_to(&announcement(7), group).unwrap();
         thread::sleep(Duration::from_millis(100));
     }
 }
@@ -232,7 +232,7 @@ const WAVE: Duration = Duration::from_secs(5);
 fn participants(graph: &Ros2Graph, least: usize) -> Vec<([u8; 12], SocketAddr)> {
     let context = Context::with_options(graph.options().ipc(false)).unwrap();
     let _node = context.create_node("watcher").unwrap();
-    let deadline = within(PATIENCE);
+    let deadline = within(TIMEOUT);
     loop {
         let seen = context.ros2_graph().unwrap().unwrap_or_default().participants;
         let others = seen.iter().filter(|one| !one.is_own && one.answers);
@@ -269,7 +269,7 @@ fn invented_participants_draw_little(ipc: bool) {
     let mut command = graph.program(Origin::Runnel, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
-    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(TIMEOUT)).unwrap();
     let victims = participants(&graph, 2);
     let (echo, before, calm) = (Echo::listen(), resident(&talker), live.longest_silence());
     let waves = std::env::var("WAVES").map_or(1, |waves| waves.parse().unwrap());

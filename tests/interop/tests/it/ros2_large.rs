@@ -10,9 +10,9 @@
 use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin};
+use interop::ros2_checks::expect_line;
 use interop::ros2_hosts::Host;
-use interop::ros2_talks::says;
-use interop::{PATIENCE, ready};
+use interop::{TIMEOUT, ready};
 use runnel_testkit::process::{Peer, within};
 
 const MESSAGE: &[&str] = &["/long", "--type", "std_msgs/msg/UInt8MultiArray", "--depth", "0"];
@@ -85,9 +85,9 @@ fn exchange(talking: Origin, listening: Origin, loss: Option<Loss>, count: usize
     let words = [&message[..], &["--rate", &rate, "--size", BYTES, "--after", GATE]].concat();
     let mut talker = near.node(talking, "talker", &words, &[]);
     // A volatile reader is owed nothing that was written before it had found the writer.
-    [&mut talker, &mut listener].into_iter().for_each(|peer| says(peer, "matched 1"));
+    [&mut talker, &mut listener].into_iter().for_each(|peer| expect_line(peer, "matched 1"));
     near.set(&["touch", GATE]);
-    talker.wait_for_line(|line| line.starts_with("sent 1 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 1 "), within(TIMEOUT)).unwrap();
     let begun = Instant::now();
     let due = begun + Duration::from_secs_f64(count as f64 / PER_SECOND) + GRACE;
     let mut in_time = 0;

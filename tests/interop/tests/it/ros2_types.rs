@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
-use interop::wheels::{Distro, python};
+use interop::distros::{Distro, python};
 use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{Generation, Kind, Library, Schema, TypeName, definition_files};
@@ -63,7 +63,7 @@ fn hash(library: &Library, kind: Kind, name: &TypeName) -> Option<String> {
 }
 
 #[test]
-fn every_installed_definition_has_the_hash_of_the_original() {
+fn installed_definitions_have_original_hash() {
     for distro in Distro::ALL {
         // Actions are joined with messages that ROS 1 has besides, which come with Runnel.
         let mut library = Library::new();
@@ -76,7 +76,7 @@ fn every_installed_definition_has_the_hash_of_the_original() {
 }
 
 #[test]
-fn every_definition_that_comes_with_runnel_has_the_hash_of_the_original() {
+fn included_definitions_have_original_hash() {
     for distro in Distro::ALL {
         let known = hashes(distro).into_iter().filter(|((kind, name), _)| {
             let known = LIBRARY.is_in(Generation::Ros2, *kind, name);
@@ -102,7 +102,7 @@ fn all_hashes(distro: Distro) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_generated_type_has_the_hash_of_the_original() {
+fn generated_types_have_original_hash() {
     macro_rules! each {
         ($($module:ident :: $kind:ident :: $name:ident,)*) => {
             [$((runnel_msgs::$module::$kind::$name::ROS2_TYPE, runnel_msgs::$module::$kind::$name::RIHS01),)*]
@@ -118,7 +118,7 @@ fn every_generated_type_has_the_hash_of_the_original() {
 }
 
 #[test]
-fn the_services_of_an_action_have_the_hashes_of_the_original() {
+fn action_services_have_original_hash() {
     for distro in Distro::ALL {
         let mut library = runnel_msgs::library();
         library.add_folder(&share(distro)).unwrap();
@@ -241,7 +241,7 @@ fn answers(distro: Distro, asked: &[Asked]) -> Vec<Option<Json>> {
 }
 
 #[test]
-fn every_message_is_written_and_read_as_by_the_original() {
+fn messages_are_encoded_and_decoded_as_original() {
     macro_rules! each {
         ($($module:ident :: $kind:ident :: $name:ident,)*) => {
             vec![$(Asked::of_type::<runnel_msgs::$module::$kind::$name>(),)*]
@@ -262,7 +262,7 @@ fn every_message_is_written_and_read_as_by_the_original() {
 
 /// Every kind of field there is, but for `wstring`, which has no form that is sure.
 #[test]
-fn the_messages_that_ros_2_tests_itself_by_are_written_and_read_as_by_the_original() {
+fn ros2_test_messages_are_encoded_and_decoded_as_original() {
     for distro in Distro::ALL {
         let mut library = Library::new();
         library.add_folder(&share(distro)).unwrap();

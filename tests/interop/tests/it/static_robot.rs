@@ -54,7 +54,7 @@ fn drives_a_lap(graph: &Ros1Graph, run: impl Fn(&Ros1Graph, &[&str]) -> Peer) {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn it_drives_in_a_folder_that_holds_nothing_else() {
+fn static_robot_drives_in_empty_folder() {
     let folder = TempDir::with_prefix("runnel-static-").expect("a temporary folder");
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     fs::copy(built_for(&target), folder.path().join("line_trace")).expect("a copy");
@@ -66,7 +66,7 @@ fn it_drives_in_a_folder_that_holds_nothing_else() {
 }
 
 #[test]
-fn it_drives_on_the_processor_of_a_raspberry_pi() {
+fn static_robot_drives_on_raspberry_pi_cpu() {
     let program = built_for("aarch64-unknown-linux-musl");
     let program = program.to_str().expect("a name in UTF-8");
     let master = Master::start(Server::Runnel);

@@ -112,7 +112,8 @@ impl Drive {
             ("tracer".to_owned(), usage::of(tracer.id())),
             ("demo: master and screen".to_owned(), usage::of(std::process::id())),
         ];
-        let (laps, path) = watcher.with_progress(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
+        let (laps, path) =
+            watcher.with_progress(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
         // Dropped first: otherwise it would warn that its publishers disappear.
         drop(watcher);
         tracer.terminate()?;

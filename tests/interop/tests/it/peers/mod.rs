@@ -29,7 +29,7 @@ only if it does so with the original master and with `runnel master`.
 ";
 
 #[test]
-fn every_cell_of_the_table_passes_at_both_masters() {
+fn table_cells_pass_at_both_masters() {
     let sheets = [features::sheet(), commands::sheet()];
     let cells = sheets.iter().flat_map(Sheet::chosen).enumerate();
     // One master for each cell where one cell stands for its row.

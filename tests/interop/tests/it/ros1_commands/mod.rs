@@ -7,7 +7,7 @@ mod services;
 mod topics;
 mod types;
 
-use interop::{Master, Origin, PATIENCE, Printed, Ros1Graph, Server, Side, ready, wait_until};
+use interop::{Master, Origin, Printed, Ros1Graph, Server, Side, TIMEOUT, ready, wait_until};
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
 /// A node with a little of everything, and a listener of one of its topics.
@@ -15,12 +15,12 @@ fn nodes(graph: &Ros1Graph) -> [Peer; 2] {
     let front = ready(graph.rospy("front.py", &["__name:=front"]));
     let listener = ready(graph.node(Origin::Rospy, "listener", "a_listener", &["/zebra"]));
     let is_listed = || graph.nodes_at(Side::Subscribers, "/zebra") == ["/a_listener"];
-    wait_until("the listener is registered", within(PATIENCE), is_listed);
+    wait_until("the listener is registered", within(TIMEOUT), is_listed);
     [front, listener]
 }
 
 /// Runs each line with both, and compares.
-fn run_alike(graph: &Ros1Graph, lines: &[&str]) {
+fn check_same_output(graph: &Ros1Graph, lines: &[&str]) {
     for line in lines {
         let [ours, theirs] = [graph.linked(line), graph.original(line)].map(comparable);
         assert_eq!((ours.code, &ours.output), (theirs.code, &theirs.output), "{line}: {ours:#?} {theirs:#?}");
@@ -44,21 +44,21 @@ fn comparable(mut printed: Printed) -> Printed {
 }
 
 /// Runs lines that the original refuses, and sees that ours does with the same code and says so in words.
-fn refused_alike(graph: &Ros1Graph, lines: &[(&str, &str)]) {
-    for (line, told) in lines {
+fn check_same_refusal(graph: &Ros1Graph, lines: &[(&str, &str)]) {
+    for (line, message) in lines {
         let [ours, theirs] = [graph.linked(line), graph.original(line)];
         assert_eq!((ours.code, &ours.output), (theirs.code, &theirs.output), "{line}: {ours:#?} {theirs:#?}");
-        assert!(ours.error.contains(told), "{line}: {ours:#?}");
+        assert!(ours.error.contains(message), "{line}: {ours:#?}");
         assert!(!ours.error.contains("panicked"), "{line}: {ours:#?}");
     }
 }
 
 #[test]
-fn topics_nodes_and_services_are_shown_to_the_byte_at_both_masters() {
+fn topics_nodes_services_match_original_bytes() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
-        run_alike(graph, &["rostopic list", "rosservice list", "rosparam list", "rosparam get /"]);
+        check_same_output(graph, &["rostopic list", "rosservice list", "rosparam list", "rosparam get /"]);
         let _nodes = nodes(graph);
         let lines = [
             "rostopic list",
@@ -92,7 +92,7 @@ fn topics_nodes_and_services_are_shown_to_the_byte_at_both_masters() {
             "rosservice find std_srvs/SetBool",
             "rosservice find no/Such",
         ];
-        run_alike(graph, &lines);
+        check_same_output(graph, &lines);
     }
 }
 
@@ -122,7 +122,7 @@ fn wrong_topics_and_arguments_are_refused() {
         ("rosnode kill -a x", "--all"),
         ("rosnode machine no.host.invalid", "no.host.invalid"),
     ];
-    refused_alike(master.graph(), &refused);
+    check_same_refusal(master.graph(), &refused);
     // What the originals take and Runnel does not.
     for line in ["rostopic echo --filter True /t", "rostopic list -b x.bag", "rosmsg show -b x.bag a/B"] {
         let ours = master.graph().linked(line);
@@ -132,7 +132,7 @@ fn wrong_topics_and_arguments_are_refused() {
 }
 
 #[test]
-fn without_a_master_every_command_fails_alike() {
+fn commands_without_master_fail_as_originals() {
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     let unreachable = "cannot reach the master";
     let lines = [
@@ -143,11 +143,11 @@ fn without_a_master_every_command_fails_alike() {
         "rosservice list",
         "rosparam list",
     ];
-    refused_alike(&graph, &lines.map(|line| (line, unreachable)));
+    check_same_refusal(&graph, &lines.map(|line| (line, unreachable)));
 }
 
 #[test]
-fn no_command_ends_with_the_code_of_the_original() {
+fn missing_command_has_original_exit_code() {
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     for program in ["rostopic", "rosnode", "rosservice", "rosparam", "rosmsg", "rossrv"] {
         for argument in ["", "--help", "-h", "nonsense"] {
@@ -162,7 +162,7 @@ fn no_command_ends_with_the_code_of_the_original() {
 }
 
 #[test]
-fn a_roscore_link_serves_the_originals() {
+fn roscore_link_serves_originals() {
     for (program, options) in [("roscore", vec!["-v"]), ("rosmaster", vec!["--core", "-w", "3", "-t", "5"])] {
         let port = free_port().to_string();
         let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
@@ -171,14 +171,11 @@ fn a_roscore_link_serves_the_originals() {
         let arguments = [&["-c", "exec \"$0\" \"$@\"", link, "-p", &port], options.as_slice()].concat();
         let mut master = graph.tool("bash", &arguments);
         master
-            .wait_for_line(
-                |line| line == format!("ROS_MASTER_URI=http://localhost:{port}/"),
-                within(PATIENCE),
-            )
+            .wait_for_line(|line| line == format!("ROS_MASTER_URI=http://localhost:{port}/"), within(TIMEOUT))
             .unwrap();
         let set = graph.original("rosparam set /x 1; rosparam get /x");
         assert_eq!((set.code, set.output.as_str()), (Some(0), "1\n"), "{set:#?}");
         master.signal(Signal::INT).unwrap();
-        assert!(master.wait_exit(within(PATIENCE)).unwrap().success(), "{}", master.output());
+        assert!(master.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", master.output());
     }
 }

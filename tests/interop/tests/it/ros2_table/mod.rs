@@ -37,7 +37,7 @@ accept every packet that Runnel sends meanwhile as RTPS.
 ";
 
 #[test]
-fn every_cell_of_the_table_passes_and_every_frame_is_dissected() {
+fn table_cells_pass_and_frames_are_dissected() {
     let sheets = [features::sheet(), hosts::sheet()];
     let capture = Capture::start();
     let cells = || sheets.iter().flat_map(Sheet::chosen);
@@ -55,21 +55,21 @@ fn every_cell_of_the_table_passes_and_every_frame_is_dissected() {
 }
 
 /// From whom to whom.
-type Way = (Origin, Origin);
+type Direction = (Origin, Origin);
 
 /// Both ways between Runnel and each other.
-fn ways() -> Vec<Way> {
+fn directions() -> Vec<Direction> {
     let others = Origin::OTHERS.into_iter();
     others.flat_map(|other| [(other, Origin::Runnel), (Origin::Runnel, other)]).collect()
 }
 
 /// Which one of a way is not Runnel.
-fn other((from, to): Way) -> Origin {
+fn other((from, to): Direction) -> Origin {
     if from == Origin::Runnel { to } else { from }
 }
 
 /// The others' names in the order of [`ways`].
-fn column((from, to): Way) -> String {
+fn column((from, to): Direction) -> String {
     format!("{} → {}", name(from), name(to))
 }
 

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::{PATIENCE, ready, wait_until};
+use interop::{TIMEOUT, ready, wait_until};
 use runnel::core::qos::{Liveliness, Policy};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions};
 use runnel_testkit::process::{Peer, within};
 
-use super::{Way, other};
+use super::{Direction, other};
 
 /// See `peers/rclpy/refused.py`.
 const SETS: std::ops::Range<u8> = 1..32;
@@ -22,38 +22,38 @@ const ORIGINAL: &str = "/original";
 const MIXED: &str = "/mixed";
 
 /// What an end of each set was told last: the policy's name, and how many were refused.
-type Told = BTreeMap<u8, (String, u64)>;
+type Refusals = BTreeMap<u8, (String, u64)>;
 
 /// Who has a program for it. Other DDS go through the policies in orders of their own, and of several name others.
 pub fn has_all(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
 
-pub fn attempt(way: Way) -> String {
-    let Origin::Ros2(distro) = other(way) else { panic!("no program of {}", other(way)) };
+pub fn attempt(direction: Direction) -> String {
+    let Origin::Ros2(distro) = other(direction) else { panic!("no program of {}", other(direction)) };
     let graph = Ros2Graph::new();
-    let here = Here::new(&graph);
+    let local = LocalNode::new(&graph);
     let [theirs, ours] =
-        if way.0 == Origin::Runnel { ["readers", "writers"] } else { ["writers", "readers"] };
+        if direction.0 == Origin::Runnel { ["readers", "writers"] } else { ["writers", "readers"] };
     // Those that Runnel's stand in for, those that meet both, and Runnel's own.
-    let alike = program(&graph, distro, ours, &[ORIGINAL]);
+    let same_role = program(&graph, distro, ours, &[ORIGINAL]);
     let opposite = program(&graph, distro, theirs, &[ORIGINAL, MIXED]);
-    let _ends: Vec<Box<dyn Any>> = SETS.map(|set| here.make(ours, set)).collect();
+    let _ends: Vec<Box<dyn Any>> = SETS.map(|set| local.make(ours, set)).collect();
     let all = || {
         [
-            told(&alike, ORIGINAL),
-            told(&opposite, ORIGINAL),
-            told(&opposite, MIXED),
-            here.told.lock().unwrap().clone(),
+            refusals(&same_role, ORIGINAL),
+            refusals(&opposite, ORIGINAL),
+            refusals(&opposite, MIXED),
+            local.refusals.lock().unwrap().clone(),
         ]
     };
-    wait_until("all ends are told", within(PATIENCE), || {
-        here.context.spin_once(Duration::from_millis(50)).unwrap();
-        all().iter().all(|told| told.len() == SETS.len())
+    wait_until("all ends are told", within(TIMEOUT), || {
+        local.context.spin_once(Duration::from_millis(50)).unwrap();
+        all().iter().all(|refusals| refusals.len() == SETS.len())
     });
-    let truth = told(&alike, ORIGINAL);
+    let truth = refusals(&same_role, ORIGINAL);
     assert!(truth.values().all(|(_, count)| *count == 1), "{truth:?}");
-    assert!(all().iter().all(|told| *told == truth), "rclpy, rclpy; rclpy, Runnel: {:?}", all());
+    assert!(all().iter().all(|refusals| *refusals == truth), "rclpy, rclpy; rclpy, Runnel: {:?}", all());
     format!("{} of {} sets", truth.len(), SETS.len())
 }
 
@@ -62,7 +62,7 @@ fn program(graph: &Ros2Graph, distro: Distro, role: &str, families: &[&str]) -> 
 }
 
 /// What the ends of a program were told of a family of topics.
-fn told(peer: &Peer, family: &str) -> Told {
+fn refusals(peer: &Peer, family: &str) -> Refusals {
     let of_line = |line: &String| {
         let words: Vec<&str> = line.strip_prefix(family)?.strip_prefix('_')?.split(' ').collect();
         let [set, "incompatible", policy, count] = words[..] else { return None };
@@ -82,40 +82,40 @@ fn offering(lacking: u8) -> QoS {
 }
 
 /// Runnel in this process, and what its callbacks were told.
-struct Here {
+struct LocalNode {
     context: Context,
     node: Node,
-    told: Arc<Mutex<Told>>,
+    refusals: Arc<Mutex<Refusals>>,
 }
 
-impl Here {
-    fn new(graph: &Ros2Graph) -> Here {
+impl LocalNode {
+    fn new(graph: &Ros2Graph) -> LocalNode {
         let context = graph.context();
         let node = context.create_node("refused").unwrap();
-        Here { context, node, told: Arc::default() }
+        LocalNode { context, node, refusals: Arc::default() }
     }
 
     /// The end of a set.
     fn make(&self, role: &str, set: u8) -> Box<dyn Any> {
         let topic = format!("{MIXED}_{set}");
-        let tell = self.tell(set);
+        let record = self.record(set);
         if role == "writers" {
-            let options = PublisherOptions::from(offering(set)).incompatible_qos_callback(tell);
+            let options = PublisherOptions::from(offering(set)).incompatible_qos_callback(record);
             return Box::new(self.node.create_publisher::<Text>(&topic, options).unwrap());
         }
-        let options = SubscriptionOptions::from(offering(0)).incompatible_qos_callback(tell);
+        let options = SubscriptionOptions::from(offering(0)).incompatible_qos_callback(record);
         Box::new(self.node.create_subscription(&topic, options, |_: &Text| {}).unwrap())
     }
 
-    fn tell(&self, set: u8) -> impl FnMut(IncompatibleQoS) + Send + 'static {
-        let told = Arc::clone(&self.told);
+    fn record(&self, set: u8) -> impl FnMut(IncompatibleQoS) + Send + 'static {
+        let refusals = Arc::clone(&self.refusals);
         move |refused| {
             // A lease has no name of its own in DDS.
             let policy = match refused.last_policy_kind.expect("a policy") {
                 Policy::LivelinessLease => Policy::Liveliness,
                 policy => policy,
             };
-            told.lock().unwrap().insert(set, (policy.to_string(), refused.total_count));
+            refusals.lock().unwrap().insert(set, (policy.to_string(), refused.total_count));
         }
     }
 }

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use runnel_testkit::process::{Peer, Signal, within};
 
-use crate::{Master, Origin, PATIENCE, Ros1Graph, Server};
+use crate::{Master, Origin, Ros1Graph, Server, TIMEOUT};
 
 /// The next `count` lines of a talker that begin with `sent`, or of a listener that begin with `got`, without that
 /// word: the number of the message, its serialized length and its CRC-32, alike for all peers.
 ///
 /// # Panics
 /// When the peer does not print them before the deadline.
-pub fn told(peer: &mut Peer, word: &str, count: usize, deadline: Instant) -> Vec<String> {
+pub fn next_messages(peer: &mut Peer, word: &str, count: usize, deadline: Instant) -> Vec<String> {
     let begins = |line: &str| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
     let mut next = || peer.wait_for_line(begins, deadline).unwrap();
     (0..count).map(|_| next()[word.len() + 1..].to_owned()).collect()
@@ -31,7 +31,7 @@ pub fn body(line: &str) -> &str {
 /// # Panics
 /// When it does not.
 pub fn ready(mut peer: Peer) -> Peer {
-    peer.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+    peer.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
     peer
 }
 
@@ -39,12 +39,12 @@ pub fn ready(mut peer: Peer) -> Peer {
 ///
 /// # Panics
 /// When one has not.
-pub fn hear_out(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<String> {
-    let sent = told(talker, "sent", count, within(PATIENCE));
+pub fn check_all_received(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<String> {
+    let sent = next_messages(talker, "sent", count, within(TIMEOUT));
     for listener in listeners {
-        let heard = told(listener, "got", count, within(PATIENCE));
-        assert_eq!(heard, sent, "{} heard otherwise than {} sent", listener.name(), talker.name());
-        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+        let received = next_messages(listener, "got", count, within(TIMEOUT));
+        assert_eq!(received, sent, "{} heard otherwise than {} sent", listener.name(), talker.name());
+        assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
     sent
 }
@@ -56,23 +56,23 @@ pub fn hear_out(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<
 ///
 /// # Panics
 /// When a listener has heard anything but what the talkers sent.
-pub fn all_hear_all(graph: &Ros1Graph, origins: &[Origin]) {
+pub fn check_all_pairs(graph: &Ros1Graph, origins: &[Origin]) {
     const EACH: usize = 5;
     let (count, each) = (origins.len(), EACH.to_string());
-    let (waits, hears) = (count.to_string(), (EACH * count).to_string());
-    let listener = |origin| ready(graph.listener(origin, &["/shared", "--count", &hears]));
+    let (waits, expected_count) = (count.to_string(), (EACH * count).to_string());
+    let listener = |origin| ready(graph.listener(origin, &["/shared", "--count", &expected_count]));
     let mut listeners: Vec<Peer> = origins.iter().copied().map(listener).collect();
     let talking = ["/shared", "--count", &each, "--wait", &waits, "--rate", "50"];
     let (mut talkers, mut sent) = (Vec::new(), Vec::new());
     for origin in origins {
         let mut talker = graph.talker(*origin, &talking);
-        sent.append(&mut told(&mut talker, "sent", EACH, within(PATIENCE)));
+        sent.append(&mut next_messages(&mut talker, "sent", EACH, within(TIMEOUT)));
         talkers.push(talker);
     }
     let sent = sorted_bodies(&sent);
     for listener in &mut listeners {
-        let heard = told(listener, "got", EACH * count, within(PATIENCE));
-        assert_eq!(sorted_bodies(&heard), sent, "{}", listener.output());
+        let received = next_messages(listener, "got", EACH * count, within(TIMEOUT));
+        assert_eq!(sorted_bodies(&received), sent, "{}", listener.output());
     }
 }
 
@@ -107,7 +107,7 @@ impl Outcome {
 /// # Panics
 /// When it does not end.
 pub fn outcome(mut command: Peer) -> Outcome {
-    let status = command.wait_exit(within(PATIENCE)).unwrap();
+    let status = command.wait_exit(within(TIMEOUT)).unwrap();
     Outcome { code: status.code(), lines: command.lines() }
 }
 
@@ -123,17 +123,17 @@ pub fn wait_until(what: &str, deadline: Instant, mut is_so: impl FnMut() -> bool
 }
 
 /// At a master, a listener hears a talker, then another of the same name after that was killed, and a third after that ended.
-pub fn hears_after_restarts(server: Server, talker: Origin, listener: Origin) {
+pub fn check_received_after_restarts(server: Server, talker: Origin, listener: Origin) {
     let master = Master::start(server);
     let mut listener = ready(master.graph().listener(listener, &["/again"]));
     for end in [Signal::KILL, Signal::INT, Signal::KILL] {
         let mut talker = master.graph().talker(talker, &["/again", "--rate", "20"]);
-        let sent = told(&mut talker, "sent", 3, within(PATIENCE));
+        let sent = next_messages(&mut talker, "sent", 3, within(TIMEOUT));
         for message in &sent {
             let same = |line: &str| line.starts_with("got ") && line.ends_with(body(message));
-            listener.wait_for_line(same, within(PATIENCE)).unwrap();
+            listener.wait_for_line(same, within(TIMEOUT)).unwrap();
         }
         talker.signal(end).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(within(TIMEOUT)).unwrap();
     }
 }

@@ -62,8 +62,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("{program} failed ({}):\n{said}", output.status)))
+    let printed = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{program} failed ({}):\n{printed}", output.status)))
 }
 
 /// What `pkg-config` says of libraries.

@@ -2,8 +2,8 @@
 
 use runnel_testkit::process::{Peer, within};
 
-use crate::PATIENCE;
-use crate::hearing::{body, hear_out, told, wait_until};
+use crate::TIMEOUT;
+use crate::checks::{body, check_all_received, next_messages, wait_until};
 use crate::ros2::{Origin, Ros2Graph};
 
 /// The words of talkers and listeners for five texts.
@@ -37,10 +37,10 @@ impl Pair {
     /// # Panics
     /// When it does not.
     pub fn exchange(mut self, count: usize) {
-        says(&mut self.talker, "matched 1");
-        says(&mut self.listener, "matched 1");
+        expect_line(&mut self.talker, "matched 1");
+        expect_line(&mut self.listener, "matched 1");
         self.graph.open_gate();
-        hear_out(&mut self.talker, &mut [self.listener], count);
+        check_all_received(&mut self.talker, &mut [self.listener], count);
     }
 }
 
@@ -48,15 +48,15 @@ impl Pair {
 ///
 /// # Panics
 /// When it does not.
-pub fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+pub fn expect_line(peer: &mut Peer, line: &str) {
+    peer.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
 }
 
 /// Texts and bytes of a size go from one to the other, byte for byte, at the same time.
 ///
 /// # Panics
 /// When they do not.
-pub fn understands(talker: Origin, listener: Origin, size: &str) {
+pub fn check_exchange(talker: Origin, listener: Origin, size: &str) {
     let pairs = [STRINGS, BYTES].map(|words| Pair::start(talker, listener, words, &["--size", size]));
     pairs.into_iter().for_each(|pair| pair.exchange(5));
 }
@@ -65,7 +65,7 @@ pub fn understands(talker: Origin, listener: Origin, size: &str) {
 ///
 /// # Panics
 /// When they do not.
-pub fn sizes_arrive(talker: Origin, listener: Origin, sizes: &[usize]) {
+pub fn check_sizes(talker: Origin, listener: Origin, sizes: &[usize]) {
     let count = sizes.len().to_string();
     let words = ["/sizes", "--type", "std_msgs/msg/UInt8MultiArray", "--count", &count];
     Pair::start(talker, listener, &words, &["--sizes", &list(sizes)]).exchange(sizes.len());
@@ -76,22 +76,22 @@ pub fn sizes_arrive(talker: Origin, listener: Origin, sizes: &[usize]) {
 ///
 /// # Panics
 /// When they do not.
-pub fn sizes_arrive_now_and_then(talker: Origin, listener: Origin, sizes: &[usize]) {
+pub fn check_best_effort_sizes(talker: Origin, listener: Origin, sizes: &[usize]) {
     let words = ["/sizes", "--type", "std_msgs/msg/UInt8MultiArray", "--reliability", "best_effort"];
     let mut pair = Pair::start(talker, listener, &words, &["--sizes", &list(sizes), "--rate", "40"]);
-    says(&mut pair.talker, "matched 1");
+    expect_line(&mut pair.talker, "matched 1");
     pair.graph.open_gate();
     let mut lacking: Vec<String> = sizes.iter().map(|size| format!(" len {} ", size + 12)).collect();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     while !lacking.is_empty() {
-        let line = told(&mut pair.listener, "got", 1, within(PATIENCE)).remove(0);
+        let line = next_messages(&mut pair.listener, "got", 1, within(TIMEOUT)).remove(0);
         lacking.retain(|length| !line.contains(length));
-        heard.push(line);
+        received.push(line);
     }
-    let is_sent = |heard: &String| {
-        pair.talker.lines().iter().any(|line| line.starts_with("sent ") && line.ends_with(body(heard)))
+    let is_sent = |received: &String| {
+        pair.talker.lines().iter().any(|line| line.starts_with("sent ") && line.ends_with(body(received)))
     };
-    wait_until("what was heard is told as sent", within(PATIENCE), || heard.iter().all(is_sent));
+    wait_until("what was heard is told as sent", within(TIMEOUT), || received.iter().all(is_sent));
 }
 
 fn list(sizes: &[usize]) -> String {
@@ -102,14 +102,14 @@ fn list(sizes: &[usize]) -> String {
 ///
 /// # Panics
 /// When it does not.
-pub fn late_listener_hears(talker: Origin, listener: Origin) {
+pub fn check_late_listener(talker: Origin, listener: Origin) {
     let graph = Ros2Graph::new();
     let kept = ["/kept", "--durability", "transient_local", "--depth", "3"];
     let mut talker = graph.talker(talker, &[&kept[..], &["--count", "5", "--wait", "0"]].concat());
-    let sent = told(&mut talker, "sent", 5, within(PATIENCE));
-    says(&mut talker, "done");
+    let sent = next_messages(&mut talker, "sent", 5, within(TIMEOUT));
+    expect_line(&mut talker, "done");
     let mut listener = graph.listener(listener, &[&kept[..], &["--count", "3"]].concat());
-    let heard = told(&mut listener, "got", 3, within(PATIENCE));
+    let received = next_messages(&mut listener, "got", 3, within(TIMEOUT));
     let bodies = |lines: &[String]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
-    assert_eq!(bodies(&heard), bodies(&sent[2..]));
+    assert_eq!(bodies(&received), bodies(&sent[2..]));
 }

@@ -6,7 +6,7 @@ use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use crate::graph::Ros1Graph;
 
 /// What the master may be asked to list of a topic.
@@ -67,7 +67,7 @@ impl Ros1Graph {
         let options = ContextOptions::default().arguments(arguments).signals(false);
         let context = Context::with_options(options).expect("a context");
         let uri = Uri::parse(uri).expect("the URI of a master or node");
-        context.call(&uri, method, params, Duration::from_secs(PATIENCE)).ok()
+        context.call(&uri, method, params, Duration::from_secs(TIMEOUT)).ok()
     }
 }
 

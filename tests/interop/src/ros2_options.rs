@@ -10,7 +10,7 @@ use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions, Error, Graphs, QoS};
 
 /// See `peers/rclpy/common.py`.
-pub struct Words {
+pub struct PeerOptions {
     /// The topic.
     pub topic: String,
     /// Such as `std_msgs/msg/String`.
@@ -29,24 +29,24 @@ pub struct Words {
     pub qos: QoS,
 }
 
-impl Words {
+impl PeerOptions {
     /// Those of this process, up to what is meant for ROS.
     ///
     /// # Panics
     /// When a word is not known.
-    pub fn of_command_line() -> Words {
+    pub fn from_command_line() -> PeerOptions {
         let mut all = env::args().skip(1).take_while(|word| word != "--ros-args");
         let topic = all.next().expect("a topic");
         let (type_name, qos) = ("std_msgs/msg/String".to_owned(), QoS::keep_last(1000));
-        let mut words =
-            Words { topic, type_name, count: 0, rate: 0.0, sizes: vec![0], wait: 1, after: None, qos };
+        let mut options =
+            PeerOptions { topic, type_name, count: 0, rate: 0.0, sizes: vec![0], wait: 1, after: None, qos };
         while let (Some(word), Some(value)) = (all.next(), all.next()) {
-            words.take(&word, &value);
+            options.set(&word, &value);
         }
-        words
+        options
     }
 
-    fn take(&mut self, word: &str, value: &str) {
+    fn set(&mut self, word: &str, value: &str) {
         let number = || value.parse().expect("a number");
         match (word, value) {
             ("--type", _) => value.clone_into(&mut self.type_name),
@@ -107,7 +107,7 @@ pub fn bytes(number: u32, size: usize) -> UInt8MultiArray {
 }
 
 /// Prints a line at once.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     // Who does not listen any more misses nothing.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
