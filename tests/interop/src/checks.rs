@@ -1,4 +1,4 @@
-//! What tests ask of talkers, listeners and commands: each waits for a condition with a deadline.
+//! Checks of talkers, listeners and commands: each waits for a condition with a deadline.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,37 +8,38 @@ use runnel_testkit::process::{Peer, Signal, within};
 use crate::{Master, Origin, Ros1Graph, Server, TIMEOUT};
 
 /// The next `count` lines of a talker that begin with `sent`, or of a listener that begin with `got`, without that
-/// word: the number of the message, its serialized length and its CRC-32, alike for all peers.
+/// word: number of the message, serialized length and CRC-32, in the same format for all peers.
 ///
 /// # Panics
-/// When the peer does not print them before the deadline.
+/// If the peer does not print them before the deadline.
 pub fn next_messages(peer: &mut Peer, word: &str, count: usize, deadline: Instant) -> Vec<String> {
     let begins = |line: &str| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
     let mut next = || peer.wait_for_line(begins, deadline).unwrap();
     (0..count).map(|_| next()[word.len() + 1..].to_owned()).collect()
 }
 
-/// What such a line tells of a message without its number.
+/// The part of such a line after the number of the message.
 ///
 /// # Panics
-/// When it is no such line.
+/// If it is not such a line.
 pub fn body(line: &str) -> &str {
     line.split_once(' ').expect("a number and a message").1
 }
 
-/// The peer once it has said that it is ready.
+/// Waits until the peer has printed that it is ready.
 ///
 /// # Panics
-/// When it does not.
+/// If it does not.
 pub fn ready(mut peer: Peer) -> Peer {
     peer.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
     peer
 }
 
-/// What the talker has sent, once every listener has heard it byte for byte and has ended well.
+/// The messages that the talker has sent, once every listener has received all of them byte for byte and has exited
+/// with success.
 ///
 /// # Panics
-/// When one has not.
+/// If a listener has not.
 pub fn check_all_received(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<String> {
     let sent = next_messages(talker, "sent", count, within(TIMEOUT));
     for listener in listeners {
@@ -49,13 +50,13 @@ pub fn check_all_received(talker: &mut Peer, listeners: &mut [Peer], count: usiz
     sent
 }
 
-/// Has talkers and listeners of these kinds share a topic, and every listener hear every talker.
+/// Runs talkers and listeners of these kinds on one topic, and checks that every listener receives every talker.
 ///
-/// The talkers come one after another, each when all have heard the one before: a listener of rospy or @foxglove/ros1
-/// connects twice to a talker that it is told of a second time before the first connection stands.
+/// Talkers start in sequence, each when all listeners have received the previous one: a listener of rospy or
+/// @foxglove/ros1 connects twice to a talker that it is notified of again before the first connection is established.
 ///
 /// # Panics
-/// When a listener has heard anything but what the talkers sent.
+/// If a listener has received anything but what the talkers sent.
 pub fn check_all_pairs(graph: &Ros1Graph, origins: &[Origin]) {
     const EACH: usize = 5;
     let (count, each) = (origins.len(), EACH.to_string());
@@ -85,17 +86,17 @@ fn sorted_bodies(lines: &[String]) -> Vec<&str> {
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its exit code, if no signal ended it.
+    /// Its exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// What it printed, on both streams.
+    /// Its output on both streams.
     pub lines: Vec<String>,
 }
 
 impl Outcome {
-    /// The lines of a command that must have succeeded.
+    /// The output of a command that must have succeeded.
     ///
     /// # Panics
-    /// When it has not.
+    /// If it has not.
     pub fn success(self) -> Vec<String> {
         assert_eq!(self.code, Some(0), "{:#?}", self.lines);
         self.lines
@@ -105,16 +106,16 @@ impl Outcome {
 /// Waits for the end of a command.
 ///
 /// # Panics
-/// When it does not end.
+/// If it does not end in time.
 pub fn outcome(mut command: Peer) -> Outcome {
     let status = command.wait_exit(within(TIMEOUT)).unwrap();
     Outcome { code: status.code(), lines: command.lines() }
 }
 
-/// Looks again and again until something is so.
+/// Polls until a condition holds.
 ///
 /// # Panics
-/// When it is not before the deadline; `what` says what was waited for.
+/// If it does not hold before the deadline; `what` describes it.
 pub fn wait_until(what: &str, deadline: Instant, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(Instant::now() < deadline, "the deadline passed while waiting: {what}");
@@ -122,7 +123,8 @@ pub fn wait_until(what: &str, deadline: Instant, mut is_so: impl FnMut() -> bool
     }
 }
 
-/// At a master, a listener hears a talker, then another of the same name after that was killed, and a third after that ended.
+/// Checks that a listener receives a talker, then its successor of the same name after it was killed, then another
+/// one after that ended.
 pub fn check_received_after_restarts(server: Server, talker: Origin, listener: Origin) {
     let master = Master::start(server);
     let mut listener = ready(master.graph().listener(listener, &["/again"]));

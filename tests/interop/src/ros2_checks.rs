@@ -1,4 +1,4 @@
-//! What is tried between a talker and a listener of ROS 2.
+//! Checks between a ROS 2 talker and listener.
 
 use runnel_testkit::process::{Peer, within};
 
@@ -6,25 +6,25 @@ use crate::TIMEOUT;
 use crate::checks::{body, check_all_received, next_messages, wait_until};
 use crate::ros2::{Origin, Ros2Graph};
 
-/// The words of talkers and listeners for five texts.
+/// Arguments of talkers and listeners for five texts.
 pub const STRINGS: &[&str] = &["/text", "--count", "5"];
 
-/// The words of talkers and listeners for five messages of bytes.
+/// Arguments of talkers and listeners for five messages of bytes.
 pub const BYTES: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
 
-/// A talker, a listener of its topic, and the graph of both.
+/// A talker, a listener of its topic, and their graph.
 pub struct Pair {
-    /// Theirs alone.
+    /// Private to the pair.
     pub graph: Ros2Graph,
     /// Waits until the graph's gate is open.
     pub talker: Peer,
-    /// Listens from the beginning.
+    /// Subscribed from the beginning.
     pub listener: Peer,
 }
 
 impl Pair {
-    /// Starts both in a graph of their own: when two of Kilted tell each other of their types, Cyclone DDS 0.10.2 listens,
-    /// and crashes. Both take `words`, and the talker `more`.
+    /// Starts both in their own graph: when two Kilted programs exchange their types, a listening Cyclone DDS 0.10.2
+    /// crashes. Both take `words`, and the talker also `more`.
     pub fn start(talker: Origin, listener: Origin, words: &[&str], more: &[&str]) -> Pair {
         let graph = Ros2Graph::new();
         let listener = graph.listener(listener, words);
@@ -32,10 +32,10 @@ impl Pair {
         Pair { graph, talker, listener }
     }
 
-    /// Lets the talker publish so many messages once each has found the other, and has the listener hear them all.
+    /// Releases the talker once both are matched, and checks that the listener receives `count` messages.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it does not.
     pub fn exchange(mut self, count: usize) {
         expect_line(&mut self.talker, "matched 1");
         expect_line(&mut self.listener, "matched 1");
@@ -47,35 +47,35 @@ impl Pair {
 /// Waits until a peer has printed a line.
 ///
 /// # Panics
-/// When it does not.
+/// If it does not.
 pub fn expect_line(peer: &mut Peer, line: &str) {
     peer.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
 }
 
-/// Texts and bytes of a size go from one to the other, byte for byte, at the same time.
+/// Checks that texts and bytes of a size arrive byte for byte, at the same time.
 ///
 /// # Panics
-/// When they do not.
+/// If they do not.
 pub fn check_exchange(talker: Origin, listener: Origin, size: &str) {
     let pairs = [STRINGS, BYTES].map(|words| Pair::start(talker, listener, words, &["--size", size]));
     pairs.into_iter().for_each(|pair| pair.exchange(5));
 }
 
-/// Bytes of these sizes go from one to the other, one message each, reliably and in order.
+/// Checks that bytes of these sizes, one message each, arrive reliably and in order.
 ///
 /// # Panics
-/// When they do not.
+/// If they do not.
 pub fn check_sizes(talker: Origin, listener: Origin, sizes: &[usize]) {
     let count = sizes.len().to_string();
     let words = ["/sizes", "--type", "std_msgs/msg/UInt8MultiArray", "--count", &count];
     Pair::start(talker, listener, &words, &["--sizes", &list(sizes)]).exchange(sizes.len());
 }
 
-/// Of bytes of these sizes, which a best-effort talker publishes in turn for ever, some of each size arrive, and nothing that
-/// it has not sent.
+/// A best-effort talker publishes bytes of these sizes in turn for ever. Checks that some of each size arrive, and
+/// nothing else.
 ///
 /// # Panics
-/// When they do not.
+/// If they do not.
 pub fn check_best_effort_sizes(talker: Origin, listener: Origin, sizes: &[usize]) {
     let words = ["/sizes", "--type", "std_msgs/msg/UInt8MultiArray", "--reliability", "best_effort"];
     let mut pair = Pair::start(talker, listener, &words, &["--sizes", &list(sizes), "--rate", "40"]);
@@ -98,10 +98,10 @@ fn list(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A listener that comes after five messages hears the last three, which a transient-local talker holds.
+/// Checks that a late joiner gets the last three of five messages, which a transient-local talker keeps.
 ///
 /// # Panics
-/// When it does not.
+/// If it does not.
 pub fn check_late_listener(talker: Origin, listener: Origin) {
     let graph = Ros2Graph::new();
     let kept = ["/kept", "--durability", "transient_local", "--depth", "3"];

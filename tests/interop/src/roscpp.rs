@@ -1,4 +1,4 @@
-//! Building the roscpp programs.
+//! Builds of the roscpp programs.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::sources;
 /// The program built from `peers/roscpp/NAME.cpp`.
 ///
 /// # Panics
-/// When it cannot be built, with what the compiler said.
+/// If it cannot be built; with the compiler's output.
 pub fn built(name: &str) -> PathBuf {
     peer_builds::built("roscpp", None, name, |program| compile(name, program))
 }
@@ -27,7 +27,7 @@ fn compile(name: &str, program: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the headers of a package that no package of Debian's has, from its definitions.
+/// Generates the headers of a package that Debian does not have, from its definitions.
 fn generate(package: &str, headers: &Path) -> io::Result<()> {
     let definitions = sources().join("../../../crates/runnel-gen/interfaces").join(package).join("msg");
     let into = headers.join(package);

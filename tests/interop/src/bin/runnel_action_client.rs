@@ -1,5 +1,6 @@
-//! Sends goals of 1 to 5 of an action of `actionlib/Test` at once, cancels those that do not end by themselves once the
-//! server has them, and prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
+//! Action client of `actionlib/Test`: sends the goals 1 to 5 at once and cancels those that do not end by themselves
+//! once the server has accepted them. Prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each,
+//! then `done`.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error, GoalStatus};
 use runnel_testkit::process::within;
 
-/// How long the server may take.
+/// Time limit of the server.
 const TIMEOUT: Duration = Duration::from_secs(LONG);
 
 fn main() -> Result<(), Error> {
@@ -48,7 +49,7 @@ type Sent = (ClientGoalHandle<TestAction>, Receiver<i32>);
 fn send(client: &ActionClient<TestAction>, number: i32) -> Result<Sent, Error> {
     let (sender, feedback_received) = channel();
     let feedback = move |message: &runnel::msgs::actionlib::action::TestFeedback| {
-        // The end of the program is no reason to complain.
+        // The receiver may be gone at the end of the program.
         let _ = sender.send(message.feedback);
     };
     Ok((client.send_goal_with(&TestGoal { goal: number }, feedback, |_| {})?, feedback_received))

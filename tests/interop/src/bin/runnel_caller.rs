@@ -1,5 +1,5 @@
-//! Calls a service of `std_srvs/SetBool`: `--count` times with true, then once with false, then with true on one
-//! persistent connection; prints `answer MESSAGE` or `failed TEXT` for each, then `done`.
+//! Service client of `std_srvs/SetBool`: calls `--count` times with true, then once with false, then with true on one
+//! persistent connection. Prints `answer MESSAGE` or `failed TEXT` for each, then `done`.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use interop::messages::{Options, log_to_standard_error};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
 use runnel::{Client, Context, Error};
 
-/// How long the service may take to come.
+/// Time limit for the service to appear.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn main() -> Result<(), Error> {

@@ -1,6 +1,6 @@
-//! Many nodes with many topics in one process: `publish|subscribe NODES TOPICS`, so many topics for each node. Says how
-//! long each registration took (`registered N in S s`), and who subscribes says `heard N` when messages of so many
-//! topics have come since the last such line, and at its end `messages N gaps M`.
+//! Many nodes with many topics in one process: `publish|subscribe NODES TOPICS`, with TOPICS topics per node. Prints
+//! the duration of the registrations (`registered N in S s`). `subscribe` also prints `heard N`, the number of topics
+//! with messages since the last such line, and at its end `messages N gaps M`.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt64;
 use runnel::{Context, Error, Node};
 
-/// How often each topic gets a message, and each second what was heard is told.
+/// Period of each topic's messages.
 const PERIOD: Duration = Duration::from_millis(200);
 
 fn main() -> Result<(), Error> {
@@ -30,7 +30,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Makes one end of each topic, and says how long that took.
+    /// Creates one end of each topic, and prints how long that took.
     fn ends<T>(
         &self,
         context: &Context,
@@ -88,7 +88,7 @@ impl Crowd {
 
 #[derive(Default)]
 struct Received {
-    /// Topics that were heard since it was told last.
+    /// Topics with messages since the last report.
     topics: HashSet<usize>,
     messages: u64,
     gaps: u64,

@@ -1,5 +1,5 @@
-//! A listener in the ROS 2 graph: takes the words of the other listeners and prints what they print
-//! (`peers/rclpy/listener.py`), for texts and bytes.
+//! ROS 2 listener with the options and output of the other listeners (`peers/rclpy/listener.py`), for texts and
+//! bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use runnel::Error;
 use runnel::core::Message;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 
-/// How often is looked who is there.
+/// How often the number of matched publishers is checked.
 const POLL: Duration = Duration::from_millis(1);
 
 fn main() -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! Makes an endpoint of every profile on one topic of ROS 2: `runnel_ros2_matrix TOPIC writers|readers TAG`. Profiles and
-//! what is printed are those of `peers/rclpy/matrix.py`.
+//! Creates an endpoint of every QoS profile on one ROS 2 topic: `runnel_ros2_matrix TOPIC writers|readers TAG`.
+//! Profiles and output are those of `peers/rclpy/matrix.py`.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -11,7 +11,7 @@ use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
 
 const PROFILES: usize = 72;
-/// More than all that writers publish while nobody takes it.
+/// More than all that writers publish before a reader takes it.
 const DEPTH: usize = 1000;
 const SECONDS: [Option<Duration>; 3] = [None, Some(Duration::from_secs(120)), Some(Duration::from_secs(60))];
 
@@ -35,7 +35,7 @@ fn profile(number: usize) -> QoS {
     qos.liveliness(kind, SECONDS[number / 24])
 }
 
-/// A node for each endpoint.
+/// One node per endpoint.
 fn node(context: &Context, number: usize) -> Result<Node, Error> {
     context.create_node(&format!("matrix_{number}"))
 }
@@ -89,7 +89,7 @@ fn read(context: &Context, topic: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Works on what there is for a while: asking 72 endpoints whom they have met takes longer than a message.
+/// Spins for a while: querying the matches of 72 endpoints takes longer than a message.
 fn turn(context: &Context) -> Result<(), Error> {
     let until = Instant::now() + Duration::from_millis(100);
     while context.ok() && Instant::now() < until {
@@ -98,7 +98,7 @@ fn turn(context: &Context) -> Result<(), Error> {
     Ok(())
 }
 
-/// Tells of the first message of each writer.
+/// Prints the first message of each writer.
 fn report_first(reader: usize) -> impl Fn(&Text) + Send + 'static {
     let received = std::sync::Mutex::new(BTreeSet::new());
     move |message| {
@@ -108,7 +108,7 @@ fn report_first(reader: usize) -> impl Fn(&Text) + Send + 'static {
     }
 }
 
-/// With how many others each endpoint is matched, and how many it has refused.
+/// Number of matched and of incompatible endpoints, per endpoint.
 struct Counts([(usize, u64); PROFILES]);
 
 impl Counts {
@@ -116,7 +116,7 @@ impl Counts {
         Counts([(0, 0); PROFILES])
     }
 
-    /// Tells what is news.
+    /// Prints counts that have changed.
     fn print_changes(&mut self, number: usize, matched: usize, refused: u64) {
         let before = std::mem::replace(&mut self.0[number], (matched, refused));
         if before.0 != matched {

@@ -1,5 +1,4 @@
-//! A talker in the ROS 2 graph: takes the words of the other talkers and prints what they print (`peers/rclpy/talker.py`),
-//! for texts and bytes.
+//! ROS 2 talker with the options and output of the other talkers (`peers/rclpy/talker.py`), for texts and bytes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use runnel::core::Message;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, Error, Publisher};
 
-/// How often is looked who is there.
+/// How often the number of matched subscriptions is checked.
 const POLL: Duration = Duration::from_millis(1);
 
 fn main() -> Result<(), Error> {

@@ -1,6 +1,6 @@
-//! Sends goals of 1, of 2 and of 4, which it cancels, to an action of `actionlib/Test`, one after the other; with
-//! `--preempt` then one of 4 and, while that is worked on, one of 1. Prints `feedback NUMBER VALUE` and
-//! `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
+//! Simple action client of `actionlib/Test`: sends the goals 1, 2 and 4 in sequence, and cancels the last. With
+//! `--preempt` it then sends goal 4 and, while that is active, goal 1. Prints `feedback NUMBER VALUE` and `goal
+//! NUMBER STATUS RESULT TEXT` for each, then `done`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use interop::messages::{Options, log_to_standard_error};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error};
 
-/// How long the server may take.
+/// Time limit of the server.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() -> Result<(), Error> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// A goal under way.
+/// An active goal.
 struct Sent {
     number: i32,
     handle: ClientGoalHandle<TestAction>,

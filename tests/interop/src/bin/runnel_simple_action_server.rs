@@ -1,5 +1,5 @@
-//! An action of `actionlib/Test`, one goal at a time. A goal of 1 is reached, 2 is aborted, any other is worked on, with
-//! feedback of 7, until it is preempted.
+//! Simple action server of `actionlib/Test`, one goal at a time. Goal 1 succeeds, 2 is aborted, any other sends
+//! feedback of 7 until it is preempted.
 
 use interop::messages::{Options, log_to_standard_error};
 use interop::{TIMEOUT, wait_until};

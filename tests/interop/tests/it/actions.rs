@@ -1,4 +1,4 @@
-//! Actions of Runnel's and of actionlib in Python and C++, used by each other.
+//! Actions between Runnel and actionlib in Python and C++.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use runnel_testkit::process::{Peer, Signal, within};
 
 const ACTION: &str = "/test";
 
-/// Longer than anything here takes.
+/// Time limit of every step.
 const LONG: Duration = Duration::from_secs(TIMEOUT);
 
-/// Too short for anything to come of it.
+/// Too short for anything to happen.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Those that have actions; `@foxglove/ros1` has none.
+/// Implementations with actions; `@foxglove/ros1` has none.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
-/// How the goals of the full client end.
+/// Results of the full client's goals.
 const SEVERAL: [&str; 7] = [
     "goal 1 SUCCEEDED 1 reached",
     "goal 2 ABORTED 2 no way",
@@ -29,7 +29,7 @@ const SEVERAL: [&str; 7] = [
     "done",
 ];
 
-/// How those of the simple client end, and two more that it sends with `--preempt`.
+/// Results of the simple client's goals, and of two more that it sends with `--preempt`.
 const ONE_BY_ONE: [&str; 8] = [
     "goal 1 SUCCEEDED 1 reached",
     "goal 2 ABORTED 2 no way",
@@ -45,7 +45,7 @@ fn server(graph: &Ros1Graph, origin: Origin, role: &str) -> Peer {
     ready(graph.node(origin, role, &format!("{origin}_{role}"), &[ACTION]))
 }
 
-/// A client hears what is expected, and neither it nor the server has anything to complain of.
+/// Checks that a client prints what is expected, and that neither it nor the server logs a problem.
 fn check_client(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]), expected: &[&str]) {
     let (origin, role, more) = client;
     let name = format!("{origin}_{role}");
@@ -59,7 +59,7 @@ fn check_client(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]
     }
 }
 
-/// Of Runnel's servers everybody is a client, of the others Runnel's.
+/// All clients for Runnel's servers, Runnel's client for the others.
 fn clients_of(server: Origin) -> &'static [Origin] {
     if server == Origin::Runnel { &ORIGINS } else { &[Origin::Runnel] }
 }
@@ -109,7 +109,7 @@ fn runnel_uses_servers_of_actionlib_in_cpp() {
     check_simple_server(Origin::Roscpp, Server::Runnel);
 }
 
-/// A client whose goal is worked on by a server.
+/// A client with an active goal at a server.
 fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHandle<TestAction>) {
     let master = Master::start(Server::Rosmaster);
     let server = server(master.graph(), origin, role);
@@ -167,7 +167,7 @@ fn action_command_shows_actions() {
     }
 }
 
-/// What a command has said on both streams, whose lines may come in any order, but for the goal's id.
+/// Output lines of a command on both streams, sorted, without the goal's id.
 fn lines(outcome: &Outcome) -> Vec<String> {
     let mut lines = outcome.lines.clone();
     lines.retain(|line| !line.starts_with("sent as goal "));
@@ -198,7 +198,7 @@ fn send_goal_exit_code_gives_result() {
         let json = r#"{"status":"ABORTED","text":"no way","result":{"result":2}}"#;
         let expected = sorted(&[json, "error: the goal is ABORTED: no way"]);
         assert_eq!((lines(&aborted), aborted.code), (expected, Some(1)), "{origin}");
-        // By the end of that time the server has begun, which may be one in Python on a busy machine.
+        // Within that time the server has started, even a Python one on a busy machine.
         let late = send(&["actionlib/Test", "4", "-f", "--timeout", "4"]);
         let expected = [
             waiting,

@@ -1,5 +1,5 @@
-//! Many connections to one node of rospy, whose listeners have a backlog of 5: none is dropped there, which would be sent
-//! again after 1 s.
+//! Many connections to one rospy node, whose listeners have a backlog of 5: none may be dropped there, as its SYN
+//! would be repeated after 1 s.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use runnel_testkit::process::{Signal, within};
 /// Topics of the node that Runnel subscribes to.
 const TOPICS: usize = 20;
 
-/// As many connections to one server are in progress at a time.
+/// Most connections to one server in progress at a time.
 const IN_PROGRESS: usize = 4;
 
 fn port(uri: &str) -> u16 {
@@ -33,7 +33,7 @@ fn twenty_rospy_topics_connect_without_dropped_connections() {
         Context::with_options(ContextOptions::default().arguments(arguments).signals(false)).unwrap();
     let node = context.create_node("listener").unwrap();
     let received = Arc::new(AtomicUsize::new(0));
-    // What Runnel connects while rospy stands still waits in the backlog.
+    // Runnel's connections wait in the backlog while rospy is stopped.
     publisher.stop(within(TIMEOUT)).unwrap();
     let subscribe = |number| {
         let into = Arc::clone(&received);

@@ -1,5 +1,5 @@
-//! Runnel's nodes answer for themselves while the program's own code does not let them: in callbacks that do not
-//! return, and in programs that never spin.
+//! Runnel's nodes answer requests while user code blocks: in callbacks that do not return, and in programs that never
+//! spin.
 
 use interop::{
     Master, Origin, Ros1Graph, Server, Side, TIMEOUT, check_all_received, next_messages, outcome, ready,
@@ -7,8 +7,8 @@ use interop::{
 };
 use runnel_testkit::process::{Peer, within};
 
-/// Listeners to `/chatter` whose callbacks will never return, once all are in it. The original master tells nodes of
-/// new publishers in three threads: three nodes that do not answer hold up all others.
+/// Listeners of `/chatter` whose callbacks block for ever, once all are blocked. The original master notifies nodes
+/// of new publishers in three threads: three nodes that do not answer delay all others.
 fn blocked_listeners(graph: &Ros1Graph) -> Vec<Peer> {
     let start = |name: &String| graph.node(Origin::Runnel, "listener", name, &["/chatter", "--block"]);
     let mut listeners: Vec<Peer> = names().iter().map(start).collect();
@@ -34,7 +34,7 @@ fn blocked_callbacks_do_not_delay_other_nodes() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _blocked = blocked_listeners(graph);
-    // Each of these publishers concerns the blocked nodes, so the master tells them first.
+    // Each of these publishers concerns the blocked nodes, so the master notifies them first.
     let _others: Vec<Peer> = (0..3)
         .map(|number| {
             graph.node(Origin::Runnel, "talker", &format!("other_{number}"), &["/chatter", "--wait", "9"])

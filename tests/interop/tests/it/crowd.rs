@@ -1,4 +1,4 @@
-//! A hundred nodes with a thousand topics on one master, which is killed and comes back. Its figures:
+//! A hundred nodes with a thousand topics on one master, which is killed and restarted. To print figures:
 //!
 //! ```text
 //! cargo build --release -p runnel-cli -p interop --bins
@@ -13,12 +13,12 @@ use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// Of each kind.
+/// Nodes of each kind.
 const NODES: usize = 50;
 const TOPICS: usize = 20;
 const ALL: usize = NODES * TOPICS;
 
-/// How many calls of a kind are timed.
+/// Number of timed calls of a kind.
 const CALLS: usize = 25;
 
 fn crowd(graph: &Ros1Graph, role: &str) -> Peer {
@@ -30,7 +30,7 @@ fn registered(peer: &mut Peer) -> String {
     peer.wait_for_line(|line| line.starts_with("registered "), within(TIMEOUT)).unwrap()
 }
 
-/// Waits until messages of every topic come.
+/// Waits until messages of every topic arrive.
 fn wait_for_all_topics(peer: &mut Peer) {
     let all = format!("heard {ALL}");
     for _ in 0..2 {
@@ -49,7 +49,7 @@ fn ask(context: &Context, method: &str, params: &[Value]) -> Value {
     answer.as_array().unwrap()[2].clone()
 }
 
-/// The median of calls, in microseconds.
+/// The median duration of calls, in microseconds.
 fn time(context: &Context, method: &str, params: &[Value]) -> u128 {
     let timed = |_| {
         let begun = Instant::now();
@@ -61,7 +61,7 @@ fn time(context: &Context, method: &str, params: &[Value]) -> u128 {
     times[CALLS / 2]
 }
 
-/// Topics of the crowd that a side of the master's state lists.
+/// Number of the crowd's topics on one side of the master's state.
 fn listed(state: &Value, side: usize) -> usize {
     let rows = state.as_array().unwrap()[side].as_array().unwrap();
     let topic = |row: &&Value| row.as_array().unwrap()[0].as_str().unwrap().starts_with("/crowd/");

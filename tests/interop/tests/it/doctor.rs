@@ -1,4 +1,4 @@
-//! `runnel doctor` in graphs of the originals' and Runnel's nodes: silent about a healthy one, and each fault made for
+//! `runnel doctor` in graphs of original and Runnel nodes: no findings in a healthy graph, and each fault created for
 //! real. Faults of links and registrations are in `doctor_links.rs`.
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -78,7 +78,7 @@ fn stopped_node_is_distinguished_from_dead_one() {
 fn fifty_silent_nodes_take_no_longer_than_one() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
-    // A listener that never accepts: the kernel takes the connection, and nobody answers.
+    // A listener that never accepts: the kernel completes the connection, but no answer comes.
     let silent: Vec<TcpListener> =
         (0..50).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
     for (number, listener) in silent.iter().enumerate() {
@@ -88,7 +88,7 @@ fn fifty_silent_nodes_take_no_longer_than_one() {
     }
     let start = Instant::now();
     expect_findings(graph, &[], 1, &["error: /silent_49: ", "does not answer", "50 errors,"]);
-    // One after another they would take two minutes and a half.
+    // Sequential checks would take two and a half minutes.
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
@@ -181,8 +181,8 @@ fn loopback_node_with_remote_master_is_reported() {
     expect_findings(&graph, &[], 0, &printed);
 }
 
-/// Two hosts joined by a cable, each a network of its own: 10.5.0.1, from which is looked, and 10.5.0.2 with the master
-/// and a node that announces loopback. `$0` is `runnel`.
+/// Two hosts connected by a cable: 10.5.0.1 runs the doctor; 10.5.0.2 has the master and a node that announces
+/// loopback. `$0` is `runnel`.
 const TWO_HOSTS: &str = r#"
 ip link set lo up
 unshare -n sleep 120 & other=$!
@@ -254,7 +254,7 @@ fn simulated_time_without_publisher_is_an_error() {
 fn stopped_or_reversed_clock_is_reported() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    // On a busy host the original's client now and then says that it cannot talk to its master.
+    // On a busy host the original client sometimes reports that it cannot communicate with its master.
     let set = || outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).code == Some(0);
     wait_until("the parameter set", within(TIMEOUT), set);
     let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
@@ -290,7 +290,7 @@ fn misspelt_topic_gets_suggestion() {
 fn offset_stamps_are_reported_on_request() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    // The test messages are stamped with the seconds of their number.
+    // The stamps of the test messages are their numbers in seconds.
     let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];
     for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
         let mut talker = graph.talker(origin, &image);

@@ -1,5 +1,4 @@
-//! `runnel doctor` and what is wrong between nodes: links that stand on one side or lose messages, firewalls, and
-//! registrations that were left over.
+//! `runnel doctor` and faults between nodes: one-sided links, lost messages, firewalls, and stale registrations.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -30,7 +29,7 @@ fn blocked_subscriber_is_reported_with_losses() {
     expect_findings(graph, &[], 0, &printed);
 }
 
-/// A firewall that lets nothing through to a port, while this lives: later the port may be another program's.
+/// A firewall that blocks a port until dropped: later another program may use the port.
 struct Firewall(u16);
 
 impl Firewall {
@@ -93,8 +92,8 @@ fn stale_registrations_are_reported() {
     }
 }
 
-/// A subscriber of `/rosout` that connects to the publisher at `port` only when it is first asked for its connections, of
-/// which it says that it has none yet.
+/// A subscriber of `/rosout` that connects to the publisher at `port` only when it is first queried for its
+/// connections, which it reports as empty.
 fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
     let row = format!("1 {publisher} i TCPROS /rosout").split(' ').map(xml_text).collect::<String>();
     let mut link: Option<TcpStream> = None;
@@ -106,7 +105,7 @@ fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
             let mut byte = [0];
             match stream.read_exact(&mut byte) {
                 Ok(()) => request.push(byte[0]),
-                // It ends without a question, or asks none.
+                // The client may close without a request.
                 Err(_) => break,
             }
         }
@@ -127,7 +126,7 @@ fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
         let value = xml_array(&format!("<value><int>1</int></value>{}{value}", xml_text("")));
         let body = format!("<methodResponse><params><param>{value}</param></params></methodResponse>");
         let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}", body.len());
-        // Whoever asks may be gone.
+        // The client may be gone.
         let _ = write!(stream, "{head}\r\n\r\n{body}");
     }
 }

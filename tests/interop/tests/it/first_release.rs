@@ -1,4 +1,4 @@
-//! The program of the first release, whose sessions in shared memory are of another version: links with it stay on the
+//! Interoperation with the first release, whose shared-memory protocol has another version: links with it stay on the
 //! network.
 
 use interop::ros2::Ros2Graph;
@@ -9,7 +9,7 @@ const OTHER_VERSION: &str = "another process of this host is of another version 
 
 const MESSAGES: usize = 40;
 
-/// The graphs that a command takes part in: without a word in both.
+/// The graphs of a command; without a flag, both.
 const GRAPHS: [&[&str]; 3] = [&["--ros1"], &["--ros2"], &[]];
 
 fn start(graph: &Ros2Graph, is_first: bool, words: &[&str]) -> Peer {
@@ -24,7 +24,7 @@ fn count(peer: &Peer, what: &str) -> usize {
     peer.output().lines().filter(|line| line.contains(what)).count()
 }
 
-/// Each message goes from one to the other once, and both say once why it goes by the network.
+/// Checks that each message is received once, and that both ends log once why the link uses the network.
 fn exchange_one(graph: &Ros2Graph, first_publishes: bool, graphs: &[&str]) {
     let listen = ["topic", "echo", "/text", "std_msgs/String"];
     let mut echo = start(graph, !first_publishes, &[&listen, graphs].concat());

@@ -1,22 +1,21 @@
-//! Which links leave the network for shared memory, where namespaces stand for containers: those between processes of
-//! one host and one user that can reach each other, whatever their addresses look like. All others stay on the network
-//! and carry messages there.
+//! Links that change to shared memory, with namespaces as containers: those between processes of one host and one
+//! user that can reach each other, whatever their addresses look like. All others use the network.
 
 use interop::containers::{self, Container, Exchange, Network};
 use interop::{Master, Server, TIMEOUT, outcome, wait_until};
 use runnel_testkit::process::{Peer, within};
 
-/// A container on the network of the test, in the graph of a master there.
+/// A container on the test's network, in the graph of a master there.
 fn shared(master: &Master) -> Container {
     Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri())
 }
 
-/// The same for a user who is not that of the test; `None` if there is no other.
+/// The same for another user than the test's; `None` if there is only one.
 fn of_other_user(master: &Master) -> Option<Container> {
     Container::of_other_user().map(|container| container.with("ROS_MASTER_URI", master.graph().master_uri()))
 }
 
-/// Two containers with networks of their own, joined under these addresses, and a master in the first.
+/// Two containers with private networks, connected under these addresses, and a master in the first.
 fn apart(addresses: [&str; 2]) -> ([Container; 2], Peer) {
     let containers = addresses.map(|address| {
         let uri = format!("http://{}:11311", addresses[0]);

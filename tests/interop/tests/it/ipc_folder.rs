@@ -1,4 +1,4 @@
-//! `RUNNEL_IPC_DIR`: a folder by which containers with networks of their own find each other.
+//! `RUNNEL_IPC_DIR`: a folder through which containers with private networks find each other.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,17 +11,18 @@ use tempfile::TempDir;
 
 const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
-/// Two containers with networks of their own, the master of both, and the folder that they share as `/mnt/mine` and
+/// Two containers with private networks, their master, and the folder that they share as `/mnt/mine` and
 /// `/mnt/yours`.
 struct Hosts {
-    // Ends before the folder does.
+    // Declared first: ends before the folder is removed.
     containers: [Container; 2],
     _master: Peer,
     folder: TempDir,
 }
 
 impl Hosts {
-    /// The containers see their folder as this, with `:ro` for one that cannot be written, and are told of that.
+    /// Starts the containers. `inside` are the mount points of the folder, with `:ro` if read-only; `configured` are
+    /// the values of `RUNNEL_IPC_DIR`.
     fn new(inside: [&str; 2], configured: [&str; 2]) -> Hosts {
         let folder = TempDir::with_prefix("runnel-ipc-").unwrap();
         let shared = folder.path().join("shared");
@@ -78,7 +79,7 @@ fn folder_configured_on_one_side_is_unused() {
     }
 }
 
-/// The talker is told of a folder that is of no use, and says so once.
+/// Checks that a talker with an unusable folder logs that once.
 fn check_useless_folder(inside: &str, configured: &str, why: &str, prepare: impl FnOnce(&Hosts)) {
     let hosts = Hosts::new([inside, "/mnt/yours"], [configured, "/mnt/yours"]);
     prepare(&hosts);
@@ -165,7 +166,7 @@ fn killed_process_leftovers_are_removed_at_start() {
     }
 }
 
-/// What is named like Runnel in the folders in which programs meet, but for a checkout that lies in one of them.
+/// Files named like Runnel's in the usual folders, except for a checkout that lies there.
 fn left_behind(container: &Container) -> Vec<String> {
     let checkout = interop::checkout();
     let within = checkout.to_str().expect("UTF-8");
@@ -179,7 +180,7 @@ fn left_behind(container: &Container) -> Vec<String> {
     found.lines().filter(|path| !checkout.starts_with(path)).map(str::to_owned).collect()
 }
 
-/// 128 bits in hexadecimal digits, which nobody guesses.
+/// 128 random bits in hexadecimal digits.
 fn is_random(name: &str) -> bool {
     let digits = name.strip_prefix("runnel-").unwrap_or_default();
     digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,5 +1,5 @@
-//! A session in shared memory that is lost while both processes live: its links go on over the network with what was
-//! under way, and come back to shared memory by themselves.
+//! Loss of a shared-memory session while both processes live: its links continue over the network with the messages
+//! in flight, and return to shared memory.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ fn lost_session_loses_no_message_and_reconnects() {
     }
 }
 
-/// Containers of two users whose processes may have sessions with each other.
+/// Containers of two users whose processes may share memory.
 fn of_two_users(master: &Master) -> Option<[Container; 2]> {
     let uri = master.graph().master_uri();
     let far = Container::of_other_user()?.with("ROS_MASTER_URI", uri).with("RUNNEL_IPC_USERS", "0");
@@ -41,7 +41,7 @@ fn killed_other_user_process_messages_are_received() {
     let mut exchange = Exchange::at_rate(&near, &far, 500);
     exchange.expect_shared_memory();
     exchange.listener.stop(within(TIMEOUT)).unwrap();
-    // Fewer than the queue of a subscription keeps, also where this program looks a second too late.
+    // Fewer than the subscription's queue depth, even if this test is a second late.
     wait_for_more(&exchange.talker, 300);
     exchange.talker.signal(Signal::KILL).unwrap();
     exchange.talker.wait_exit(within(TIMEOUT)).unwrap();
@@ -56,7 +56,7 @@ fn killed_other_user_process_messages_are_received() {
     assert!(lines(&exchange.listener, "got ").starts_with(&sent));
 }
 
-/// The session of two users whose socket was shut: their doorbells still ring.
+/// A session of two users whose socket was shut down: their doorbells still work.
 #[test]
 fn lost_session_between_users_closes_after_draining() {
     let master = Master::start(Server::Runnel);
@@ -82,11 +82,11 @@ fn lost_session_between_users_closes_after_draining() {
         exchange.receive(1000);
         exchange.expect_shared_memory();
     }
-    // It would be given up after a second. Some may be that late because others had the processor.
+    // The timeout is one second. On a busy machine some sessions may reach it.
     assert!(shortest < Duration::from_millis(500), "{shortest:?}");
 }
 
-/// Ends the one session that a process has, and gives the number of its socket.
+/// Shuts down the only session of a process, and returns the number of its socket.
 fn lose_session(process: u32) -> u64 {
     let mut sockets = connected_packet_sockets(process).unwrap();
     let (number, socket) = sockets.pop_first().expect("the socket of the session");
@@ -95,14 +95,14 @@ fn lose_session(process: u32) -> u64 {
     number
 }
 
-/// Waits until a talker has sent so many messages more.
+/// Waits until a talker has sent `count` more messages.
 fn wait_for_more(talker: &Peer, count: usize) {
     let before = talker.lines().len();
     wait_until("more messages are sent", within(TIMEOUT), || talker.lines().len() >= before + count);
 }
 
-/// A listener is stopped, messages gather in its ring, the session is lost, and the listener goes on when that many
-/// messages more are sent.
+/// Stops a listener, lets messages accumulate in its ring, shuts the session down, and resumes the listener after
+/// `more` further messages.
 fn comes_back_after(more: usize) {
     let master = Master::start(Server::Runnel);
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
@@ -124,6 +124,6 @@ fn unread_messages_of_lost_session_arrive_once() {
 
 #[test]
 fn messages_over_network_to_stopped_listener_arrive_once() {
-    // Two seconds, which the talker does not wait.
+    // Two seconds; the talker does not wait.
     comes_back_after(400);
 }

@@ -1,12 +1,12 @@
-//! A graph that IPv6 alone carries: `ROS_IPV6=on`.
+//! A graph that uses only IPv6: `ROS_IPV6=on`.
 
 use interop::{Origin, Ros1Graph, TIMEOUT, check_all_received, outcome};
 use runnel_testkit::process::{Peer, free_port, within};
 
-/// A name that leads to an IPv6 address and to no other.
+/// A name with only an IPv6 address.
 const HOSTS: &str = "127.0.0.1 localhost\n::1 robot6\n";
 
-/// A graph whose hosts are all called so, and its master.
+/// A graph whose hosts all have this name, and its master.
 fn graph(host: &str, by: &'static str, original: bool) -> (Ros1Graph, Peer) {
     let port = free_port();
     let in_uri = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
@@ -39,7 +39,7 @@ fn hear_each_other(graph: &Ros1Graph, origins: &[Origin]) {
 fn nodes_communicate_by_ipv6_address() {
     for original in [true, false] {
         let (graph, _master) = graph("::1", "ROS_IP", original);
-        // roscpp reads no address in brackets.
+        // roscpp cannot parse an address in brackets.
         hear_each_other(&graph, &[Origin::Runnel, Origin::Rospy]);
     }
 }

@@ -1,4 +1,4 @@
-//! Commands that are started before the master of ROS 1: in ROS 2 at once, and in ROS 1 as soon as the master is there.
+//! Commands started before the ROS 1 master: they use ROS 2 at once, and ROS 1 as soon as the master appears.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use interop::ros2::{Distro, Origin as Ros2Origin, Ros2Graph};
 use interop::{Master, Origin, Server, TIMEOUT, built, ready};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// A domain of ROS 2 and a master that its programs are told of, which is dead.
+/// A ROS 2 domain whose programs have the address of a master that is not running.
 fn without_master() -> (Master, Ros2Graph) {
     let mut master = Master::start(Server::Rosmaster);
     master.kill();
@@ -75,7 +75,7 @@ fn publisher_adds_ros1_when_master_appears() {
     ends(publishing);
 }
 
-/// Neither a wait for the master nor a line about it at the end.
+/// Checks that the command does not wait for the master, nor mention it at the end.
 #[test]
 fn command_ends_normally_without_master() {
     let (_master, graph) = without_master();
@@ -89,6 +89,6 @@ fn command_ends_normally_without_master() {
         assert_eq!(echo.lines().len(), 2, "{}", echo.output());
         took
     };
-    // A busy machine may be that slow now and then.
+    // A busy machine is sometimes that slow.
     assert!((0..5).any(|_| time_to_end() < Duration::from_secs(1)), "it waits for something");
 }

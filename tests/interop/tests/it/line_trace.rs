@@ -1,5 +1,5 @@
-//! The line tracer with one of its nodes swapped for the same written with rospy or roscpp, at both masters; several of it at
-//! one master; its nodes on two hosts; and a bag of it, read by rosbag.
+//! The line tracer with one node replaced by an implementation in rospy or roscpp, at both masters; several robots at
+//! one master; nodes on two hosts; and its bag, read by rosbag.
 
 use std::fs::{self, File};
 
@@ -10,16 +10,16 @@ use runnel::Time;
 use runnel_bag::{Connection, Writer};
 use runnel_testkit::process::{Peer, within};
 
-/// Seconds that a lap and all before it may take on a busy host.
+/// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 120;
 
-/// Waits until the robot of a graph has driven a lap, as it is seen from outside.
+/// Waits until the robot of a graph has completed a lap, as seen from outside.
 fn drives_a_lap(graph: &Ros1Graph) {
     let mut watch = graph.runnel("line_trace", &["watch"]);
     watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
 }
 
-/// Both masters in a full run, and otherwise ours.
+/// Both masters in a full run, otherwise Runnel's.
 fn masters() -> Vec<Server> {
     if is_full() { Server::BOTH.to_vec() } else { vec![Server::Runnel] }
 }
@@ -176,7 +176,7 @@ fn unfinished_bag_is_reindexed_by_rosbag() {
     });
     let text = "x".repeat(100_000);
     let message = [&100_000_u32.to_le_bytes()[..], text.as_bytes()].concat();
-    // Eight of them fill a chunk.
+    // Eight messages fill a chunk.
     for sec in 1..=20 {
         writer.write(connection, Time { sec, nanosec: 0 }, &message).expect("it is written");
     }

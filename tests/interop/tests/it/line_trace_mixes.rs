@@ -1,5 +1,5 @@
-//! The line tracer in every mix of generations: robot and tracer each in ROS 1, in ROS 2 or in both, and a robot that rospy or
-//! rclpy controls.
+//! The line tracer in every mix of generations: robot and tracer each in ROS 1, in ROS 2 or in both, and a robot that
+//! rospy or rclpy controls.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,19 +8,19 @@ use interop::ros2::{Distro, Ros2Graph};
 use interop::{Master, Ros1Graph, Server, built, ready, wait_until};
 use runnel_testkit::process::{Peer, within};
 
-/// Seconds that a lap and all before it may take on a busy host.
+/// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 150;
 
-/// Where a node of ours is, as its options say.
+/// Options that select the graphs of a node.
 const ROS_1: &[&str] = &[];
 const ROS_2: &[&str] = &["--ros2"];
 const BOTH: &[&str] = &["--both"];
 
-/// A master, a domain, and what is started there.
+/// A master, a domain, and the programs in them.
 struct Setup {
     ros2: Ros2Graph,
     master: Master,
-    /// One robot drives at a time: its sensors are to be heard in time.
+    /// One robot drives at a time: its sensor values must arrive in time.
     _exclusive: MutexGuard<'static, ()>,
 }
 
@@ -48,8 +48,8 @@ impl Setup {
     }
 }
 
-/// Metres a second that the robot makes at least when it follows the line, and for how many messages on end, 20 a second:
-/// without a line it gives up after a second.
+/// Lowest speed of a robot that follows the line, metres per second, and the number of consecutive messages with it,
+/// 20 a second: without a line the robot gives up after a second.
 const DRIVES: f64 = 0.05;
 const FOR: usize = 100;
 
@@ -130,7 +130,7 @@ fn dual_tracer_drives_rospy_robot() {
 #[test]
 fn rospy_tracer_drives_dual_robot() {
     let setup = Setup::new();
-    // A lap is told by who hears the tracer, too.
+    // The watcher prints laps also with a rospy tracer.
     let mut watch = setup.line_trace(&["watch"], BOTH);
     let _control = setup.line_trace(&["control", "--simulate"], BOTH);
     let _tracer = ready(setup.ros1().rospy("mouse_tracer.py", &[]));

@@ -1,4 +1,4 @@
-//! What nodes of Runnel's and of the originals log, gathered and looked at with the commands of both.
+//! Logs of Runnel and original nodes, aggregated and read with the commands of both.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel_testkit::process::{Peer, within};
 
-/// Those that log; `@foxglove/ros1` does not.
+/// Implementations that log; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
 fn loggers(graph: &Ros1Graph) -> Vec<Peer> {
     ORIGINS.map(|origin| ready(graph.node(origin, "logger", &format!("{origin}_logger"), &[]))).into()
 }
 
-/// `runnel master`, which gathers.
+/// `runnel master`, which aggregates logs.
 fn gathering_master() -> (Peer, Ros1Graph) {
     let port = runnel_testkit::process::free_port();
     let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
@@ -22,7 +22,7 @@ fn gathering_master() -> (Peer, Ros1Graph) {
     (master, graph)
 }
 
-/// Waits for such a line of a command.
+/// Waits for a line of a command that contains a text.
 fn wait_for_line(peer: &mut Peer, text: &str) -> String {
     peer.wait_for_line(|line| line.contains(text), within(TIMEOUT)).unwrap()
 }
@@ -78,7 +78,7 @@ fn levels_are_set_in_every_node() {
     }
     let unknown = outcome(graph.runnel("runnel", &["log", "get", "/runnel_logger", "ros.nothing"]));
     assert_eq!(unknown.code, Some(1), "{:#?}", unknown.lines);
-    // Debian's roscpp takes a level and logs as before, and does not live to answer a second call.
+    // Debian's roscpp accepts a level without effect, and crashes on a second call.
     outcome(graph.runnel("runnel", &["log", "set", "/roscpp_logger", "ros", "debug"])).success();
     loggers[1] = ready(graph.node(Origin::Roscpp, "logger", "roscpp_logger", &[]));
     let listed = outcome(graph.runnel("runnel", &["log", "list", "/roscpp_logger"])).success();
@@ -138,7 +138,7 @@ fn unread_console_drops_lines_without_blocking() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Nobody reads standard error until the program has ended.
+    // Standard error is read only after the program has ended.
     let unread = logger.stderr.take().unwrap();
     let printed = std::io::read_to_string(logger.stdout.take().unwrap()).unwrap();
     assert!(logger.wait().unwrap().success());

@@ -1,5 +1,5 @@
-//! Behaviour of a master case by case, as the description of its API has it: `peers/rospy/master_api.py` knows nothing of
-//! who answers it.
+//! Behaviour of a master case by case, according to its API description: `peers/rospy/master_api.py` does not know
+//! which master it tests.
 
 use interop::{Master, Server, outcome};
 
@@ -19,6 +19,6 @@ fn original_master_matches_api_description() {
 
 #[test]
 fn runnel_master_matches_api_description() {
-    // On purpose: two nodes of one name, of which each is told to end by the other's coming, would go on for ever.
+    // Deviation on purpose: two nodes of one name would otherwise shut each other down for ever.
     every_case_passes(Server::Runnel, &["replaced_node_may_take_the_name_back"]);
 }

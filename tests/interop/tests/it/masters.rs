@@ -1,4 +1,4 @@
-//! `runnel master` in place of the original master, and Runnel's nodes at either.
+//! `runnel master` as a replacement of the original master, and Runnel's nodes at both.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use interop::{
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// How soon a node is registered again after its master came back.
+/// Time limit for a node's registration after its master's restart.
 const REGISTERED_AGAIN: Duration = Duration::from_secs(5);
 
-/// How soon Runnel's master notices that a node was killed: earlier than one that is silent.
+/// Time limit for Runnel's master to notice a killed node; a silent node takes longer.
 const NOTICED: Duration = Duration::from_secs(15);
 
-/// How often a speed is tried: others may have had the processor.
+/// Attempts of a timed check: the machine may be busy.
 const TRIES: u32 = 3;
 
 #[test]
@@ -52,7 +52,7 @@ fn restarted_talkers_are_received_at_runnel_master() {
     }
 }
 
-/// The same graph at each master: a latching talker, and listeners that have heard it.
+/// Creates the same graph at each master: a latching talker, and listeners that have received its message.
 fn same_graph(graph: &Ros1Graph) -> Vec<Peer> {
     let talking = ["/chatter", "--latch", "--wait", "2", "--count", "1"];
     let mut listeners =
@@ -62,12 +62,12 @@ fn same_graph(graph: &Ros1Graph) -> Vec<Peer> {
     listeners.into_iter().chain([talker]).collect()
 }
 
-/// What a command line comes to.
+/// Outcome of a command line.
 fn run(graph: &Ros1Graph, line: &str) -> Outcome {
     outcome(graph.tool("sh", &["-c", line]))
 }
 
-/// The outcome without what differs from run to run, and in an order that does not.
+/// The outcome in a fixed order, without what differs between runs.
 fn comparable(outcome: Outcome) -> Outcome {
     let Outcome { code, lines } = outcome;
     let mut lines: Vec<String> = lines.iter().map(|line| masked(line)).collect();
@@ -75,7 +75,7 @@ fn comparable(outcome: Outcome) -> Outcome {
     Outcome { code, lines }
 }
 
-/// A line that tells of addresses, processes or times, with `#` for each number.
+/// A line with `#` for each number if it contains addresses, processes or times.
 fn masked(line: &str) -> String {
     let tells = ["http://", "rosrpc://", "Pid: ", "direction: ", "time=", "log file"];
     if !tells.iter().any(|word| line.contains(word)) {
@@ -88,7 +88,7 @@ fn masked(line: &str) -> String {
     text
 }
 
-/// Runs the commands one after the other at both masters and compares how they end and what they print.
+/// Runs the commands in sequence at both masters, and compares exit codes and output.
 fn check_same_output(commands: &[&str]) {
     let masters = Server::BOTH.map(Master::start);
     let graphs = thread::scope(|scope| {
@@ -209,7 +209,7 @@ fn rosnode_kill_ends_and_unregisters_runnel_node() {
     }
 }
 
-/// A newer node of the same name ends the older one, and alone is registered and heard.
+/// Checks that a newer node of the same name ends the older one, and that only the newer is registered and receives.
 fn newer_replaces_older(server: Server, older: Origin, newer: Origin) {
     let master = Master::start(server);
     let graph = master.graph();
@@ -241,16 +241,16 @@ fn newer_runnel_node_replaces_older_node() {
     for server in Server::BOTH {
         newer_replaces_older(server, Origin::Rospy, Origin::Runnel);
     }
-    // At the original master a roscpp node that is told to stop takes its name back: the first line that it logs,
-    // which says that it stops, has it subscribe to a parameter.
+    // At the original master a roscpp node that is shut down takes its name back: its first log line, about the
+    // shutdown, makes it subscribe to a parameter.
     newer_replaces_older(Server::Runnel, Origin::Roscpp, Origin::Runnel);
     newer_replaces_older(Server::Runnel, Origin::Roscpp, Origin::Roscpp);
 }
 
-/// Asserts that what a listener has heard so far is what the talker has sent from the first message on.
+/// Checks that a listener has received a prefix of what the talker has sent.
 fn assert_no_gap(listener: &Peer, talker: &Peer) {
     let received = bodies(listener, "got ");
-    // A talker says that it has sent a message when that may have arrived already.
+    // A talker prints a message after sending it, so it may have arrived already.
     let all_are_told = || bodies(talker, "sent ").len() >= received.len();
     wait_until("the talker tells what it has sent", within(TIMEOUT), all_are_told);
     let sent = bodies(talker, "sent ");
@@ -261,7 +261,7 @@ fn bodies(peer: &Peer, word: &str) -> Vec<String> {
     peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(|line| body(line).to_owned()).collect()
 }
 
-/// Runnel's nodes live through the death of their master, are registered again, and no link loses a message.
+/// Checks that Runnel's nodes outlive their master, register again, and that no link loses a message.
 fn master_is_restarted(server: Server) {
     let mut master = Master::start(server);
     let graph = master.graph();

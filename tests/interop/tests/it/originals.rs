@@ -1,10 +1,10 @@
-//! The originals among themselves: when a test of Runnel against one of them fails, these tell whether it is the
-//! original, or its installation, that fails.
+//! The original programs with each other: if a test of Runnel against one of them fails, these show whether the
+//! original or its installation is at fault.
 
 use interop::{Master, Origin, Server, TIMEOUT, body, check_all_received, next_messages, ready};
 use runnel_testkit::process::{Signal, within};
 
-/// `got` or `sent` lines as every implementation must print them for String messages "hello 1" and so on.
+/// The `got` or `sent` lines that every implementation must print for the String messages "hello 1" and so on.
 fn hellos(count: u32) -> Vec<String> {
     let body = |number| {
         let text = format!("hello {number}");
@@ -15,7 +15,7 @@ fn hellos(count: u32) -> Vec<String> {
     (1..=count).map(|number| line(number, body(number))).collect()
 }
 
-/// One talker and a listener of every implementation.
+/// One talker, and a listener of every implementation.
 fn every_listener_hears(talker: Origin, message_type: &str, size: &str) -> Vec<String> {
     let master = Master::start(Server::Rosmaster);
     let arguments = ["/chatter", "--type", message_type, "--count", "5"];

@@ -1,4 +1,4 @@
-//! Parameters of Runnel's commands and nodes beside the original `rosparam`, at both masters.
+//! Parameters of Runnel's commands and nodes compared with the original `rosparam`, at both masters.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn rosparam(graph: &Ros1Graph, words: &[&str]) -> Vec<String> {
     lines.into_iter().filter(|line| !line.is_empty()).collect()
 }
 
-/// What there is for the tests: every kind of value that both write alike.
+/// Parameters for the tests: every kind of value that both print in the same form.
 const TREE: &str =
     "{robot: {name: adam, speed: 0.5, wheels: 2, armed: false, sizes: [1, 2, 3], arm: {left: up}}}";
 
@@ -68,7 +68,7 @@ fn parameter_dump_of_one_command_is_loaded_by_other() {
     let whole = rosparam(graph, &["get", "/robot"]);
     assert_eq!(rosparam(graph, &["get", "/by_rosparam"]), whole);
     assert_eq!(rosparam(graph, &["get", "/by_runnel"]), whole);
-    // Loading sets what the file holds, and leaves the rest alone.
+    // Loading sets the file's parameters, and keeps the others.
     rosparam(graph, &["set", "/by_runnel/more", "1"]);
     runnel(graph, &["load", &theirs, "/by_runnel"]);
     assert_eq!(rosparam(graph, &["get", "/by_runnel/more"]), ["1"]);

@@ -1,4 +1,4 @@
-//! Runnel's commands in a ROS 2 graph of the originals, with no master anywhere.
+//! Runnel's commands in a ROS 2 graph of originals, without a master.
 
 use std::net::UdpSocket;
 use std::process::Stdio;
@@ -22,7 +22,7 @@ fn runnel(graph: &Ros2Graph, words: &[&str]) -> Printed {
     Printed { code: output.status.code(), output: text(&output.stdout), error: text(&output.stderr) }
 }
 
-/// What a command prints that succeeds and has nothing to complain of.
+/// Output of a command that succeeds without errors.
 fn answer(graph: &Ros2Graph, words: &[&str]) -> String {
     let printed = runnel(graph, words);
     assert_eq!((printed.code, printed.error.as_str()), (Some(0), ""), "{words:?}: {}", printed.output);
@@ -33,7 +33,7 @@ fn json(graph: &Ros2Graph, words: &[&str]) -> serde_json::Value {
     serde_json::from_str(&answer(graph, &[words, &["--json"]].concat())).expect("it is JSON")
 }
 
-/// A command that runs on.
+/// Starts a command that keeps running.
 fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
     let mut command = graph.command(built("runnel"));
     Peer::spawn("runnel", {
@@ -99,7 +99,7 @@ fn listing_takes_little_longer_than_discovery() {
         .map(|origin| ready(graph.talker(origin, &["/text", "--wait", "9"])))
         .collect();
     answer(&graph, &["topic", "list"]);
-    // On a busy machine many take longer: one of them does not.
+    // On a busy machine most attempts are slower: one of them must not be.
     let takes = |words: &[&str], least: u64, most: u64| {
         let mut all = Vec::new();
         while all.last().is_none_or(|took| *took >= Duration::from_millis(most)) {
@@ -118,7 +118,7 @@ fn listing_takes_little_longer_than_discovery() {
 fn silent_participant_is_awaited_and_named() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
-    // A busy machine may take longer now and then.
+    // A busy machine is sometimes slower.
     let mut attempts = (0..5).map(|_| list_with_fake(&graph));
     let most = Duration::from_secs(4);
     let (listed, took) = attempts.find(|(_, took)| *took < most).expect("one that takes no longer");
@@ -129,7 +129,7 @@ fn silent_participant_is_awaited_and_named() {
     assert!(listed.error.lines().count() == 1 && listed.error.trim_end().ends_with(&silent), "{listed:?}");
 }
 
-/// What is listed while a participant announces itself that never answers, and how long that took.
+/// Output and duration of a listing while a participant that never answers announces itself.
 fn list_with_fake(graph: &Ros2Graph) -> (Printed, Duration) {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -137,7 +137,7 @@ fn list_with_fake(graph: &Ros2Graph) -> (Printed, Duration) {
             let socket = UdpSocket::bind((fakes::address(1), 0)).unwrap();
             while !over.load(Ordering::Relaxed) {
                 socket.send_to(&fakes::announcement(1), fakes::discovery_address(graph.domain())).unwrap();
-                // The pace of a participant that begins.
+                // Announcement period of a starting participant.
                 thread::sleep(Duration::from_millis(50));
             }
         });
@@ -307,7 +307,7 @@ fn reader_of_other_encoding_is_reported() {
     assert!(info.contains("No messages from publisher /kilted_talker") && info.ends_with(expected), "{info}");
 }
 
-/// A policy that the user names is asked for, also where messages are only counted.
+/// QoS options of the user are requested also by commands that only count messages.
 #[test]
 fn measured_messages_match_requested_qos() {
     let graph = Ros2Graph::new();

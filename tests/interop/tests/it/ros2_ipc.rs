@@ -1,5 +1,5 @@
-//! A pair of Runnel that has left the network, on a topic on which originals publish and subscribe by UDP: nobody misses a
-//! message or gets one twice, also while the pair goes back to the network and leaves it again.
+//! A Runnel pair in shared memory, on a topic with original publishers and subscribers over UDP: no message is lost
+//! or duplicated, also while the pair returns to the network and leaves it again.
 
 use std::collections::BTreeMap;
 use std::process;
@@ -16,20 +16,20 @@ use runnel_testkit::process::{Peer, within};
 
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
 
-/// Messages of each talker. Whose they are is known by their length.
+/// Messages of each talker, which is identified by their length.
 const COUNT: u32 = 300;
 const OURS: usize = 5000;
 const THEIRS: [(Origin, usize); 2] = [(JAZZY, 100), (Origin::Cyclone, 200)];
 
-/// What was heard of each talker, by the length of its messages.
+/// Messages received from each talker, by their length.
 type Heard = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
 
-/// What a talker sends in all.
+/// All messages of a talker.
 fn all_of(size: usize) -> Vec<String> {
     (1..=COUNT).map(|number| text(number, size).data).collect()
 }
 
-/// What a listener has printed of our messages: length and checksum of each.
+/// Length and checksum of each of our messages that a listener has printed.
 fn got_of_ours(listener: &Peer) -> Vec<String> {
     let lines = listener.lines();
     let bodies =

@@ -1,4 +1,4 @@
-//! Runnel on one host and an original of ROS 2 or other DDS on another, with a cable between them.
+//! Runnel on one host and an original of ROS 2 or other DDS on another, connected by a cable.
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{TIMEOUT, check_all_received};
@@ -7,11 +7,11 @@ use runnel_testkit::process::{Peer, within};
 
 const WORDS: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
 
-/// Cyclone DDS on the cable, by IPv6 and by nothing else.
+/// Cyclone DDS on the cable, with only IPv6.
 const CYCLONE: &str = "<CycloneDDS><Domain><General><Transport>udp6</Transport><Interfaces>\
                        <NetworkInterface name=\"cable\"/></Interfaces></General></Domain></CycloneDDS>";
 
-/// A graph on two hosts, each of which has an address of the network.
+/// A graph on two hosts, each with an address of the network.
 fn cabled(addresses: [&str; 2]) -> (Ros2Graph, [Host; 2]) {
     let graph = Ros2Graph::new().with("CYCLONEDDS_URI", CYCLONE).with("FASTDDS_BUILTIN_TRANSPORTS", "UDPv6");
     let hosts = [Host::new(), Host::new()];
@@ -20,7 +20,7 @@ fn cabled(addresses: [&str; 2]) -> (Ros2Graph, [Host; 2]) {
     (graph, hosts)
 }
 
-/// 100 kB go from Runnel to the other host and back.
+/// Sends 100 kB from Runnel to the other host and back.
 fn check_exchange(other: Origin, addresses: [&str; 2]) {
     for (talker, listener) in [(Origin::Runnel, other), (other, Origin::Runnel)] {
         let (graph, [near, far]) = cabled(addresses);

@@ -1,4 +1,4 @@
-//! How long it takes from starting a process until it is matched with one that runs already. The figures:
+//! Time from a process's start until it is matched with a running one. To print the figures:
 //!
 //! ```text
 //! cargo build --release -p interop --bins
@@ -6,8 +6,8 @@
 //!   mount -t tmpfs none /dev/shm; cargo test --release -p interop --test it ros2_joining -- --nocapture'
 //! ```
 //!
-//! `ROUNDS=20` has every pair meet so often, those of two others as well. Without it Runnel meets each once: Cyclone DDS and
-//! Fast DDS do not always meet each other.
+//! `ROUNDS=20` repeats every pair, including those of two other implementations. Without it each pair with Runnel
+//! runs once: Cyclone DDS and Fast DDS do not always match each other.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use runnel_testkit::process::{Peer, Signal, within};
 
 const ORIGINS: [Origin; 3] = [Origin::Runnel, Origin::Cyclone, Origin::FastDds];
 
-/// How long a listener has said all that it says at its start.
+/// Time after which a listener has sent its start-up announcements.
 const REST: Duration = Duration::from_millis(1500);
 
 fn start(graph: &Ros2Graph, origin: Origin, role: &str) -> Peer {
@@ -39,7 +39,7 @@ fn end(mut peer: Peer) {
     peer.wait_exit(within(TIMEOUT)).unwrap();
 }
 
-/// Starts a talker beside a listener; gives how long it took until the one and the other had told that they are matched.
+/// Starts a talker with a running listener; returns when each of them reported the match.
 fn match_times(talking: Origin, listening: Origin) -> [Duration; 2] {
     let graph = Ros2Graph::new();
     let mut listener = start(&graph, listening, "listener");
@@ -56,7 +56,7 @@ fn match_times(talking: Origin, listening: Origin) -> [Duration; 2] {
     [first, both]
 }
 
-/// Median and greatest, in milliseconds.
+/// Median and maximum, in milliseconds.
 fn summary(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;

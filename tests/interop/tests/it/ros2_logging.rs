@@ -1,4 +1,4 @@
-//! What nodes of Runnel log in the ROS 2 graph, heard by rclpy, and by what rclpy's nodes are heard.
+//! Logs in the ROS 2 graph: rclpy reads those of Runnel's nodes, and Runnel subscribes to those of rclpy.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,9 @@
-//! Proves the harness without Runnel: the originals of ROS 2 and other DDS understand each other as far as they do anywhere.
+//! Proof of the test harness without Runnel: the originals of ROS 2 and other DDS exchange messages within their
+//! known limits.
 //!
-//! Those that exchange messages run only when they are asked for, `./test` having installed the originals: when a test of
-//! Runnel with one of them fails, they tell whether it is Runnel's fault. On a busy machine Kilted and Cyclone DDS 0.10 do not always meet.
+//! The exchanges run only on request, after `./test` has installed the originals: when a test of Runnel with one of
+//! them fails, they show whether Runnel is at fault. On a busy machine Kilted and Cyclone DDS 0.10 do not always
+//! match.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
@@ -12,7 +14,7 @@ use runnel_testkit::process::within;
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
 
-/// rclpy takes a negative time for no limit. A talker that is late for its next message would wait for ever.
+/// rclpy takes a negative timeout for none: a talker that is late for its next message would wait for ever.
 #[test]
 fn rclpy_peer_returns_from_overdue_wait() {
     for distro in [Distro::Kilted, Distro::Jazzy] {
@@ -22,7 +24,7 @@ fn rclpy_peer_returns_from_overdue_wait() {
     }
 }
 
-/// Texts and bytes, 100 kB each, go from one to the other and back, byte for byte.
+/// Checks that texts and bytes of 100 kB arrive byte for byte in both directions.
 fn check_both_directions(one: Origin, other: Origin) {
     check_exchange(one, other, "100000");
     check_exchange(other, one, "100000");
@@ -52,7 +54,7 @@ fn kilted_and_rustdds_exchange_messages() {
     check_both_directions(KILTED, Origin::RustDds);
 }
 
-/// In one datagram each: of a message in fragments, dust_dds makes another one of the same length when the machine is busy.
+/// One datagram each: dust_dds corrupts fragmented messages on a busy machine.
 #[test]
 #[ignore = "of the originals alone"]
 fn cyclone_and_dust_dds_exchange_messages() {
@@ -66,7 +68,7 @@ fn jazzy_and_cyclone_11_exchange_messages() {
     check_both_directions(JAZZY, Origin::Cyclone11);
 }
 
-/// Of types that hold a sequence, the two send each other descriptions that the other takes for invalid, and never match.
+/// For types with a sequence, each rejects the other's type description, and they never match.
 #[test]
 #[ignore = "of the originals alone"]
 fn kilted_and_cyclone_11_exchange_texts() {

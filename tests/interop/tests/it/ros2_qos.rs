@@ -1,4 +1,4 @@
-//! What Runnel and originals tell their users of their quality of service when they meet, or do not: the same at both ends.
+//! QoS events of Runnel and originals, matched or not: the same at both ends.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// A node of Runnel in this process, and what its callbacks were told, as the programs of rclpy print it.
+/// A Runnel node of this process, and the events of its callbacks in the format of the rclpy programs.
 struct LocalNode {
     context: Context,
     node: Node,
@@ -73,7 +73,7 @@ impl LocalNode {
         self.spin_until(line, || self.has(line));
     }
 
-    /// Until a peer has said this so many times.
+    /// Spins until a peer has printed this line this many times.
     #[track_caller]
     fn spin_until_printed(&self, peer: &Peer, line: &str, times: usize) {
         let printed = || peer.lines().iter().filter(|printed| *printed == line).count() >= times;
@@ -158,7 +158,7 @@ fn incompatible_qos_is_reported_on_both_sides() {
     local.spin_until_printed(&talker, "incompatible durability 1", 1);
 }
 
-/// What is published is XCDR1. Those that it is for hear it, whoever else is there.
+/// Published data is XCDR1. Compatible readers receive it, whatever others exist.
 #[test]
 fn xcdr2_only_reader_is_refused_on_both_sides() {
     let graph = Ros2Graph::new();
@@ -169,7 +169,7 @@ fn xcdr2_only_reader_is_refused_on_both_sides() {
     let mut listener = graph.listener(Origin::Cyclone11, &["/text", "--xcdr2"]);
     local.spin_until_event("incompatible DataRepresentation 1");
     local.spin_until_printed(&listener, "incompatible data_representation 2", 1);
-    // Where no callback hears of it, it is logged.
+    // Without a callback the event is logged.
     let logged = |line: &str| line.contains("topic /text") && line.contains("data representation");
     talker.wait_for_line(logged, within(TIMEOUT)).unwrap();
     let mut other = graph.listener(Origin::Cyclone11, &["/text", "--count", "1"]);

@@ -1,5 +1,4 @@
-//! Messages whose types are known only while the program runs, and messages that are written in place, to and from the
-//! originals of ROS 2.
+//! Messages of types that are known only at run time, and messages written in place, to and from ROS 2 originals.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,7 +22,7 @@ fn schema(generation: Generation, name: &str) -> Arc<Schema> {
     runnel::msgs::library().message_in(generation, &TypeName::parse(name).unwrap()).unwrap()
 }
 
-/// Arrays in messages in an array.
+/// Arrays of messages with arrays.
 fn markers() -> MarkerArray {
     let points = (0..7).map(|n| Point { x: f64::from(n), y: 0.25, z: -3.0 }).collect();
     let mut marker = Marker { ns: "path".into(), id: -4, points, text: "odd".into(), ..Marker::default() };
@@ -32,12 +31,12 @@ fn markers() -> MarkerArray {
     MarkerArray { markers: vec![marker.clone(), Marker { text: String::new(), ..marker }] }
 }
 
-/// Waits until a listener knows its publisher: Fast DDS owes it nothing that was published before.
+/// Waits until a listener is matched: Fast DDS gets nothing that was published before.
 fn wait_until_matched(listener: &mut Peer) {
     listener.wait_for_line(|line| line == "matched 1", within(TIMEOUT)).unwrap();
 }
 
-/// What the listener says of the next message.
+/// The next message as the listener prints it, without its number.
 fn next_body(listener: &mut Peer) -> String {
     let printed = next_messages(listener, "got", 1, within(TIMEOUT)).remove(0);
     printed.split_once(' ').unwrap().1.to_owned()
@@ -52,7 +51,7 @@ fn originals_receive_dynamic_publisher_of_either_schema() {
         let context = graph.context();
         let node = context.create_node("talker").unwrap();
         let message = markers();
-        // Those of one topic of a node are one to others as long as there is one.
+        // Publishers of one node and topic share one writer as long as one exists.
         let mut publishers = Vec::new();
         let [ros1, ros2] =
             [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| cdr::encode(&message, encoding).unwrap());
@@ -95,7 +94,7 @@ fn originals_receive_image_written_in_place() {
             loan.copy_from_slice(&pixels);
             loan
         };
-        // It is lent while nobody listens, and then while ROS 2 does: in one encoding and the other.
+        // Loaned without a reader, and then with a ROS 2 reader: in both encodings.
         let early = lend();
         assert!(publisher.wait_for_subscribers(1, Duration::from_secs(TIMEOUT)).unwrap());
         wait_until_matched(&mut listener);
@@ -107,7 +106,7 @@ fn originals_receive_image_written_in_place() {
     }
 }
 
-/// A raw subscription's messages, each as its type and what talkers say of it.
+/// Messages of a raw subscription: the type of each, and its description in the talkers' format.
 #[derive(Clone, Default)]
 struct ReceivedMessages(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -116,13 +115,13 @@ impl ReceivedMessages {
         let name = TypeName::parse(message.type_name()).unwrap();
         let schema = library.message_in(message.generation(), &name).unwrap();
         assert_eq!(Some(message.type_hash()), schema.rihs01().as_deref(), "{name}");
-        // Written anew it is what the talker's own encoder makes of it.
+        // Encoded again, as the talker's encoder does it.
         let payload = message.decode(&schema).unwrap().to_payload(Encoding::Xcdr1).unwrap();
         let printed = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
         self.0.lock().unwrap().push((message.type_name().to_owned(), printed));
     }
 
-    /// Spins until it has heard this.
+    /// Spins until this message has been received.
     fn wait_for(&self, context: &Context, type_name: &str, printed: &str) {
         let deadline = within(TIMEOUT);
         while !self.has(type_name, printed) {
@@ -164,7 +163,7 @@ fn raw_subscription_receives_several_types_and_qos() {
         let name = format!("talker{number}");
         let words = [&["/mixed", "--type", type_name, "--count", "3", "--rate", "20"], &words[..]].concat();
         let mut talker = graph.node(Origin::Ros2(distro), "talker", &name, &words);
-        // The subscription is served meanwhile by the thread that its context keeps.
+        // The context's background thread serves the subscription meanwhile.
         for printed in next_messages(&mut talker, "sent", 3, within(TIMEOUT)) {
             received.wait_for(&context, type_name, printed.split_once(' ').unwrap().1);
         }
@@ -181,7 +180,7 @@ fn xcdr2_only_writer_is_received() {
     let node = context.create_node("echo").unwrap();
     let (raw, typed) = (ReceivedMessages::default(), ReceivedMessages::default());
     let (into_raw, into_typed) = (raw.clone(), typed.clone());
-    // Cyclone tells no hash, without which a message is one of the type of its name.
+    // Cyclone announces no hash, so only the type's name is compared.
     let schema = schema(Generation::Ros2, "std_msgs/UInt8MultiArray");
     let take = move |message: &runnel::RawMessage<'_>| {
         assert_eq!((message.encoding(), message.type_hash()), (Encoding::Xcdr2, ""));

@@ -1,5 +1,5 @@
-//! What Runnel tells the originals of ROS 2, and that what it sends is sound. What goes over the wire with whom is in the
-//! table of `ros2_table`.
+//! Discovery data of Runnel as seen by ROS 2 originals, and validity of its traffic. The table of `ros2_table` has
+//! the exchanges with each implementation.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
@@ -56,7 +56,7 @@ fn runnel_nodes_and_topics_are_visible_to_rclpy() {
     expect_line(&mut view, "- node /runnel_talker");
 }
 
-/// Its user data tells more than that of a node of ROS 2 alone.
+/// The user data of a dual node has additional fields.
 #[test]
 fn dual_node_is_visible_with_type_hash() {
     let graph = Ros2Graph::new();

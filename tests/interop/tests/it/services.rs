@@ -1,24 +1,25 @@
-//! Services of Runnel's and of the originals, called by each other and looked at with the original `rosservice`.
+//! Services of Runnel and originals: calls in all combinations, and the original `rosservice`.
 
 use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, outcome, ready};
 use runnel_testkit::process::{Peer, within};
 
 const SERVICE: &str = "/power";
 
-/// Those that have services; `@foxglove/ros1` has none.
+/// Implementations with services; `@foxglove/ros1` has none.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
 fn server(graph: &Ros1Graph, origin: Origin) -> Peer {
     ready(graph.node(origin, "server", &format!("{origin}_server"), &[SERVICE]))
 }
 
-/// Every kind of caller calls a service of this kind once and persistently, and hears of a failure.
+/// Checks that every kind of caller calls this service once and persistently, and gets a failure.
 fn check_calls(server_origin: Origin, master: Server) {
     let master = Master::start(master);
     let graph = master.graph();
     let _server = server(graph, server_origin);
     let mut calls = 0;
-    // Of its own calls on a connection each, roscpp loses one in a few hundred: it reads the end before the answer.
+    // roscpp loses one of a few hundred calls on separate connections to itself: it reads end of file before the
+    // answer.
     let is_reliable = |origin: &Origin| *origin != Origin::Roscpp || server_origin != Origin::Roscpp;
     for origin in ORIGINS.into_iter().filter(is_reliable) {
         let mut caller = graph.node(origin, "caller", &format!("{origin}_caller"), &[SERVICE]);
@@ -35,7 +36,7 @@ fn check_calls(server_origin: Origin, master: Server) {
             "{origin} calls {server_origin}: {printed:#?}"
         );
         assert!(results[3].starts_with("failed"), "{origin} calls {server_origin}: {printed:#?}");
-        // Neither roscpp's server nor its client has a text for a failure.
+        // Neither roscpp's server nor its client has an error text.
         if server_origin != Origin::Roscpp && origin != Origin::Roscpp {
             assert!(results[3].contains("it must stay on"), "{origin} calls {server_origin}: {printed:#?}");
         }

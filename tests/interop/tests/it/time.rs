@@ -1,12 +1,12 @@
-//! Simulated time, told and heard by Runnel's and the originals' nodes; and statistics, which roscpp can be asked for.
+//! Simulated time, published and followed by Runnel and original nodes; and topic statistics of roscpp.
 
 use interop::{Master, Origin, Server, TIMEOUT, outcome, ready};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// Those that follow `/clock`; `@foxglove/ros1` does not.
+/// Implementations that follow `/clock`; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
-/// Everybody hears the time that this command tells, from a second to another.
+/// Checks that all nodes follow the time that this command publishes, from one second to another.
 fn check_clock(server: Server, command: &str) {
     let master = Master::start(server);
     let graph = master.graph();

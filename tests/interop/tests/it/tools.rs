@@ -1,5 +1,5 @@
-//! The `runnel` command beside the original commands at the original master, and the original tools on Runnel's
-//! nodes.
+//! The `runnel` command compared with the original commands at the original master, and the original tools on
+//! Runnel's nodes.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn start_original(graph: &Ros1Graph, line: &str) -> Peer {
     graph.tool(command, &words.collect::<Vec<_>>())
 }
 
-/// Runs each command of Runnel's and the original one beside it, and compares what they print.
+/// Runs each command of Runnel and its original, and compares their output.
 fn check_same_output(graph: &Ros1Graph, commands: &[(&str, &str)]) {
     for (ours, theirs) in commands {
         let [ours, theirs] = [(runnel(graph, ours), ours), (original(graph, theirs), theirs)].map(meaningful);
@@ -37,8 +37,8 @@ fn check_same_output(graph: &Ros1Graph, commands: &[(&str, &str)]) {
     }
 }
 
-/// The lines, in the order of the alphabet, of a command that must have succeeded, but for empty ones, for what Runnel
-/// tells besides (the machine) and for how long a ping took.
+/// The sorted output lines of a command that must have succeeded, without empty lines, ping times, and Runnel's
+/// additional lines (the machine).
 fn meaningful((outcome, line): (Outcome, &&str)) -> Vec<String> {
     assert_eq!(outcome.code, Some(0), "{line}: {:#?}", outcome.lines);
     let lines = outcome.lines.iter().filter(|line| !line.is_empty());
@@ -49,7 +49,7 @@ fn meaningful((outcome, line): (Outcome, &&str)) -> Vec<String> {
     lines
 }
 
-/// A roscpp talker with a rospy and a Runnel listener, of which none will say more.
+/// A roscpp talker with a rospy and a Runnel listener, all idle.
 fn connected_graph(graph: &Ros1Graph) -> [Peer; 3] {
     let talker = ready(graph.talker(Origin::Roscpp, &["/chatter", "--latch", "--wait", "2", "--count", "1"]));
     let [mut rospy, mut runnel] =
@@ -135,7 +135,7 @@ fn echo_output_matches_rostopic() {
             ("topic echo -n 1 /topic_2/linear/y", "rostopic echo -n 1 /topic_2/linear/y"),
         ],
     );
-    // An element of bytes is more than rostopic can show.
+    // rostopic cannot print an element of a byte array.
     assert_eq!(runnel(graph, "topic echo -n 1 /topic_1/data[3]").success(), ["4", "---"]);
     // The first column is the time of arrival.
     let columns = |outcome: Outcome| -> Vec<String> {
@@ -153,7 +153,7 @@ fn published_messages_reach_every_listener() {
     let graph = master.graph();
     let listen = |origin| ready(graph.listener(origin, &["/in", "--count", "3"]));
     let listeners = Origin::ALL.map(listen);
-    // It stays for a while: roscpp drops what it has not read yet once the master says that the publisher is gone.
+    // The publisher stays for a while: roscpp drops unread messages when the master unregisters a publisher.
     let line = "topic pub -n 3 -r 20 --wait 4 -k 3 /in std_msgs/String hello";
     assert_eq!(runnel(graph, line).code, Some(0));
     let expected: Vec<String> =
@@ -175,20 +175,20 @@ fn crc_of(text: &str) -> u32 {
     crc32fast::hash(&[&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat())
 }
 
-/// The first figure on the line that begins with this word and ends with this unit.
+/// The first figure on a line that begins with `word` and ends with `unit`.
 fn figure(peer: &mut Peer, word: &str, unit: &str) -> f64 {
     let line = peer.wait_for_line(|line| line.starts_with(word), within(TIMEOUT)).unwrap();
     let number = line[word.len()..].trim().strip_suffix(unit).and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{line:?} is not {word:?}, a number and {unit:?}"))
 }
 
-/// A talker of images of 500 bytes twenty times a second.
+/// A talker of images of 500 bytes, twenty times a second.
 fn camera(graph: &Ros1Graph, origin: Origin) -> Peer {
     ready(graph.talker(origin, &["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--size", "443"]))
 }
 
-/// One of the figures that are told, one a second, is about what it should be. A machine that has other work to do may be late
-/// by much.
+/// Checks that one of the printed figures, one a second, is close to the expected value. A busy machine may be far
+/// off at times.
 fn check_figure(mut command: Peer, word: &str, unit: &str, expected: f64) {
     let mut all = Vec::new();
     while all.last().is_none_or(|last| !(expected / 2.0..expected * 2.0).contains(last)) {
@@ -204,7 +204,7 @@ fn rates_and_sizes_of_original_talkers_are_measured() {
     let _camera = camera(graph, Origin::Roscpp);
     check_figure(start_runnel(graph, "topic hz /camera"), "average rate: ", "", 20.0);
     check_figure(start_runnel(graph, "topic bw /camera"), "average: ", "KB/s", 10.0);
-    // Its stamps are those of 1970.
+    // Its stamps are of 1970.
     let delay = figure(&mut start_runnel(graph, "topic delay /camera"), "average delay: ", "");
     assert!(delay > 1e9, "{delay}");
 }
@@ -244,7 +244,7 @@ fn original_nodes_are_killed_and_cleaned_up() {
 
 #[test]
 fn interface_output_matches_rosmsg_and_rossrv() {
-    // Nothing is asked of a master.
+    // No master is needed.
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     let types = [
         ("rosmsg", "std_msgs/Header"),
@@ -264,7 +264,7 @@ fn interface_output_matches_rosmsg_and_rossrv() {
     }
 }
 
-/// Prints topic, type, MD5 sum, length and CRC of each message of a bag, and at last that the end was reached.
+/// Prints topic, type, MD5 sum, length and CRC of each message of a bag, and finally that the end was reached.
 const READ_BAG: &str = "
 import sys, zlib, rosbag
 with rosbag.Bag(sys.argv[1]) as bag:
@@ -321,8 +321,8 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     assert!(!info.iter().any(|line| line.contains("/runnel_listener")), "{info:#?}");
 }
 
-/// Whether the lines of a node's information tell of a connection of `/chatter`: by TCPROS, or between nodes of Runnel
-/// also by shared memory.
+/// Whether the output of `rosnode info` has a connection of `/chatter`: by TCPROS, or between Runnel nodes also by
+/// shared memory.
 fn has_connection(info: &[String], peer: &str, direction: &str) -> bool {
     info.windows(4).any(|lines| {
         lines[0] == " * topic: /chatter"

@@ -11,7 +11,7 @@ use runnel_testkit::process::{Peer, within};
 
 const MESSAGES: usize = 5;
 
-/// A Runnel talker is heard by every listener, and every talker by a Runnel listener, each alike.
+/// Checks that every listener receives a Runnel talker, and a Runnel listener every talker, with equal messages.
 fn crosses_both_ways(message_type: &str, size: usize) {
     let (master, size) = (Master::start(Server::Rosmaster), size.to_string());
     let listening = ["--type", message_type, "--count", "5"];
@@ -64,7 +64,7 @@ fn twists_cross_both_ways() {
     crosses_both_ways("geometry_msgs/Twist", 0);
 }
 
-/// What `rostopic` shows of the header's sequence numbers of this talker's first messages.
+/// The header sequence numbers of a talker's first messages, from `rostopic`.
 fn sequence_numbers(graph: &Ros1Graph, talker: Origin) -> Vec<String> {
     let topic = format!("/{talker}");
     let talking = [topic.as_str(), "--type", "sensor_msgs/Image", "--wait", "1", "--rate", "20"];
@@ -130,7 +130,7 @@ fn start_order_does_not_matter() {
     }
 }
 
-/// Talker and listener, of which one is Runnel's.
+/// Talker and listener, one of them Runnel's.
 fn both_ways(other: Origin) -> [(Origin, Origin); 2] {
     [(Origin::Runnel, other), (other, Origin::Runnel)]
 }
@@ -154,7 +154,7 @@ fn mixed_talkers_and_listeners_share_topic() {
     check_all_pairs(Master::start(Server::Rosmaster).graph(), &Origin::ALL);
 }
 
-/// Waits until a program has said, or a log file of a Python node holds, a line with all these words.
+/// Waits until a program's output, or a log file of a Python node, has a line with all these words.
 fn wait_for_log_line(graph: &Ros1Graph, peer: &Peer, words: &[&str]) {
     let has_all = |text: &str| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
     let what = format!("{words:?} in the log of {}", peer.name());
@@ -163,7 +163,7 @@ fn wait_for_log_line(graph: &Ros1Graph, peer: &Peer, words: &[&str]) {
     });
 }
 
-/// All that is in the log files below a folder.
+/// The content of all log files below a folder.
 fn log_files(folder: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -188,7 +188,7 @@ fn mistyped_listener_is_refused_in_both_logs() {
         let wrong = ready(graph.node(other, "listener", "wrong", &["/mixed", "--type", TWIST[0]]));
         let what = [&["/mixed", "/wrong", "/runnel_talker"], &STRING[..], &TWIST[..]].concat();
         wait_for_log_line(graph, &talker, &what);
-        // A roscpp listener tells of it at the level of debugging only.
+        // A roscpp listener logs it only at debug level.
         if other != Origin::Roscpp {
             wait_for_log_line(graph, &wrong, &what);
         }

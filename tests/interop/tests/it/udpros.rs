@@ -1,5 +1,5 @@
-//! Datagram links between Runnel and roscpp, the one original that has them, and what becomes of the wish for them
-//! where a publisher has none.
+//! UDPROS links between Runnel and roscpp, the only original with UDPROS, and the fallback where a publisher lacks
+//! it.
 
 use std::process::Command;
 
@@ -8,11 +8,11 @@ use runnel_testkit::process::{Peer, Signal, within};
 
 const MESSAGES: usize = 5;
 
-/// Bytes of an array's message that lie in a datagram of 1472 bytes: 8 are of the header, 4 of the length and 12 of the
-/// message are not the array's.
+/// Payload bytes of an array message in a datagram of 1472 bytes: the header has 8, the length 4, and the message's
+/// other fields 12.
 const IN_ONE: usize = 1472 - 8 - 4 - 12;
 
-/// Whether `rosnode info` tells of this transport, from the node's own mouth.
+/// Checks that `rosnode info` reports this transport.
 fn check_transport(graph: &Ros1Graph, node: &str, transport: &str) {
     let mut info = graph.tool("rosnode", &["info", node]);
     let line = format!("* transport: {transport}");
@@ -20,12 +20,12 @@ fn check_transport(graph: &Ros1Graph, node: &str, transport: &str) {
         .unwrap_or_else(|error| panic!("{error}: {}", info.output()));
 }
 
-/// A talker of one kind is heard by a listener of another in messages of this size, and `rosnode` is told how.
+/// Checks that a listener receives a talker's messages of this size, and that `rosnode` reports the transport.
 fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
     let master = Master::start(Server::Rosmaster);
     let size = size.to_string();
-    // At a pace: roscpp begins to read some 100 ms after it has asked, later where others have the processor, and until then
-    // the kernel holds two of the longest of these messages.
+    // Rate-limited: roscpp starts to read some 100 ms after its request, later on a busy machine, and the kernel
+    // buffers only two of the longest messages.
     let typed = ["/data", "--type", "std_msgs/UInt8MultiArray"];
     let talking = [&typed[..], &["--count", "5", "--rate", "3", "--size", &size]].concat();
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
@@ -38,7 +38,7 @@ fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, tra
     }
 }
 
-/// Of the node that a talker or listener is.
+/// Node name of a talker or listener.
 fn name_of(peer: &Peer) -> String {
     let origin = if peer.name().starts_with("runnel_") {
         "runnel"
@@ -155,7 +155,7 @@ fn runnel_topic_echo_and_hz_take_datagrams() {
     }
 }
 
-/// Has the kernel lose every fifth datagram of this length, headers of UDP included, from whatever program.
+/// Makes the kernel drop every fifth datagram of this length, including UDP headers.
 fn lose_every_fifth(length: usize) {
     let rule = format!("add rule ip udpros_{length} lossy udp length {length} numgen inc mod 5 == 0 drop");
     let lines = [
@@ -173,7 +173,7 @@ fn lose_every_fifth(length: usize) {
 fn lost_roscpp_datagrams_are_counted() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    // A length that no other test here has: 8 of UDP, 8 of the header, 4 and 12 of the message.
+    // A length that no other test uses: UDP 8, header 8, length 4 and message 12.
     lose_every_fifth(8 + 8 + 4 + 12 + 777);
     let typed = ["/lossy", "--type", "std_msgs/UInt8MultiArray", "--size", "777"];
     let _talker =
@@ -185,7 +185,7 @@ fn lost_roscpp_datagrams_are_counted() {
     let lost = lines.iter().find_map(|line| line.strip_suffix(" messages on the way"));
     let lost: usize =
         lost.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect("a number of messages");
-    // One for every four that came, and what came after the last was printed.
+    // One per four received, plus those after the last printed message.
     assert!((19..=40).contains(&lost), "{lost} lost: {lines:#?}");
 }
 
@@ -194,7 +194,7 @@ fn many_small_messages_arrive_in_order() {
     let master = Master::start(Server::Rosmaster);
     for (talker, listener) in [(Origin::Runnel, Origin::Roscpp), (Origin::Roscpp, Origin::Runnel)] {
         let topic = format!("/many_of_{talker}");
-        // More than there are numbers for messages.
+        // More than there are message numbers.
         let listening = [topic.as_str(), "--udp", "--count", "600"];
         let listener = ready(master.graph().listener(listener, &listening));
         let talking = [topic.as_str(), "--count", "600", "--rate", "400"];

@@ -1,10 +1,10 @@
-//! The original commands, asked about Runnel's nodes.
+//! The original commands with Runnel's nodes.
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{Origin, Ros1Graph, TIMEOUT, outcome, ready};
 use runnel_testkit::process::{Peer, within};
 
-/// A command line, and a line that its output must hold.
+/// A command line, and a line that its output must contain.
 type Question = (&'static str, &'static str);
 
 const QUESTIONS: [Question; 24] = [

@@ -1,4 +1,4 @@
-//! What goes over the wire, between Runnel and each other implementation, in both directions.
+//! Features between Runnel and each other implementation, in both directions.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use interop::{
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// From whom to whom.
+/// Sender and receiver.
 type Direction = (Origin, Origin);
 
-/// A feature: what it is called, who has it besides Runnel, and how it is tried from the one to the other.
+/// A feature: its name, the implementations that have it, and its test from one to the other.
 type Feature = (&'static str, fn(Direction) -> bool, fn(&Ros1Graph, Direction));
 
 const FEATURES: [Feature; 19] = [
@@ -64,7 +64,7 @@ fn every_origin(_: Direction) -> bool {
     true
 }
 
-/// `@foxglove/ros1` has topics and parameters alone.
+/// `@foxglove/ros1` has only topics and parameters.
 fn originals((from, to): Direction) -> bool {
     both(from, to, &[Origin::Rospy, Origin::Roscpp])
 }
@@ -146,7 +146,7 @@ fn nodelay(graph: &Ros1Graph, (from, to): Direction) {
     check_all_received(&mut talker, &mut [listener], 5);
 }
 
-/// What the listener's node says of its link.
+/// The link as reported by the listener's node.
 fn link(graph: &Ros1Graph, listener: &str) -> String {
     outcome(graph.tool("rosnode", &["info", listener])).success().join("\n")
 }
@@ -191,7 +191,7 @@ fn goals(graph: &Ros1Graph, (from, to): Direction, client: &str, server: &str) {
     assert!(printed.iter().any(|line| line.starts_with("goal 4 PREEMPTED 4")), "{printed:#?}");
 }
 
-/// A command that follows lines: Runnel's or, for the others, `rostopic`.
+/// A command that follows log lines: `runnel log` or `rostopic`.
 fn lines(graph: &Ros1Graph, (from, to): Direction) {
     let _logger = ready(graph.node(from, "logger", "logger", &[]));
     let mut follower = match to {
@@ -244,7 +244,7 @@ fn check_name_takeover(graph: &Ros1Graph, (from, to): Direction) {
         graph.uri_of("/same").is_some_and(|uri| Some(uri) != old_uri)
             && graph.nodes_at(Side::Subscribers, "/topic") == ["/same"]
     });
-    // It stays: a roscpp node that ends may take its name back at the original master.
+    // The older node stays: a roscpp node that ends may take its name back at the original master.
     assert!(new.wait_exit(within(0) + Duration::from_millis(500)).is_err());
     new.signal(Signal::INT).unwrap();
 }

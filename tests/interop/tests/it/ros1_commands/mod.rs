@@ -1,5 +1,5 @@
-//! `runnel` under the names of the original commands, beside these: the same command line gives the same standard
-//! output to the byte and the same exit code.
+//! `runnel` under the names of the original commands, compared with these: the same command line gives the same
+//! standard output byte for byte and the same exit code.
 
 mod nodes;
 mod params;
@@ -10,7 +10,7 @@ mod types;
 use interop::{Master, Origin, Printed, Ros1Graph, Server, Side, TIMEOUT, ready, wait_until};
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
-/// A node with a little of everything, and a listener of one of its topics.
+/// A node with all kinds of endpoints, and a listener of one of its topics.
 fn nodes(graph: &Ros1Graph) -> [Peer; 2] {
     let front = ready(graph.rospy("front.py", &["__name:=front"]));
     let listener = ready(graph.node(Origin::Rospy, "listener", "a_listener", &["/zebra"]));
@@ -28,7 +28,7 @@ fn check_same_output(graph: &Ros1Graph, lines: &[&str]) {
     }
 }
 
-/// Without what differs from run to run: how long a ping took, when a message came.
+/// Removes what differs between runs: ping times and arrival times.
 fn comparable(mut printed: Printed) -> Printed {
     let since = |line: &str, word: &str| line.find(word).map(|at| format!("{}{word}", &line[..at]));
     let line = |line: &str| {
@@ -43,7 +43,7 @@ fn comparable(mut printed: Printed) -> Printed {
     printed
 }
 
-/// Runs lines that the original refuses, and sees that ours does with the same code and says so in words.
+/// Checks that Runnel refuses what the original refuses, with the same code and an explanation.
 fn check_same_refusal(graph: &Ros1Graph, lines: &[(&str, &str)]) {
     for (line, message) in lines {
         let [ours, theirs] = [graph.linked(line), graph.original(line)];
@@ -123,7 +123,7 @@ fn wrong_topics_and_arguments_are_refused() {
         ("rosnode machine no.host.invalid", "no.host.invalid"),
     ];
     check_same_refusal(master.graph(), &refused);
-    // What the originals take and Runnel does not.
+    // Accepted by the originals and not by Runnel.
     for line in ["rostopic echo --filter True /t", "rostopic list -b x.bag", "rosmsg show -b x.bag a/B"] {
         let ours = master.graph().linked(line);
         assert_eq!((ours.code, ours.output.as_str()), (Some(2), ""), "{line}");

@@ -4,7 +4,7 @@ use interop::{Master, Server};
 
 use super::check_same_refusal;
 
-/// A tree of parameters set, changed, shown and removed in every way, each line after the one before.
+/// Parameters are set, changed, printed and removed in all ways, one line after another.
 const PARAMETERS: [&str; 37] = [
     "rosparam set /whole 5; rosparam get /whole",
     "rosparam set whole -5; rosparam get whole",

@@ -63,7 +63,7 @@ fn echoed_messages_match_original_bytes() {
     check_times_from_now(graph);
 }
 
-/// What lies between the stamp of 1970 and the two moments at which the commands run is alike but for seconds.
+/// Offsets to the stamp of 1970 differ only by seconds between the two commands.
 fn check_times_from_now(graph: &Ros1Graph) {
     let seconds = |printed: Printed| -> Option<i64> {
         let line = printed.output.lines().find_map(|line| line.strip_prefix("secs: "))?;
@@ -124,12 +124,12 @@ fn published_messages_match_original_bytes() {
         bodies.retain(|line| !line.contains(" len 6 "));
         let without_number = |line: &String| line.split(' ').skip(2).collect::<Vec<_>>().join(" ");
         let mut bodies: Vec<String> = bodies.iter().map(without_number).collect();
-        // What is published again and again is heard as often as time allows.
+        // The number of repeated messages depends on timing.
         bodies.dedup_by(|one, other| one == other && one.starts_with("len 12 "));
         bodies
     };
     let (ours, theirs) = (received(&mut ours_listener), received(&mut theirs_listener));
-    // The original may end on a busy host before its last message has left.
+    // On a busy host the original may exit before its last message is sent.
     let mut of_ours = ours.iter();
     let is_part = theirs.iter().all(|body| of_ours.any(|of| of == body));
     assert!(ours.len() == 10 && is_part, "{ours:#?} {theirs:#?}");
@@ -155,7 +155,7 @@ fn rate_output_matches_original() {
     }
 }
 
-/// The words without the figures, and without the spaces and lines that stand around these.
+/// The words of a text without figures and the whitespace around them.
 fn figures_out(text: &str) -> Vec<String> {
     let is_word = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '='));
     text.split_whitespace().filter(is_word).map(str::to_owned).collect()

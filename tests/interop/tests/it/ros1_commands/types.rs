@@ -6,7 +6,7 @@ use super::{check_same_output, check_same_refusal};
 
 #[test]
 fn types_match_original_bytes() {
-    // Nothing is asked of a master.
+    // No master is needed.
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     let lines = [
         "rosmsg show std_msgs/String",

@@ -1,4 +1,4 @@
-//! What goes over the wire on one host, between Runnel and each other implementation, in both directions.
+//! Features on one host between Runnel and each other implementation, in both directions.
 
 use interop::ros2::Origin;
 use interop::ros2_checks::{check_best_effort_sizes, check_exchange, check_late_listener, check_sizes};
@@ -6,19 +6,19 @@ use interop::sheet::{Cell, PASS, Row, Sheet};
 
 use super::{Direction, column, directions, other, qos, refused, types};
 
-/// Below the length of a datagram, at it and above, and far above.
+/// Below the size of a datagram, at it and above, and far above.
 fn sizes() -> Vec<usize> {
     let edge = (65_000..=65_535).step_by(5);
     [0, 1, 1000].into_iter().chain(edge).chain([100_000, 1_000_000, 8_388_608]).collect()
 }
 
-/// What fits into one datagram of anybody's.
+/// Sizes that fit into one datagram of every implementation.
 const SHORT: [usize; 3] = [0, 1, 1000];
 
-/// What best-effort messages have.
+/// Sizes of best-effort messages.
 const UNREPEATED: [usize; 7] = [0, 1, 1000, 65_000, 65_535, 100_000, 1_000_000];
 
-/// A feature: what it is called, and how it is tried; what stands there if it works, nothing if it is not to be had.
+/// A feature: its name, and its test, which returns the cell's text; `None` if not available.
 type Feature = (&'static str, fn(Direction) -> Option<fn(Direction) -> String>);
 
 const FEATURES: [Feature; 7] = [

@@ -1,4 +1,4 @@
-//! Between hosts that cables join, where everybody is configured as he is by default.
+//! Hosts connected by cables, with default configuration.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin};
@@ -10,13 +10,13 @@ use runnel_testkit::process::Peer;
 
 use super::{Direction, column, directions, other};
 
-/// What talkers and listeners have in common.
+/// Common arguments of talkers and listeners.
 const BYTES: [&str; 5] = ["/bytes", "--count", "6", "--type", "std_msgs/msg/UInt8MultiArray"];
 
-/// The file that talkers of a host wait for.
+/// The gate file of a host's talkers.
 const GATE: &str = "/tmp/gate";
 
-/// What is tried, and with whom.
+/// A test, and the implementations that it applies to.
 type Case = (&'static str, fn(Origin) -> bool, fn(Direction));
 
 const CASES: [Case; 13] = [
@@ -37,12 +37,12 @@ const CASES: [Case; 13] = [
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
-/// Who reads the variables of ROS 2.
+/// Whether an implementation reads the variables of ROS 2.
 fn is_ros(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
 
-/// One of each that ROS 2 stands on.
+/// One implementation of each kind that ROS 2 is based on.
 fn is_common(origin: Origin) -> bool {
     matches!(origin, KILTED | Origin::Cyclone)
 }
@@ -75,7 +75,7 @@ domain is 0, and discovery is by multicast. Cyclone DDS uses only one interface 
 In rows that end with *not discovered*, a cell passes if the two ends do not discover each other. *The peer* is the program of
 the other implementation.";
 
-/// A node to be on a host, with variables of its own.
+/// A node on a host, with its own variables.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     host: &'a Host,
@@ -84,9 +84,9 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Talks to so many listeners, of which one is of this kind, once the host's gate is open.
+    /// Starts a talker for this kind of listener; it waits for the host's gate.
     fn talker(&self, to: Origin) -> Peer {
-        // What fits into one datagram of anybody's, for one that makes others of longer ones.
+        // One datagram each: dust_dds corrupts longer messages.
         let short = [self.origin, to].contains(&Origin::DustDds);
         let sizes = ["--sizes", if short { "0,1,1000" } else { "0,1,1000,65000,100000,1000000" }];
         let words = [&BYTES[..], &sizes, &["--after", GATE]].concat();
@@ -98,7 +98,7 @@ impl Place<'_> {
     }
 }
 
-/// Runnel's place and the other's, first who talks.
+/// Places of Runnel and of the other, sender first.
 fn ordered<'a>((from, to): Direction, runnel: &'a Host, there: &'a Host) -> [Place<'a>; 2] {
     [from, to].map(|origin| {
         let host = if origin == Origin::Runnel { runnel } else { there };
@@ -106,7 +106,7 @@ fn ordered<'a>((from, to): Direction, runnel: &'a Host, there: &'a Host) -> [Pla
     })
 }
 
-/// A talker and a listener that are started.
+/// A started talker and listener.
 struct Exchange<'a> {
     host: &'a Host,
     talker: Peer,
@@ -119,7 +119,7 @@ impl<'a> Exchange<'a> {
         Exchange { host: from.host, talker: from.talker(to.origin), listener }
     }
 
-    /// Ends when all that is sent has been heard.
+    /// Ends when all messages have been received.
     fn end(mut self) {
         expect_line(&mut self.talker, "matched 1");
         expect_line(&mut self.listener, "matched 1");
@@ -128,7 +128,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// Everything of Runnel's that a cable carries while something goes on is sound.
+/// Checks that Runnel's traffic on a cable is valid during an action.
 fn soundly(host: &Host, cable: &str, goes_on: impl FnOnce()) {
     let capture = Capture::at(host, cable);
     goes_on();
@@ -141,7 +141,7 @@ fn two_hosts(direction: Direction) {
     soundly(&one, "cable", || Exchange::begin(ordered(direction, &one, &two)).end());
 }
 
-/// Only Runnel's host: not all others look for addresses that come later.
+/// Only Runnel's host changes: not all others notice addresses that appear later.
 fn late_address(direction: Direction) {
     let [one, two] = [Host::start(), Host::start()];
     one.lay_loose_cable(&two, "cable", "10.0.0.2");
@@ -175,7 +175,7 @@ fn two_interfaces_there(direction: Direction) {
     }
 }
 
-/// No multicast goes over the cable, and one of both is told where the other is, beside these variables.
+/// A cable without multicast; one of both has the other's address, in addition to these variables.
 fn named(direction: Direction, by: impl Fn(Origin) -> bool, beside: &[(&'static str, &'static str)]) {
     let [one, two] = Host::two();
     for host in [&one, &two] {
@@ -211,7 +211,7 @@ fn named_by_other_on_localhost(direction: Direction) {
     named(direction, |origin| origin != Origin::Runnel, LOCALHOST);
 }
 
-/// A Runnel with these variables does not meet the other, which meets one without.
+/// Checks that a Runnel node with these variables is not discovered by the other, which discovers one without them.
 fn does_not_meet(direction: Direction, runnel: &Host, there: &Host, variables: &[(&'static str, &str)]) {
     let [from, to] = ordered(direction, runnel, there);
     let hidden = |place: Place<'_>| {
@@ -249,7 +249,7 @@ fn localhost_near(direction: Direction) {
     });
 }
 
-/// On Linux's own loopback, which does not carry the flag for multicast.
+/// Linux's own loopback, which lacks the multicast flag.
 fn both_localhost(direction: Direction) {
     let [one, _two] = Host::two();
     one.set_network(&["link", "set", "lo", "multicast", "off"]);

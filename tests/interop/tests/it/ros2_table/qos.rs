@@ -1,5 +1,5 @@
-//! Every pair of a writer's QoS with a reader's: Runnel and an original decide as the original does by itself, and all count
-//! whom they have refused.
+//! Every pair of a writer's QoS with a reader's: Runnel and an original match as the original does by itself, and all
+//! count incompatible endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
@@ -15,15 +15,15 @@ use super::Direction;
 /// See `peers/rclpy/matrix.py`.
 const PROFILES: usize = 72;
 
-/// How long the four may take.
+/// Time limit of the four programs.
 const MATRIX_TIMEOUT: u64 = 4 * TIMEOUT;
 
-/// Who has a program for it.
+/// Whether an implementation has such a program.
 pub fn has_all(origin: Origin) -> bool {
     !matches!(origin, Origin::DustDds | Origin::RustDds)
 }
 
-/// Tried for both ways at once.
+/// Tests both directions at once.
 pub fn attempt((from, to): Direction) -> String {
     if from != Origin::Runnel {
         return decides_as_original(from, Runnel::Reads);
@@ -31,20 +31,20 @@ pub fn attempt((from, to): Direction) -> String {
     decides_as_original(to, Runnel::Writes)
 }
 
-/// What Runnel has beside the original's writers and readers.
+/// Runnel's endpoints, next to the original's writers and readers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runnel {
     Writes,
     Reads,
 }
 
-/// What a program's endpoints have told.
+/// The printed counts of a program's endpoints.
 struct Report {
-    /// With how many others each is matched.
+    /// Number of matched endpoints, by endpoint.
     matched: BTreeMap<usize, usize>,
-    /// How many others each has refused.
+    /// Number of incompatible endpoints, by endpoint.
     refused: BTreeMap<usize, usize>,
-    /// Which messages each reader has heard: whose writer, of which number.
+    /// Received messages by tag: number of the writer, and of the reader.
     received: BTreeMap<String, BTreeSet<(usize, usize)>>,
 }
 
@@ -71,7 +71,7 @@ impl Report {
         report
     }
 
-    /// Which pairs meet of a kind of writers and these readers.
+    /// Pairs of these readers with writers of a kind that communicate.
     fn pairs(&self, writers: &str) -> BTreeSet<(usize, usize)> {
         self.received.get(writers).cloned().unwrap_or_default()
     }
@@ -80,19 +80,19 @@ impl Report {
         self.matched.values().sum()
     }
 
-    /// How many others each endpoint has dealt with.
+    /// Number of matched and incompatible endpoints, by endpoint.
     fn decided(&self) -> impl Iterator<Item = usize> {
         let count = |of: &BTreeMap<usize, usize>, endpoint| of.get(&endpoint).copied().unwrap_or(0);
         (0..PROFILES).map(move |endpoint| count(&self.matched, endpoint) + count(&self.refused, endpoint))
     }
 
-    /// Whether each endpoint has met or refused each of so many programs' others.
+    /// Whether each endpoint has matched or refused the endpoints of this many programs.
     fn has_decided_on_all(&self, programs: usize) -> bool {
         self.decided().all(|others| others >= programs * PROFILES)
     }
 }
 
-/// Gives how many pairs meet.
+/// Returns the number of matching pairs.
 fn decides_as_original(original: Origin, runnel: Runnel) -> String {
     let graph = Ros2Graph::new();
     let start = |origin: Origin, role: &str, tag: &str| {
@@ -113,7 +113,7 @@ fn decides_as_original(original: Origin, runnel: Runnel) -> String {
         assert!(Instant::now() < deadline, "{}", missing_reports(&of_writers(), &reports()));
         sleep(Duration::from_millis(100));
     }
-    // Cyclone DDS 0.10 may count one of its own twice that comes while it makes others.
+    // Cyclone DDS 0.10 may count one of its own twice that appears while it creates others.
     let of_runnel = if runnel == Runnel::Writes { of_writers() } else { reports() }.remove(1);
     let others = if runnel == Runnel::Writes { readers.len() } else { writers.len() };
     assert!(of_runnel.decided().all(|dealt| dealt == others * PROFILES), "{:?}", of_runnel.refused);
@@ -129,7 +129,7 @@ fn decides_as_original(original: Origin, runnel: Runnel) -> String {
     format!("{} of {} match", truth.len(), PROFILES * PROFILES)
 }
 
-/// Whether writers and readers agree how many have met, each of these has been heard, and the rest are refused.
+/// Whether writers and readers agree on the matches, each matched pair has communicated, and the others are refused.
 fn all_is_reported(writers: &[Report], readers: &[Report]) -> bool {
     let matched = |all: &[Report]| all.iter().map(Report::all_matched).sum::<usize>();
     let received = |report: &Report| report.received.values().map(BTreeSet::len).sum::<usize>();
@@ -156,8 +156,8 @@ fn missing_reports(writers: &[Report], readers: &[Report]) -> String {
     )
 }
 
-/// The strongest writer is the last that its program makes, and meets every reader; so the weakest reader meets every writer.
-/// Once they have met all, everybody has heard of all before.
+/// The strongest writer is its program's last and matches every reader; likewise the weakest reader matches every
+/// writer. Once these have matched all, every earlier endpoint has been discovered.
 fn last_endpoints_have_decided(writers: &[Peer], readers: &[Peer], deadline: Instant) {
     let has = |peer: &Peer, endpoint, others: usize| {
         Report::by(peer).matched.get(&endpoint) == Some(&(others * PROFILES))

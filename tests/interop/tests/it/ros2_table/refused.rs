@@ -1,4 +1,4 @@
-//! Pairs that do not meet: both ends are told which policy stands in the way, as two programs of rclpy are, and each once.
+//! Incompatible pairs: both ends report the same policy as two rclpy programs do, each once.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -17,14 +17,15 @@ use super::{Direction, other};
 /// See `peers/rclpy/refused.py`.
 const SETS: std::ops::Range<u8> = 1..32;
 
-/// Begins the topics of two programs of rclpy, and those of Runnel and one of them.
+/// Topic prefixes: between two rclpy programs, and between Runnel and rclpy.
 const ORIGINAL: &str = "/original";
 const MIXED: &str = "/mixed";
 
-/// What an end of each set was told last: the policy's name, and how many were refused.
+/// Last event per set: the policy's name, and the number of refusals.
 type Refusals = BTreeMap<u8, (String, u64)>;
 
-/// Who has a program for it. Other DDS go through the policies in orders of their own, and of several name others.
+/// Whether an implementation has such a program. Other DDS check the policies in other orders, and several name
+/// another one.
 pub fn has_all(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
@@ -35,7 +36,7 @@ pub fn attempt(direction: Direction) -> String {
     let local = LocalNode::new(&graph);
     let [theirs, ours] =
         if direction.0 == Origin::Runnel { ["readers", "writers"] } else { ["writers", "readers"] };
-    // Those that Runnel's stand in for, those that meet both, and Runnel's own.
+    // The programs that Runnel replaces, those that match both, and Runnel's own.
     let same_role = program(&graph, distro, ours, &[ORIGINAL]);
     let opposite = program(&graph, distro, theirs, &[ORIGINAL, MIXED]);
     let _ends: Vec<Box<dyn Any>> = SETS.map(|set| local.make(ours, set)).collect();
@@ -61,7 +62,7 @@ fn program(graph: &Ros2Graph, distro: Distro, role: &str, families: &[&str]) -> 
     ready(graph.rclpy(distro, "refused.py", role, &[&[role], families].concat()))
 }
 
-/// What the ends of a program were told of a family of topics.
+/// Events that a program printed for a topic prefix.
 fn refusals(peer: &Peer, family: &str) -> Refusals {
     let of_line = |line: &String| {
         let words: Vec<&str> = line.strip_prefix(family)?.strip_prefix('_')?.split(' ').collect();
@@ -81,7 +82,7 @@ fn offering(lacking: u8) -> QoS {
     if lacks(1) { qos } else { qos.transient_local() }
 }
 
-/// Runnel in this process, and what its callbacks were told.
+/// Runnel in this process, and the events of its callbacks.
 struct LocalNode {
     context: Context,
     node: Node,
@@ -95,7 +96,7 @@ impl LocalNode {
         LocalNode { context, node, refusals: Arc::default() }
     }
 
-    /// The end of a set.
+    /// The endpoint of a set.
     fn make(&self, role: &str, set: u8) -> Box<dyn Any> {
         let topic = format!("{MIXED}_{set}");
         let record = self.record(set);
@@ -110,7 +111,7 @@ impl LocalNode {
     fn record(&self, set: u8) -> impl FnMut(IncompatibleQoS) + Send + 'static {
         let refusals = Arc::clone(&self.refusals);
         move |refused| {
-            // A lease has no name of its own in DDS.
+            // The lease has no policy name of its own in DDS.
             let policy = match refused.last_policy_kind.expect("a policy") {
                 Policy::LivelinessLease => Policy::Liveliness,
                 policy => policy,

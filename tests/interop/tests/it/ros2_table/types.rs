@@ -17,15 +17,15 @@ use runnel_testkit::process::Peer;
 
 use super::Direction;
 
-/// How many types there are at least.
+/// Least number of types.
 const LEAST: usize = 150;
 
-/// Whose packages are compared.
+/// Whether an implementation's packages are compared.
 pub fn has_all(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
 
-/// Both ways at once: what Runnel publishes comes back from there.
+/// Both directions at once: rclpy echoes what Runnel publishes.
 pub fn attempt((from, to): Direction) -> String {
     let ((Origin::Ros2(distro), _) | (_, Origin::Ros2(distro))) = (from, to) else {
         panic!("{from} to {to}")
@@ -49,16 +49,16 @@ pub fn attempt((from, to): Direction) -> String {
     format!("{} types", known.len())
 }
 
-/// Makes the ends of a type's topics.
+/// Creates the endpoints of a type's topics.
 type Begin = fn(&Node, &Library) -> Result<RoundTrip, Error>;
 
-/// A message on its way there and back.
+/// A message that is sent and echoed.
 struct RoundTrip {
     name: &'static str,
-    /// Publishes once somebody hears: true when that is done.
+    /// Publishes once a subscription is matched: true when that is done.
     publish: Box<dyn FnMut() -> Result<bool, Error>>,
     is_published: bool,
-    /// As it is to be, and as it came.
+    /// The expected and the received message.
     expected: Vec<u8>,
     came: Arc<Mutex<Option<Vec<u8>>>>,
     subscription: Subscription,
@@ -89,7 +89,7 @@ impl RoundTrip {
         Ok(RoundTrip { name: M::ROS2_TYPE, publish, is_published: false, expected, came, subscription })
     }
 
-    /// Goes on: true when the message has come back.
+    /// Continues: true when the message has come back.
     fn go_on(&mut self) -> Result<bool, Error> {
         if !self.is_published && self.subscription.publisher_count() > 0 {
             self.is_published = (self.publish)()?;
