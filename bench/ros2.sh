@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the figures of docs/performance.md that are of ROS 2 over UDP, where there is no network but loopback.
+# Measures the figures of docs/performance.md for ROS 2 over UDP, in a network namespace with only loopback.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,4 +1,4 @@
-//! Generates the messages of the bench.
+//! Generates the message types of the bench.
 
 fn main() {
     runnel_gen::generate("../interfaces");

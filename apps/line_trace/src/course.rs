@@ -1,19 +1,19 @@
-//! The line's course: straights joined by arcs, closed, and measured along and across.
+//! Geometry of the line: a closed course of straights and arcs, measured along and across.
 
 use crate::geometry::{Point, Pose, wrap_angle};
 use std::f64::consts::PI;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// Metres along the line, either way, within which something that follows it is looked for near where it was last.
+/// Metres along the line, in both directions, within which a follower is searched for near its last position.
 const REACH: f64 = 0.1;
-/// Metres from the line there beyond which it is looked for everywhere: it has been carried, or has lost the line.
+/// Metres from the line beyond which the whole course is searched: the robot was carried, or has lost the line.
 const ASTRAY: f64 = 0.1;
 
-/// A corner of the course: the straights that meet here are joined by an arc.
+/// A corner of the course: the two straights that meet here are joined by an arc.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corner {
-    /// Where the straights would meet, were there no arc.
+    /// The intersection of the two straights.
     pub at: Point,
     /// Radius of the arc, metres.
     pub radius: f64,
@@ -26,14 +26,14 @@ impl Corner {
     }
 }
 
-/// Why a list of corners makes no course.
+/// Why a list of corners is not a course.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CourseError {
-    /// Fewer than three corners enclose nothing.
+    /// Fewer than three corners.
     TooFewCorners(usize),
-    /// The corner of this index has no positive radius, or a coordinate that is no number.
+    /// The corner of this index has a radius that is not positive, or a coordinate that is not a number.
     BadCorner(usize),
-    /// Between the corner of this index and the next there is no room for their arcs.
+    /// The arcs at the corner of this index and at the next one overlap.
     NoRoomAfter(usize),
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for CourseError {
 
 impl std::error::Error for CourseError {}
 
-/// Where a place lies with respect to the line.
+/// Position of a point relative to the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
     /// Metres from the centre of the line, positive to the left of the direction of travel.
@@ -81,7 +81,7 @@ impl Course {
             pieces.push(straight_between(arc, &next).ok_or(CourseError::NoRoomAfter(index))?);
             pieces.push(Piece::Arc(next));
         }
-        start_in_the_middle_of_the_first(&mut pieces);
+        move_start_to_middle_of_first(&mut pieces);
         let length = pieces.iter().map(Piece::length).sum();
         Ok(Self { pieces, length })
     }
@@ -91,7 +91,7 @@ impl Course {
         self.length
     }
 
-    /// The pose on the line `progress` metres from the start, looking along it; wraps around.
+    /// The pose on the line `progress` metres from the start, in the direction of travel; wraps around.
     pub fn pose_at(&self, progress: f64) -> Pose {
         let mut rest = progress.rem_euclid(self.length);
         for piece in &self.pieces {
@@ -103,16 +103,16 @@ impl Course {
         self.pieces[0].pose_at(0.0)
     }
 
-    /// How far from the line, and where along it, `point` lies.
+    /// The nearest position on the line to `point`.
     pub fn nearest(&self, point: Point) -> Nearest {
         self.nearest_of(point, |before, piece| Some(before..=before + piece.length()))
     }
 
-    /// The same for something that follows the line and was last at `progress`: where the line crosses itself, what counts
-    /// is the part that it is on.
+    /// The nearest position near `progress`, the last known one: where the line crosses itself, the follower stays on
+    /// its part.
     pub fn nearest_to(&self, point: Point, progress: f64) -> Nearest {
         let around = self.nearest_of(point, |before, piece| {
-            // The line goes on beyond its start.
+            // The search range wraps around the start.
             let laps = [-self.length, 0.0, self.length];
             let windows = laps.map(|lap| progress + lap - REACH..=progress + lap + REACH);
             windows.into_iter().find_map(|window| common(window, before..=before + piece.length()))
@@ -120,7 +120,7 @@ impl Course {
         if around.deviation.abs() <= ASTRAY { around } else { self.nearest(point) }
     }
 
-    /// The nearest place among those stretches of the pieces, given where a piece begins, that are wanted.
+    /// The nearest position within the wanted stretches of the pieces; each piece comes with its start.
     fn nearest_of(
         &self,
         point: Point,
@@ -141,13 +141,13 @@ impl Course {
     }
 }
 
-/// What two stretches have in common.
+/// The intersection of two stretches.
 fn common(a: RangeInclusive<f64>, b: RangeInclusive<f64>) -> Option<RangeInclusive<f64>> {
     let (start, end) = (a.start().max(*b.start()), a.end().min(*b.end()));
     (start <= end).then_some(start..=end)
 }
 
-/// A stretch of the line of constant curvature.
+/// A piece of the line of constant curvature.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
     Straight(Straight),
@@ -169,7 +169,7 @@ impl Piece {
         }
     }
 
-    /// As [`Course::nearest`] within a stretch of this piece, with progress from its beginning.
+    /// [`Course::nearest`] within a stretch of this piece; progress counts from the piece's start.
     fn nearest(&self, point: Point, stretch: RangeInclusive<f64>) -> Nearest {
         let progress = match self {
             Self::Straight(straight) => straight.progress_of(point),
@@ -205,7 +205,7 @@ struct Arc {
     radius: f64,
     /// Direction from the centre to where the arc begins.
     begin: f64,
-    /// Angle run through, positive to the left.
+    /// Angle of the arc, positive to the left.
     sweep: f64,
 }
 
@@ -228,7 +228,7 @@ impl Arc {
     }
 }
 
-/// One arc for each corner. A corner that does not turn gives one of sweep 0, which is harmless.
+/// One arc per corner. A corner without a turn gives an arc of length 0.
 fn arcs(corners: &[Corner]) -> Result<Vec<Arc>, CourseError> {
     let count = corners.len();
     let fine =
@@ -236,8 +236,8 @@ fn arcs(corners: &[Corner]) -> Result<Vec<Arc>, CourseError> {
     if let Some(index) = corners.iter().position(|corner| !fine(corner)) {
         return Err(CourseError::BadCorner(index));
     }
-    let neighbours = |i: usize| (corners[(i + count - 1) % count].at, corners[(i + 1) % count].at);
-    Ok((0..count).map(|i| arc_at(corners[i], neighbours(i))).collect())
+    let adjacent = |i: usize| (corners[(i + count - 1) % count].at, corners[(i + 1) % count].at);
+    Ok((0..count).map(|i| arc_at(corners[i], adjacent(i))).collect())
 }
 
 fn arc_at(corner: Corner, (previous, next): (Point, Point)) -> Arc {
@@ -250,14 +250,14 @@ fn arc_at(corner: Corner, (previous, next): (Point, Point)) -> Arc {
     Arc { centre, radius: corner.radius, begin: heading - side * PI / 2.0, sweep }
 }
 
-/// The straight from the end of one arc to the beginning of the next, unless it would run backwards.
+/// The straight from the end of one arc to the start of the next; `None` if it would run backwards.
 fn straight_between(arc: &Arc, next: &Arc) -> Option<Piece> {
     let (from, to) = (arc.end(), next.pose_at(0.0).position);
     let length = (to - from.position).along(from.heading);
     (length >= 0.0).then_some(Piece::Straight(Straight { from, length }))
 }
 
-fn start_in_the_middle_of_the_first(pieces: &mut Vec<Piece>) {
+fn move_start_to_middle_of_first(pieces: &mut Vec<Piece>) {
     if let Some(Piece::Straight(first)) = pieces.first_mut() {
         first.length /= 2.0;
         let first_half = *first;
@@ -277,20 +277,20 @@ mod tests {
     }
 
     #[test]
-    fn a_rounded_rectangle_is_as_long_as_its_straights_and_one_circle() {
+    fn rectangle_is_straights_and_one_circle() {
         let expected = 2.0 * 0.8 + 2.0 * 0.4 + PI * 0.2;
         assert!((rectangle().length() - expected).abs() < 1e-9);
     }
 
     #[test]
-    fn it_starts_in_the_middle_of_the_first_straight() {
+    fn course_starts_mid_first_straight() {
         let start = rectangle().pose_at(0.0);
         assert!(start.position.distance(Point::new(0.5, 0.0)) < 1e-9);
         assert!(start.heading.abs() < 1e-9);
     }
 
     #[test]
-    fn left_of_the_line_is_positive_and_right_of_it_negative() {
+    fn left_of_the_line_is_positive() {
         let course = rectangle();
         let left = course.nearest(Point::new(0.6, 0.03));
         assert!((left.deviation - 0.03).abs() < 1e-9 && (left.progress - 0.1).abs() < 1e-9, "{left:?}");
@@ -299,13 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn in_a_corner_the_distance_is_to_the_arc() {
+    fn corner_distance_is_to_the_arc() {
         let corner = rectangle().nearest(Point::new(1.0, 0.0));
         assert!((corner.deviation + 0.1 * (2f64.sqrt() - 1.0)).abs() < 1e-9, "{corner:?}");
     }
 
     #[test]
-    fn every_pose_on_the_line_is_nearest_to_itself() {
+    fn pose_on_the_line_is_nearest_to_itself() {
         let course = rectangle();
         for step in 0..300 {
             let progress = f64::from(step) * course.length() / 300.0;
@@ -318,13 +318,13 @@ mod tests {
     }
 
     #[test]
-    fn where_the_line_crosses_itself_a_follower_stays_on_its_part() {
+    fn follower_stays_on_its_part_at_a_crossing() {
         let corner = |x, y| Corner::new(x, y, 0.05);
         let eight = [corner(0.0, 0.0), corner(1.0, 1.0), corner(1.0, 0.0), corner(0.0, 1.0)];
         let course = Course::new(&eight).unwrap();
         let step = 0.01;
         let mut progress = 0.0;
-        // Beside the line, and so nearer to its other part where they cross.
+        // Off the line, and so nearer to its other part at the crossing.
         for index in 0..(course.length() / step) as u32 {
             let along = f64::from(index) * step;
             let found = course.nearest_to(course.pose_at(along).offset(0.0, 0.01), progress);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_goes_on_beyond_the_start_and_is_found_again_when_it_was_carried() {
+    fn follower_passes_the_start_and_is_found_after_carrying() {
         let course = rectangle();
         let near_the_end = course.length() - 0.02;
         let beyond = course.nearest_to(course.pose_at(0.01).position, near_the_end);
@@ -342,13 +342,13 @@ mod tests {
         let before = course.nearest_to(course.pose_at(near_the_end).position, 0.01);
         assert!((before.progress - near_the_end).abs() < 1e-9, "{before:?}");
         let ahead = course.nearest_to(course.pose_at(0.15).position, 0.0);
-        assert!((ahead.progress - REACH).abs() < 1e-9, "it is looked for no farther along: {ahead:?}");
+        assert!((ahead.progress - REACH).abs() < 1e-9, "the search ends at REACH: {ahead:?}");
         let carried = course.nearest_to(course.pose_at(1.5).position, 0.0);
         assert!((carried.progress - 1.5).abs() < 1e-9, "{carried:?}");
     }
 
     #[test]
-    fn the_line_has_neither_gap_nor_kink() {
+    fn line_is_continuous_in_position_and_heading() {
         let course = rectangle();
         let step = course.length() / 10_000.0;
         for index in 0..10_000 {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_that_make_no_course_are_refused() {
+    fn invalid_corners_are_refused() {
         let corner = |x, y, radius| Corner::new(x, y, radius);
         assert_eq!(Course::new(&[corner(0.0, 0.0, 0.1)]).unwrap_err(), CourseError::TooFewCorners(1));
         let flat = [corner(0.0, 0.0, 0.1), corner(1.0, 0.0, 0.0), corner(0.0, 1.0, 0.1)];

@@ -1,15 +1,15 @@
-//! How far around the track the robot has come, and how well it kept to the line.
+//! Lap timer: progress around the track and distance from the line.
 
 use crate::course::{Course, Nearest};
 use crate::geometry::Point;
 use std::fmt;
 
-/// Largest distance along the line between two updates that counts as driving, metres, and the same for each second between
-/// them: more than the wheels can. A robot that is farther on was set down there, and its lap begins anew.
+/// Largest step along the line between two updates that counts as driving: metres, plus metres per second of the
+/// interval, more than the wheels can drive. A larger step means that the robot was carried, and a new lap begins.
 const LARGEST_STEP: f64 = 0.05;
 const FASTEST: f64 = 0.75;
 
-/// A lap that was driven.
+/// A completed lap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lap {
     /// 1 for the first.
@@ -18,7 +18,7 @@ pub struct Lap {
     pub seconds: f64,
     /// Mean speed along the line, metres per second.
     pub speed: f64,
-    /// How far beside the line the robot was.
+    /// Distance of the robot from the line.
     pub deviation: Deviation,
 }
 
@@ -27,11 +27,11 @@ impl fmt::Display for Lap {
         let Self { number, seconds, speed, deviation } = self;
         let (mean, max) = (deviation.mean() * 1e3, deviation.max() * 1e3);
         write!(f, "lap {number}: {seconds:.2} s, {speed:.3} m/s, ")?;
-        write!(f, "beside the line {mean:.1} mm (mean), {max:.1} mm (max)")
+        write!(f, "off the line {mean:.1} mm (mean), {max:.1} mm (max)")
     }
 }
 
-/// Distances from the centre of the line, to whichever side.
+/// Statistics of the distance from the centre of the line, without sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
     sum: f64,
@@ -40,7 +40,7 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// The mean distance in metres, 0 if none was taken.
+    /// The mean distance in metres, 0 without samples.
     pub fn mean(&self) -> f64 {
         self.sum / f64::from(self.count.max(1))
     }
@@ -57,27 +57,27 @@ impl Deviation {
     }
 }
 
-/// Counts laps from where a robot is along the line.
+/// Counts laps from the robot's positions along the line.
 #[derive(Clone, Debug)]
 pub struct LapMeter {
     length: f64,
     /// Time and progress of the last update.
     last: Option<(f64, f64)>,
     began: f64,
-    /// Metres driven along the line in this lap; less when driven backwards.
+    /// Metres driven along the line in this lap; driving backwards subtracts.
     driven: f64,
     deviation: Deviation,
     laps: u32,
 }
 
 impl LapMeter {
-    /// A meter for a line of `length` metres. The first lap begins with the first update, wherever that is.
+    /// A meter for a line of `length` metres. The first lap begins at the position of the first update.
     pub fn new(length: f64) -> Self {
         Self { length, last: None, began: 0.0, driven: 0.0, deviation: Deviation::default(), laps: 0 }
     }
 
-    /// Takes the robot's place at `now`, in seconds, and returns the lap that this completes. Where the robot cannot have
-    /// driven to since the last update, a lap begins.
+    /// Adds the robot's position at `now`, in seconds, and returns the lap that this completes. A new lap begins
+    /// after a step that the robot cannot have driven.
     pub fn update(&mut self, now: f64, place: Nearest) -> Option<Lap> {
         let last = self.last.replace((now, place.progress));
         let step = last.map(|(before, progress)| (before, self.shortest(place.progress - progress)));
@@ -92,7 +92,7 @@ impl LapMeter {
         (self.driven >= self.length).then(|| self.finish(before, now, step))
     }
 
-    /// Where along `course` a robot at `point` is, given where it was last.
+    /// The position along `course` of a robot at `point`, near its last one.
     pub fn place(&self, course: &Course, point: Point) -> Nearest {
         match self.last {
             Some((_, progress)) => course.nearest_to(point, progress),
@@ -100,12 +100,12 @@ impl LapMeter {
         }
     }
 
-    /// Metres driven along the line in the present lap.
+    /// Metres driven along the line in the current lap.
     pub fn driven(&self) -> f64 {
         self.driven
     }
 
-    /// Ends the lap at the moment, between two updates, at which the robot passed where it began.
+    /// Ends the lap at the time, interpolated between two updates, at which the robot passed the lap's start.
     fn finish(&mut self, before: f64, now: f64, step: f64) -> Lap {
         self.driven -= self.length;
         self.laps += 1;
@@ -116,7 +116,7 @@ impl LapMeter {
         Lap { number: self.laps, seconds, speed: self.length / seconds, deviation }
     }
 
-    /// The same difference in progress, the short way around.
+    /// The signed difference in progress, the short way around.
     fn shortest(&self, difference: f64) -> f64 {
         let half = self.length / 2.0;
         (difference + half).rem_euclid(self.length) - half
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lap_is_complete_where_it_began() {
+    fn lap_is_complete_at_its_start() {
         let mut meter = LapMeter::new(1.0);
         assert_eq!(drive(&mut meter, 30, 129, 0.0), []);
         let laps = drive(&mut meter, 130, 131, 0.0);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lap_ends_between_two_updates() {
+    fn lap_end_is_interpolated_between_updates() {
         let mut meter = LapMeter::new(0.99);
         let laps: Vec<Lap> = (0..30)
             .filter_map(|step| {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn laps_are_timed_one_after_the_other() {
+    fn laps_are_timed_in_sequence() {
         let mut meter = LapMeter::new(1.0);
         let laps = drive(&mut meter, 0, 305, 0.0);
         assert_eq!(laps.iter().map(|lap| lap.number).collect::<Vec<_>>(), [1, 2, 3]);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_largest_deviation_are_of_both_sides_and_of_one_lap() {
+    fn deviation_covers_both_sides_of_one_lap() {
         let mut meter = LapMeter::new(1.0);
         drive(&mut meter, 0, 49, 0.002);
         let first = drive(&mut meter, 50, 101, -0.004)[0].deviation;
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn driving_to_and_fro_over_the_start_is_no_lap() {
+    fn crossing_the_start_twice_is_not_a_lap() {
         let mut meter = LapMeter::new(1.0);
         for turn in 0..300 {
             let progress = [0.98, 0.99, 0.0, 0.01, 0.0, 0.99][turn % 6];
@@ -189,15 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn a_lap_is_told_in_one_line_with_millimetres_beside_the_line() {
+    fn lap_is_printed_in_one_line() {
         let deviation = Deviation { sum: 0.006, count: 4, max: 0.0042 };
         let lap = Lap { number: 2, seconds: 12.345, speed: 0.25, deviation };
-        let expected = "lap 2: 12.35 s, 0.250 m/s, beside the line 1.5 mm (mean), 4.2 mm (max)";
+        let expected = "lap 2: 12.35 s, 0.250 m/s, off the line 1.5 mm (mean), 4.2 mm (max)";
         assert_eq!(lap.to_string(), expected);
     }
 
     #[test]
-    fn a_lap_goes_on_where_nobody_looked_for_a_while() {
+    fn lap_continues_after_missing_updates() {
         let mut meter = LapMeter::new(1.0);
         drive(&mut meter, 0, 20, 0.0);
         drive(&mut meter, 60, 99, 0.0);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_robot_that_was_set_down_elsewhere_begins_its_lap_there() {
+    fn carried_robot_begins_a_new_lap() {
         let mut meter = LapMeter::new(1.0);
         drive(&mut meter, 0, 20, 0.009);
         assert_eq!(drive_at(&mut meter, 2.1, 60, 101, 0.002), []);

@@ -1,4 +1,4 @@
-//! The robot's own program: control node and tracer, in one process or in two, with neither ROS nor Python.
+//! Command-line program of the robot: control node and tracer, in one process or in two, without ROS or Python.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,29 +11,29 @@ use line_trace::operator::Beginning;
 use line_trace::track::Track;
 use runnel::{Context, ContextOptions, Graphs};
 
-/// Between two looks at the laps.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often completed laps are printed.
+const PRINT_PERIOD: Duration = Duration::from_millis(100);
 
 const USAGE: &str = "\
 usage: line_trace [robot | control | tracer | watch] [--devices DIR | --simulate] [--ros2 | --both] [NAME:=VALUE]...
 
-  robot          the control node and the tracer (what is run if nothing is said)
-  control        the control node alone: sensors and switches, wheels, lamps and buzzer
-  tracer         the tracer alone
-  watch          tells each lap of a simulated robot
+  robot          the control node and the tracer (default)
+  control        only the control node: sensors and switches, wheels, lamps and buzzer
+  tracer         only the tracer
+  watch          prints each lap of a simulated robot
   --devices DIR  where the driver of the Raspberry Pi Mouse has its files [/dev]
   --simulate     a simulated robot on a track in place of the real one
-  --ros2         in ROS 2, with no master, in place of ROS 1; ROS_DOMAIN_ID and the others are heeded
-  --both         in ROS 1 and in ROS 2, which meets whoever is in either
-  NAME:=VALUE    as every ROS node takes them; ROS_MASTER_URI and the others are heeded, too";
+  --ros2         join ROS 2 (no master needed) instead of ROS 1; uses ROS_DOMAIN_ID and the other ROS 2 variables
+  --both         join ROS 1 and ROS 2, and so reach the nodes of both
+  NAME:=VALUE    remappings and parameters of ROS; uses ROS_MASTER_URI and the other ROS 1 variables";
 
-/// What is to be run.
+/// The parts to run.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     control: bool,
     tracer: bool,
     watch: bool,
-    /// The folder of the driver; `None` for a simulated robot.
+    /// The folder of the driver's files; `None` for a simulated robot.
     devices: Option<PathBuf>,
     graphs: Graphs,
 }
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the arguments say, but for those of ROS, which the context takes.
+/// Parses the arguments, except ROS remappings, which the context parses.
 fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
     let mut plan = Plan {
         control: true,
@@ -81,8 +81,8 @@ fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
             "--simulate" => plan.devices = None,
             "--ros2" => plan.graphs = Graphs::Ros2,
             "--both" => plan.graphs = Graphs::Both,
-            "--devices" => plan.devices = Some(arguments.next().ok_or("--devices lacks a folder")?.into()),
-            other => return Err(format!("{other:?} is not known")),
+            "--devices" => plan.devices = Some(arguments.next().ok_or("--devices needs a folder")?.into()),
+            other => return Err(format!("unknown argument {other:?}")),
         }
     }
     Ok(plan)
@@ -99,7 +99,7 @@ fn run(plan: &Plan) -> Result<(), Box<dyn std::error::Error>> {
     if plan.watch { watch(&context) } else { Ok(context.spin()?) }
 }
 
-/// The control node of the robot whose driver has its files there, or of a simulated one.
+/// The control node of a real robot with the driver's files in `devices`, or of a simulated one.
 fn control(context: &Context, devices: Option<&Path>) -> Result<ControlNode, Box<dyn std::error::Error>> {
     Ok(match devices {
         Some(folder) => ControlNode::new(context, Devices::open(folder)?, Recording::Off)?,
@@ -110,11 +110,11 @@ fn control(context: &Context, devices: Option<&Path>) -> Result<ControlNode, Box
     })
 }
 
-/// Tells each lap until the end, or until nobody reads it.
+/// Prints each lap until shutdown, or until standard output is closed.
 fn watch(context: &Context) -> Result<(), Box<dyn std::error::Error>> {
     let watcher = WatcherNode::new(context, Track::demonstration()?.course().clone())?;
     while context.ok() {
-        context.spin_once(LOOK)?;
+        context.spin_once(PRINT_PERIOD)?;
         if watcher.take_laps().iter().any(|lap| writeln!(io::stdout(), "{lap}").is_err()) {
             break;
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn without_words_it_is_the_whole_real_robot() {
+    fn default_is_the_whole_real_robot() {
         let whole = Plan {
             control: true,
             tracer: true,
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
-        assert_eq!(planned("roboter"), Err("\"roboter\" is not known".into()));
-        assert_eq!(planned("--devices"), Err("--devices lacks a folder".into()));
+    fn unknown_argument_is_refused() {
+        assert_eq!(planned("roboter"), Err("unknown argument \"roboter\"".into()));
+        assert_eq!(planned("--devices"), Err("--devices needs a folder".into()));
     }
 }

@@ -1,22 +1,22 @@
-//! Memory of a process, and the table of several.
+//! Memory use of processes, and its table.
 
 use std::fmt::Write;
 
-/// What a process takes, as `/proc` tells it. Memory in kB.
+/// Memory use of a process, from `/proc`, in kB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What is resident: VmRSS.
+    /// Resident memory: VmRSS.
     pub resident: u64,
-    /// The part of it that other processes may map, too: files and shared memory.
+    /// The shared part of it: files and shared memory.
     pub shared: u64,
-    /// What is resident, with pages that several processes map divided among them: Pss. Not every kernel tells.
+    /// Proportional set size: Pss. Not every kernel reports it.
     pub proportional: Option<u64>,
     /// Threads.
     pub threads: u64,
 }
 
 impl Memory {
-    /// What the texts of `/proc/PID/status` and `/proc/PID/smaps_rollup` say; `None` if the first says nothing of it.
+    /// Parses `/proc/PID/status` and `/proc/PID/smaps_rollup`; `None` if the first has no memory figures.
     pub fn parse(status: &str, rollup: &str) -> Option<Self> {
         Some(Self {
             resident: number(status, "VmRSS:")?,
@@ -27,13 +27,13 @@ impl Memory {
     }
 }
 
-/// A process and what it takes, if that is known.
+/// A process's name and its memory use, if known.
 pub type Process = (String, Option<Memory>);
 
-/// The heads of the columns.
+/// The column headings.
 pub const HEADS: [&str; 4] = ["resident", "shared", "Pss", "threads"];
 
-/// The figures of a process under [`HEADS`].
+/// The figures of a process for the columns of [`HEADS`].
 pub fn figures(memory: Option<Memory>) -> [String; 4] {
     let Some(Memory { resident, shared, proportional, threads }) = memory else {
         return std::array::from_fn(|_| "-".to_owned());
@@ -52,7 +52,7 @@ pub fn table(processes: &[Process]) -> String {
     text
 }
 
-/// The kernel's kilobytes, which have 1024 bytes, in megabytes of 1,000,000.
+/// Converts the kernel's kilobytes (1024 bytes) to megabytes of 1,000,000 bytes.
 fn megabytes(kilobytes: u64) -> String {
     format!("{:.2} MB", kilobytes as f64 * 1.024e-3)
 }
@@ -62,7 +62,7 @@ fn push_line(text: &mut String, label: &str, [resident, shared, proportional, th
     let _ = writeln!(text, "{label:<32}{resident:>11}{shared:>11}{proportional:>11}{threads:>9}");
 }
 
-/// The number in the line that begins with `key`.
+/// The number on the line that begins with `key`.
 fn number(text: &str, key: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(key))?;
     value.split_whitespace().next()?.parse().ok()
@@ -83,12 +83,12 @@ mod tests {
     }
 
     #[test]
-    fn table_has_a_line_a_process_of_80_columns() {
+    fn table_has_one_80_column_line_per_process() {
         let text = table(&[("tracer".into(), Memory::parse(STATUS, "")), ("gone".into(), None)]);
         let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
-        let words = |start: &str| line(start).split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
-        assert_eq!(words("tracer"), "3.54 MB 2.10 MB - 2");
-        assert_eq!(words("gone"), "- - - -");
+        let fields = |start: &str| line(start).split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
+        assert_eq!(fields("tracer"), "3.54 MB 2.10 MB - 2");
+        assert_eq!(fields("gone"), "- - - -");
         assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }

@@ -1,13 +1,13 @@
-//! Chance from a seed.
+//! Seeded random numbers.
 
-/// A small generator of pseudo-random numbers (the splitmix64 sequence); not for secrets.
+/// A small pseudo-random generator (the splitmix64 sequence); not for cryptography.
 #[derive(Clone, Debug)]
 pub struct Noise {
     state: u64,
 }
 
 impl Noise {
-    /// The sequence of this seed; near seeds give unrelated sequences.
+    /// The sequence of this seed; close seeds give unrelated sequences.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -20,7 +20,7 @@ impl Noise {
         mixed ^ (mixed >> 31)
     }
 
-    /// The next number, evenly spread over `0.0..1.0`.
+    /// The next number, uniform over `0.0..1.0`.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_seed_gives_one_sequence_and_another_seed_another() {
+    fn seed_determines_the_sequence() {
         let draw = |seed| {
             let mut noise = Noise::new(seed);
             [noise.bits(), noise.bits(), noise.bits()]
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn gaussian_numbers_have_mean_0_and_deviation_1() {
+    fn gaussian_has_mean_0_and_deviation_1() {
         let mut noise = Noise::new(1);
         let drawn: Vec<f64> = (0..20_000).map(|_| noise.gaussian()).collect();
         let mean = drawn.iter().sum::<f64>() / 20_000.0;
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_numbers_fill_their_range_and_stay_in_it() {
+    fn uniform_fills_its_range() {
         let mut noise = Noise::new(2);
         let drawn: Vec<f64> = (0..10_000).map(|_| noise.uniform()).collect();
         assert!(drawn.iter().all(|x| (0.0..1.0).contains(x)));

@@ -1,4 +1,4 @@
-//! How far a drive has come, as seen from outside: by the lamps, by what the robot is told, and by where it is.
+//! Progress of a drive as seen from outside: from the lamps, the commands and the robot's pose.
 
 use crate::course::{Course, Nearest};
 use crate::geometry::{Point, Pose};
@@ -7,24 +7,24 @@ use crate::robot::ROW_AHEAD;
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use crate::tracer::Stage;
 
-/// Most points of a path: more than two hours at 20 a second. The oldest half gives way to newer ones.
+/// Most points of a path: more than two hours at 20 a second. The oldest half is then dropped.
 const LONGEST_PATH: usize = 150_000;
 
-/// A publisher that has been silent for this long, seconds, does not drive the robot any more.
+/// A publisher that has been silent for this long, seconds, no longer has control.
 const RELEASE: f64 = 0.5;
 
 /// One point of a driven path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathPoint {
-    /// When, seconds on the clock of who watches.
+    /// Seconds on the watcher's clock.
     pub seconds: f64,
-    /// Where the middle of the sensor row was.
+    /// Position of the middle of the sensor row.
     pub position: Point,
     /// Metres along the line from its start.
     pub progress: f64,
-    /// Metres beside the line, positive to the left.
+    /// Metres from the line, positive to the left.
     pub deviation: f64,
-    /// How fast, metres per second.
+    /// Speed, metres per second.
     pub speed: f64,
 }
 
@@ -41,7 +41,7 @@ pub struct Progress {
     switches: Option<Switches>,
     buzzer: i16,
     follows: bool,
-    /// The node that last drove in place of the tracer, and the time of the place before that.
+    /// The node that last drove instead of the tracer, and the time of the pose before that.
     driver: Option<(String, f64)>,
     now: f64,
     robot: Option<Pose>,
@@ -52,7 +52,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A drive that nothing is known of yet.
+    /// A drive without any data yet.
     pub fn new(course: Course) -> Self {
         Self {
             meter: LapMeter::new(course.length()),
@@ -72,32 +72,32 @@ impl Progress {
         }
     }
 
-    /// Takes the lamps that the tracer shows (`leds`).
+    /// Handles the lamps that the tracer shows (`leds`).
     pub fn handle_leds(&mut self, leds: Leds) {
         self.leds = Some(leds);
     }
 
-    /// Takes what the robot's sensors see (`light_sensors`).
+    /// Handles the robot's sensor values (`light_sensors`).
     pub fn handle_light_sensors(&mut self, sensors: LightSensors) {
         self.sensors = Some(sensors);
     }
 
-    /// Takes which switches are held (`switches`).
+    /// Handles the switches (`switches`).
     pub fn handle_switches(&mut self, switches: Switches) {
         self.switches = Some(switches);
     }
 
-    /// Takes how the buzzer sounds (`buzzer`), hertz.
+    /// Handles the buzzer's frequency (`buzzer`), hertz.
     pub fn handle_buzzer(&mut self, hertz: i16) {
         self.buzzer = hertz;
     }
 
-    /// Takes a command of the tracer (`cmd_vel`).
+    /// Handles a command of the tracer (`cmd_vel`).
     pub fn handle_command(&mut self, velocity: Velocity) {
         self.follows = velocity != Velocity::default();
     }
 
-    /// Takes note of a command of another node, which the robot obeys in place of the tracer's.
+    /// Handles a command of another node, which the robot obeys instead of the tracer's.
     pub fn handle_command_of(&mut self, node: &str) {
         match &mut self.driver {
             Some((driver, at)) if driver == node => *at = self.now,
@@ -105,7 +105,7 @@ impl Progress {
         }
     }
 
-    /// Takes where the robot is at `now`, in seconds (`odom`). The lap begins when it first follows the line.
+    /// Handles the robot's pose at `now`, in seconds (`odom`). The lap begins when the robot first follows the line.
     pub fn handle_place(&mut self, now: f64, pose: Pose, velocity: Velocity) {
         self.now = now;
         (self.speed, self.robot) = (velocity.linear, Some(pose));
@@ -124,8 +124,8 @@ impl Progress {
         self.laps.extend(lap.filter(|_| self.laps.len() < MOST_LAPS));
     }
 
-    /// What the tracer is doing; `None` before it shows itself, and while lamps that belong to following are lit
-    /// though it does not follow.
+    /// What the tracer is doing; `None` before it shows lamps, and while it shows lamps of the stage "follow" without
+    /// driving.
     pub fn stage(&self) -> Option<Stage> {
         if self.follows {
             return Some(Stage::Follow);
@@ -133,13 +133,13 @@ impl Progress {
         Stage::of_lamps(self.leds?)
     }
 
-    /// The node that drives in place of the tracer, if one does.
+    /// The node that drives instead of the tracer, if any.
     pub fn driver(&self) -> Option<&str> {
         let (node, at) = self.driver.as_ref()?;
         (self.now - at < RELEASE).then_some(node)
     }
 
-    /// Share of the present lap that is driven, 0.0 to 1.0.
+    /// Driven share of the current lap, 0.0 to 1.0.
     pub fn share(&self) -> f64 {
         (self.meter.driven() / self.course.length()).clamp(0.0, 1.0)
     }
@@ -154,12 +154,12 @@ impl Progress {
         self.deviation
     }
 
-    /// Where the robot is, once that is known.
+    /// The robot's pose, once known.
     pub fn robot(&self) -> Option<Pose> {
         self.robot
     }
 
-    /// What its sensors see.
+    /// The sensor values.
     pub fn sensors(&self) -> Option<LightSensors> {
         self.sensors
     }
@@ -174,22 +174,22 @@ impl Progress {
         self.leds
     }
 
-    /// How the buzzer sounds, hertz; 0 is silence.
+    /// The buzzer's frequency, hertz; 0 is silence.
     pub fn buzzer(&self) -> i16 {
         self.buzzer
     }
 
-    /// The laps driven so far, the first 10 000 of them.
+    /// The completed laps, at most the first 10 000.
     pub fn laps(&self) -> &[Lap] {
         &self.laps
     }
 
-    /// Gives those laps away: they are kept no longer.
+    /// Takes the completed laps; they are no longer kept.
     pub fn take_laps(&mut self) -> Vec<Lap> {
         std::mem::take(&mut self.laps)
     }
 
-    /// Where the middle of the sensor row has been since the robot set off.
+    /// Positions of the middle of the sensor row since the robot set off.
     pub fn path(&self) -> &[PathPoint] {
         &self.path
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_drive_the_lamps_tell_the_stage() {
+    fn lamps_show_the_stage_before_the_drive() {
         let mut progress = progress();
         assert_eq!(progress.stage(), None);
         let stages = [
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tracer_follows_while_it_drives_whatever_the_lamps_show() {
+    fn driving_tracer_is_following_despite_lamps() {
         let mut progress = progress();
         progress.handle_leds(Leds::from_row([true, true, false, false]));
         progress.handle_command(DRIVE);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn node_that_took_over_is_the_driver_until_it_is_silent() {
+    fn other_node_is_driver_until_silent() {
         let mut progress = progress();
         let at = robot_at(&progress, 0.0, 0.0);
         progress.handle_place(7.0, at, DRIVE);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_robot_that_is_carried_about_drives_no_lap() {
+    fn carried_robot_completes_no_lap() {
         let mut progress = progress();
         for (second, along) in [(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)] {
             progress.handle_place(second, robot_at(&progress, along, 0.0), Velocity::default());
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lap_begins_where_the_robot_sets_off_and_is_timed_by_its_stamps() {
+    fn lap_begins_at_set_off_and_uses_stamps() {
         let mut progress = progress();
         let length = progress.course.length();
         progress.handle_command(DRIVE);

@@ -1,5 +1,5 @@
-//! A simulated Raspberry Pi Mouse: two driven wheels, a row of light sensors that look at the floor, three push
-//! buttons, four lamps and a buzzer.
+//! A simulated Raspberry Pi Mouse: two driven wheels, a row of light sensors above the floor, three push buttons,
+//! four lamps and a buzzer.
 
 use crate::geometry::{Point, Pose, wrap_angle};
 use crate::noise::Noise;
@@ -11,26 +11,26 @@ use std::f64::consts::TAU;
 pub const TREAD: f64 = 0.092;
 /// Radius of the wheels, metres.
 pub const WHEEL_RADIUS: f64 = 0.024;
-/// Fastest turning of a wheel, radians per second.
+/// Highest angular speed of a wheel, radians per second.
 const MAX_WHEEL_SPEED: f64 = 30.0;
-/// Time after which a wheel has made up 63 % of the distance to a new speed, seconds.
+/// Time constant of the motors: a wheel covers 63 % of a speed change in this time, seconds.
 const MOTOR_LAG: f64 = 0.03;
-/// Without a new velocity the wheels stop after this time, seconds.
+/// The wheels stop after this time without a new velocity, seconds.
 pub const VELOCITY_TIMEOUT: f64 = 0.5;
 /// Distance from the axle forward to the sensor row, metres.
 pub const ROW_AHEAD: f64 = 0.045;
-/// Places of the sensors in their row from left to right: metres to the left of the middle.
+/// Positions of the sensors in their row from left to right: metres to the left of the middle.
 pub const ROW_PLACES: [f64; 4] = [0.026, 0.008, -0.008, -0.026];
 /// Radius of the spot of floor that one sensor sees, metres.
 const FOOTPRINT: f64 = 0.004;
-/// What a sensor gives over the bare floor, on average over sensors.
+/// Mean sensor value over bare floor.
 const FLOOR_VALUE: f64 = 500.0;
-/// What a sensor gives over the line, on average over sensors.
+/// Mean sensor value over the line.
 const LINE_VALUE: f64 = 100.0;
-/// Standard deviation of the noise of a sensor value.
+/// Standard deviation of a sensor value.
 const SENSOR_NOISE: f64 = 6.0;
 
-/// Time after which what a wheel slips by now has been forgotten but for 37 %, seconds.
+/// Time constant of the wheels' slip, seconds: after it, 37 % of the present slip remains.
 const SLIP_MEMORY: f64 = 0.05;
 /// Simulation steps per second.
 const STEPS_PER_SECOND: f64 = 1000.0;
@@ -47,28 +47,28 @@ pub enum Switch {
     Rear,
 }
 
-/// How alike a robot's parts are, and how its wheels hold the floor.
+/// Tolerances of a robot's parts, and the slip of its wheels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Making {
-    /// Largest difference of a sensor's gain from 1: no two sensors are alike, which is why tracers calibrate.
+    /// Largest difference of a sensor's gain from 1: sensors differ, which is why tracers calibrate.
     pub gains: f64,
-    /// Largest distance of a sensor from its place in the row, to either side, metres.
+    /// Largest offset of a sensor from its nominal position in the row, metres.
     pub places: f64,
     /// Largest difference of a wheel's radius from [`WHEEL_RADIUS`], as a share of it.
     pub wheels: f64,
-    /// Share of its speed that a wheel slips by on average.
+    /// Mean slip of a wheel as a share of its speed.
     pub slip: f64,
-    /// Standard deviation of that share, which comes and goes.
+    /// Standard deviation of the slip, which varies over time.
     pub slip_noise: f64,
-    /// Metres per second that the robot slides outwards in a curve, for each m/s of its speed and rad/s of its turning.
+    /// Sideways slip in a curve: metres per second outwards, per m/s of speed and rad/s of turning.
     pub slide: f64,
 }
 
 impl Making {
-    /// A robot as they come.
+    /// A typical robot.
     pub const USUAL: Self =
         Self { gains: 0.1, places: 0.001, wheels: 0.005, slip: 0.02, slip_noise: 0.015, slide: 0.012 };
-    /// One whose parts are all alike, on wheels that do not slip.
+    /// A robot without tolerances, on wheels that do not slip.
     pub const EXACT: Self =
         Self { gains: 0.0, places: 0.0, wheels: 0.0, slip: 0.0, slip_noise: 0.0, slide: 0.0 };
 }
@@ -80,13 +80,13 @@ pub struct Robot {
     pose: Pose,
     /// How it moves over the floor.
     velocity: Velocity,
-    /// Turning of the left and the right wheel, radians per second.
+    /// Angular speed of the left and the right wheel, radians per second.
     wheels: [f64; 2],
-    /// Share of its speed that each wheel slips by.
+    /// Slip of each wheel as a share of its speed.
     slips: [f64; 2],
-    /// What the wheels are to reach.
+    /// Target speeds of the wheels.
     targets: [f64; 2],
-    /// The step at which the targets lapse.
+    /// The step at which the targets expire.
     targets_until: u64,
     motor_power: bool,
     /// The step until which each switch is held.
@@ -95,22 +95,22 @@ pub struct Robot {
     buzzer: u16,
     making: Making,
     gains: [f64; 4],
-    /// Of each sensor, metres to the left of the middle of the row.
+    /// Position of each sensor, metres to the left of the middle of the row.
     places: [f64; 4],
     radii: [f64; 2],
-    /// Of the sensors, and of the floor.
+    /// Random numbers of the sensors, and of the floor.
     noise: Noise,
     bumps: Noise,
 }
 
 impl Robot {
-    /// A robot that stands at `pose`. The seed decides how its parts are, the noise of its sensors, and how its wheels
-    /// slip.
+    /// A robot that stands at `pose`. The seed decides its tolerances, the noise of its sensors, and the slip of its
+    /// wheels.
     pub fn new(pose: Pose, seed: u64) -> Self {
         Self::made(Making::USUAL, pose, seed)
     }
 
-    /// A robot of this making.
+    /// A robot with these tolerances.
     pub fn made(making: Making, pose: Pose, seed: u64) -> Self {
         let mut noise = Noise::new(seed);
         let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
@@ -139,8 +139,8 @@ impl Robot {
         }
     }
 
-    /// Lets the robot live until `now`, seconds since it was made, in steps of 1 ms; does nothing if that is past.
-    /// In how many calls the time passes makes no difference.
+    /// Advances the robot to `now`, seconds since it was made, in steps of 1 ms; does nothing if that is past. The
+    /// result does not depend on how many calls cover the time.
     pub fn advance_to(&mut self, now: f64) {
         let until = steps(now);
         while self.steps < until {
@@ -149,8 +149,8 @@ impl Robot {
         }
     }
 
-    /// Sets the velocity to drive with, for at most [`VELOCITY_TIMEOUT`] (`/cmd_vel`). Wheels that would have to
-    /// turn too fast turn as fast as they can; a value that is no number stops the robot.
+    /// Sets the velocity for at most [`VELOCITY_TIMEOUT`] (`/cmd_vel`). Wheel speeds are limited; a value that is not
+    /// a number stops the robot.
     pub fn set_velocity(&mut self, velocity: Velocity) {
         self.targets = wheel_speeds(velocity);
         self.targets_until = self.steps + steps(VELOCITY_TIMEOUT);
@@ -171,7 +171,7 @@ impl Robot {
         self.buzzer = u16::try_from(hertz).unwrap_or(0);
     }
 
-    /// Lifts the robot and sets it down at `pose`, standing.
+    /// Lifts the robot and places it at `pose`, standing.
     pub fn place(&mut self, pose: Pose) {
         self.pose = pose;
         self.stand();
@@ -204,17 +204,17 @@ impl Robot {
         self.steps as f64 / STEPS_PER_SECOND
     }
 
-    /// Where the middle of the axle is, and where it looks.
+    /// Pose of the middle of the axle.
     pub fn pose(&self) -> Pose {
         self.pose
     }
 
-    /// The middle of the sensor row: the point that is to stay on the line.
+    /// The middle of the sensor row, which is to stay on the line.
     pub fn row_centre(&self) -> Point {
         self.pose.offset(ROW_AHEAD, 0.0)
     }
 
-    /// How it moves over the floor now.
+    /// Current velocity over the floor.
     pub fn velocity(&self) -> Velocity {
         self.velocity
     }
@@ -261,7 +261,7 @@ impl Robot {
         self.velocity = velocity;
     }
 
-    /// How fast a wheel moves over the floor, metres per second. What it slips by wanders about its mean.
+    /// Speed of a wheel over the floor, metres per second. Its slip varies randomly around the mean.
     fn grip(&mut self, side: usize) -> f64 {
         let Making { slip, slip_noise, .. } = self.making;
         let share = STEP / SLIP_MEMORY;
@@ -271,8 +271,8 @@ impl Robot {
     }
 }
 
-/// How fast the left and the right wheel must turn for this velocity, radians per second. One that would have to turn too
-/// fast turns as fast as it can; for a velocity that is no number they stand.
+/// Angular speeds of the left and the right wheel for this velocity, radians per second, limited to what the wheels
+/// reach; 0 for a velocity that is not a number.
 pub fn wheel_speeds(velocity: Velocity) -> [f64; 2] {
     let across = velocity.angular * TREAD / 2.0;
     [velocity.linear - across, velocity.linear + across].map(|rim| {
@@ -285,7 +285,7 @@ fn steps(seconds: f64) -> u64 {
     (seconds * STEPS_PER_SECOND).round() as u64
 }
 
-/// Mean brightness of the spot around `centre`, taken at its middle and on two rings.
+/// Mean brightness of the spot around `centre`, sampled at its middle and on two rings.
 fn spot_brightness(track: &Track, centre: Point) -> f64 {
     let ring = |count: u32, radius: f64| -> f64 {
         (0..count)

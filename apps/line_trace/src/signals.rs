@@ -1,9 +1,9 @@
-//! What robot and tracer tell each other, with the fields of the messages that carry it.
+//! Signals between robot and tracer, with the fields of their messages.
 
-/// Brightness under the four sensors of the line-tracing unit; a brighter floor gives a larger value.
+/// Brightness under the four sensors of the line-tracing unit; larger values are brighter.
 ///
-/// The fields are those of `raspimouse_msgs/LightSensors`, which are named for the distance sensors that the unit
-/// takes the place of. Its order is another one: see [`LightSensors::row`].
+/// The fields are those of `raspimouse_msgs/LightSensors`, named for the distance sensors that the unit replaces. Its
+/// order differs: see [`LightSensors::row`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LightSensors {
     /// The left end of the row.
@@ -66,7 +66,7 @@ impl Leds {
     }
 }
 
-/// The part of `geometry_msgs/Twist` that a robot with two wheels can follow.
+/// The part of `geometry_msgs/Twist` that a two-wheeled robot can follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Velocity {
     /// `linear.x`, metres per second, forward positive.
@@ -80,19 +80,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_row_survives_the_message() {
+    fn row_survives_conversion() {
         let row = [1, 2, 3, 4];
         assert_eq!(LightSensors::from_row(row).row(), row);
     }
 
     #[test]
-    fn the_row_is_wired_as_on_the_line_tracing_unit() {
+    fn row_order_matches_the_line_tracing_unit() {
         let message = LightSensors { forward_r: 1, right: 2, left: 3, forward_l: 4 };
         assert_eq!(message.row(), [1, 2, 3, 4]);
     }
 
     #[test]
-    fn one_held_switch_is_enough() {
+    fn any_is_true_for_one_held_switch() {
         assert!(Switches { switch2: true, ..Switches::default() }.any());
         assert!(!Switches::default().any());
     }

@@ -1,4 +1,4 @@
-//! Robot, person and tracer in one loop, with no messaging between them.
+//! Simulation of robot, operator and tracer in one loop, without messaging.
 
 use crate::course::Nearest;
 use crate::geometry::Pose;
@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 /// Seconds between two readings of the sensors, as on the robot.
 pub const PERIOD: f64 = 1.0 / 60.0;
 
-/// A closed loop: each [`PERIOD`] the tracer is given switches and sensor values, and its command reaches the
-/// robot after a delay.
+/// A closed loop: each [`PERIOD`] the tracer receives switches and sensor values, and its command reaches the robot
+/// after a delay.
 #[derive(Clone, Debug)]
 pub struct Simulation<'track> {
     track: &'track Track,
@@ -23,7 +23,7 @@ pub struct Simulation<'track> {
     tracer: Tracer,
     meter: LapMeter,
     delay: f64,
-    /// Commands under way, with the time at which they arrive.
+    /// Commands in transit, with their arrival times.
     under_way: VecDeque<(f64, Command)>,
     path: Vec<PathPoint>,
     laps: Vec<Lap>,
@@ -31,8 +31,8 @@ pub struct Simulation<'track> {
 }
 
 impl<'track> Simulation<'track> {
-    /// A robot in its box beside this track, and a tracer that awaits the first press. Commands take `delay`
-    /// seconds to arrive.
+    /// A robot that is not placed on this track yet, and a tracer that waits for the first press. Commands arrive
+    /// after `delay` seconds.
     ///
     /// # Errors
     /// As [`Operator::new`].
@@ -51,7 +51,7 @@ impl<'track> Simulation<'track> {
         })
     }
 
-    /// Lets one [`PERIOD`] pass.
+    /// Advances by one [`PERIOD`].
     pub fn step(&mut self) {
         self.periods += 1;
         let now = self.now();
@@ -66,7 +66,7 @@ impl<'track> Simulation<'track> {
         }
     }
 
-    /// Steps until `done` says so or the clock shows `limit` seconds; true if `done` did.
+    /// Steps until `done` returns true or the clock shows `limit` seconds; returns whether `done` did.
     pub fn run_until(&mut self, limit: f64, done: impl Fn(&Self) -> bool) -> bool {
         while self.now() < limit {
             if done(self) {
@@ -77,7 +77,7 @@ impl<'track> Simulation<'track> {
         done(self)
     }
 
-    /// Seconds since the beginning.
+    /// Seconds since the start.
     pub fn now(&self) -> f64 {
         f64::from(self.periods) * PERIOD
     }
@@ -87,7 +87,7 @@ impl<'track> Simulation<'track> {
         &self.robot
     }
 
-    /// The robot, to interfere with.
+    /// The robot, for interventions.
     pub fn robot_mut(&mut self) -> &mut Robot {
         &mut self.robot
     }
@@ -97,12 +97,12 @@ impl<'track> Simulation<'track> {
         &self.tracer
     }
 
-    /// The laps driven so far.
+    /// The completed laps.
     pub fn laps(&self) -> &[Lap] {
         &self.laps
     }
 
-    /// Where the middle of the sensor row has been since the robot set off, one point a [`PERIOD`].
+    /// Positions of the middle of the sensor row since the robot set off, one per [`PERIOD`].
     pub fn path(&self) -> &[PathPoint] {
         &self.path
     }

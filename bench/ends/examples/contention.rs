@@ -1,12 +1,13 @@
-//! Program that `bench/contention` runs: `contention THREADS TOPICS SECONDS LOAD`. Threads of one context publish best-effort
-//! messages as fast as they can, each on topics of its own, to another context, meanwhile LOAD goes on there:
+//! Program that `bench/contention` runs: `contention THREADS TOPICS SECONDS LOAD`. The threads of one context publish
+//! best-effort messages as fast as they can, each on its own topics, to another context. Meanwhile LOAD runs in the
+//! publishing context:
 //!
 //! - `quiet`: nothing else.
-//! - `receive`: the publishing context receives as many topics from the other one.
-//! - `discovery`: contexts with a subscription to each topic join and leave, one after the other.
+//! - `receive`: the publishing context receives the same number of topics from the other one.
+//! - `discovery`: contexts with a subscription to each topic join and leave, one after another.
 //!
-//! Prints one line: messages published a second, messages received a second, and how long `publish` took in microseconds:
-//! the median, the 99th percentile and the longest.
+//! Prints one line: messages published per second, messages received per second, and the duration of `publish` in
+//! microseconds: median, 99th percentile and maximum.
 
 use std::env;
 use std::error::Error;
@@ -23,16 +24,16 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Length of the payload in bytes.
 const PAYLOAD: usize = 100;
 
-/// Longer than it takes until all have met.
+/// Time limit of discovery.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Publishing goes on for so long before it counts.
+/// Duration of publishing before the measurement.
 const WARM_UP: Duration = Duration::from_millis(200);
 
-/// Between two messages of the load `receive`.
+/// Period of the messages of the load `receive`.
 const PACE: Duration = Duration::from_micros(100);
 
-/// Publish times that a thread notes at most.
+/// Most publish durations recorded per thread.
 const MOST_TIMES: usize = 1 << 22;
 
 fn main() -> Outcome<()> {
@@ -76,12 +77,12 @@ fn context() -> Outcome<Context> {
     Ok(Context::with_options(options.graphs(Graphs::Ros2).domain_id(22))?)
 }
 
-/// What all threads see.
+/// State shared by all threads.
 struct Run<'a> {
     near: &'a Context,
     far: &'a Context,
     topics: usize,
-    /// What is published counts.
+    /// The measurement has begun.
     counting: AtomicBool,
     stop: AtomicBool,
 }
@@ -144,7 +145,7 @@ impl Run<'_> {
         })
     }
 
-    /// Publishes on its topics by turns. How long each message took that counts, in nanoseconds.
+    /// Publishes on its topics in turn. Returns the durations of the measured messages, in nanoseconds.
     fn publish(&self, publishers: &[&Publisher<UInt8MultiArray>]) -> Outcome<Vec<u32>> {
         let message = Arc::new(UInt8MultiArray { data: vec![7; PAYLOAD], ..UInt8MultiArray::default() });
         let mut times = Vec::new();
@@ -193,7 +194,7 @@ fn qos() -> QoS {
 fn wait_for_subscribers(publishers: &[Publisher<UInt8MultiArray>]) -> Outcome<()> {
     for publisher in publishers {
         if !publisher.wait_for_subscribers(1, LONG)? {
-            return Err(format!("nobody subscribes to {}", publisher.topic()).into());
+            return Err(format!("no subscriber of {}", publisher.topic()).into());
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! Program that `bench/data-path` runs under callgrind: `data_path PATH COUNT` sends COUNT messages along one path.
 //!
-//! Publisher and subscription are in two contexts of this process, or in one for the paths `process-*`. Callgrind counts
-//! [`send_one`] and [`receive_all`], which begin after the warm-up. Each message is sent once the receiving thread
-//! sleeps in the reactor, so that every message takes the same steps.
+//! Publisher and subscription are in two contexts of this process, or in one for the paths `process-*`. Callgrind
+//! counts [`send_one`] and [`receive_all`], which begin after the warm-up. Each message is sent once the receiving
+//! thread sleeps in the reactor, so that every message takes the same steps.
 
 use std::env;
 use std::error::Error;
@@ -19,10 +19,10 @@ use runnel::{Context, ContextOptions, Graphs, MasterOptions, Publisher, Subscrip
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Messages until buffers have their sizes.
+/// Messages until buffers have reached their final sizes.
 const WARM_UP: u64 = 100;
 
-/// Longer than any step takes under callgrind.
+/// Time limit of each step, long enough for callgrind.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Length of the payload in bytes.
@@ -35,7 +35,7 @@ const WAITS: [&str; 4] = ["232", "271", "281", "441"];
 #[cfg(not(target_arch = "x86_64"))]
 const WAITS: [&str; 3] = ["73", "22", "441"];
 
-/// How the messages travel.
+/// Path of the messages.
 struct DataPath {
     graphs: Graphs,
     ipc: bool,
@@ -66,13 +66,13 @@ impl DataPath {
     }
 }
 
-/// What both threads see.
+/// State shared by both threads.
 #[derive(Default)]
 struct Progress {
     received: AtomicU64,
-    /// The warm-up is over.
+    /// The warm-up has ended.
     measuring: AtomicBool,
-    /// The receiving thread has left the loop of the warm-up.
+    /// The receiving thread has left the warm-up's loop.
     receiving: AtomicBool,
     /// `/proc/PID/task/TID/syscall` of the receiving thread.
     syscall: OnceLock<PathBuf>,
@@ -100,7 +100,7 @@ fn receive_all(context: &Context) -> Result<(), runnel::Error> {
     context.spin()
 }
 
-/// The callback.
+/// The subscription's callback.
 #[inline(never)]
 fn on_message(message: &UInt8MultiArray, progress: &Progress) {
     assert_eq!(message.data.last(), Some(&7));

@@ -1,4 +1,4 @@
-//! Ends on nothing but the operating system: the floor.
+//! Endpoints that use only the operating system: the bench's floor.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use runnel_floor::{
     Chain, Connections, PacketKind, Packets, Stamps, Streams, Transport, Trial, Waiting, Words,
 };
 
-use crate::talk::{say, say_ready, wait_for_go};
+use crate::protocol::{send_line, send_ready, wait_for_go};
 use crate::{EndArgs, Failure, Role, failed};
 
 /// An end on byte streams.
@@ -38,10 +38,10 @@ pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) ->
     }
 }
 
-/// The end that connects, and begins when it is told to.
+/// The end that connects, and starts on the bench's signal.
 fn near<S: Transport>(args: &EndArgs, connections: Connections) -> Result<Streams<S>, Failure> {
     let near = Streams::connect(&args.peer, connections)?;
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     Ok(near)
 }
@@ -49,21 +49,21 @@ fn near<S: Transport>(args: &EndArgs, connections: Connections) -> Result<Stream
 /// The end that listens.
 fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, Failure> {
     let (listener, address) = S::listen()?;
-    say(format_args!("at {address}"))?;
+    send_line(format_args!("at {address}"))?;
     let far = Streams::accept(&listener, connections)?;
-    say_ready()?;
+    send_ready()?;
     Ok(far)
 }
 
-/// An end on sockets that keep messages apart.
+/// An end on sockets that preserve message boundaries.
 pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), Failure> {
     match args.role {
         Role::Ping => ping(args, Packets::connect(kind, peer(args)?)?, Packets::ping),
         Role::Pong => {
             let (waiting, address) = Packets::listen(kind)?;
-            say(format_args!("at {address}"))?;
+            send_line(format_args!("at {address}"))?;
             let far = waiting.accept(kind)?;
-            say_ready()?;
+            send_ready()?;
             args.write_received(&far.pong(args.trial())?)
         }
         _ => Err(only_messages()),
@@ -76,22 +76,22 @@ pub(super) fn words(args: &EndArgs, waiting: Waiting) -> Result<(), Failure> {
         Role::Ping => ping(args, Words::connect(waiting, peer(args)?)?, Words::ping),
         Role::Pong => {
             let (far, address) = Words::listen(waiting)?;
-            say(format_args!("at {address}"))?;
-            // What the other end writes before this one looks is there all the same.
-            say_ready()?;
+            send_line(format_args!("at {address}"))?;
+            // The futex wait sees what the other end has written earlier.
+            send_ready()?;
             args.write_received(&far.pong(args.trial())?)
         }
         _ => Err(only_messages()),
     }
 }
 
-/// Begins when it is told to, and sends each message when the one before has come back.
+/// Starts on the bench's signal, and sends each message when the previous one has come back.
 fn ping<E>(
     args: &EndArgs,
     near: E,
     ping: impl FnOnce(&E, Trial) -> io::Result<(Stamps, Stamps)>,
 ) -> Result<(), Failure> {
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     args.write_both(&ping(&near, args.trial())?)
 }
@@ -101,5 +101,5 @@ fn peer(args: &EndArgs) -> Result<&str, Failure> {
 }
 
 fn only_messages() -> Failure {
-    failed("the operating system carries no such thing")
+    failed("the operating system has only messages: this role needs a Runnel node")
 }

@@ -1,4 +1,4 @@
-//! Holding packets back, so that those behind them overtake: what the kernel queues (iptables' target NFQUEUE) is let go
+//! Delays packets so that later ones overtake: packets queued by the kernel (iptables' target NFQUEUE) are released
 //! after a while. Sources: `linux/netfilter/nfnetlink.h` and `nfnetlink_queue.h`.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with,
 };
 
-use crate::talk::say_ready;
+use crate::protocol::send_ready;
 use crate::{Failure, failed};
 
 #[derive(Debug, clap::Args)]
@@ -24,15 +24,15 @@ pub(super) struct Args {
     milliseconds: u64,
 }
 
-/// Packets held at a time; what comes beyond that is dropped by the kernel.
+/// Most packets held at a time; the kernel drops further ones.
 const MOST: u32 = 4096;
 
-/// Kinds of messages, of the subsystem of queues.
+/// Message types of the queue subsystem.
 const PACKET: u16 = 0x300;
 const VERDICT: u16 = 0x301;
 const CONFIG: u16 = 0x302;
 
-/// Attributes of those, and what is in them.
+/// Attributes of these messages, and their values.
 const CONFIG_COMMAND: u16 = 1;
 const CONFIG_COPY: u16 = 2;
 const CONFIG_MOST: u16 = 3;
@@ -42,15 +42,15 @@ const BIND: u8 = 1;
 const COPY_NOTHING: [u8; 5] = [0, 0, 0, 0, 1];
 const ACCEPT: u32 = 1;
 
-/// Bytes ahead of the attributes.
+/// Bytes before the attributes.
 const HEADERS: usize = 20;
 
-/// Holds packets until it is killed.
+/// Holds packets until the process is killed.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let queue = Queue::bind(args.queue)?;
     let held_for = Duration::from_millis(args.milliseconds);
     let mut held = VecDeque::new();
-    say_ready()?;
+    send_ready()?;
     loop {
         if let Some(packet) = queue.packet(held.front().map(|(due, _)| *due))? {
             held.push_back((Instant::now() + held_for, packet));
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// A queue of the kernel's.
+/// A netfilter queue.
 struct Queue {
     socket: OwnedFd,
     number: u16,
@@ -84,14 +84,14 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Sends a message; its answer is to be asked for.
+    /// Sends a message; with `answered`, the kernel acknowledges it.
     fn send(&self, kind: u16, answered: bool, attributes: &[u8]) -> Result<(), Failure> {
         const REQUEST: u16 = 1;
         const ACKNOWLEDGE: u16 = 4;
         let mut message = ((HEADERS + attributes.len()) as u32).to_ne_bytes().to_vec();
         message.extend(kind.to_ne_bytes());
         message.extend((if answered { REQUEST | ACKNOWLEDGE } else { REQUEST }).to_ne_bytes());
-        // No sequence, no sender; of no family, version 0.
+        // No sequence number and no sender; unspecified family, version 0.
         message.extend([0; 10]);
         message.extend(self.number.to_be_bytes());
         message.extend(attributes);
@@ -99,7 +99,7 @@ impl Queue {
         Ok(())
     }
 
-    /// What the kernel says to a message: its length, kind, flags, sequence, sender, and an error or 0.
+    /// Reads the kernel's acknowledgement: length, type, flags, sequence number, sender, and an error or 0.
     fn answer(&self) -> Result<(), Failure> {
         let mut answer = [0; 256];
         let (_, _) = recv(&self.socket, &mut answer, RecvFlags::empty())?;
@@ -110,9 +110,9 @@ impl Queue {
         }
     }
 
-    /// The number of the next packet, if one comes in time.
+    /// The id of the next packet, if one arrives before `until`.
     fn packet(&self, until: Option<Instant>) -> Result<Option<u32>, Failure> {
-        // None at all would be for ever.
+        // Without a time-out the read would block for ever.
         let least = Duration::from_micros(1);
         let wait = until.map(|until| until.saturating_duration_since(Instant::now()).max(least));
         set_socket_timeout(&self.socket, Timeout::Recv, wait)?;
@@ -125,7 +125,7 @@ impl Queue {
     }
 }
 
-/// The number that a message gives a packet.
+/// The packet id in a message.
 fn packet_of(message: &[u8]) -> Option<u32> {
     let kind = message.get(4..6)?;
     let mut attributes = message.get(HEADERS..).filter(|_| kind == PACKET.to_ne_bytes())?;
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_packet_is_found_behind_other_attributes() {
+    fn packet_id_is_found_after_other_attributes() {
         let mut message = vec![0; HEADERS];
         message[4..6].copy_from_slice(&PACKET.to_ne_bytes());
         message.extend(attribute(7, &[1, 2, 3]));

@@ -1,4 +1,4 @@
-//! Starting a program on a given CPU, so that every contestant is bound in the same way.
+//! Starts a program on a given CPU, so that every contestant is bound in the same way.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -21,15 +21,15 @@ pub(super) struct Args {
     program: Vec<String>,
 }
 
-/// How long a program of real-time priority may run without ever waiting, in seconds. The kernel ends it then: such a
-/// program starves every other on its CPU, the one that watches over it included.
+/// Limit on CPU time without blocking for a program of real-time priority, in seconds. The kernel then ends it: such
+/// a program starves every other on its CPU, including the bench.
 const GREED: u64 = 2;
 
-/// How much CPU time it may use in all, in seconds, as long as a run may take.
+/// Limit on total CPU time, in seconds; as long as a run may take.
 const SHARE: u64 = 30;
 
-/// Becomes the program. The kernel kills it when the thread that started this ends, so that nothing is left behind even
-/// where the parent is killed itself.
+/// Replaces this process by the program. The kernel kills it when the starting thread ends, so that nothing is left
+/// even if the parent is killed.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     allow_descriptors()?;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     Err(failed(format_args!("cannot start {program}: {error}")))
 }
 
-/// As many descriptors as there may be: a thousand topics take more than programs are given at first.
+/// Raises the limit of descriptors to the maximum: a thousand topics need more than the default.
 fn allow_descriptors() -> Result<(), Failure> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })

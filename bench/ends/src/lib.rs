@@ -1,11 +1,11 @@
-//! Runnel's own ends of the exchanges that `runnel bench` starts. How it talks with them is told in
-//! `bench/README.md`.
+//! Runnel's own ends of the exchanges that `runnel bench` starts. `bench/README.md` describes the protocol between an
+//! end and the bench.
 
 mod floor;
 mod hold;
 mod launch;
+mod protocol;
 mod runnel;
-mod talk;
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ use ::runnel::QoS;
 use clap::ValueEnum;
 use runnel_floor::{Connections, Course, Pace, PacketKind, Sizes, Stamps, Touch, Trial, Waiting};
 
-/// Why an end ends early.
+/// Why an end fails.
 pub type Failure = Box<dyn Error>;
 
 /// One end of an exchange, or the start of one, for `runnel bench`
@@ -47,7 +47,7 @@ enum Part {
     FloorUnixSeqpacket(EndArgs),
     /// An end that sleeps on a word of shared memory
     FloorFutex(EndArgs),
-    /// An end that looks at a word of shared memory again and again
+    /// An end that polls a word of shared memory
     FloorSpin(EndArgs),
     /// An end that is a Runnel node and stays on the network
     RunnelTcpros(EndArgs),
@@ -55,13 +55,13 @@ enum Part {
     RunnelIpc(EndArgs),
     /// An end that is a Runnel node and never sleeps
     RunnelIpcSpin(EndArgs),
-    /// An end that is a Runnel node and writes and reads messages where they lie
+    /// An end that is a Runnel node and loans messages
     RunnelIpcLoan(EndArgs),
-    /// An end that does both: never sleeps, and writes and reads messages where they lie
+    /// An end that is a Runnel node, never sleeps, and loans messages
     RunnelIpcLoanSpin(EndArgs),
-    /// An end that is a Runnel node of ROS 2 and stays on the network
+    /// An end that is a ROS 2 node of Runnel and stays on the network
     RunnelRtps(EndArgs),
-    /// An end that is a Runnel node of ROS 2 and leaves the network
+    /// An end that is a ROS 2 node of Runnel and leaves the network
     RunnelRtpsIpc(EndArgs),
 }
 
@@ -79,12 +79,12 @@ enum Mode {
 }
 
 impl Mode {
-    /// Whether nodes are of ROS 2.
-    fn is_of_ros2(self) -> bool {
+    /// Whether nodes are in ROS 2.
+    fn is_ros2(self) -> bool {
         matches!(self, Self::Rtps | Self::RtpsMemory)
     }
 
-    /// Whether an end looks again and again while it waits.
+    /// Whether an end polls while it waits.
     fn spins(self) -> bool {
         matches!(self, Self::Spin | Self::LoanSpin)
     }
@@ -94,7 +94,7 @@ impl Mode {
         matches!(self, Self::Network | Self::Rtps)
     }
 
-    /// Whether messages are written and read where they lie.
+    /// Whether messages are loaned.
     fn loans(self) -> bool {
         matches!(self, Self::Loan | Self::LoanSpin)
     }
@@ -103,23 +103,23 @@ impl Mode {
 /// What an end does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
-    /// Sends a message when the one before has come back.
+    /// Sends a message when the previous one has come back.
     Ping,
-    /// Sends back what comes.
+    /// Sends back every message.
     Pong,
     /// Sends all messages at once, or at a rate.
     Source,
-    /// Takes all messages.
+    /// Receives all messages.
     Sink,
     /// Sends texts.
     Talker,
-    /// Takes texts.
+    /// Receives texts.
     Listener,
     /// Sends two integers.
     ParaIn,
     /// Adds them.
     ParaAdd,
-    /// Takes the sum.
+    /// Receives the sum.
     Add,
     /// Provides a service.
     Serve,
@@ -129,21 +129,21 @@ enum Role {
     CallPersistent,
     /// Sets a parameter and gets it, again and again.
     Param,
-    /// Keeps a message for those who subscribe later.
+    /// Keeps a message for late joiners.
     Latched,
-    /// Subscribes, and says how long it took until that message came.
+    /// Subscribes, and reports how long the kept message took to arrive.
     First,
 }
 
-/// What becomes of messages that the network loses, and of those that wait.
+/// Reliability, and the behaviour of a full queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Quality {
-    /// They are sent again, as long as the queue holds them.
+    /// Lost messages are resent, as long as the queue holds them.
     #[default]
     Reliable,
     /// They are lost.
     BestEffort,
-    /// They are sent again, and who publishes waits for room.
+    /// Lost messages are resent, and the publisher blocks while the queue is full.
     KeepAll,
 }
 
@@ -158,22 +158,22 @@ struct EndArgs {
     /// Messages that count
     #[arg(long, default_value_t = 0)]
     count: u64,
-    /// Messages before those
+    /// Messages of the warm-up before those
     #[arg(long, default_value_t = 0)]
     warm_up: u64,
     /// Messages that queues hold
     #[arg(long, default_value_t = 1)]
     depth: usize,
-    /// Where another end is, for those that are not introduced by a master
+    /// Address of the other end, for ends that are not connected by a master
     #[arg(long)]
     peer: Vec<String>,
     /// Messages a second
     #[arg(long)]
     rate: Option<u32>,
-    /// Messages that may be unanswered
+    /// Messages that may be unanswered at a time
     #[arg(long, default_value_t = 1)]
     watermark: u64,
-    /// Bytes of messages, as many of each, one size after the other
+    /// Sizes of messages in bytes, in equal shares, one after another
     #[arg(long, value_delimiter = ',')]
     sizes: Vec<usize>,
     /// Topics that join the ends
@@ -182,10 +182,10 @@ struct EndArgs {
     /// Ends that receive
     #[arg(long, default_value_t = 1)]
     subscribers: usize,
-    /// What is done with the payload, where that is told apart: none, write or read
+    /// What is done with the payload, where the exchange distinguishes: none, write or read
     #[arg(long)]
     touch: Option<Touch>,
-    /// Quality of service, where it is told apart
+    /// Quality of service, where the exchange distinguishes
     #[arg(long, value_enum, default_value_t)]
     qos: Quality,
     /// File for the stamps of sent messages
@@ -252,10 +252,10 @@ fn failed(text: impl fmt::Display) -> Failure {
     text.to_string().into()
 }
 
-/// Does what the arguments of `runnel bench-peer` say.
+/// Runs the end that the arguments of `runnel bench-peer` describe.
 ///
 /// # Errors
-/// When it cannot be done, or the bench has gone.
+/// If the end fails, or the bench has ended.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.part {
         Part::Launch(args) => launch::run(args),

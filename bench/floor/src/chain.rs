@@ -1,4 +1,4 @@
-//! Three ends in a row: the first sends two integers, the second adds them, the third has the sum.
+//! Three ends in a row: the first sends two integers, the second adds them, the third receives the sum.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use crate::{Course, NUMBER, Streams, Transport};
 pub struct Chain<S>(pub Streams<S>);
 
 impl<S: Transport> Chain<S> {
-    /// Sends each number, and 1, when it is due; gives when each was sent.
+    /// Sends each number, and 1, when it is due; returns when each was sent.
     ///
     /// # Errors
-    /// When the next end goes before all are sent.
+    /// If the next end closes before all are sent.
     pub fn begin(&mut self, course: &Course) -> io::Result<Stamps> {
         let (mut sent, mut pace) = (Stamps::of(course.trial), course.pace);
         for number in 0..course.trial.total() {
@@ -24,10 +24,10 @@ impl<S: Transport> Chain<S> {
         Ok(sent)
     }
 
-    /// Sends the first integer of each pair on to the next end, with the sum.
+    /// Forwards the first integer of each pair to the next end, with the sum.
     ///
     /// # Errors
-    /// When either end goes before all have come.
+    /// If either end closes before all are received.
     pub fn add(&mut self, next: &mut Self, course: &Course) -> io::Result<()> {
         for _ in 0..course.trial.total() {
             let [a, b] = self.receive()?;
@@ -36,10 +36,10 @@ impl<S: Transport> Chain<S> {
         Ok(())
     }
 
-    /// Takes all sums; gives when each came.
+    /// Receives all sums; returns when each arrived.
     ///
     /// # Errors
-    /// When a sum is wrong, or the end before goes before all have come.
+    /// If a sum is wrong, or the previous end closes before all are received.
     pub fn end(&mut self, course: &Course) -> io::Result<Stamps> {
         let mut received = Stamps::of(course.trial);
         for _ in 0..course.trial.total() {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_sum_is_told() {
+    fn wrong_sum_is_an_error() {
         let course = Course::plain(Trial { size: NUMBER, count: 1, warm_up: 0 });
         let ending = course.clone();
         let (mut near, far) = ends::<UnixStream, _>(Connections::One, move |far| Chain(far).end(&ending));

@@ -1,19 +1,19 @@
-//! Cutting a stream into messages.
+//! Splitter of a stream into messages.
 
 use crate::pace::Sizes;
 use crate::touch::{self, Touch};
 use crate::{Course, NUMBER};
 
-/// Cuts a stream into messages of known sizes, keeping nothing of them but their numbers.
+/// Splits a stream into messages of known sizes, and keeps only their numbers.
 pub(crate) struct Cut {
     sizes: Sizes,
     touch: Touch,
-    /// Messages so far.
+    /// Complete messages.
     count: u64,
-    /// Bytes of the current message so far.
+    /// Received bytes of the current message.
     filled: usize,
     number: [u8; NUMBER],
-    /// Of its payload so far.
+    /// Received bytes of its payload.
     sum: u64,
     is_whole: bool,
 }
@@ -31,17 +31,17 @@ impl Cut {
         }
     }
 
-    /// Messages that were complete.
+    /// Number of complete messages.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether every payload that was looked at was what the sender wrote.
+    /// Whether every checked payload was what the sender wrote.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Takes what was read, and tells the number of each message that is complete with it.
+    /// Processes received bytes, and calls `complete` with the number of each message that they complete.
     pub(crate) fn each(&mut self, mut bytes: &[u8], mut complete: impl FnMut(u64)) {
         while !bytes.is_empty() {
             let size = self.sizes.size(self.count);
@@ -54,7 +54,7 @@ impl Cut {
         }
     }
 
-    /// Takes bytes of one message.
+    /// Processes bytes of one message.
     fn take(&mut self, bytes: &[u8]) {
         let of_number = NUMBER.saturating_sub(self.filled).min(bytes.len());
         if let Some(place) = self.number.get_mut(self.filled..self.filled + of_number) {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_cut_wherever_the_bytes_are_split() {
+    fn messages_are_split_at_any_read_boundary() {
         for course in [course(&[], Touch::None), course(&[8, 12], Touch::Read)] {
             let stream = stream(&course);
             for piece in 1..=stream.len() {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_nobody_wrote_is_seen_where_all_are_read() {
+    fn wrong_byte_is_detected_when_all_are_read() {
         for (touch, is_whole) in [(Touch::Read, false), (Touch::Write, true)] {
             let course = course(&[], touch);
             let (mut stream, mut cut) = (stream(&course), Cut::new(&course));

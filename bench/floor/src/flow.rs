@@ -1,4 +1,4 @@
-//! Ping-pong without waiting for every answer.
+//! Ping-pong with several messages in flight.
 
 use std::io;
 
@@ -10,22 +10,22 @@ use crate::cut::Cut;
 use crate::stamps::{Stamps, now, set_number};
 use crate::{Course, Streams, Transport};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const BUFFER: usize = 64 * 1024;
 
 const SECOND: u64 = 1_000_000_000;
 
 impl<S: Transport> Streams<S> {
-    /// Sends each message when it is due, as long as at most `watermark` are unanswered with it; gives when each was
-    /// sent and when it was back. On one connection each way.
+    /// Sends each message when it is due, with at most `watermark` unanswered; returns when each was sent and when
+    /// its answer arrived. Needs one connection per direction.
     ///
     /// # Errors
-    /// When the other end goes before all are back.
+    /// If the other end closes before all are answered.
     pub fn flow(&mut self, course: &Course, watermark: u64) -> io::Result<(Stamps, Stamps)> {
         let ([sends], [receives]) = (self.sends.as_mut_slice(), self.receives.as_mut_slice()) else {
-            return Err(io::Error::other("it takes one connection each way"));
+            return Err(io::Error::other("this exchange needs one connection per direction"));
         };
-        // Were it to wait while it sends, and the other end as well, neither would receive.
+        // With blocking sends, both ends could send at once and neither would receive.
         sends.set_nonblocking(true)?;
         receives.set_nonblocking(true)?;
         let mut flow = Flow::new(course, watermark.max(1));
@@ -41,11 +41,11 @@ impl<S: Transport> Streams<S> {
 struct Flow {
     course: Course,
     watermark: u64,
-    /// The number of the message after the one that is being sent.
+    /// The number of the message after the one being sent.
     next: u64,
     message: Vec<u8>,
-    /// Bytes of it that were sent.
-    gone: usize,
+    /// Its bytes that were sent.
+    offset: usize,
     answers: Cut,
     buffer: Vec<u8>,
     sent: Stamps,
@@ -58,7 +58,7 @@ impl Flow {
             watermark,
             next: 0,
             message: Vec::with_capacity(course.trial.size),
-            gone: 0,
+            offset: 0,
             answers: Cut::new(course),
             buffer: vec![0; BUFFER],
             sent: Stamps::of(course.trial),
@@ -68,24 +68,24 @@ impl Flow {
     }
 
     fn is_sending(&self) -> bool {
-        self.gone < self.message.len()
+        self.offset < self.message.len()
     }
 
-    /// When the next message may be sent, if no answer has to come before.
+    /// When the next message may be sent, unless an answer must arrive first.
     fn due(&mut self) -> Option<u64> {
         let unanswered = self.next - self.answers.count();
         let may = self.next < self.course.trial.total() && unanswered < self.watermark;
         may.then(|| self.course.pace.due(self.next))
     }
 
-    /// Begins the next message if it is due, and sends as far as the connection takes it.
+    /// Begins the next message if it is due, and sends as much as the connection accepts.
     fn send(&mut self, to: &mut impl Transport) -> io::Result<()> {
         if !self.is_sending() && self.due().is_some_and(|due| due <= now()) {
             self.begin();
         }
         while self.is_sending() {
-            match to.write(&self.message[self.gone..]) {
-                Ok(count) => self.gone += count,
+            match to.write(&self.message[self.offset..]) {
+                Ok(count) => self.offset += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
@@ -98,10 +98,10 @@ impl Flow {
         self.message.resize(self.course.sizes.size(number), 0);
         set_number(&mut self.message, number);
         self.sent.take(number);
-        (self.gone, self.next) = (0, number + 1);
+        (self.offset, self.next) = (0, number + 1);
     }
 
-    /// Waits for an answer, for room to send in, or until the next message is due.
+    /// Waits for an answer, for space to send, or until the next message is due.
     fn wait(&mut self, sends: &impl Transport, receives: &impl Transport) -> io::Result<()> {
         let due = if self.is_sending() { None } else { self.due() };
         let timeout = due
@@ -115,7 +115,7 @@ impl Flow {
         }
     }
 
-    /// Takes the answers that are there.
+    /// Reads the available answers.
     fn receive(&mut self, from: &mut impl Transport) -> io::Result<()> {
         match from.read(&mut self.buffer) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -158,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn messages_larger_than_any_buffer_flow_both_ways() {
+    fn messages_larger_than_buffers_flow_both_ways() {
         flow::<TcpStream>(Connections::Pair, 100_000, 50);
         flow::<UnixStream>(Connections::One, 100_000, 50);
     }
 
     #[test]
-    fn a_message_waits_for_its_time_and_for_answers() {
+    fn message_waits_for_deadline_and_answers() {
         flow::<TcpStream>(Connections::One, 100_000, 1);
         flow::<UnixStream>(Connections::One, 1000, 50);
     }

@@ -1,4 +1,4 @@
-//! Words that processes of one host share and both may write, and waiting until one changes.
+//! Shared words between processes of one host, and waiting for a change (futex).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -12,21 +12,21 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex::{self, Flags};
 
-/// How many words there are: a cache line's worth for each of two writers.
+/// Number of words: a cache line for each of two writers.
 pub(crate) const WORDS: usize = 32;
 
 /// Bytes of the mapping.
 const BYTES: usize = WORDS * size_of::<AtomicU32>();
 
-/// Words in memory of no file, which begin as 0. Others of the same user find them by [`SharedWords::path`] as long as
-/// this process lives.
+/// Words in an anonymous memory file, initially 0. Other processes of the same user open them by
+/// [`SharedWords::path`] while this process lives.
 #[derive(Debug)]
 pub(crate) struct SharedWords {
     words: NonNull<AtomicU32>,
     file: rustix::fd::OwnedFd,
 }
 
-// SAFETY: what it points to is atomic and stays mapped until it is dropped.
+// SAFETY: the pointee is atomic and stays mapped until this is dropped.
 unsafe impl Send for SharedWords {}
 // SAFETY: as above.
 unsafe impl Sync for SharedWords {}
@@ -35,17 +35,17 @@ impl SharedWords {
     /// New words.
     ///
     /// # Errors
-    /// When memory or descriptors ran out.
+    /// If memory or descriptors are exhausted.
     pub(crate) fn new() -> io::Result<Self> {
         let file = rustix::fs::memfd_create("runnel-words", MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, BYTES as u64)?;
         Self::map(file)
     }
 
-    /// Those of another process.
+    /// Opens the words of another process.
     ///
     /// # Errors
-    /// When there are none at this path, or fewer, or the process is another user's.
+    /// If this path has none, or too few, or the process belongs to another user.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         if rustix::fs::fstat(&file)?.st_size != BYTES as i64 {
@@ -57,7 +57,7 @@ impl SharedWords {
 
     fn map(file: rustix::fd::OwnedFd) -> io::Result<Self> {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a new mapping at an address that the kernel chooses takes nothing away from anybody.
+        // SAFETY: a new mapping at an address that the kernel chooses invalidates nothing.
         let place = unsafe {
             rustix::mm::mmap(ptr::null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, flags, &file, 0)
         }?;
@@ -65,44 +65,44 @@ impl SharedWords {
         Ok(Self { words, file })
     }
 
-    /// Where another process finds them.
+    /// The path by which another process opens them.
     pub(crate) fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
     }
 
     /// All of them.
     pub(crate) fn words(&self) -> &[AtomicU32; WORDS] {
-        // SAFETY: the mapping begins at a page, has this many words, and stays until `self` is dropped. Others alter it
-        // as this process does: a word at a time.
+        // SAFETY: the mapping is page-aligned, has this many words, and stays until `self` is dropped. Other
+        // processes access it atomically, too.
         unsafe { self.words.cast().as_ref() }
     }
 }
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `map`, is not given away, and nobody borrows from it any more. It can only fail
-        // for a range that is no mapping.
+        // SAFETY: the mapping was made in `map`, is owned by `self`, and is no longer borrowed. It can only fail for
+        // a range that is not mapped.
         let _ = unsafe { rustix::mm::munmap(self.words.as_ptr().cast(), BYTES) };
     }
 }
 
-/// Waits while a word, shared or not, has this value, at most for a time. It may return early.
+/// Waits while a word, shared or not, has this value, at most for `timeout`. May return early.
 ///
 /// # Errors
-/// `TimedOut` when the time is over.
+/// `TimedOut` when the time has passed.
 pub(crate) fn wait(word: &AtomicU32, value: u32, timeout: Duration) -> io::Result<()> {
     let timeout = rustix::time::Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     };
     match futex::wait(word, Flags::empty(), value, Some(&timeout)) {
-        // Another value already, or a signal.
+        // The value differs already, or a signal arrived.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Wakes one that waits for a word to change.
+/// Wakes one waiter of a word.
 ///
 /// # Errors
 /// None for a word that is mapped.
@@ -120,7 +120,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(30);
 
     #[test]
-    fn words_are_the_same_wherever_they_are_mapped() {
+    fn mappings_share_the_same_words() {
         let here = SharedWords::new().unwrap();
         let there = SharedWords::open(&here.path()).unwrap();
         assert!(here.words().iter().all(|word| word.load(Ordering::SeqCst) == 0));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_woken_in_another_mapping() {
+    fn waiter_in_another_mapping_is_woken() {
         let here = SharedWords::new().unwrap();
         let there = SharedWords::open(&here.path()).unwrap();
         let waiter = thread::spawn(move || {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_at_once_or_in_time() {
+    fn wait_returns_at_once_or_times_out() {
         let word = AtomicU32::new(5);
         wait(&word, 4, LONG).unwrap();
         let late = wait(&word, 5, Duration::from_millis(1)).unwrap_err();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_words_is_refused() {
+    fn file_without_words_is_refused() {
         let path = std::env::temp_dir().join(format!("runnel-floor-futex-{}", std::process::id()));
         std::fs::write(&path, [0; BYTES - 1]).unwrap();
         let refused = SharedWords::open(&path).unwrap_err();

@@ -1,8 +1,8 @@
-//! The floor of the bench: the same exchanges as every contestant's, with nothing between them and the operating
-//! system. What a middleware adds is the distance to it.
+//! The floor of the bench: every contestant's exchanges with nothing between them and the operating system. The
+//! difference to it is a middleware's overhead.
 //!
-//! It shares no code with the runtime that is measured against it. Times are nanoseconds of `CLOCK_MONOTONIC`, which all
-//! processes of one host read alike.
+//! It shares no code with the measured runtime. Times are nanoseconds of `CLOCK_MONOTONIC`, which is the same for all
+//! processes of one host.
 #![deny(unsafe_code)]
 
 mod chain;
@@ -27,25 +27,25 @@ pub use touch::{Touch, sum};
 pub use transport::Transport;
 pub use words::{Waiting, Words};
 
-/// What is exchanged: numbered messages from 0 on, each with its number in the first [`NUMBER`] bytes.
+/// Messages of an exchange: numbered from 0, each with its number in the first [`NUMBER`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// Bytes of one message, at least [`NUMBER`].
     pub size: usize,
-    /// Messages that count.
+    /// Messages that are measured.
     pub count: u64,
-    /// Messages before those, whose times are not kept.
+    /// Messages of the warm-up, whose times are not kept.
     pub warm_up: u64,
 }
 
 impl Trial {
-    /// Messages in all.
+    /// Total number of messages.
     pub fn total(&self) -> u64 {
         self.warm_up.saturating_add(self.count)
     }
 
-    /// A message with the number 0, whose payload was written, so that it has memory of its own: all pages of zeros that
-    /// nobody has written are one, which fits any cache.
+    /// A message with the number 0 and a written payload, so that it has its own memory: untouched pages of zeros all
+    /// share one page, which fits any cache.
     pub fn message(&self) -> Vec<u8> {
         let mut message = vec![1; self.size.max(NUMBER)];
         set_number(&mut message, 0);
@@ -56,18 +56,18 @@ impl Trial {
 /// A trial, and how its messages are sent.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// How many; of what size if there are no others.
+    /// Number and default size.
     pub trial: Trial,
-    /// Of what sizes.
+    /// Sizes.
     pub sizes: Sizes,
-    /// When each is due.
+    /// Deadlines.
     pub pace: Pace,
-    /// What is done with the payload.
+    /// Use of the payload.
     pub touch: Touch,
 }
 
 impl Course {
-    /// Messages of one size, each as soon as it may be, whose payload nobody touches.
+    /// Messages of one size, sent without pauses, whose payload is not touched.
     pub fn plain(trial: Trial) -> Self {
         Self { trial, sizes: Sizes::of(trial, &[]), pace: Pace::new(None), touch: Touch::None }
     }

@@ -1,4 +1,4 @@
-//! When messages are due, and of what size they are.
+//! Deadlines and sizes of messages.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec};
@@ -8,7 +8,7 @@ use crate::{NUMBER, Trial};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Deadlines of messages: one that is late shifts no other.
+/// Deadlines of messages; a late message does not shift the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     rate: Option<u32>,
@@ -16,17 +16,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many messages a second; without a rate, or at the rate 0, each is due at once.
+    /// `rate` messages per second; without a rate, or at rate 0, each is due at once.
     pub fn new(rate: Option<u32>) -> Self {
         Self { rate: rate.filter(|rate| *rate > 0), start: None }
     }
 
-    /// When a message is due, in nanoseconds of `CLOCK_MONOTONIC`. The first one that is asked for is due now, as if it
-    /// had the number 0.
+    /// The deadline of a message, in nanoseconds of `CLOCK_MONOTONIC`. The first call sets the origin: its message is
+    /// due now.
     pub fn due(&mut self, number: u64) -> u64 {
         let Some(rate) = self.rate else { return 0 };
         let start = *self.start.get_or_insert_with(now);
-        // The product of all messages of a day at a million a second still fits.
+        // The product for a day at a million messages a second still fits.
         start.saturating_add(number.saturating_mul(SECOND) / u64::from(rate))
     }
 
@@ -39,7 +39,7 @@ impl Pace {
     }
 }
 
-/// Sizes that messages have, as many of each, one size after the other.
+/// Sizes of messages, in equal shares, one after another.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     sizes: Vec<usize>,
@@ -48,7 +48,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Those of a trial; without any, all messages have the trial's size.
+    /// The sizes of a trial; without any, all messages have the trial's size.
     pub fn of(trial: Trial, sizes: &[usize]) -> Self {
         let sizes = if sizes.is_empty() { vec![trial.size] } else { sizes.to_vec() };
         let each = (trial.total() / sizes.len() as u64).max(1);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deadlines_do_not_drift_and_wait_for_nobody() {
+    fn deadlines_do_not_drift() {
         let mut pace = Pace::new(Some(3));
         let start = pace.due(0);
         std::thread::yield_now();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_lasts_until_the_deadline() {
+    fn wait_lasts_until_deadline() {
         let mut pace = Pace::new(Some(1000));
         pace.wait(0);
         let due = pace.due(3);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_follow_one_another() {
+    fn sizes_follow_in_order() {
         let trial = Trial { size: 300, count: 6, warm_up: 0 };
         let sizes = Sizes::of(trial, &[100, 200, 300]);
         let of = |sizes: &Sizes| (0..7).map(|number| sizes.size(number)).collect::<Vec<_>>();

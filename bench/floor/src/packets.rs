@@ -1,4 +1,4 @@
-//! Sockets that keep messages apart, without epoll: one read and one write a message.
+//! Sockets that preserve message boundaries, without epoll: one read and one write per message.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -13,14 +13,14 @@ use crate::Trial;
 use crate::stamps::{Stamps, number, set_number};
 use crate::transport::unix_name;
 
-/// Which sockets.
+/// Type of socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// UDP over loopback.
     Udp,
     /// Unix datagrams.
     Datagram,
-    /// Unix packets on a connection.
+    /// Unix datagrams.
     Sequenced,
 }
 
@@ -29,10 +29,10 @@ pub enum PacketKind {
 pub struct Packets(OwnedFd);
 
 impl Packets {
-    /// A socket that waits for another end, and its address.
+    /// Creates a socket that waits for another end; returns its address.
     ///
     /// # Errors
-    /// When the operating system refuses, as in all of these.
+    /// If the operating system refuses; the same in all of these.
     pub fn listen(kind: PacketKind) -> io::Result<(Self, String)> {
         let (socket, address) = match kind {
             PacketKind::Udp => {
@@ -50,7 +50,7 @@ impl Packets {
         Ok((Self(socket), address))
     }
 
-    /// Waits until another end has joined.
+    /// Waits until another end has connected.
     ///
     /// # Errors
     /// As above.
@@ -59,15 +59,15 @@ impl Packets {
             return Ok(Self(accept(&self.0)?));
         }
         let (_, _, from) = recvfrom(&self.0, &mut [0; 1], RecvFlags::empty())?;
-        let from = from.ok_or_else(|| io::Error::other("a datagram from nobody"))?;
+        let from = from.ok_or_else(|| io::Error::other("a datagram without a sender"))?;
         connect(&self.0, &from)?;
         Ok(self)
     }
 
-    /// Joins the end at an address.
+    /// Connects to the end at an address.
     ///
     /// # Errors
-    /// When nobody waits there.
+    /// If no end waits there.
     pub fn connect(kind: PacketKind, address: &str) -> io::Result<Self> {
         let name = || SocketAddrUnix::new_abstract_name(address.as_bytes());
         let socket = match kind {
@@ -78,7 +78,7 @@ impl Packets {
                 socket.into()
             }
             PacketKind::Datagram => {
-                // The other end answers to a name.
+                // The other end replies to this socket's name.
                 let (socket, _) = named(SocketType::DGRAM)?;
                 connect(&socket, &name()?)?;
                 socket
@@ -94,10 +94,10 @@ impl Packets {
         Ok(Self(socket))
     }
 
-    /// Sends each message when the one before has come back; gives when each was sent and when it was back.
+    /// Sends each message when the previous one has come back; returns when each was sent and when it came back.
     ///
     /// # Errors
-    /// When the other end goes, or a message is longer than these sockets carry.
+    /// If the other end closes, or a message is longer than these sockets carry.
     pub fn ping(&self, trial: Trial) -> io::Result<(Stamps, Stamps)> {
         let (mut sent, mut received) = (Stamps::of(trial), Stamps::of(trial));
         let mut message = trial.message();
@@ -111,7 +111,7 @@ impl Packets {
         Ok((sent, received))
     }
 
-    /// Sends back what comes; gives when each message came.
+    /// Sends back every message; returns when each arrived.
     ///
     /// # Errors
     /// As above.
@@ -133,7 +133,7 @@ impl Packets {
     }
 }
 
-/// A Unix socket of a name of its own.
+/// A Unix socket with a unique name.
 fn named(kind: SocketType) -> io::Result<(OwnedFd, String)> {
     let name = unix_name();
     let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_another_size_is_told() {
+    fn message_of_wrong_size_is_an_error() {
         let trial = Trial { size: 10, count: 1, warm_up: 0 };
         for kind in KINDS {
             let (waiting, address) = Packets::listen(kind).unwrap();

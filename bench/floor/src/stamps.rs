@@ -1,4 +1,4 @@
-//! When messages were sent or received, as every end of every contestant writes it down.
+//! Time stamps of sent and received messages, in the format of every contestant's ends.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -8,32 +8,32 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Trial;
 
-/// Bytes at the start of a message that hold its number, lowest byte first.
+/// Bytes at the start of a message that hold its number, little-endian.
 pub const NUMBER: usize = 8;
 
 /// Bytes of one stamp in a file.
 const STAMP: usize = 16;
 
-/// Now, in nanoseconds of `CLOCK_MONOTONIC`.
+/// The current time, in nanoseconds of `CLOCK_MONOTONIC`.
 pub fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
-    // The monotonic clock begins near 0 when the machine starts.
+    // The monotonic clock starts near 0 at boot.
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The number that a message carries; `None` if it is too short for one.
+/// The number of a message; `None` if it is too short for one.
 pub fn number(message: &[u8]) -> Option<u64> {
     message.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Gives a message its number; one that is too short stays as it is.
+/// Writes a message's number; does nothing if it is too short.
 pub fn set_number(message: &mut [u8], number: u64) {
     if let Some(place) = message.first_chunk_mut() {
         *place = number.to_le_bytes();
     }
 }
 
-/// One message's number and when it was sent or received.
+/// A message's number and when it was sent or received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The message.
@@ -42,7 +42,7 @@ pub struct Stamp {
     pub nanos: u64,
 }
 
-/// The stamps of one end and direction, in the order they were taken. Those of the warm-up are left out.
+/// The stamps of one end and direction, in the order in which they were taken, without the warm-up.
 #[derive(Debug)]
 pub struct Stamps {
     taken: Vec<Stamp>,
@@ -50,22 +50,22 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Room for all of a trial, so that taking one allocates nothing.
+    /// Preallocates for a whole trial, so that taking a stamp does not allocate.
     pub fn of(trial: Trial) -> Self {
         Self { taken: Vec::with_capacity(trial.count as usize), warm_up: trial.warm_up }
     }
 
-    /// Notes that a message was sent or received now.
+    /// Records that a message was sent or received now.
     pub fn take(&mut self, number: u64) {
         if number >= self.warm_up {
             self.taken.push(Stamp { number, nanos: now() });
         }
     }
 
-    /// Writes them to a file: number and nanoseconds of each as two 64-bit words, lowest byte first.
+    /// Writes the stamps to a file: number and nanoseconds of each as two 64-bit words, little-endian.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
         for stamp in &self.taken {
@@ -78,7 +78,7 @@ impl Stamps {
     /// Reads a file of stamps, at most `limit` of them.
     ///
     /// # Errors
-    /// When the file cannot be read, or ends within a stamp.
+    /// If the file cannot be read, or ends within a stamp.
     pub fn read(path: &Path, limit: u64) -> io::Result<Vec<Stamp>> {
         let mut bytes = Vec::new();
         File::open(path)?.take(limit.saturating_mul(STAMP as u64)).read_to_end(&mut bytes)?;
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stand_at_the_start_of_a_message() {
+    fn number_is_at_the_start_of_a_message() {
         let mut message = [9; 10];
         set_number(&mut message, 0x0102);
         assert_eq!(message, [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_come_back_from_a_file_without_the_warm_up() {
+    fn stamps_are_read_back_without_warm_up() {
         let path = std::env::temp_dir().join(format!("runnel-floor-stamps-{}", std::process::id()));
         let mut stamps = Stamps::of(Trial { size: 10, count: 2, warm_up: 1 });
         (0..3).for_each(|number| stamps.take(number));

@@ -1,4 +1,4 @@
-//! Byte streams over loopback with epoll: one wait, one read and one write a message, and nothing else.
+//! Byte streams over loopback with epoll: one wait, one read and one write per message.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,15 +10,15 @@ use crate::cut::Cut;
 use crate::stamps::{Stamps, number, set_number};
 use crate::{Course, Transport, Trial};
 
-/// Bytes that the sink reads at once.
+/// Bytes per read of the sink.
 const BUFFER: usize = 64 * 1024;
 
-/// One end, and the epoll instance that watches what it receives on. Messages have no frames: both ends know the sizes.
+/// One end, with the epoll instance of its receiving connections. Messages have no frames: both ends know the sizes.
 #[derive(Debug)]
 pub struct Streams<S> {
     pub(crate) sends: Vec<S>,
     pub(crate) receives: Vec<S>,
-    /// Connections on which nothing is sent.
+    /// Connections without traffic.
     quiet: Vec<S>,
     epoll: OwnedFd,
 }
@@ -26,19 +26,19 @@ pub struct Streams<S> {
 /// The connections between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// One for both ways.
+    /// One for both directions.
     One,
-    /// One for each way, as two topics have over TCPROS: what acknowledges a message cannot ride on the answer to it.
+    /// One per direction, as two topics have over TCPROS: acknowledgements cannot be piggybacked on answers.
     Pair,
-    /// So many there, at least one; the first is also the one back.
+    /// This many in one direction, at least one; the first also carries the answers.
     Topics(usize),
 }
 
 impl<S: Transport> Streams<S> {
-    /// Takes the connections of the other end.
+    /// Accepts the connections of the other end.
     ///
     /// # Errors
-    /// When the operating system refuses, as in all of these.
+    /// If the operating system refuses; the same in all of these.
     pub fn accept(listener: &S::Listener, connections: Connections) -> io::Result<Self> {
         let first = S::accept(listener)?;
         let (sends, receives) = match connections {
@@ -53,10 +53,10 @@ impl<S: Transport> Streams<S> {
         Self::new(vec![sends], receives)
     }
 
-    /// Connects to other ends; what it receives comes from the first.
+    /// Connects to other ends; it receives from the first.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// If nothing listens there.
     pub fn connect(addresses: &[String], connections: Connections) -> io::Result<Self> {
         let first = addresses.first().ok_or_else(|| io::Error::other("there is no other end"))?;
         let sends: Vec<S> = match connections {
@@ -78,26 +78,28 @@ impl<S: Transport> Streams<S> {
         Ok(Self { sends, receives, quiet: Vec::new(), epoll })
     }
 
-    /// Sends on the first connection alone from now on; the other end watches all of them.
+    /// Sends only on the first connection from now on; the other end still watches all of them.
     #[must_use]
     pub fn only_first(mut self) -> Self {
         self.quiet.extend(self.sends.drain(1..));
         self
     }
 
-    /// Waits until there is something to receive, and gives where.
+    /// Waits until a connection is readable, and returns it.
     pub(crate) fn wait(&mut self) -> io::Result<&mut S> {
         let mut events = [MaybeUninit::<epoll::Event>::uninit()];
         let (ready, _) = epoll::wait(&self.epoll, &mut events, None)?;
         let index = ready.first().map_or(0, |event| event.data.u64());
-        self.receives.get_mut(index as usize).ok_or_else(|| io::Error::other("an event of nobody"))
+        self.receives
+            .get_mut(index as usize)
+            .ok_or_else(|| io::Error::other("an event of an unknown connection"))
     }
 
-    /// Sends each message when the one before has come back; gives when each was sent and when it was back. With
-    /// several streams they take turns.
+    /// Sends each message when the previous one has come back; returns when each was sent and when it came back.
+    /// Several streams are used in turn.
     ///
     /// # Errors
-    /// When the other end goes before all are back.
+    /// If the other end closes before all are back.
     pub fn ping(&mut self, trial: Trial) -> io::Result<(Stamps, Stamps)> {
         let (mut sent, mut received) = (Stamps::of(trial), Stamps::of(trial));
         let mut message = trial.message();
@@ -112,10 +114,10 @@ impl<S: Transport> Streams<S> {
         Ok((sent, received))
     }
 
-    /// Sends back what comes; gives when each message came.
+    /// Sends back every message; returns when each arrived.
     ///
     /// # Errors
-    /// When the other end goes before all have come.
+    /// If the other end closes before all are received.
     pub fn pong(&mut self, course: &Course) -> io::Result<Stamps> {
         let mut received = Stamps::of(course.trial);
         let mut message = course.trial.message();
@@ -128,10 +130,10 @@ impl<S: Transport> Streams<S> {
         Ok(received)
     }
 
-    /// Sends all messages when they are due, each to every other end; gives when each was given to the kernel.
+    /// Sends each message to every other end when it is due; returns when each was given to the kernel.
     ///
     /// # Errors
-    /// When another end goes before all are sent.
+    /// If another end closes before all are sent.
     pub fn source(&mut self, course: &Course) -> io::Result<Stamps> {
         let mut sent = Stamps::of(course.trial);
         let (mut message, mut pace) = (course.trial.message(), course.pace);
@@ -146,10 +148,10 @@ impl<S: Transport> Streams<S> {
         Ok(sent)
     }
 
-    /// Takes messages until all have come or the other end goes; gives when each was complete.
+    /// Receives messages until all are complete or the other end closes; returns when each was complete.
     ///
     /// # Errors
-    /// When reading fails, or the payload is not what was sent.
+    /// If reading fails, or the payload is not what was sent.
     pub fn sink(&mut self, course: &Course) -> io::Result<Stamps> {
         let mut received = Stamps::of(course.trial);
         let (mut cut, mut buffer) = (Cut::new(course), vec![0; BUFFER]);
@@ -173,7 +175,7 @@ pub(crate) mod tests {
 
     use crate::{Pace, Sizes, Stamp, Touch, now};
 
-    /// The end that connects, and the one that listens at its work.
+    /// Runs the connecting end and the listening end in two threads.
     pub(crate) fn ends<S: Transport<Listener: Send> + 'static, A: Send + 'static>(
         connections: Connections,
         far: impl FnOnce(Streams<S>) -> A + Send + 'static,
@@ -183,7 +185,7 @@ pub(crate) mod tests {
         (Streams::connect(&[address], connections).unwrap(), far)
     }
 
-    /// What they would write to a file.
+    /// The stamps as read back from a file.
     pub(crate) fn written(stamps: &Stamps) -> Vec<Stamp> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stamps");
@@ -206,7 +208,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_ping_pong_stamp_every_message() {
+    fn both_ping_pong_ends_stamp_every_message() {
         for connections in [Connections::One, Connections::Pair, Connections::Topics(7)] {
             ping_pong::<TcpStream>(connections);
             ping_pong::<UnixStream>(connections);
@@ -214,7 +216,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_burst_arrives_whole() {
+    fn burst_arrives_completely() {
         let trial = Trial { size: 60_000, count: 50, warm_up: 0 };
         for touch in [Touch::None, Touch::Write, Touch::Read] {
             let course = Course { touch, ..Course::plain(trial) };
@@ -227,7 +229,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn quiet_connections_carry_nothing_and_stay() {
+    fn quiet_connections_stay_open() {
         let course = Course::plain(Trial { size: 100, count: 30, warm_up: 0 });
         let sinking = course.clone();
         let (near, far) =
@@ -239,7 +241,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_sink_has_every_message() {
+    fn every_sink_receives_every_message() {
         let course = Course::plain(Trial { size: 100, count: 30, warm_up: 0 });
         let (listeners, addresses): (Vec<_>, Vec<_>) =
             (0..3).map(|_| <TcpStream as Transport>::listen().unwrap()).unzip();

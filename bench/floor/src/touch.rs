@@ -1,23 +1,23 @@
-//! What ends do with the payload of a message, apart from handing it over.
+//! Use of the payload by the ends, apart from handing it over.
 
 use std::str::FromStr;
 
 use crate::NUMBER;
 
-/// How far the payload is touched.
+/// Use of the payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Touch {
     /// Only the number is written and read.
     #[default]
     None,
-    /// The sender writes every byte as well.
+    /// The sender also writes every byte.
     Write,
-    /// The receiver reads every byte, too.
+    /// The receiver also reads every byte.
     Read,
 }
 
 impl Touch {
-    /// As it is given on command lines.
+    /// The name on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -39,18 +39,18 @@ impl Touch {
         self.is_whole_sum(payload.len(), number, || sum(payload))
     }
 
-    /// The same of a payload of so many bytes that `sum` adds up.
+    /// Checks a payload of `bytes` bytes whose sum is `sum`.
     pub fn is_whole_sum(self, bytes: usize, number: u64, sum: impl FnOnce() -> u64) -> bool {
         self != Self::Read || sum() == expected(bytes, number)
     }
 }
 
-/// All bytes added up.
+/// The sum of all bytes.
 pub fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(*byte)).sum()
 }
 
-/// The sum of a payload of so many bytes.
+/// The sum of a payload of `bytes` bytes.
 pub(crate) fn expected(bytes: usize, number: u64) -> u64 {
     bytes as u64 * (number & 0xFF)
 }
@@ -69,18 +69,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_what_is_read() {
+    fn written_payload_is_read_back() {
         let mut message = vec![0; 100];
         Touch::Read.fill(&mut message, 0x0105);
         assert_eq!((message[7], message[8], message[99]), (0, 5, 5));
         assert!(Touch::Read.is_whole(&message, 0x0105));
         message[50] = 4;
         assert!(!Touch::Read.is_whole(&message, 0x0105));
-        assert!(Touch::Write.is_whole(&message, 0x0105), "it is not looked at");
+        assert!(Touch::Write.is_whole(&message, 0x0105), "the payload is not checked");
     }
 
     #[test]
-    fn a_payload_that_is_only_handed_over_stays_as_it_is() {
+    fn untouched_payload_stays_unchanged() {
         let mut message = vec![0; 20];
         Touch::None.fill(&mut message, 3);
         assert_eq!(message, [0; 20]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_are_parsed_back() {
         assert_eq!("write".parse(), Ok(Touch::Write));
         assert!("wrote".parse::<Touch>().is_err());
     }

@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A connection that carries bytes.
 pub trait Transport: Read + Write + AsFd + Sized {
-    /// What takes connections.
+    /// The listening socket.
     type Listener;
 
-    /// Listens, and gives the address to connect to.
+    /// Listens; returns the address to connect to.
     ///
     /// # Errors
-    /// When the operating system refuses, as in all of these.
+    /// If the operating system refuses; the same in all of these.
     fn listen() -> io::Result<(Self::Listener, String)>;
 
-    /// Takes a connection.
+    /// Accepts a connection.
     ///
     /// # Errors
     /// As above.
@@ -27,16 +27,16 @@ pub trait Transport: Read + Write + AsFd + Sized {
     /// Connects to an address.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// If nothing listens there.
     fn connect(address: &str) -> io::Result<Self>;
 
-    /// The same connection once more.
+    /// A second handle of the same connection.
     ///
     /// # Errors
     /// As above.
     fn duplicate(&self) -> io::Result<Self>;
 
-    /// Whether reading and writing never wait.
+    /// Whether reading and writing are non-blocking.
     ///
     /// # Errors
     /// As above.
@@ -98,7 +98,7 @@ impl Transport for UnixStream {
     }
 }
 
-/// An abstract name for a Unix socket that this process has not used.
+/// An abstract Unix socket name that this process has not used.
 pub(crate) fn unix_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("runnel-floor-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! Two words of shared memory: the hand-over alone. No payload is copied, so that its size makes no difference.
+//! Two words of shared memory: only the hand-over. No payload is copied, so its size makes no difference.
 
 use std::io;
 use std::path::Path;
@@ -9,18 +9,18 @@ use crate::Trial;
 use crate::futex::{self, SharedWords, WORDS};
 use crate::stamps::{Stamps, now};
 
-/// How long the other end may take before it counts as gone.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time without progress after which the other end counts as sent.
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often a spinning end looks between two looks at the clock.
-const LOOKS: u32 = 1 << 20;
+/// Polls between two checks of the clock in a spinning end.
+const POLLS: u32 = 1 << 20;
 
 /// How an end waits for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// It sleeps until it is woken.
     Futex,
-    /// It looks again and again. Both ends need a CPU of their own.
+    /// It polls. Both ends need their own CPU.
     Spin,
 }
 
@@ -32,34 +32,35 @@ pub struct Words {
 }
 
 impl Words {
-    /// New words, and where the other end finds them.
+    /// Creates the words; returns the address for the other end.
     ///
     /// # Errors
-    /// When the operating system refuses, as in all of these.
+    /// If the operating system refuses; the same in all of these.
     pub fn listen(waiting: Waiting) -> io::Result<(Self, String)> {
         let shared = SharedWords::new()?;
         let address = shared.path().display().to_string();
         Ok((Self { shared, waiting }, address))
     }
 
-    /// The words of the other end.
+    /// Opens the words of the other end.
     ///
     /// # Errors
-    /// When there are none at this address.
+    /// If this address has none.
     pub fn connect(waiting: Waiting, address: &str) -> io::Result<Self> {
         Ok(Self { shared: SharedWords::open(Path::new(address))?, waiting })
     }
 
-    /// The word that `ping` writes and the one that `pong` writes, in a cache line each.
+    /// The word that `ping` writes and the word that `pong` writes, in separate cache lines.
     fn both(&self) -> (&AtomicU32, &AtomicU32) {
         let words = self.shared.words();
         (&words[0], &words[WORDS / 2])
     }
 
-    /// Writes each number when `pong` has written the one before; gives when each was written and when it was back.
+    /// Writes each number when `pong` has written the previous one; returns when each was written and when it came
+    /// back.
     ///
     /// # Errors
-    /// When the other end is gone.
+    /// If the other end is gone.
     pub fn ping(&self, trial: Trial) -> io::Result<(Stamps, Stamps)> {
         let (mut sent, mut received) = (Stamps::of(trial), Stamps::of(trial));
         let (ping, pong) = self.both();
@@ -72,7 +73,7 @@ impl Words {
         Ok((sent, received))
     }
 
-    /// Writes each number when `ping` has; gives when that was seen.
+    /// Writes each number after `ping` has; returns when that was seen.
     ///
     /// # Errors
     /// As above.
@@ -97,7 +98,7 @@ impl Words {
         match self.waiting {
             Waiting::Futex => {
                 while word.load(Ordering::Acquire) != value {
-                    futex::wait(word, value.wrapping_sub(1), PATIENCE)?;
+                    futex::wait(word, value.wrapping_sub(1), PEER_TIMEOUT)?;
                 }
                 Ok(())
             }
@@ -106,19 +107,19 @@ impl Words {
     }
 }
 
-/// What is written for a number: never the 0 that a word begins with, unless four billion have passed.
+/// The value for a number: not 0, the initial value, except after four billion messages.
 fn value(number: u64) -> u32 {
     (number as u32).wrapping_add(1)
 }
 
-/// Looks until it is so. Not a hint to the CPU in between: it would cost more than the whole round trip.
+/// Polls until the condition holds. There is no pause hint to the CPU: it would cost more than the whole round trip.
 fn spin(is_so: impl Fn() -> bool) -> io::Result<()> {
     let mut end = None;
     loop {
-        if (0..LOOKS).any(|_| is_so()) {
+        if (0..POLLS).any(|_| is_so()) {
             return Ok(());
         }
-        if now() > *end.get_or_insert_with(|| now() + PATIENCE.as_nanos() as u64) {
+        if now() > *end.get_or_insert_with(|| now() + PEER_TIMEOUT.as_nanos() as u64) {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the other end is gone"));
         }
     }

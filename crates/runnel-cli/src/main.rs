@@ -1,4 +1,4 @@
-//! The `runnel` command. What it does is in `runnel-commands`.
+//! The program `runnel`: only `main`. The commands are in `runnel-commands`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

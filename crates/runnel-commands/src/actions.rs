@@ -1,4 +1,4 @@
-//! The actions of a graph. The master knows topics only: an action is five of them below one name.
+//! The actions of a graph. The master knows only topics: an action is five topics below one name.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 
-/// What every action has, beside the topic of its goals.
+/// The topics of each action, except that of its goals.
 const OTHER_TOPICS: [&str; 4] = ["cancel", "status", "feedback", "result"];
 
-/// What the name of a goal's type has behind the action's.
+/// Suffix of the goal's message type: `ActionGoal` behind the name of the action type.
 const GOAL_SUFFIX: &str = "ActionGoal";
 
 /// One action.
@@ -20,12 +20,12 @@ pub struct Action {
     pub type_name: String,
     /// The nodes that send goals.
     pub clients: Vec<String>,
-    /// The nodes that take goals and say what becomes of them.
+    /// The nodes that accept goals and publish their status.
     pub servers: Vec<String>,
 }
 
 impl Action {
-    /// What is known of the action of this name.
+    /// The action as JSON.
     pub fn json(&self, name: &str) -> Json {
         let Self { type_name, clients, servers } = self;
         json!({ "name": name, "type": type_name, "clients": clients, "servers": servers })
@@ -58,7 +58,7 @@ fn within(state: &SystemState, types: &BTreeMap<String, String>) -> BTreeMap<Str
         let clients = state.publishers.get(topic).cloned().unwrap_or_default();
         let takers = state.subscribers.get(topic).cloned().unwrap_or_default();
         let tellers = state.publishers.get(&format!("{name}/status")).cloned().unwrap_or_default();
-        // One that only listens, such as a recorder, is no server.
+        // A node that only subscribes, such as a recorder, is no server.
         let servers = takers.into_iter().filter(|node| tellers.contains(node)).collect();
         let action = Action { type_name: type_name.to_owned(), clients, servers };
         is_whole.then(|| (name.to_owned(), action))
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_five_topics_of_which_one_has_goals() {
+    fn action_is_five_topics_with_one_goal_type() {
         let state = SystemState {
             publishers: holders(&[
                 ("/a/goal", &["/c"]),

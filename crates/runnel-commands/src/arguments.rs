@@ -1,4 +1,4 @@
-//! What ROS takes of the command line, and what the command itself takes.
+//! The two parts of the command line: ROS arguments, and arguments of the command.
 
 use runnel::core::names;
 
@@ -7,18 +7,18 @@ use crate::error::CliError;
 /// The command line in two parts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// What remaps names, names the node and the like, for the context.
+    /// Arguments that remap names, name the node and so on, for the context.
     pub ros: names::Arguments,
     /// The rest, with the program's name first.
     pub own: Vec<String>,
 }
 
 impl Arguments {
-    /// Splits a command line whose first argument is the program's name. What stands behind a `--` of the command's
-    /// own is left alone, so that values of the form `a:=b` can be given there.
+    /// Splits a command line whose first argument is the program's name. Arguments after the command's own `--` stay
+    /// as they are, so that values such as `a:=b` can be given there.
     ///
     /// # Errors
-    /// When an argument has the form of a ROS argument but cannot be followed.
+    /// When an argument looks like a ROS argument but is not valid.
     pub fn split(arguments: Vec<String>) -> Result<Self, CliError> {
         let mut arguments = arguments.into_iter();
         let program = arguments.next().unwrap_or_else(|| "runnel".into());
@@ -41,7 +41,7 @@ pub fn of_process() -> Result<Vec<String>, CliError> {
     arguments.map_err(|argument| CliError::Usage(format!("argument {argument:?} is not UTF-8")))
 }
 
-/// Where the first `--` stands that does not end ROS 2 arguments.
+/// Index of the first `--` that does not end ROS 2 arguments.
 fn end_of_options(arguments: &[String]) -> usize {
     let mut in_ros_args = false;
     for (index, argument) in arguments.iter().enumerate() {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn ros_arguments_stand_anywhere_and_are_not_the_commands() {
+    fn ros_arguments_are_split_off_anywhere() {
         assert_eq!(own("runnel topic echo /x __ns:=/y a:=b --once"), "runnel topic echo /x --once");
         assert_eq!(own("runnel __name:=n topic list"), "runnel topic list");
         let split = split("runnel topic echo x __ns:=/y a:=b").expect("a good line");
@@ -77,13 +77,13 @@ mod tests {
     }
 
     #[test]
-    fn ros_2_arguments_end_with_a_double_dash_and_the_command_goes_on() {
+    fn double_dash_ends_ros_2_arguments() {
         assert_eq!(own("runnel topic echo --ros-args -r a:=b -- /x --once"), "runnel topic echo /x --once");
         assert_eq!(own("runnel topic echo /x --ros-args -r __ns:=/y"), "runnel topic echo /x");
     }
 
     #[test]
-    fn values_behind_a_double_dash_are_left_alone() {
+    fn values_after_a_double_dash_stay_unchanged() {
         assert_eq!(own("runnel topic pub /x t -- a:=b -1"), "runnel topic pub /x t -- a:=b -1");
         assert_eq!(
             own("runnel a:=b topic pub --ros-args -p x:=1 -- /x t -- c:=d"),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ros_argument_that_cannot_be_followed_is_wrong_usage() {
+    fn invalid_ros_argument_is_wrong_usage() {
         for line in ["runnel topic list a:=b-c", "runnel topic list --ros-args --bad"] {
             assert!(matches!(split(line), Err(CliError::Usage(_))), "{line}");
         }

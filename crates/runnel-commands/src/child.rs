@@ -8,12 +8,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// Waits so long at most; gives how the child has ended, if it has.
+/// Waits up to `time`. Returns the exit status if the child has ended.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the operating system refuses.
 pub fn ends_within(child: &mut Child, time: Duration) -> io::Result<Option<ExitStatus>> {
-    // One that was waited for has no process any more.
+    // A child that was waited for has no process any more.
     if let Some(status) = child.try_wait()? {
         return Ok(Some(status));
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_child_ends_is_told_once_it_has_and_again_later() {
+    fn exit_status_is_returned_repeatedly() {
         let mut child = Command::new("/bin/sh")
             .args(["-c", "read line; exit 3"])
             .stdin(Stdio::piped())

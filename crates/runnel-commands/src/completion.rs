@@ -1,4 +1,4 @@
-//! What can stand in an argument, for shells that ask while the user types.
+//! Completions of arguments, for shells.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -12,18 +12,18 @@ use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
 use crate::actions::actions as actions_of;
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
-use crate::graphs::{Listening, Topics, is_hidden};
+use crate::graphs::{Discovery, Topics, is_hidden};
 use crate::types::{Types, spelt};
 
-/// How long the master may take, and then those of ROS 2 to tell what they have: somebody waits at the keyboard.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long the master may take, and then ROS 2 discovery: a person waits at the keyboard.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Completes the names of topics of both generations.
+/// Completes topic names of both generations.
 pub fn topics() -> ArgValueCompleter {
-    in_both(|sight| sight.topics().0.into_keys().filter(|name| !is_hidden(name)).collect())
+    in_both(|snapshot| snapshot.topics().0.into_keys().filter(|name| !is_hidden(name)).collect())
 }
 
-/// Completes these names, and those of files.
+/// Completes these names, and files.
 #[cfg(feature = "demo")]
 pub fn names_or_files(
     names: impl Iterator<Item = &'static str> + Clone + Send + Sync + 'static,
@@ -35,62 +35,61 @@ pub fn names_or_files(
     })
 }
 
-/// Completes the names of nodes of both generations.
+/// Completes node names of both generations.
 pub fn nodes() -> ArgValueCompleter {
-    in_both(|sight| {
-        let of_ros1 = owned(sight.state.nodes());
-        let of_ros2 = sight.ros2.nodes.iter().map(|node| node.full_name.clone());
-        of_ros1.into_iter().chain(of_ros2).filter(|name| !is_hidden(name)).collect()
+    in_both(|snapshot| {
+        let ros1 = owned(snapshot.state.nodes());
+        let ros2 = snapshot.ros2.nodes.iter().map(|node| node.full_name.clone());
+        ros1.into_iter().chain(ros2).filter(|name| !is_hidden(name)).collect()
     })
 }
 
-/// Completes the names of nodes of ROS 1.
+/// Completes names of ROS 1 nodes.
 pub fn ros1_nodes() -> ArgValueCompleter {
     live(|graph| Ok(owned(graph.system_state()?.nodes())))
 }
 
-/// Completes the names of services.
+/// Completes service names.
 pub fn services() -> ArgValueCompleter {
     live(|graph| Ok(graph.system_state()?.services.into_keys().collect()))
 }
 
-/// Completes the names of actions.
+/// Completes action names.
 pub fn actions() -> ArgValueCompleter {
     live(|graph| Ok(actions_of(graph)?.into_keys().collect()))
 }
 
-/// Completes the names of parameters.
+/// Completes parameter names.
 pub fn parameters() -> ArgValueCompleter {
     live(|graph| Ok(graph.param_names()?.into_iter().collect()))
 }
 
-/// Completes the names of service types.
+/// Completes service types.
 pub fn service_types() -> ArgValueCompleter {
     types(&[Kind::Service])
 }
 
-/// Completes the names of action types.
+/// Completes action types.
 pub fn action_types() -> ArgValueCompleter {
     types(&[Kind::Action])
 }
 
-/// Completes the names of message types.
+/// Completes message types.
 pub fn message_types() -> ArgValueCompleter {
     types(&[Kind::Message])
 }
 
-/// Completes the type of the topic that stands before it, if somebody publishes or subscribes to that, and otherwise
-/// the names of message types.
+/// Completes the type of the topic before it, if that topic exists, and otherwise message types.
 pub fn topics_type() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let line = line();
         let known = || {
-            let topics = Seen::of(&line)?.topics();
+            let topics = GraphData::of(&line)?.topics();
             let mut typed = topics_in(&line).map(|word| names::join("/", word));
             typed.find_map(|name| Some(topics.0.get(&name)?.types().into_iter().map(str::to_owned).collect()))
         };
         let known: BTreeSet<String> = known().unwrap_or_default();
-        // As it is spelt in the graph, or else as the user has begun to.
+        // First the spelling of the graph, then the short one, then what the user has begun.
         let short = known.iter().filter_map(|name| TypeName::parse(name)).map(|name| name.to_string());
         let short: BTreeSet<String> = short.collect();
         let offers = [known, short, type_names(&[Kind::Message], current)];
@@ -99,38 +98,38 @@ pub fn topics_type() -> ArgValueCompleter {
     })
 }
 
-/// What the shell has so far of the line, behind a `--`.
+/// The shell's line up to the cursor, after a `--`.
 fn line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// What there is in the graphs that a line is about.
-struct Seen {
+/// The data of the graphs that a line is about.
+struct GraphData {
     state: SystemState,
     types: BTreeMap<String, String>,
     ros2: Ros2Graph,
 }
 
-impl Seen {
-    /// Looks at both graphs, unless the line narrows that. What does not answer in time is left out.
+impl GraphData {
+    /// Queries both graphs, unless the line names one. Graphs that do not answer in time are left out.
     fn of(line: &[String]) -> Option<Self> {
         let typed = |option: &str| line.iter().any(|word| word == option);
-        let context = Context::with_options(asking().graphs(Graphs::Both)).ok()?;
-        let mut seen =
+        let context = Context::with_options(context_options().graphs(Graphs::Both)).ok()?;
+        let mut data =
             Self { state: SystemState::default(), types: BTreeMap::new(), ros2: Ros2Graph::default() };
         if !typed("--ros1") {
-            // Those of ROS 2 have the time to answer that the master takes.
+            // Opens the participant, so that ROS 2 nodes can announce themselves while the master answers.
             context.ros2_graph().ok()?;
         }
         if !typed("--ros2") {
-            let graph = Graph::within(&context, PATIENCE);
-            seen.state = graph.system_state().unwrap_or_default();
-            seen.types = graph.topic_types().unwrap_or_default();
+            let graph = Graph::within(&context, QUERY_TIMEOUT);
+            data.state = graph.system_state().unwrap_or_default();
+            data.types = graph.topic_types().unwrap_or_default();
         }
         if !typed("--ros1") {
-            seen.ros2 = Listening::default().look(&context, PATIENCE).unwrap_or_default();
+            data.ros2 = Discovery::default().discover_within(&context, QUERY_TIMEOUT).unwrap_or_default();
         }
-        Some(seen)
+        Some(data)
     }
 
     fn topics(&self) -> Topics {
@@ -141,22 +140,21 @@ impl Seen {
     }
 }
 
-/// Completes what both graphs know.
-fn in_both(names: impl Fn(&Seen) -> BTreeSet<String> + Send + Sync + 'static) -> ArgValueCompleter {
+/// Completes names from both graphs.
+fn in_both(names: impl Fn(&GraphData) -> BTreeSet<String> + Send + Sync + 'static) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
-        let seen = Seen::of(&line());
-        candidates(current, seen.map(|seen| names(&seen)).unwrap_or_default())
+        let data = GraphData::of(&line());
+        candidates(current, data.map(|data| names(&data)).unwrap_or_default())
     })
 }
 
-/// What may be the topic in the line that a shell has so far: words behind `pub` that are no options. The line stands
-/// behind `--`.
+/// Possible topics in a shell's line: words after `pub` that are no options. The line stands after `--`.
 fn topics_in(line: &[String]) -> impl Iterator<Item = &str> {
     let typed = line.iter().skip_while(|word| *word != "--").skip_while(|word| *word != "pub").skip(1);
     typed.map(String::as_str).filter(|word| !word.is_empty() && !word.starts_with('-'))
 }
 
-/// Completes the names of types of every kind.
+/// Completes types of every kind.
 pub fn all_types() -> ArgValueCompleter {
     types(&Kind::ALL)
 }
@@ -165,7 +163,7 @@ fn types(kinds: &'static [Kind]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| candidates(current, type_names(kinds, current)))
 }
 
-/// The names of types that go on as the user has begun: as in ROS 1, and where none does, as in ROS 2.
+/// The types that begin with the current text: spelt as in ROS 1, or if none matches, as in ROS 2.
 fn type_names(kinds: &[Kind], current: &OsStr) -> BTreeSet<String> {
     let Ok(types) = Types::new(&[]) else { return BTreeSet::new() };
     let names = |generation| -> BTreeSet<String> {
@@ -175,11 +173,11 @@ fn type_names(kinds: &[Kind], current: &OsStr) -> BTreeSet<String> {
         let names = kinds.iter().flat_map(spelt);
         names.filter(|name| name.starts_with(&*current.to_string_lossy())).collect()
     };
-    let of_ros1 = names(Generation::Ros1);
-    if of_ros1.is_empty() { names(Generation::Ros2) } else { of_ros1 }
+    let ros1 = names(Generation::Ros1);
+    if ros1.is_empty() { names(Generation::Ros2) } else { ros1 }
 }
 
-/// Completes the names of packages with types.
+/// Completes packages that have types.
 pub fn packages() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let Ok(types) = Types::new(&[]) else { return Vec::new() };
@@ -188,18 +186,18 @@ pub fn packages() -> ArgValueCompleter {
     })
 }
 
-/// What a context takes that asks while somebody types.
-fn asking() -> ContextOptions {
+/// The options of a context for completion.
+fn context_options() -> ContextOptions {
     ContextOptions::default().arguments([""; 0]).signals(false).rosout(false).sim_time(false)
 }
 
-/// Completes what the graph knows; nothing where it cannot be asked.
+/// Completes names from the ROS 1 graph; nothing if the master does not answer.
 fn live(
     names: impl Fn(&Graph<'_>) -> Result<BTreeSet<String>, CliError> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
-        let Ok(context) = Context::with_options(asking()) else { return Vec::new() };
-        candidates(current, names(&Graph::within(&context, PATIENCE)).unwrap_or_default())
+        let Ok(context) = Context::with_options(context_options()) else { return Vec::new() };
+        candidates(current, names(&Graph::within(&context, QUERY_TIMEOUT)).unwrap_or_default())
     })
 }
 
@@ -213,8 +211,8 @@ fn candidates(current: &OsStr, names: BTreeSet<String>) -> Vec<CompletionCandida
     names.map(CompletionCandidate::new).collect()
 }
 
-/// Whether a name is of the letters that names have in either generation. Anybody in a graph can tell others, which the shell
-/// would put into the line as they are.
+/// Whether a name has only the letters of valid names. Any peer can announce other names, and the shell would insert
+/// them unescaped.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '/'))
 }
@@ -224,16 +222,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_shell_would_obey_is_not_offered() {
-        let told =
+    fn unsafe_names_are_not_completed() {
+        let names =
             ["/scan", "/scan;touch x;#", "/s$(x)", "/s x", "/s\u{1b}[31m", "/s\nx", "/s`x`", "/été", "-x"];
-        let told = told.into_iter().map(str::to_owned).collect();
-        let offered = candidates(OsStr::new(""), told);
+        let names = names.into_iter().map(str::to_owned).collect();
+        let offered = candidates(OsStr::new(""), names);
         assert_eq!(offered.iter().map(CompletionCandidate::get_value).collect::<Vec<_>>(), ["/scan"]);
     }
 
     #[test]
-    fn the_topic_is_a_word_behind_pub_that_is_no_option() {
+    fn topic_is_an_argument_after_pub() {
         let topics = |line: &str| {
             let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
             topics_in(&line).collect::<Vec<_>>().join(" ")

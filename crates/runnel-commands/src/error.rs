@@ -1,4 +1,4 @@
-//! How a command fails.
+//! Errors of commands, with their exit codes.
 
 use std::fmt;
 use std::io;
@@ -8,15 +8,15 @@ use runnel::core::names::NameError;
 /// Why a command ends early.
 #[derive(Debug)]
 pub enum CliError {
-    /// What was typed cannot be followed. Exit code 2.
+    /// The command line is invalid. Exit code 2.
     Usage(String),
-    /// What was typed cannot be followed, or asks for help, as the parser puts it. Exit code 2, or 0 for help.
+    /// The command line is invalid, or asks for help, as the parser reports it. Exit code 2, or 0 for help.
     Parser(clap::Error),
-    /// It could not be done. Exit code 1.
+    /// The command failed. Exit code 1.
     Failed(String),
-    /// What was printed says already why not. Exit code 1.
+    /// The command failed, and its output says why. Exit code 1.
     Answered,
-    /// Nobody reads the output any more: no failure.
+    /// The output is closed, which is no failure.
     ClosedPipe,
 }
 
@@ -69,7 +69,7 @@ impl From<io::Error> for CliError {
     }
 }
 
-/// What the operating system said, as part of a sentence: no capital letter, no number.
+/// An error text of the operating system as part of a sentence: without capital letter and number.
 pub fn plain(why: &str) -> String {
     let why = why.split(" (os error").next().unwrap_or_default();
     let mut chars = why.chars();
@@ -81,14 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_says_becomes_part_of_a_sentence() {
+    fn system_error_becomes_part_of_a_sentence() {
         assert_eq!(plain("Connection refused (os error 111)"), "connection refused");
         assert_eq!(plain("no such host"), "no such host");
         assert_eq!(plain(""), "");
     }
 
     #[test]
-    fn a_closed_pipe_is_no_failure() {
+    fn closed_pipe_is_no_failure() {
         let error = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert!(matches!(error, CliError::ClosedPipe));
     }

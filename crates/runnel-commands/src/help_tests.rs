@@ -1,4 +1,4 @@
-//! The help of all commands, held in `tests/help.txt`. Set `RUNNEL_UPDATE_HELP=1` to write it anew.
+//! The help of all commands, compared with `tests/help.txt`. `RUNNEL_UPDATE_HELP=1` rewrites that file.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::ros1::Program;
 /// Columns of the terminal.
 const WIDTH: usize = 80;
 
-/// Appends what a user sees for `path --help`, and for all below.
+/// Appends the output of `path --help`, and of all subcommands.
 fn append_help(program: &Command, command: &Command, path: &[&str], text: &mut String) {
     let typed = path.iter().chain(&["--help"]);
     let shown = program.clone().term_width(WIDTH).try_get_matches_from(typed).expect_err("help is no match");
@@ -33,7 +33,7 @@ fn whole_help() -> String {
 }
 
 #[test]
-fn the_help_is_what_the_reference_says() {
+fn help_matches_the_reference() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help.txt");
     let help = whole_help();
     if std::env::var_os("RUNNEL_UPDATE_HELP").is_some() {
@@ -47,13 +47,13 @@ fn the_help_is_what_the_reference_says() {
 }
 
 #[test]
-fn help_fits_on_a_terminal_of_80_columns() {
+fn help_fits_into_80_columns() {
     let wide: Vec<String> =
         whole_help().lines().filter(|line| line.chars().count() > WIDTH).map(str::to_owned).collect();
     assert_eq!(wide, [""; 0]);
 }
 
 #[test]
-fn the_command_line_is_sound() {
+fn command_line_is_sound() {
     commands::command().debug_assert();
 }

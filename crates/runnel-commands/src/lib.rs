@@ -1,5 +1,5 @@
-//! The `runnel` command: what `rostopic`, `rosnode`, `rosmsg`, `roscore` and their `ros2` counterparts do, in one
-//! program that needs no ROS.
+//! The `runnel` command: `rostopic`, `rosnode`, `rosmsg`, `roscore` and their `ros2` counterparts in one program that
+//! needs no ROS.
 #![forbid(unsafe_code)]
 
 mod actions;
@@ -12,7 +12,8 @@ mod error;
 mod graph;
 mod graphs;
 mod interfaces;
-// Only the demo draws on the terminal and holds lines back meanwhile.
+// Only the demo draws on the terminal and buffers log lines meanwhile.
+mod cli_context;
 #[cfg_attr(not(feature = "demo"), allow(dead_code))]
 mod logging;
 mod master;
@@ -23,7 +24,6 @@ mod output;
 mod params;
 mod ros1;
 mod services;
-mod session;
 mod similar;
 mod streaming;
 mod types;
@@ -37,13 +37,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use arguments::Arguments;
-use commands::{Cli, OfRos1};
+use cli_context::CliContext;
+use commands::{Cli, Ros1Only};
 use error::CliError;
-use session::Session;
 
-/// Does what the arguments of the process say; gives its exit code.
+/// Runs the command of the process's arguments. Returns the exit code.
 pub fn main() -> ExitCode {
-    // Where a shell asks for completions, this answers and ends the program.
+    // If a shell requests completions, this prints them and exits.
     commands::completion::environment().complete();
     let words = match arguments::of_process() {
         Ok(words) => words,
@@ -55,25 +55,25 @@ pub fn main() -> ExitCode {
     run(words).map_or_else(report, |()| ExitCode::SUCCESS)
 }
 
-/// Tells the user why a command failed; gives the exit code.
+/// Prints why a command failed. Returns the exit code.
 fn report(error: CliError) -> ExitCode {
     let (code, text) = match error {
         CliError::ClosedPipe => return ExitCode::SUCCESS,
         CliError::Answered => return ExitCode::FAILURE,
         CliError::Parser(error) => {
-            // If nobody reads, there is nobody to tell.
+            // If standard error is closed, nothing can be reported.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
         CliError::Usage(text) => (2, text),
         CliError::Failed(text) => (1, text),
     };
-    output::tell(&format!("error: {text}"));
+    output::print_error(&format!("error: {text}"));
     ExitCode::from(code)
 }
 
-/// Every command as a user types it, such as `topic echo` or `ros1 rostopic echo`, hidden ones included: for tests that must not
-/// forget one.
+/// Every command as a user types it, such as `topic echo` or `ros1 rostopic echo`, including hidden ones, for tests
+/// that must cover all.
 #[doc(hidden)]
 pub fn command_paths() -> Vec<String> {
     let mut paths = Vec::new();
@@ -98,13 +98,14 @@ fn run(words: Vec<String>) -> Result<(), CliError> {
     let matches = commands::command().try_get_matches_from(&arguments.own);
     let mut matches = matches.map_err(commands::unknown::explained)?;
     let inner_verbose = commands::inner_verbose(&matches);
-    let of_ros1 = OfRos1::typed(&matches);
-    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
-    logging::install(cli.verbose.saturating_add(inner_verbose));
-    let session = Session::new(arguments, cli.json, cli.interfaces)?;
-    let command = || commands::run(cli.command, &session);
-    match of_ros1 {
-        Some(typed) => typed.run(&session, command),
+    let ros1_only = Ros1Only::typed(&matches);
+    let parsed =
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
+    logging::install(parsed.verbose.saturating_add(inner_verbose));
+    let cli = CliContext::new(arguments, parsed.json, parsed.interfaces)?;
+    let command = || commands::run(parsed.command, &cli);
+    match ros1_only {
+        Some(typed) => typed.run(&cli, command),
         None => command(),
     }
 }

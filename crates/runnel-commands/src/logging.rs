@@ -1,4 +1,4 @@
-//! What the library logs goes to standard error: `[WARN] text`.
+//! Log lines of the library on standard error: `[WARN] text`.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,63 +10,63 @@ use runnel::core::sanitize;
 
 use crate::output::{self, counted};
 
-/// The variable that names the least level to show.
+/// The variable with the minimum level to print.
 const VARIABLE: &str = "RUNNEL_LOG";
 
-/// Lines that are held at most: the newest.
-const MOST_HELD: usize = 100;
+/// Most lines that are buffered: the newest.
+const MAX_LINES: usize = 100;
 
-/// How long a warning is worth being shown among other things.
+/// How long a warning is shown on the demo's screen.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// What [`Held`] holds, while there is one.
-static HOLD: Mutex<Option<Hold>> = Mutex::new(None);
+/// The buffer, while a [`LogBuffer`] exists.
+static BUFFER: Mutex<Option<LogLines>> = Mutex::new(None);
 
 #[derive(Default)]
-struct Hold {
+struct LogLines {
     lines: VecDeque<String>,
-    /// Lines that gave way to newer ones.
+    /// Lines that newer ones replaced.
     dropped: u64,
-    /// The last warning or error, and when it was said.
+    /// The last warning or error, and its time.
     warning: Option<(String, Instant)>,
 }
 
 struct StandardError;
 
-/// Keeps what is logged off standard error until it is dropped. One at a time.
-pub struct Held(());
+/// Buffers log lines instead of printing them, until it is dropped. One at a time.
+pub struct LogBuffer(());
 
-/// Holds what is logged, as long as something else is drawn on the terminal.
-pub fn hold() -> Held {
-    *held() = Some(Hold::default());
-    Held(())
+/// Starts buffering, while the terminal shows something else.
+pub fn buffer_lines() -> LogBuffer {
+    *buffered() = Some(LogLines::default());
+    LogBuffer(())
 }
 
-impl Held {
-    /// The last warning or error, if it was a moment ago.
+impl LogBuffer {
+    /// The last warning or error, if it is recent.
     pub fn warning(&self) -> Option<String> {
-        let hold = held();
-        let (line, at) = hold.as_ref()?.warning.as_ref()?;
+        let buffer_lines = buffered();
+        let (line, at) = buffer_lines.as_ref()?.warning.as_ref()?;
         (at.elapsed() < FRESH).then(|| line.clone())
     }
 }
 
-impl Drop for Held {
+impl Drop for LogBuffer {
     fn drop(&mut self) {
-        let Hold { lines, dropped, .. } = mem::take(&mut *held()).unwrap_or_default();
+        let LogLines { lines, dropped, .. } = mem::take(&mut *buffered()).unwrap_or_default();
         if dropped > 0 {
-            output::tell(&format!("({} before are not shown)", counted(dropped, "line")));
+            output::print_error(&format!("({} before these not shown)", counted(dropped, "line")));
         }
-        lines.iter().for_each(|line| output::tell(line));
+        lines.iter().for_each(|line| output::print_error(line));
     }
 }
 
-impl Hold {
+impl LogLines {
     fn add(&mut self, level: Level, line: String) {
         if level <= Level::Warn {
             self.warning = Some((line.clone(), Instant::now()));
         }
-        if self.lines.len() == MOST_HELD {
+        if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
             self.dropped += 1;
         }
@@ -74,11 +74,11 @@ impl Hold {
     }
 }
 
-fn held() -> MutexGuard<'static, Option<Hold>> {
-    HOLD.lock().unwrap_or_else(PoisonError::into_inner)
+fn buffered() -> MutexGuard<'static, Option<LogLines>> {
+    BUFFER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows warnings and errors, or what `RUNNEL_LOG` names, or more for each `-v`.
+/// Prints warnings and errors, or the level of `RUNNEL_LOG`, or more for each `-v`.
 pub fn install(verbose: u8) {
     let level = level(std::env::var(VARIABLE).ok().as_deref(), verbose);
     if log::set_logger(&StandardError).is_ok() {
@@ -86,7 +86,7 @@ pub fn install(verbose: u8) {
     }
 }
 
-/// The level for the value of the variable and the number of `-v`, which win over it.
+/// The level for the value of the variable and the number of `-v` flags. The flags override the variable.
 fn level(variable: Option<&str>, verbose: u8) -> LevelFilter {
     match verbose {
         0 => variable.and_then(|text| text.parse().ok()).unwrap_or(LevelFilter::Warn),
@@ -103,9 +103,9 @@ impl Log for StandardError {
 
     fn log(&self, record: &Record<'_>) {
         let line = format!("[{}] {}", record.level(), record.args());
-        match &mut *held() {
-            None => output::tell_log(&line, record.level().into()),
-            Some(hold) => hold.add(record.level(), sanitize::log_text(&line).into_owned()),
+        match &mut *buffered() {
+            None => output::print_log(&line, record.level().into()),
+            Some(buffer_lines) => buffer_lines.add(record.level(), sanitize::log_text(&line).into_owned()),
         }
     }
 
@@ -117,24 +117,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_lines_are_held_and_the_last_warning_is_known() {
+    fn newest_lines_and_last_warning_are_buffered() {
         let said = |level: Level, text: &str| {
             StandardError.log(&Record::builder().args(format_args!("{text}")).level(level).build());
         };
-        let hold = hold();
-        (0..MOST_HELD + 5).for_each(|number| said(Level::Info, &number.to_string()));
-        assert_eq!(hold.warning(), None);
+        let buffer_lines = buffer_lines();
+        (0..MAX_LINES + 5).for_each(|number| said(Level::Info, &number.to_string()));
+        assert_eq!(buffer_lines.warning(), None);
         said(Level::Warn, "the wheels are off");
         said(Level::Info, "later");
-        assert_eq!(hold.warning().as_deref(), Some("[WARN] the wheels are off"));
-        let what = held().as_ref().map(|hold| (hold.lines.len(), hold.lines[0].clone(), hold.dropped));
+        assert_eq!(buffer_lines.warning().as_deref(), Some("[WARN] the wheels are off"));
+        let what = buffered().as_ref().map(|buffer_lines| {
+            (buffer_lines.lines.len(), buffer_lines.lines[0].clone(), buffer_lines.dropped)
+        });
         assert_eq!(what, Some((100, "[INFO] 7".into(), 7)));
-        drop(hold);
-        assert!(held().is_none());
+        drop(buffer_lines);
+        assert!(buffered().is_none());
     }
 
     #[test]
-    fn flags_win_over_the_variable_and_warnings_are_shown_by_default() {
+    fn verbose_flags_override_the_variable() {
         assert_eq!(level(None, 0), LevelFilter::Warn);
         assert_eq!(level(Some("nonsense"), 0), LevelFilter::Warn);
         assert_eq!(level(Some("off"), 0), LevelFilter::Off);

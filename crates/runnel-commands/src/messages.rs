@@ -12,17 +12,16 @@ use runnel::io::clock;
 
 use crate::error::CliError;
 
-/// The message that typed values mean now: one text for the whole, or one for each field.
+/// The message of typed values: one text for the whole, or one per field. `now` is the current time.
 ///
 /// # Errors
-/// When they are no message of this type.
+/// When they do not describe a message of this type.
 pub fn typed_message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, YamlError> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     yaml::from_yaml_args(schema, &values, clock::realtime())
 }
 
-/// The documents of a source such as standard input, which another thread reads: this one must see Ctrl-C while nobody
-/// types.
+/// The documents of a source such as standard input. Another thread reads it, so that this one notices Ctrl-C.
 pub fn documents<R: io::Read>(
     source: impl FnOnce() -> R + Send + 'static,
 ) -> Receiver<Result<String, CliError>> {
@@ -39,7 +38,7 @@ pub fn documents<R: io::Read>(
     receiver
 }
 
-/// The lines until the next `---`, or until the end if there are any that say something.
+/// The lines until the next `---` or the end, if any is not blank.
 fn next_document(lines: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<String>, CliError> {
     let mut document = String::new();
     for line in lines {
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_what_stands_between_rules() {
+    fn documents_are_separated_by_rules() {
         assert_eq!(documents("a: 1\nb: 2\n---\nc: 3\n---\n"), ["a: 1\nb: 2\n", "c: 3\n"]);
         assert_eq!(documents("---\nx\n"), ["x\n"]);
         assert_eq!(documents("\n---\n \n---"), [""; 0]);

@@ -1,4 +1,4 @@
-//! Nodes of ROS 1 as commands show them, ping them and unregister them.
+//! ROS 1 nodes, as commands show, ping and unregister them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::graph::{Connection, Graph, names_of};
 use crate::output::{shown, tabbed};
 
-/// A connection, with the name of the node whose address stands in it.
+/// A connection as text, with the name of its peer if that is known.
 pub fn connection_text(connection: &Connection, peer: Option<&str>) -> String {
     let [topic, transport] = [&connection.topic, &connection.transport].map(|text| shown(text));
     let socket = socket_text(&connection.details).map(|text| format!(" {text}")).unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn connection_text(connection: &Connection, peer: Option<&str>) -> String {
     )
 }
 
-/// The direction of a connection in a word.
+/// The direction of a connection.
 pub fn direction(connection: &Connection) -> &'static str {
     match connection.direction.as_str() {
         "i" => "inbound",
@@ -39,7 +39,7 @@ fn socket_text(details: &str) -> Option<String> {
         .then(|| format!("({port} - {address}) [{socket}]"))
 }
 
-/// What is said of a node that has answered after so many milliseconds.
+/// The line about a node that answered after this time.
 pub fn ping_reply(uri: &str, milliseconds: f64) -> String {
     tabbed([&format!("xmlrpc reply from {uri}"), &format!("time={milliseconds:.6}ms")])
 }
@@ -49,7 +49,7 @@ pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Removes all that the master knows of a node.
+/// Removes all registrations of a node from the master.
 ///
 /// # Errors
 /// When the master does not answer.
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_reads_as_rosnode_prints_it() {
+    fn connection_reads_as_in_rosnode() {
         let connection = Connection {
             id: 1,
             peer: "http://a:1/".into(),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn details_of_another_form_are_left_out() {
+    fn unknown_details_are_left_out() {
         for details in
             ["", "TCPROS", "x connection on port 1 to [a]", "x connection on port 1 to [a on socket None]"]
         {

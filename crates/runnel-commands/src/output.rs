@@ -1,9 +1,9 @@
 //! Standard output and standard error: text for people, JSON for programs.
 //!
-//! All that commands write goes through here, where text from peers is sanitized: names, types, values and errors may hold
-//! what a terminal would obey. Text for people shows such characters as escapes, JSON as its own escapes. What has one line,
-//! such as a row, keeps it; what may have several, such as a message in YAML, is written with [`Output::text`] or
-//! [`Output::paragraph`], and single values in it are put through [`shown`].
+//! All output of commands passes through here, where text from peers is sanitized: names, types, values and errors
+//! may hold characters that control a terminal. Text for people shows such characters as escapes, JSON as JSON
+//! escapes. Output of one line, such as a row, stays on one line. Output of several lines, such as a message in YAML,
+//! is written with [`Output::text`] or [`Output::paragraph`], and single values in it pass through [`shown`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,13 +17,13 @@ use runnel::logging::Level;
 
 use crate::error::CliError;
 
-/// Set by an answer to people that says nothing.
+/// Set by an empty answer for people.
 static EMPTY: AtomicBool = AtomicBool::new(false);
 
-/// Set once what the user asked for has been found, whatever comes of it.
+/// Set when the object of the command exists, even if the result is empty.
 static FOUND: AtomicBool = AtomicBool::new(false);
 
-/// How a command answers.
+/// The form of a command's output.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     /// As JSON, one value a line.
@@ -31,10 +31,10 @@ pub struct Output {
 }
 
 impl Output {
-    /// Prints what a command has found in the form that is wanted. Text that is empty prints nothing.
+    /// Prints the result of a command in the requested form. Empty text prints nothing.
     ///
     /// # Errors
-    /// When standard output cannot be written, as all of these.
+    /// When standard output cannot be written; the same holds for all methods.
     pub fn answer(self, text: impl FnOnce() -> String, json: impl FnOnce() -> Json) -> Result<(), CliError> {
         if self.json {
             return self.json(&json());
@@ -44,23 +44,23 @@ impl Output {
         self.text(&text)
     }
 
-    /// Prints text, and a line end if it lacks one.
+    /// Prints text, with a newline if it lacks one.
     pub fn text(self, text: &str) -> Result<(), CliError> {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         self.unended(&format!("{text}{end}"))
     }
 
-    /// Prints text of several lines, whatever it ends with, and a line end.
+    /// Prints text of several lines, and always a newline.
     pub fn paragraph(self, text: &str) -> Result<(), CliError> {
         self.unended(&format!("{text}\n"))
     }
 
-    /// The same on a screen that is cleared first.
+    /// The same after clearing the screen.
     pub fn paragraph_alone(self, text: &str) -> Result<(), CliError> {
         write(&format!("{CLEAR}{}\n", sanitize::block(text)))
     }
 
-    /// Prints text of several lines, and no line end: a question, behind which the answer is typed.
+    /// Prints text without a newline: a prompt, behind which the user types.
     pub fn unended(self, text: &str) -> Result<(), CliError> {
         write(&sanitize::block(text))
     }
@@ -70,7 +70,7 @@ impl Output {
         write(&format!("{}\n", shown(line)))
     }
 
-    /// Prints a line of a log, whose later lines are marked as such, in the colour of its level if there is to be one.
+    /// Prints a log line, in the colour of its level if there is one. Continuation lines are marked.
     pub fn log_line(self, line: &str, colour: Option<Level>) -> Result<(), CliError> {
         let line = sanitize::log_text(line).into_owned();
         write(&(colour.map_or_else(|| line.clone(), |level| level.painted(line.clone())) + "\n"))
@@ -81,10 +81,10 @@ impl Output {
         write(&(json_text(value) + "\n"))
     }
 
-    /// Tells people what goes on, on standard error; programs are not told.
+    /// Prints a note for people on standard error, not with `--json`.
     pub fn note(self, text: &str) {
         if !self.json {
-            tell(text);
+            print_error(text);
         }
     }
 }
@@ -92,61 +92,61 @@ impl Output {
 /// Clears the screen.
 const CLEAR: &str = "\x1b[2J\x1b[;H";
 
-/// A JSON value in text that is fit to be shown.
+/// A JSON value as text that is safe on a terminal.
 pub fn json_text(value: &Json) -> String {
     sanitize::json(&value.to_string()).into_owned()
 }
 
-/// What a peer says, on one line.
+/// Text of a peer, on one line.
 pub fn shown(text: &str) -> Cow<'_, str> {
     sanitize::one_line(text)
 }
 
-/// Tells the user on standard error. Later lines are marked as such.
-pub fn tell(text: &str) {
-    // Nobody to tell is no reason to end.
+/// Prints a line on standard error. Continuation lines are marked.
+pub fn print_error(text: &str) {
+    // A closed standard error is no reason to end.
     let _ = writeln!(io::stderr().lock(), "{}", sanitize::log_text(text));
 }
 
-/// The same for a line of the log, in the colour of its level on a terminal.
-pub fn tell_log(line: &str, level: Level) {
+/// The same for a log line, in the colour of its level on a terminal.
+pub fn print_log(line: &str, level: Level) {
     let line = sanitize::log_text(line).into_owned();
     let coloured = std::env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal();
     let line = if coloured { level.painted(line) } else { line };
-    // As for tell.
+    // As in `print_error`.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Prints on standard output what comes from this program alone, such as help.
-pub fn tell_own(text: &str) {
-    // If nobody reads, there is nobody to tell.
+/// Prints text of this program, such as help, on standard output.
+pub fn print_own(text: &str) {
+    // If the output is closed, nothing can be reported.
     let _ = write(text);
 }
 
-/// What the user asked for has been found: that an answer says nothing, or that something fails, has another reason.
-pub fn note_found() {
+/// Records that the object of the command exists: an empty answer or a failure then has another reason.
+pub fn mark_found() {
     FOUND.store(true, Ordering::Relaxed);
 }
 
-/// True if it has.
+/// True if the object of the command exists.
 pub fn was_found() -> bool {
     FOUND.load(Ordering::Relaxed)
 }
 
-/// True if people have got an answer of this process that says nothing: what they asked for was not found.
+/// True if an answer for people was empty, and the object of the command was not found.
 pub fn was_empty() -> bool {
     EMPTY.load(Ordering::Relaxed) && !was_found()
 }
 
-/// Writes all at once, so that lines of several threads do not mix, and lets go of it.
+/// Writes and flushes all text at once, so that lines of several threads do not mix.
 fn write(text: &str) -> Result<(), CliError> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }
 
-/// Columns of one row with a tab between them, for [`Output::text`] or [`Output::paragraph`]: [`Output::line`] and [`lines`]
-/// would show the tabs as escapes.
+/// Columns of one row, separated by tabs, for [`Output::text`] or [`Output::paragraph`]: [`Output::line`] and
+/// [`lines`] would escape the tabs.
 pub fn tabbed<const N: usize>(columns: [&str; N]) -> String {
     columns.map(shown).join("\t")
 }
@@ -167,7 +167,7 @@ pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, word: &str) -> 
     format!("{count} {word}{ending}")
 }
 
-/// Several names in a sentence: `/a`, `/a and /b`, `/a, /b and 4 more`.
+/// Names as part of a sentence: `/a`, `/a and /b`, `/a, /b and 4 more`.
 pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.split_at_checked(most) {
@@ -179,11 +179,11 @@ pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
     }
 }
 
-/// How wide a table is at most, in columns, for the sake of one long row.
+/// Maximum width of a table, in columns; longer rows do not widen it.
 const TERMINAL: usize = 80;
 
-/// Two columns, the second two spaces behind the longest of the first; where it is empty, the first stands alone. A row that
-/// is wider than a terminal does not push the others out of it.
+/// Two columns, the second aligned two spaces after the longest first cell. Rows wider than a terminal do not shift
+/// the others.
 pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
     let rows = rows.into_iter().map(|row| row.map(|cell| shown(&cell).into_owned()));
     let rows: Vec<[String; 2]> = rows.collect();
@@ -193,8 +193,8 @@ pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
     lines(rows.iter().map(|[first, second]| format!("{first:<width$}  {second}").trim_end().to_owned()))
 }
 
-/// A table: columns as wide as their widest cell, two spaces between them. Numbers stand to the right: all columns
-/// but the first.
+/// A table: columns as wide as their widest cell, with two spaces between them. All columns but the first are
+/// right-aligned.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| shown(cell).into_owned()).collect()).collect();
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_one_there_is_no_plural() {
+    fn one_item_has_no_plural() {
         let texts = [counted(0_usize, "warning"), counted(1_u64, "error"), counted(2_usize, "error")];
         assert_eq!(texts, ["0 warnings", "1 error", "2 errors"]);
     }
@@ -239,14 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_too_long_does_not_push_the_others_aside() {
+    fn long_row_does_not_shift_the_others() {
         let rows = |long: usize| [["a".repeat(long), "ROS 1, ROS 2".into()], ["b".into(), "ROS 2".into()]];
         assert_eq!(columns(rows(66)).lines().nth(1), Some(&*format!("{:66}  ROS 2", "b")));
         assert_eq!(columns(rows(67)), format!("{}  ROS 1, ROS 2\nb  ROS 2\n", "a".repeat(67)));
     }
 
     #[test]
-    fn a_table_is_as_wide_as_its_cells() {
+    fn table_is_as_wide_as_its_cells() {
         let rows = [vec!["/a".to_owned(), "10.000".to_owned()], vec!["/longer".to_owned(), "9".to_owned()]];
         assert_eq!(table(&["topic", "rate"], &rows), "topic      rate\n/a       10.000\n/longer       9\n");
         assert_eq!(table(&["topic", "rate"], &[]), "topic  rate\n");

@@ -1,4 +1,4 @@
-//! Services of ROS 1 as commands ask for them and call them.
+//! ROS 1 services, as commands query and call them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use runnel::{Node, ServiceInfo};
 use crate::error::CliError;
 use crate::messages::typed_message;
 
-/// How long to wait for a service if nothing else is said: as good as for ever.
+/// Time-out of waits without a limit: practically endless.
 pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// How long a node may take to say of which type its service is.
+/// How long a node may take to report the type of its service.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// Who provides a service, and of which type.
+/// The provider and the type of a service.
 ///
 /// # Errors
-/// When nobody does, or the node does not answer in time.
+/// When there is no provider, or it does not answer in time.
 pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
     Ok(node.service_info(service, PROBE)?)
 }
@@ -29,10 +29,10 @@ pub fn arguments(schema: &ServiceSchema) -> Vec<String> {
     schema.request.def.fields.iter().map(|field| field.name.clone()).collect()
 }
 
-/// The request that the values mean now.
+/// The request of these values; `now` is the current time.
 ///
 /// # Errors
-/// When they are no request of this type.
+/// When they do not describe a request of this type.
 pub fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(schema, values).map_err(|error| {
         let name = &schema.def.name;

@@ -1,6 +1,6 @@
-//! Names that somebody may have meant to be the same.
+//! Similar names, one of which may be a misspelling of the other.
 
-/// Whether two different names differ by slashes, by the namespace, or by one letter alone.
+/// Whether two different names differ only by slashes, by the namespace, or by one letter.
 pub fn is_similar(one: &str, other: &str) -> bool {
     one != other
         && (same_letters(one, other) || same_base(one, other) || strsim::osa_distance(one, other) == 1)
@@ -11,7 +11,7 @@ fn same_letters(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// Whether one is the other in a namespace, or in another one.
+/// Whether both names have the same last part.
 fn same_base(one: &str, other: &str) -> bool {
     let base = |name: &'_ str| name.rsplit('/').next().unwrap_or_default().to_owned();
     !base(one).is_empty() && base(one) == base(other)
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_of_the_pen_are_is_similar() {
+    fn misspelt_names_are_similar() {
         for (one, other) in [
             ("/scan", "/robot/scan"),
             ("/left/scan", "/right/scan"),
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_not() {
+    fn different_names_are_not_similar() {
         for (one, other) in
             [("/scan", "/scan"), ("/scan", "/image"), ("/robot/scan", "/robot/odom"), ("/", "/a/b")]
         {

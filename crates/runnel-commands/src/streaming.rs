@@ -1,4 +1,4 @@
-//! Commands that run until Ctrl-C, until they have what they want, or until nobody reads their output.
+//! Commands that run until Ctrl-C, until they are complete, or until their output is closed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use runnel::Context;
 
 use crate::error::CliError;
 
-/// How often a wait looks whether it is over.
-pub const GLANCE: Duration = Duration::from_millis(100);
+/// How often a wait checks whether it is over.
+pub const POLL_PERIOD: Duration = Duration::from_millis(100);
 
-/// The end of such a command, as its callbacks bring it about.
+/// The end of such a command, which its callbacks cause.
 #[derive(Clone)]
 pub struct Ending {
     context: Context,
@@ -23,13 +23,13 @@ impl Ending {
         Self { context: context.clone(), error: Arc::default() }
     }
 
-    /// Ends the command: it has what it wanted.
-    pub fn reached(&self) {
+    /// Ends the command: it is complete.
+    pub fn complete(&self) {
         self.context.shutdown();
     }
 
     /// Ends the command if a callback failed.
-    pub fn unless_ok(&self, result: Result<(), CliError>) {
+    pub fn check(&self, result: Result<(), CliError>) {
         if let Err(error) = result {
             *lock(&self.error) = Some(error);
             self.context.shutdown();
@@ -39,7 +39,7 @@ impl Ending {
     /// Runs callbacks until the end.
     ///
     /// # Errors
-    /// What a callback failed with.
+    /// The error of a callback.
     pub fn wait(&self) -> Result<(), CliError> {
         self.context.spin()?;
         let error = lock(&self.error).take();
@@ -47,7 +47,7 @@ impl Ending {
     }
 }
 
-/// Runs callbacks for as long, or until the end.
+/// Runs callbacks for this time, or until the end.
 ///
 /// # Errors
 /// When the operating system refuses to wait.
@@ -65,7 +65,7 @@ pub fn spin_for(context: &Context, time: Duration) -> Result<(), CliError> {
     }
 }
 
-/// The value behind a lock, also after a panic elsewhere.
+/// Locks a mutex, even after a panic of another thread.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Finds what messages are made of: among the types that come with Runnel, in folders, and in connection headers.
+//! Finds definitions of types: built in, in folders, and in connection headers.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::env;
@@ -11,25 +11,25 @@ use runnel::msgs;
 
 use crate::error::CliError;
 
-/// The variables that name folders with message definitions, those of ROS 1 and ROS 2.
+/// The variables that name folders with message definitions, in ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
 
-/// The package of courses, whose types are proposed last.
+/// A package for tutorials, whose types are suggested last.
 const EXAMPLES: &str = "example_interfaces";
 
-/// How many letters of a name may be mistyped for it to be guessed.
+/// Most mistyped letters for which a type is suggested.
 const MOST_CHANGES: usize = 2;
 
-/// How many types of received messages are kept: peers can name any number.
+/// Most types of received messages that are kept: peers can name any number.
 const MOST_RECEIVED: usize = 256;
 
-/// The message types that are known. Only those that are asked for are read.
+/// The known message types. Definitions are read on demand.
 pub struct Types {
     library: Library,
 }
 
 impl Types {
-    /// The types that come with Runnel, then those in these folders, then those in the environment's folders.
+    /// The built-in types, those in these folders, and those in the environment's folders.
     ///
     /// # Errors
     /// When one of these folders cannot be read.
@@ -47,12 +47,12 @@ impl Types {
         &self.library
     }
 
-    /// The names of all types of a kind that ROS 1 has, in order.
+    /// The names of all ROS 1 types of a kind, in order.
     pub fn names(&self, kind: Kind) -> BTreeSet<&TypeName> {
         self.names_in(Generation::Ros1, kind).collect()
     }
 
-    /// The names of all types of a kind that a generation has. In ROS 2 what an action is made of are no messages.
+    /// The names of all types of a kind in a generation. In ROS 2 the parts of actions are not messages.
     pub fn names_in(&self, generation: Generation, kind: Kind) -> impl Iterator<Item = &TypeName> {
         let names = self.library.names(kind).chain(self.library.environment_names(kind));
         let are_messages = generation == Generation::Ros1;
@@ -61,13 +61,13 @@ impl Types {
             .filter(move |name| are_messages || self.library.stands_alone(kind, name))
     }
 
-    /// The names of all types of a kind that either generation has, in order.
+    /// The names of all types of a kind in either generation, in order.
     pub fn every_name(&self, kind: Kind) -> BTreeSet<&TypeName> {
         let generations = [Generation::Ros1, Generation::Ros2];
         generations.into_iter().flat_map(|generation| self.names_in(generation, kind)).collect()
     }
 
-    /// In which generation a type is at home that the user does not name as one of the other: ROS 1, if that has it.
+    /// The generation of a type whose name does not tell it: ROS 1, if that has the type.
     pub fn home(&self, kind: Kind, name: &TypeName) -> Generation {
         let only_in_ros2 = !self.library.is_in(Generation::Ros1, kind, name)
             && self.library.is_in(Generation::Ros2, kind, name);
@@ -77,12 +77,12 @@ impl Types {
     /// The message type of this name.
     ///
     /// # Errors
-    /// When it is no name of a type, or no definition of it can be had.
+    /// When the name is invalid, or no definition is found.
     pub fn message(&self, name: &str) -> Result<Arc<Schema>, CliError> {
         self.library.message(&type_name(name)?).map_err(|error| self.unknown(error))
     }
 
-    /// The same in the form that it has in a generation.
+    /// The same in the form of a generation.
     ///
     /// # Errors
     /// As [`Types::message`].
@@ -98,7 +98,7 @@ impl Types {
         self.library.service(&type_name(name)?).map_err(|error| self.unknown(error))
     }
 
-    /// The error with what the user can do about it.
+    /// The error, with advice.
     pub fn unknown(&self, error: ResolveError) -> CliError {
         let ResolveError::Unknown { kind, name, wanted_by: None } = &error else {
             return CliError::failed(error);
@@ -106,13 +106,13 @@ impl Types {
         CliError::Failed(match self.similar(*kind, name) {
             Some(similar) => format!("{error}: did you mean {similar}?"),
             None => format!(
-                "{error} (looked among the built-in types and in {}; name folders with --interfaces)",
+                "{error} (searched: built-in types and {}). Try: --interfaces FOLDER",
                 FOLDER_VARIABLES.join(", ")
             ),
         })
     }
 
-    /// The type that is spelt most like this one; of those spelt alike, one of that name in another package.
+    /// The type with the most similar name, or else a type of this name in another package.
     fn similar(&self, kind: Kind, name: &TypeName) -> Option<&TypeName> {
         let changes = |other: &TypeName| match other.name == name.name {
             true => 0,
@@ -147,24 +147,24 @@ fn environment_folders() -> Vec<PathBuf> {
     values.flat_map(folders).filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
-/// The types of received messages: what their publishers' connection headers define, and otherwise the definition
-/// known here, if it is the same.
+/// The types of received messages: from their publishers' connection headers, or else the definition known here, if
+/// it is the same.
 pub struct ReceivedTypes {
     types: Option<Types>,
     load: Box<dyn Fn() -> Result<Types, CliError> + Send>,
-    known: Known,
+    known: TypeCache,
 }
 
 impl ReceivedTypes {
-    /// `load` gives the types known here; it is called when a publisher does not define its type.
+    /// `load` returns the types known here. It is called when a publisher does not define its type.
     pub fn new(load: impl Fn() -> Result<Types, CliError> + Send + 'static) -> Self {
-        Self { types: None, load: Box::new(load), known: Known::default() }
+        Self { types: None, load: Box::new(load), known: TypeCache::default() }
     }
 
     /// The type of a message.
     ///
     /// # Errors
-    /// When the publisher does not define it and nothing here fits.
+    /// When the publisher does not define it, and no definition here matches.
     pub fn of(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
         let sum = match message.generation() {
             Generation::Ros1 => message.md5(),
@@ -175,13 +175,13 @@ impl ReceivedTypes {
         }
         let schema = match (message.generation(), from_header(message)) {
             (Generation::Ros1, Some(schema)) => schema,
-            _ => self.known_here(message)?,
+            _ => self.local_type(message)?,
         };
         self.known.insert(message.type_name(), sum, Arc::clone(&schema));
         Ok(schema)
     }
 
-    fn known_here(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
+    fn local_type(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
         let types = match &mut self.types {
             Some(types) => types,
             none => none.insert((self.load)()?),
@@ -189,38 +189,38 @@ impl ReceivedTypes {
         let schema = types.message_in(message.generation(), message.type_name());
         let schema = schema.map_err(|error| match (message.generation(), error) {
             (Generation::Ros2, CliError::Failed(why)) => CliError::Failed(format!(
-                "{why}; publishers of ROS 2 do not send the definition of a type, as those of ROS 1 do"
+                "{why}. Unlike those of ROS 1, ROS 2 publishers do not send type definitions"
             )),
             (_, error) => error,
         })?;
-        let (told, known) = match message.generation() {
+        let (sent, known) = match message.generation() {
             Generation::Ros1 => (message.md5(), format!("MD5 {}", schema.md5)),
             Generation::Ros2 => (message.type_hash(), schema.rihs01().unwrap_or_default()),
         };
-        if matches!(told, "" | "*") || known.ends_with(told) {
+        if matches!(sent, "" | "*") || known.ends_with(sent) {
             return Ok(schema);
         }
         let (publisher, name) = (message.publisher(), message.type_name());
         Err(CliError::Failed(format!(
-            "publisher {publisher} sends another {name} than the one known here: {known}, where it says {told}"
+            "publisher {publisher} sends another definition of {name}: {sent}; here it is {known}"
         )))
     }
 }
 
-/// The types of messages that were received last, by the name and MD5 sum that their publishers gave. A topic has one,
-/// seldom a few, so they are looked through.
+/// The types of the last received messages, by name and MD5 sum of their publishers. A topic has one or a few, so a
+/// linear search suffices.
 #[derive(Default)]
-struct Known {
+struct TypeCache {
     types: VecDeque<((String, String), Arc<Schema>)>,
 }
 
-impl Known {
+impl TypeCache {
     fn get(&self, name: &str, md5: &str) -> Option<Arc<Schema>> {
         let (_, schema) = self.types.iter().find(|((known, sum), _)| known == name && sum == md5)?;
         Some(Arc::clone(schema))
     }
 
-    /// Keeps a type; the oldest makes room.
+    /// Adds a type, in place of the oldest if there are too many.
     fn insert(&mut self, name: &str, md5: &str, schema: Arc<Schema>) {
         if self.types.len() == MOST_RECEIVED {
             self.types.pop_front();
@@ -229,12 +229,12 @@ impl Known {
     }
 }
 
-/// The type as the connection header of a ROS 1 publisher defines it, if it does so in words that can be read.
+/// The type that the connection header of a ROS 1 publisher defines, if it can be parsed.
 fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
     let name = TypeName::parse(message.type_name())?;
     let parsed = Schema::from_full_text(&name, message.definition());
     let parsed = parsed.inspect_err(|error| log::warn!("publisher {}: {error}", message.publisher())).ok();
-    // Without any text it may be a message without fields, or a publisher that does not tell.
+    // Without any text it may be a message without fields, or a publisher that sends no definition.
     parsed.filter(|schema| !message.definition().is_empty() || schema.md5 == message.md5())
 }
 
@@ -251,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn of_many_types_of_received_messages_the_last_are_kept() {
+    fn newest_received_types_are_kept() {
         let types = Types::new(&[]).expect("no folder to read");
         let schema = types.message("std_msgs/String").expect("built in");
-        let mut known = Known::default();
+        let mut known = TypeCache::default();
         for number in 0..=MOST_RECEIVED {
             known.insert("std_msgs/String", &number.to_string(), Arc::clone(&schema));
         }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_type_is_guessed() {
+    fn mistyped_type_gets_a_suggestion() {
         let types = Types::new(&[]).expect("no folder to read");
         let guess = |text: &str| types.message(text).expect_err("unknown").to_string();
         for (text, meant) in [
@@ -279,10 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_type_says_where_it_was_looked_for() {
+    fn unknown_type_error_lists_searched_places() {
         let types = Types::new(&[]).expect("no folder to read");
         let error = types.message("no_msgs/Such").expect_err("unknown").to_string();
-        assert!(error.starts_with("no no_msgs/Such.msg is known (looked among"), "{error}");
+        assert!(error.starts_with("no no_msgs/Such.msg is known (searched: built-in types"), "{error}");
         assert!(matches!(types.message("String"), Err(CliError::Usage(_))));
     }
 }

@@ -1,17 +1,17 @@
-//! Parsers of arguments that are numbers, with the limits that each has.
+//! Parsers of numeric arguments, with their limits.
 
 use std::time::Duration;
 
-/// A time that is not negative.
+/// A duration that is not negative.
 ///
 /// # Errors
-/// When the text is anything else, as all of these: what it must be.
+/// When the text is anything else; the error says what is expected. The same holds for all parsers.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "must be a number of seconds".to_owned())
 }
 
-/// A rate of more than none.
+/// A rate greater than 0.
 pub fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
     rate.ok_or_else(|| "must be a number greater than 0".to_owned())
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_a_number_greater_than_0() {
+    fn rate_must_be_greater_than_0() {
         assert_eq!(rate("0.5"), Ok(0.5));
         for text in ["0", "-1", "x", "nan", "inf", ""] {
             assert!(rate(text).is_err(), "{text}");
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_a_number_that_is_not_negative() {
+    fn seconds_must_not_be_negative() {
         assert_eq!(seconds("0"), Ok(Duration::ZERO));
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         for text in ["-1", "x", "nan", "inf", "1e300", ""] {

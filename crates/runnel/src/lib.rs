@@ -1,12 +1,13 @@
 //! Runnel: a light runtime for robot nodes that speaks ROS with no ROS installed.
 //!
 //! ```no_run
-//! use runnel::msgs::std_msgs::msg::String;
+//! use runnel::msgs::std_msgs;
 //!
 //! fn main() -> Result<(), runnel::Error> {
 //!     let context = runnel::Context::new()?;
 //!     let node = context.create_node("listener")?;
-//!     let _chatter = node.create_subscription("chatter", 10, |message: &String| println!("{}", message.data))?;
+//!     let print = |message: &std_msgs::msg::String| println!("{}", message.data);
+//!     let _chatter = node.create_subscription("chatter", 10, print)?;
 //!     context.spin()
 //! }
 //! ```
@@ -17,13 +18,13 @@
 //! parameters of others are in ROS 1 alone so far ([`Error::Ros1Only`]).
 //!
 //! ```no_run
-//! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs::msg::String};
+//! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs};
 //!
 //! # fn main() -> Result<(), runnel::Error> {
 //! let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros2))?;
 //! let node = context.create_node("talker")?;
-//! let chatter = node.create_publisher::<String>("chatter", QoS::keep_last(10).transient_local())?;
-//! chatter.publish(String { data: "hello".into() })?;
+//! let chatter = node.create_publisher::<std_msgs::msg::String>("chatter", QoS::keep_last(10).transient_local())?;
+//! chatter.publish(std_msgs::msg::String { data: "hello".into() })?;
 //! # Ok(())
 //! # }
 //! ```

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::Message;
-use runnel_core::names::{self, Remapping};
+use runnel_core::names::{self, NameError, NameErrorKind, Remapping};
 use runnel_core::schema::Generation;
 use runnel_core::time::Time;
 
@@ -84,8 +84,16 @@ impl Node {
         Ok(self.inner.remapping.remap(&resolved).to_owned())
     }
 
+    /// The absolute name of a topic. An empty name would be the namespace, which is no topic.
+    pub(crate) fn topic_name(&self, topic: &str) -> Result<String, Error> {
+        if topic.is_empty() {
+            return Err(NameError { name: String::new(), kind: NameErrorKind::Empty }.into());
+        }
+        self.resolve(topic)
+    }
+
     pub(crate) fn topic_of<M: Message>(&self, topic: &str) -> Result<Topic, Error> {
-        Ok(Topic::of::<M>(self.resolve(topic)?))
+        Ok(Topic::of::<M>(self.topic_name(topic)?))
     }
 
     /// A topic of a type that is known only while the program runs.
@@ -93,7 +101,7 @@ impl Node {
     /// # Errors
     /// When the type has a form in none of the graphs that the node is in.
     pub(crate) fn topic_of_mapping(&self, topic: &str, mapping: &TypeMapping) -> Result<Topic, Error> {
-        let name = self.resolve(topic)?;
+        let name = self.topic_name(topic)?;
         let settings = &self.inner.context.shared.settings;
         let why_not = |generation| mapping.in_generation(generation).err();
         let missing = [

@@ -181,7 +181,10 @@ impl Node {
     fn change_at_master(&self, method: &str, params: &[Value]) -> Result<(), Error> {
         match self.call_master_method(method, params)? {
             (true, ..) => Ok(()),
-            (false, why, _) => Err(Error::Refused(why)),
+            (false, why, _) => {
+                let name = params.first().and_then(Value::as_str).unwrap_or(method);
+                Err(Error::Refused(format!("parameter {name}: {why}")))
+            }
         }
     }
 

@@ -244,7 +244,7 @@ impl Node {
             Some(schema) => self.topic_of_mapping(topic, &TypeMapping::of(&Arc::new(schema.clone())))?,
             None => {
                 let strict_qos = options.strict_qos.then_some(options.qos);
-                Topic { strict_qos, ..Topic::of_any(self.resolve(topic)?) }
+                Topic { strict_qos, ..Topic::of_any(self.topic_name(topic)?) }
             }
         };
         self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {

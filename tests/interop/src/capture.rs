@@ -1,4 +1,4 @@
-//! An oracle that has never heard of Runnel: Wireshark's dissectors take apart what went over loopback.
+//! Independent check of the traffic: Wireshark's dissectors decode what was captured on loopback.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
@@ -8,27 +8,27 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 use tempfile::TempDir;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
+use crate::checks::wait_until;
 use crate::graph::start;
-use crate::hearing::wait_until;
 use crate::ros2_hosts::Host;
 
-/// Submessages that a receiver knows by RTPS 2.5, 9.4.5: PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4,
-/// INFO_DST, INFO_REPLY, NACK_FRAG, HEARTBEAT_FRAG, DATA, DATA_FRAG.
+/// Submessages of RTPS 2.5, 9.4.5: PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4, INFO_DST,
+/// INFO_REPLY, NACK_FRAG, HEARTBEAT_FRAG, DATA, DATA_FRAG.
 const SUBMESSAGES: [&str; 13] =
     ["0x01", "0x06", "0x07", "0x08", "0x09", "0x0c", "0x0d", "0x0e", "0x0f", "0x12", "0x13", "0x15", "0x16"];
 
-/// What an interface carries, as long as this lasts.
+/// A running capture of one interface.
 pub struct Capture {
     process: Peer,
     folder: TempDir,
 }
 
 impl Capture {
-    /// Starts to capture loopback, and returns when nothing is missed any more.
+    /// Starts to capture loopback, and returns when the capture is running.
     ///
     /// # Panics
-    /// Where the network is not private to the tests, or there is no `dumpcap`.
+    /// If the network is not private to the tests, or `dumpcap` is missing.
     pub fn start() -> Capture {
         Capture::run("/usr/bin/dumpcap", &["-i", "lo"])
     }
@@ -47,30 +47,30 @@ impl Capture {
         require_private_network();
         let folder = TempDir::with_prefix("runnel-capture-").expect("a temporary folder");
         let mut dumpcap = Command::new(program);
-        // A buffer in the kernel of so many MB, so that a burst is seen whole.
+        // Size of the kernel's buffer in MB, so that a burst is captured completely.
         dumpcap.args(words).args(["-q", "-B", "32", "-w"]).arg(file(&folder));
         let mut process = start("dumpcap", dumpcap);
-        process.wait_for_line(|line| line.starts_with("File: "), within(PATIENCE)).unwrap();
+        process.wait_for_line(|line| line.starts_with("File: "), within(TIMEOUT)).unwrap();
         Capture { process, folder }
     }
 
-    /// Ends the capture when its file has what was seen so far, which takes a moment: what came last may be missed.
+    /// Ends the capture with what its file contains so far; the last frames may be missing.
     pub fn cut(mut self) -> Frames {
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        assert!(self.process.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", self.process.output());
         Frames { folder: self.folder, options: Vec::new(), marker: "frame.len == 0".to_owned() }
     }
 
-    /// Ends the capture once everything up to now is in the file, as a datagram shows that is sent now.
+    /// Ends the capture once its file contains all frames up to now: a marker datagram that is sent now shows that.
     pub fn end(mut self) -> Frames {
         let port = free_port();
         let marker = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
         marker.send_to(b"end", (Ipv4Addr::LOCALHOST, port)).expect("sent");
         let filter = format!("udp.dstport == {port}");
         let frames = Frames { folder: self.folder, options: Vec::new(), marker: filter.clone() };
-        wait_until("the capture is written", within(PATIENCE), || !frames.ask(&filter, &[]).is_empty());
+        wait_until("the capture is written", within(TIMEOUT), || !frames.query(&filter, &[]).is_empty());
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        assert!(self.process.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", self.process.output());
         frames
     }
 }
@@ -79,60 +79,61 @@ fn file(folder: &TempDir) -> PathBuf {
     folder.path().join("capture.pcapng")
 }
 
-/// A capture that can be asked.
+/// A finished capture that can be queried.
 pub struct Frames {
     folder: TempDir,
     options: Vec<String>,
-    /// What finds the datagram that ended the capture.
+    /// Filter of the marker datagram.
     marker: String,
 }
 
 impl Frames {
-    /// Has tshark told more, such as what ports are for (`-d tcp.port==11311,http`).
+    /// Adds options of tshark, such as the protocol of a port (`-d tcp.port==11311,http`).
     #[must_use]
-    pub fn told(mut self, options: impl IntoIterator<Item = String>) -> Frames {
+    pub fn with_options(mut self, options: impl IntoIterator<Item = String>) -> Frames {
         self.options.extend(options);
         self
     }
 
-    /// One line for each frame that passes the filter: the fields' values, with tabs between fields and commas between the
-    /// values of one field, or else a summary.
+    /// One line for each frame that passes the filter: the fields' values, separated by tabs, with commas between the
+    /// values of one field; without fields, a summary.
     ///
     /// # Panics
-    /// When tshark does not know a word.
-    pub fn ask(&self, filter: &str, fields: &[&str]) -> Vec<String> {
+    /// If tshark refuses the filter or a field.
+    pub fn query(&self, filter: &str, fields: &[&str]) -> Vec<String> {
         let mut tshark = Command::new("timeout");
         tshark.arg("300").args(["tshark", "-n", "-r"]).arg(file(&self.folder)).args(&self.options);
-        // It looks into datagrams from and to 7000 and the next ports, where Fast DDS has readers, with confidence.
+        // tshark decodes datagrams from and to port 7000 and the next ones, which Fast DDS uses, as other protocols.
         tshark.args(["--disable-protocol", "rx"]);
-        // Read twice, so that each frame knows in which one a message that it begins is put together.
+        // Two passes, so that each frame knows in which frame its message is reassembled.
         tshark.args(["-2", "-Y", filter]);
         if !fields.is_empty() {
             tshark.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field]));
         }
         let output = tshark.output().expect("tshark");
-        let [said, complaint] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-        // Reading what is still being written is no failure but of the last frame.
-        let whole = output.status.success() || complaint.contains("cut short");
-        assert!(whole, "tshark {filter}: {complaint}");
-        said.lines().map(str::to_owned).collect()
+        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        // A capture that is still being written only lacks its last frame.
+        let whole = output.status.success() || stderr.contains("cut short");
+        assert!(whole, "tshark {filter}: {stderr}");
+        stdout.lines().map(str::to_owned).collect()
     }
 
-    /// A summary of each datagram that passes the filter, such as `udp.srcport == 7410` or
-    /// `rtps.guidPrefix.src == 01:0f:7f:01:...`, and is not sound RTPS in every part: something in it is malformed, or
-    /// dubious to Wireshark, or no submessage of the standard's. Those of vendors (0x80 and up) are let be.
+    /// A summary of each datagram that passes the filter, such as `udp.srcport == 7410` or `rtps.guidPrefix.src ==
+    /// 01:0f:7f:01:...`, and is not valid RTPS: it is malformed, has a warning of Wireshark, or has a submessage that
+    /// is not in the standard. Submessages of vendors (0x80 and up) are permitted.
     pub fn unsound_rtps(&self, filter: &str) -> Vec<String> {
         let datagrams = format!("({filter}) && udp && !icmp && !({})", self.marker);
         // Severities from warnings on.
         let dubious = "_ws.malformed || _ws.expert.severity >= 0x00600000 || !rtps";
-        let mut unsound = self.ask(&format!("{datagrams} && ({dubious})"), &[]);
-        let rows = self.ask(&format!("{datagrams} && rtps"), &["rtps.sm.id", "frame.number", "_ws.col.Info"]);
+        let mut unsound = self.query(&format!("{datagrams} && ({dubious})"), &[]);
+        let rows =
+            self.query(&format!("{datagrams} && rtps"), &["rtps.sm.id", "frame.number", "_ws.col.Info"]);
         unsound.extend(rows.into_iter().filter(|row| has_unknown_submessage(row)));
         unsound
     }
 }
 
-/// Whether a row that begins with submessages has one that is not of the standard's.
+/// Whether a row that begins with submessages has one that is not in the standard.
 fn has_unknown_submessage(row: &str) -> bool {
     let ids = row.split('\t').next().unwrap_or_default();
     ids.split(',').any(|id| id < "0x80" && !SUBMESSAGES.contains(&id))

@@ -1,5 +1,5 @@
-//! Namespaces of the kernel that stand for containers: what is started in one has mounts of its own, is root of a
-//! namespace of users, and may have a network of its own.
+//! Kernel namespaces that simulate containers: each has its own mounts, is root of a user namespace, and may have its
+//! own network.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 
 use runnel_testkit::process::{Peer, within};
 
-use crate::PATIENCE;
-use crate::hearing::{outcome, told, wait_until};
+use crate::TIMEOUT;
+use crate::checks::{next_messages, outcome, wait_until};
 use crate::{checkout, programs};
 
-/// Where a container finds the programs of this workspace.
+/// Path of this workspace's programs in a container.
 const PROGRAMS: &str = "/mnt/programs";
 
-/// Sets up a container. `$1` is a command that sets up its network, `$2` the folder of the programs, `$3` a folder that keeps its
-/// place wherever that is; then come pairs of a folder outside and its place inside, which `:ro` follows where it may not be
-/// written. Of the folders in which programs usually meet, nothing else is shared.
+/// Sets up a container. `$1` is a command that sets up its network, `$2` the folder of the programs, `$3` a folder
+/// that keeps its path. Then follow pairs of an outside folder and its path inside, with `:ro` appended if it is
+/// read-only. Nothing else is shared of the folders in which programs usually find each other.
 const SETUP: &str = r#"set -e
 $1
 shift
@@ -41,32 +41,32 @@ umount /mnt/kept
 echo ready
 exec sleep infinity"#;
 
-/// Which network a container has.
+/// Network of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// That of the test.
+    /// The network of the test.
     Shared,
-    /// Its own, with loopback and what [`Container::join`] makes.
+    /// A private network, with loopback and the cables of [`Container::join`].
     Own,
 }
 
-/// A container, which ends with this value and with it all that was started in it.
+/// A container; dropping it ends all its processes.
 pub struct Container {
-    /// Holds the namespaces.
+    /// The process that holds the namespaces.
     keeper: Peer,
     variables: Vec<(&'static str, String)>,
-    /// Whether it has a namespace of users.
+    /// Whether it has a user namespace.
     has_users: bool,
     /// The command that starts its programs as another user.
     user: Vec<&'static str>,
 }
 
 impl Container {
-    /// Starts one. Of each pair of `folders`, the first is seen as the second, which lies in `/mnt`; `:ro` behind it
-    /// makes it read-only there.
+    /// Starts a container. Of each pair in `folders`, the first is mounted as the second, which is in `/mnt`; the
+    /// suffix `:ro` makes it read-only.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn start(network: Network, folders: &[(&Path, &str)]) -> Container {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--user", "--map-root-user"]);
@@ -77,11 +77,11 @@ impl Container {
         Container::kept_by(command, "ip link set lo up", folders)
     }
 
-    /// One on the network of the test whose programs run as a user that is not that of the test. `None` if the
-    /// namespace of the test has one user only and `./test` has said so, which then counts what it left out.
+    /// A container on the test's network whose programs run as another user than the test. `None` if the test's
+    /// namespace has only one user and `./test` has announced so; it then counts the skipped checks.
     ///
     /// # Panics
-    /// When this system refuses, or there is one user although `./test` has said nothing.
+    /// If this system refuses, or there is only one user although `./test` has not announced so.
     pub fn of_other_user() -> Option<Container> {
         let users =
             std::fs::read_to_string("/proc/self/uid_map").expect("/proc shows the users of this namespace");
@@ -98,17 +98,17 @@ impl Container {
         None
     }
 
-    /// One on the network of the test whose users are those of the test.
+    /// A container on the test's network with the test's users.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn that_shares_users() -> Container {
         let mut command = Command::new("unshare");
         command.arg("--mount");
         Container { has_users: false, ..Container::kept_by(command, "true", &[]) }
     }
 
-    /// Peers and their environments are started where they lie in the checkout.
+    /// Peers and their environments are started from the checkout's own path.
     fn kept_by(command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
         Container::that_sees(&checkout(), command, network, folders)
     }
@@ -119,13 +119,13 @@ impl Container {
             command.arg(outside).arg(inside);
         }
         let mut keeper = Peer::spawn("container", command).unwrap_or_else(|error| panic!("{error}"));
-        keeper.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        keeper.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
         let variables =
             vec![("LANG", "C.UTF-8".to_owned()), ("HOME", "/tmp".into()), ("ROS_IP", "127.0.0.1".into())];
         Container { keeper, variables, has_users: true, user: Vec::new() }
     }
 
-    /// Has programs started from now on see a variable.
+    /// Sets a variable for programs started from now on.
     #[must_use]
     pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Container {
         self.variables.retain(|(name, _)| *name != variable);
@@ -133,17 +133,17 @@ impl Container {
         self
     }
 
-    /// Has programs started from now on run in a namespace that knows no users: to them, everyone is nobody.
+    /// Runs programs started from now on in a user namespace without a mapping: every user is `nobody` to them.
     #[must_use]
     pub fn that_knows_no_users(mut self) -> Container {
         self.user = vec!["unshare", "--user"];
         self
     }
 
-    /// Lays a cable between the networks of two containers, which have these addresses at its ends.
+    /// Adds a cable between the networks of two containers, with these addresses at its ends.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn join(one: &Container, other: &Container, addresses: [&str; 2]) {
         Container::lay_cable(one, other, "cable");
         for (container, address) in [one, other].into_iter().zip(addresses) {
@@ -152,16 +152,16 @@ impl Container {
         }
     }
 
-    /// Lays a cable of this name between the networks of two containers, and leaves both ends as they are made.
+    /// Adds a cable with this name between the networks of two containers, and does not configure its ends.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn lay_cable(one: &Container, other: &Container, name: &str) {
         let there = other.keeper.id().to_string();
         one.set_network(&["link", "add", name, "type", "veth", "peer", "name", name, "netns", &there]);
     }
 
-    /// The process that holds the namespaces.
+    /// Process id of the namespaces' holder.
     pub fn keeper(&self) -> u32 {
         self.keeper.id()
     }
@@ -169,7 +169,7 @@ impl Container {
     /// Starts a command line.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start_in(&self, name: &str, line: &[impl AsRef<OsStr>]) -> Peer {
         let mut command = self.entering();
         command.args(line);
@@ -179,7 +179,7 @@ impl Container {
     /// Starts a program of this workspace.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn runnel(&self, program: &str, arguments: &[&str]) -> Peer {
         let path = format!("{PROGRAMS}/{program}");
         let mut command = self.entering();
@@ -187,8 +187,7 @@ impl Container {
         Peer::spawn(program, command).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// What the nodes of a graph that this container takes part in say of their links: the topic of each and how its
-    /// messages travel. Empty for a node that is not there yet.
+    /// The links of a node as it reports them: topic and transport of each. Empty if the node does not exist yet.
     pub fn links(&self, node: &str) -> Vec<(String, String)> {
         let info = outcome(self.runnel("runnel", &["node", "info", "--ros1", node]));
         let mut links = Vec::new();
@@ -204,27 +203,27 @@ impl Container {
         links
     }
 
-    /// Runs `ip` in the network of this container as root of the test, who may do so in all of them.
+    /// Runs `ip` in the network of this container as the test's root, who has access to all of them.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     pub fn set_network(&self, words: &[&str]) {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.keeper.id().to_string(), "--net", "ip"]).args(words);
         finish(command);
     }
 
-    /// Runs a command of the system to its end, and gives what it printed.
+    /// Runs a system command to its end, and returns its output.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     pub fn run(&self, words: &[&str]) -> String {
         let mut command = self.entering();
         command.args(words);
         finish(command)
     }
 
-    /// A command that runs inside the words that are added to it.
+    /// A command prefix that runs the appended command inside the container.
     fn entering(&self) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.keeper.id().to_string(), "--mount", "--net"]);
@@ -237,82 +236,82 @@ impl Container {
     }
 }
 
-/// Runs a command to its end, and gives what it printed.
+/// Runs a command to its end, and returns its output.
 fn finish(mut command: Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
-    let [said, complaint] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(output.status.success(), "{command:?}: {complaint}");
-    said.into_owned()
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(output.status.success(), "{command:?}: {stderr}");
+    stdout.into_owned()
 }
 
-/// A user that is not root, and what makes a program run as that.
+/// A non-root user, and the command that switches to it.
 pub const OTHER_USER: u64 = 1000;
 const BECOME_OTHER: [&str; 4] = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
 
-/// A talker in one container and a listener in another, in a graph that both take part in.
-pub struct Talk<'a> {
+/// A talker in one container and a listener in another, in a graph of both.
+pub struct Exchange<'a> {
     near: &'a Container,
     far: &'a Container,
     /// Publishes `/chatter` without end.
     pub talker: Peer,
-    /// Prints all that it hears of that.
+    /// Prints all messages that it receives.
     pub listener: Peer,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> Exchange<'a> {
     /// Starts both.
-    pub fn between(near: &'a Container, far: &'a Container) -> Talk<'a> {
-        Talk::at_rate(near, far, 200)
+    pub fn between(near: &'a Container, far: &'a Container) -> Exchange<'a> {
+        Exchange::at_rate(near, far, 200)
     }
 
-    /// The same with so many messages a second.
-    pub fn at_rate(near: &'a Container, far: &'a Container, rate: u32) -> Talk<'a> {
+    /// Starts both with this many messages per second.
+    pub fn at_rate(near: &'a Container, far: &'a Container, rate: u32) -> Exchange<'a> {
         let listener = far.runnel("runnel_listener", &["/chatter", "__name:=listener"]);
         let rate = rate.to_string();
         let talker = near.runnel("runnel_talker", &["/chatter", "--rate", &rate, "__name:=talker"]);
-        Talk { near, far, talker, listener }
+        Exchange { near, far, talker, listener }
     }
 
-    /// Hears the next so many messages as they were sent, none of them lost or doubled since the first.
+    /// Checks that the next `count` messages are received as sent, without loss or duplicates.
     ///
     /// # Panics
-    /// When they are not.
-    pub fn hear(&mut self, count: usize) {
-        let sent = told(&mut self.talker, "sent", count, within(PATIENCE));
-        let heard = told(&mut self.listener, "got", count, within(PATIENCE));
-        let other = heard.iter().zip(&sent).position(|(heard, sent)| heard != sent).map(|place| {
+    /// If they are not.
+    pub fn receive(&mut self, count: usize) {
+        let sent = next_messages(&mut self.talker, "sent", count, within(TIMEOUT));
+        let received = next_messages(&mut self.listener, "got", count, within(TIMEOUT));
+        let other = received.iter().zip(&sent).position(|(received, sent)| received != sent).map(|place| {
             let row = |lines: &[String]| {
                 lines[place.saturating_sub(2)..].iter().take(6).cloned().collect::<Vec<_>>()
             };
-            (row(&sent), row(&heard))
+            (row(&sent), row(&received))
         });
         assert_eq!(other, None, "what was sent, and what was heard: {:?}", self.warnings());
     }
 
-    /// Hears messages until their link goes by shared memory, and then some more.
+    /// Receives messages until the link uses shared memory, and then some more.
     ///
     /// # Panics
-    /// When it does not.
-    pub fn goes_by_memory(&mut self) {
-        self.hear(10);
-        wait_until("the link in shared memory", within(PATIENCE), || {
+    /// If it does not.
+    pub fn expect_shared_memory(&mut self) {
+        self.receive(10);
+        wait_until("the link in shared memory", within(TIMEOUT), || {
             self.transports().iter().all(|transport| transport == "SHM")
         });
-        self.hear(50);
+        self.receive(50);
     }
 
-    /// Hears messages, and still does so over the network.
+    /// Receives messages, and checks that the link still uses the network.
     ///
     /// # Panics
-    /// When it does not.
-    pub fn stays_on_network(&mut self) {
+    /// If it does not.
+    pub fn expect_network(&mut self) {
         for count in [50, 100] {
-            self.hear(count);
+            self.receive(count);
             assert_eq!(self.transports(), ["TCPROS", "TCPROS"]);
         }
     }
 
-    /// How the messages travel, as either end says.
+    /// Transport of the link, as reported by both ends.
     fn transports(&self) -> [String; 2] {
         [(self.near, "/talker"), (self.far, "/listener")].map(|(container, node)| {
             let links = container.links(node).into_iter().filter(|(topic, _)| topic == "/chatter");
@@ -320,7 +319,7 @@ impl<'a> Talk<'a> {
         })
     }
 
-    /// What both have warned of.
+    /// The warnings of both.
     pub fn warnings(&self) -> Vec<String> {
         let lines = [self.talker.lines(), self.listener.lines()].concat();
         lines.into_iter().filter(|line| line.starts_with('[')).collect()

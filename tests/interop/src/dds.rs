@@ -1,25 +1,25 @@
-//! Building the talkers and listeners on other DDS.
+//! Builds of the talkers and listeners on other DDS implementations.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::building::{self, flags, output};
+use crate::peer_builds::{self, flags, output};
 use crate::{installed, sources};
 
-/// The folder of what they share.
+/// The folder of their shared sources.
 const SHARED: &str = "dds";
 
 /// The program built from `peers/cyclonedds/ROLE.c`.
 ///
 /// # Panics
-/// When it cannot be built, with what the compiler said.
+/// If it cannot be built; with the compiler's output.
 pub fn cyclone(role: &str) -> PathBuf {
     let folder = sources().join("cyclonedds");
-    building::built("cyclonedds", Some(SHARED), role, |program| {
+    peer_builds::built("cyclonedds", Some(SHARED), role, |program| {
         let types = program.with_extension("types");
         fs::create_dir_all(&types)?;
-        // Without descriptions of the types: version 0.10.2 asks Kilted for its own ones, and crashes over the answer.
+        // Without type descriptions: version 0.10.2 requests Kilted's, and crashes on the reply.
         output(Command::new("idlc").args(["-t", "-o"]).arg(&types).arg(folder.join("messages.idl")))?;
         let mut compiler = compiler("gcc", "gnu11", program);
         compiler.arg("-I").args([&types, &types.join("messages.c")]);
@@ -32,9 +32,9 @@ pub fn cyclone(role: &str) -> PathBuf {
 /// The program built from `peers/fastdds/ROLE.cpp`.
 ///
 /// # Panics
-/// When it cannot be built, with what the compiler said.
+/// If it cannot be built; with the compiler's output.
 pub fn fast_dds(role: &str) -> PathBuf {
-    building::built("fastdds", Some(SHARED), role, |program| {
+    peer_builds::built("fastdds", Some(SHARED), role, |program| {
         let mut compiler = compiler("g++", "c++17", program);
         compiler.arg(sources().join("fastdds").join(role).with_extension("cpp"));
         output(compiler.args(["-lfastrtps", "-lfastcdr"]))?;
@@ -42,10 +42,10 @@ pub fn fast_dds(role: &str) -> PathBuf {
     })
 }
 
-/// The program of a crate of `peers/crates`.
+/// The program of a crate in `peers/crates`.
 ///
 /// # Panics
-/// When it is not built.
+/// If it is not built.
 pub fn crate_of(name: &str) -> PathBuf {
     let program = installed().join("crates/debug").join(name);
     assert!(program.is_file(), "{} is missing: run ./test", program.display());

@@ -1,37 +1,38 @@
-//! Participants that only announce themselves, and never answer.
+//! Fake participants: they announce themselves, and never answer.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-/// How long each claims to live without another word.
+/// The lease that each fake announces.
 pub const LEASE: Duration = Duration::from_secs(10);
 
-/// The port at which all claim to be reached, each at an address of its own.
+/// The port that all fakes announce, each at its own address.
 pub const PORT: u16 = 40_000;
 
-/// The address of a fake: none is another's, and nobody of the host is among them.
+/// The address of a fake: unique, and not used by any process of this host.
 pub fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 64, 0, 1)) + number)
 }
 
-/// Where all participants of a domain hear announcements.
-pub fn everybody(domain: u16) -> SocketAddrV4 {
+/// The address on which the participants of a domain receive announcements.
+pub fn discovery_address(domain: u16) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400 + 250 * domain)
 }
 
-/// A parameter of a list: its number and length, then the value. RTPS 2.5, section 9.4.2.11.
+/// A parameter of a parameter list: id, length and value. RTPS 2.5, section 9.4.2.11.
 fn parameter(message: &mut Vec<u8>, id: u16, value: &[u8]) {
     message.extend(id.to_le_bytes());
     message.extend((value.len() as u16).to_le_bytes());
     message.extend(value);
 }
 
-/// The announcement of a participant, as a whole message: RTPS 2.5, section 8.5.3.2 and 9.6.2.2.
+/// The announcement of a participant as a whole message: RTPS 2.5, section 8.5.3.2 and 9.6.2.2.
 pub fn announcement(number: u32) -> Vec<u8> {
     announcement_for(number, address(number), Some(LEASE), None)
 }
 
-/// The announcement of one at an address, with a lease or one that never ends, for the participant of a prefix or for all.
+/// An announcement with an address, a finite or infinite lease, and a destination: the participant of a GUID prefix,
+/// or all.
 pub fn announcement_for(
     number: u32,
     address: Ipv4Addr,
@@ -56,7 +57,7 @@ pub fn announcement_for(
     parameter(&mut list, 0x02, &[seconds.to_le_bytes(), fraction.to_le_bytes()].concat());
     parameter(&mut list, 0x58, &ALL_THAT_ROS_HAS.to_le_bytes());
     parameter(&mut list, 0x01, &[]);
-    // No flags and no inline QoS to skip; the first sample.
+    // No flags and no inline QoS; the first sample.
     let data = [&[0, 0, 16, 0][..], &LISTENER, &ANNOUNCER, &[0, 0, 0, 0, 1, 0, 0, 0], &list].concat();
     let header = [&b"RTPS"[..], &[2, 3], &VENDOR, &prefix].concat();
     let info_destination = victim.map_or(vec![], |victim| [&[0x0e, 1, 12, 0][..], &victim].concat());

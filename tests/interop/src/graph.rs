@@ -1,4 +1,4 @@
-//! Starting the originals against a master, each with an environment of its own.
+//! Starts original programs with a master, each with its own environment.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -12,9 +12,9 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, within};
 use tempfile::TempDir;
 
-use crate::{PATIENCE, installed, programs, roscpp, sources};
+use crate::{TIMEOUT, installed, programs, roscpp, sources};
 
-/// Which implementation a talker or a listener is made with.
+/// Implementation of a talker or a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The original Python library.
@@ -23,18 +23,18 @@ pub enum Origin {
     Roscpp,
     /// An independent implementation in JavaScript (the package `@foxglove/ros1`).
     Foxglove,
-    /// What is tested: the programs in `src/bin`.
+    /// The implementation under test: the programs in `src/bin`.
     Runnel,
 }
 
 impl Origin {
-    /// Every implementation but ours.
+    /// Every implementation but Runnel.
     pub const OTHERS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Foxglove];
     /// Every implementation.
     pub const ALL: [Origin; 4] = [Origin::Rospy, Origin::Roscpp, Origin::Foxglove, Origin::Runnel];
 }
 
-/// In lower case, fit for a part of a node's name.
+/// In lower case, as used in node names.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -46,14 +46,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A ROS 1 graph to start originals in: the address of a master, whoever serves it, and a folder for what they
-/// write, which goes with this value.
+/// A ROS 1 graph for original programs: the address of a master, and a folder for their files, which is removed with
+/// this value.
 pub struct Ros1Graph {
     master_uri: String,
     home: TempDir,
-    /// Variables that differ from those which programs get otherwise; an empty one is not set.
+    /// Variables that override the default environment; an empty one is not set.
     variables: Vec<(&'static str, String)>,
-    /// What programs find in `/etc/hosts`, if that differs from this system's.
+    /// Content of `/etc/hosts` for the programs, if it differs from this system's.
     hosts: Option<&'static str>,
 }
 
@@ -61,21 +61,21 @@ impl Ros1Graph {
     /// The graph of the master at `master_uri` (`http://127.0.0.1:PORT`).
     ///
     /// # Panics
-    /// Where the network is not private to the tests.
+    /// If the network is not private to the tests.
     pub fn at(master_uri: impl Into<String>) -> Ros1Graph {
         require_private_network();
         let home = TempDir::with_prefix("runnel-interop-").expect("a temporary folder");
         Ros1Graph { master_uri: master_uri.into(), home, variables: Vec::new(), hosts: None }
     }
 
-    /// Has programs started from now on see a variable; an empty one is not set.
+    /// Sets a variable for programs started from now on; an empty one is unset.
     #[must_use]
     pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Ros1Graph {
         self.variables.push((variable, value.into()));
         self
     }
 
-    /// Has programs started from now on find these lines in `/etc/hosts`.
+    /// Sets the lines of `/etc/hosts` for programs started from now on.
     #[must_use]
     pub fn with_hosts(mut self, lines: &'static str) -> Ros1Graph {
         self.hosts = Some(lines);
@@ -87,7 +87,7 @@ impl Ros1Graph {
         &self.master_uri
     }
 
-    /// The folder that programs take for their home and write their logs to.
+    /// The home and log folder of the programs.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -99,7 +99,7 @@ impl Ros1Graph {
         start(script, command)
     }
 
-    /// Starts `peers/roscpp/PROGRAM.cpp`, and builds it before if that is due.
+    /// Starts `peers/roscpp/PROGRAM.cpp`, after building it if necessary.
     pub fn roscpp(&self, program: &str, arguments: &[&str]) -> Peer {
         let mut command = self.command(roscpp::built(program));
         command.args(arguments);
@@ -109,7 +109,7 @@ impl Ros1Graph {
     /// Starts `peers/foxglove/SCRIPT` with Node.js.
     ///
     /// # Panics
-    /// When the JavaScript library is not installed.
+    /// If the JavaScript library is not installed.
     pub fn foxglove(&self, script: &str, arguments: &[&str]) -> Peer {
         let library = installed().join("foxglove/node_modules");
         assert!(
@@ -132,7 +132,7 @@ impl Ros1Graph {
     /// Starts a program of this workspace: `runnel`, or one of `src/bin`.
     ///
     /// # Panics
-    /// When it is not built.
+    /// If it is not built.
     pub fn runnel(&self, program: &str, arguments: &[&str]) -> Peer {
         let mut command = self.command(programs::built(program));
         command.args(arguments);
@@ -147,8 +147,8 @@ impl Ros1Graph {
     }
 
     /// Starts the listener of `origin` as node `/ORIGIN_listener`. It ends after `--count N` messages (0: never) of
-    /// `--type T`. `--nodelay` asks for TCP_NODELAY; `--udp` asks for datagrams (roscpp's for nothing else, Runnel's
-    /// first), roscpp's `--udp-or-tcp` for them first.
+    /// `--type T`. `--nodelay` requests TCP_NODELAY; `--udp` requests UDPROS (roscpp: only; Runnel: preferred),
+    /// roscpp's `--udp-or-tcp` prefers it.
     pub fn listener(&self, origin: Origin, arguments: &[&str]) -> Peer {
         self.node(origin, "listener", &format!("{origin}_listener"), arguments)
     }
@@ -165,8 +165,8 @@ impl Ros1Graph {
         }
     }
 
-    /// A domain of ROS 2 for commands that look at both graphs, apart from those of [`crate::ros2::Ros2Graph`]. Each
-    /// master has a port of its own, so that two graphs seldom share one.
+    /// A ROS 2 domain for commands that search both graphs, distinct from those of [`crate::ros2::Ros2Graph`]. Each
+    /// master has its own port, so that two graphs rarely share a domain.
     fn domain(&self) -> String {
         let port =
             self.master_uri.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
@@ -174,7 +174,7 @@ impl Ros1Graph {
         (51 + port % 49).to_string()
     }
 
-    /// A command with nothing of the user's environment but the search path.
+    /// A command with an empty environment except for the search path.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let home = self.home.path();
         let mut command = match self.hosts {
@@ -203,7 +203,7 @@ impl Ros1Graph {
     }
 }
 
-/// A command that finds other lines in `/etc/hosts`.
+/// A command with its own lines in `/etc/hosts`.
 fn with_hosts(path: &Path, lines: &str, program: &OsStr) -> Command {
     fs::write(path, lines).expect("a file for /etc/hosts");
     let mut command = Command::new("unshare");
@@ -220,7 +220,7 @@ pub(crate) fn start(name: &str, command: Command) -> Peer {
 
 /// Waits until a master accepts connections.
 pub(crate) fn await_master(process: &mut Peer, port: u16) {
-    let deadline = within(PATIENCE);
+    let deadline = within(TIMEOUT);
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         let pause = Instant::now() + Duration::from_millis(20);
         let ended = process.wait_exit(pause).is_ok();

@@ -1,16 +1,16 @@
-//! Runnel's master, and the original one beside it.
+//! Runnel's master and the original one.
 
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use crate::graph::{Ros1Graph, await_master};
 
-/// Which program serves as master.
+/// The program that serves as master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
     /// The original.
     Rosmaster,
-    /// `runnel master`, without the node that gathers logs, which the original leaves to another program.
+    /// `runnel master` without its log aggregator; in the original that is a separate program.
     Runnel,
 }
 
@@ -21,7 +21,7 @@ impl Server {
 
 /// A master of either kind, and the graph that it serves.
 pub struct Master {
-    /// Before the graph, so that the process ends before its folder does.
+    /// Declared before the graph, so that the process ends before its folder is removed.
     process: Peer,
     graph: Ros1Graph,
     server: Server,
@@ -29,7 +29,7 @@ pub struct Master {
 }
 
 impl Master {
-    /// Starts the master on a port of its own, and returns when it accepts connections.
+    /// Starts the master on its own port, and returns when it accepts connections.
     pub fn start(server: Server) -> Master {
         let port = free_port();
         let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
@@ -42,18 +42,18 @@ impl Master {
         &self.graph
     }
 
-    /// The process, to signal it or to read what it said.
+    /// The process, to signal it or to read its output.
     pub fn process(&mut self) -> &mut Peer {
         &mut self.process
     }
 
-    /// Kills the master (SIGKILL): all it knew is gone.
+    /// Kills the master (SIGKILL): its state is lost.
     pub fn kill(&mut self) {
         self.process.signal(Signal::KILL).unwrap();
-        self.process.wait_exit(within(PATIENCE)).unwrap();
+        self.process.wait_exit(within(TIMEOUT)).unwrap();
     }
 
-    /// Starts a killed master anew at the same address.
+    /// Starts a killed master again at the same address.
     pub fn restart(&mut self) {
         self.process = serve(&self.graph, self.server, self.port);
     }

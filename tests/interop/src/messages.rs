@@ -1,5 +1,5 @@
-//! What Runnel's talker and listener share: the options of the command line, the messages, their canonical bytes, and
-//! a log. The same as in `peers/rospy/common.py` and `peers/roscpp/peer.hpp`.
+//! Shared parts of Runnel's talker and listener: command-line options, messages, their canonical bytes, and a log.
+//! They correspond to `peers/rospy/common.py` and `peers/roscpp/peer.hpp`.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use runnel::msgs::std_msgs::{
 };
 use runnel::{Context, Error, Time};
 
-/// A message that is made from a number.
+/// A message that is generated from a number.
 pub trait Numbered: Message {
-    /// The message of this number, with `size` bytes of payload where its type has any.
+    /// The message of this number, with `size` bytes of payload if its type has a payload.
     fn numbered(number: u32, size: usize) -> Self;
 
     /// Publishers overwrite `Header.seq`, so it counts as 0.
@@ -84,10 +84,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads what ROS has left of the command line. `flags` are the options that take no value.
+    /// Parses the arguments that ROS has left. `flags` are the options without a value.
     ///
     /// # Panics
-    /// When there is no topic.
+    /// If the topic is missing.
     pub fn of(context: &Context, flags: &[&str]) -> Options {
         let (mut topic, mut values) = (None, BTreeMap::new());
         let mut words = context.arguments().iter().cloned();
@@ -103,15 +103,15 @@ impl Options {
         Options { topic: topic.expect("a topic"), values }
     }
 
-    /// Whether a flag stands there.
+    /// Whether a flag is given.
     pub fn flag(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
 
-    /// The number given by an option.
+    /// The number given by an option, or the default.
     ///
     /// # Panics
-    /// When it is none.
+    /// If it is not a number.
     pub fn number(&self, name: &str, otherwise: f64) -> f64 {
         let number = |text: &String| text.parse().unwrap_or_else(|_| panic!("{name} {text} is no number"));
         self.values.get(name).map_or(otherwise, number)
@@ -123,22 +123,22 @@ impl Options {
     }
 }
 
-/// A program that can be run with every type of message.
+/// A program that is generic over the message type.
 pub trait Program {
     /// Runs it with messages of type `M`.
     ///
     /// # Errors
-    /// When Runnel fails.
+    /// If Runnel fails.
     fn run<M: Numbered>(&self) -> Result<(), Error>;
 }
 
 /// Runs a program with messages of the named type.
 ///
 /// # Errors
-/// When Runnel fails.
+/// If Runnel fails.
 ///
 /// # Panics
-/// When no message type has this name.
+/// If no message type has this name.
 pub fn run_with(type_name: &str, program: &impl Program) -> Result<(), Error> {
     match type_name {
         std_msgs::msg::String::TYPE => program.run::<std_msgs::msg::String>(),
@@ -151,7 +151,7 @@ pub fn run_with(type_name: &str, program: &impl Program) -> Result<(), Error> {
 
 struct StandardError;
 
-/// Has everything from information upwards go to standard error as `[WARN] text`.
+/// Logs everything from level info upwards to standard error as `[WARN] text`.
 pub fn log_to_standard_error() {
     if log::set_logger(&StandardError).is_ok() {
         log::set_max_level(LevelFilter::Info);

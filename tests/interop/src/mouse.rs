@@ -1,5 +1,5 @@
-//! A Raspberry Pi Mouse behind the files of its driver: what a control node reads and writes is sensors and wheels of a
-//! simulated robot, with the person who sets it down and presses its switches.
+//! A simulated Raspberry Pi Mouse behind the driver's files: a control node reads its sensors and drives its wheels;
+//! a simulated operator places it and presses its switches.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,19 +18,19 @@ use line_trace::signals::{Leds, Velocity};
 use line_trace::track::Track;
 use tempfile::TempDir;
 
-/// Between two looks at the files: the pace at which the robot's world goes on. Nobody waits for anything by it.
+/// Period of the simulation. No test waits for it.
 const PERIOD: Duration = Duration::from_millis(2);
 
-/// How far the robot's world goes on at most between two looks: where the host stands still, so does the robot.
+/// Longest step of the simulation: if the host stalls, the robot stalls too.
 const LONGEST_STEP: Duration = Duration::from_millis(20);
 
-/// Of the left and the right wheel.
+/// The left and the right motor.
 const MOTORS: [&str; 2] = ["rtmotor_raw_l0", "rtmotor_raw_r0"];
 
-/// Steps with which a motor turns its wheel once.
+/// Motor steps for one turn of its wheel.
 const STEPS_A_TURN: f64 = 400.0;
 
-/// The robot, which lives while this does.
+/// The robot; dropping it ends the simulation.
 pub struct Mouse {
     folder: TempDir,
     ended: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ pub struct Mouse {
 }
 
 impl Mouse {
-    /// A robot in its box beside the track of the demonstration.
+    /// Starts a robot that is not placed on the demonstration's track yet.
     pub fn start() -> Self {
         let folder = TempDir::with_prefix("runnel-mouse-").expect("a temporary folder");
         let mut files = Files::of(folder.path());
@@ -63,10 +63,10 @@ impl Mouse {
         self.folder.path()
     }
 
-    /// Laps that it has driven.
+    /// Number of completed laps.
     ///
     /// # Panics
-    /// When its files cannot be read or written.
+    /// If its files cannot be read or written.
     pub fn laps(&self) -> u32 {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(*trouble, None, "the robot behind the files");
@@ -87,12 +87,12 @@ fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<(
     let mut robot = Robot::new(Pose::default(), beginning.seed);
     let mut operator = Operator::new(&track, beginning).expect("places to sample floor and line");
     let mut meter = LapMeter::new(track.course().length());
-    let (mut lived, mut looked) = (Duration::ZERO, Instant::now());
+    let (mut lived, mut polled) = (Duration::ZERO, Instant::now());
     while !ended.load(Ordering::Relaxed) {
-        lived += looked.elapsed().min(LONGEST_STEP);
-        looked = Instant::now();
+        lived += polled.elapsed().min(LONGEST_STEP);
+        polled = Instant::now();
         robot.advance_to(lived.as_secs_f64());
-        // Nobody presses a switch before somebody has powered motors or lamps.
+        // The operator waits until a node has powered motors or lamps.
         let leds = files.leds()?;
         robot.set_leds(leds.unwrap_or_default());
         if leds.is_some() {
@@ -115,9 +115,9 @@ fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<(
 /// The driver's files in a folder.
 struct Files {
     folder: PathBuf,
-    /// What was last read of each.
+    /// The last number read from each file.
     last: HashMap<String, i32>,
-    /// What the motors were told last, and when.
+    /// The last motor speeds, and when they were written.
     steered: [(i32, Option<SystemTime>); 2],
 }
 
@@ -133,7 +133,7 @@ impl Files {
         ["rtmotoren0", MOTORS[0], MOTORS[1], "rtbuzzer0"].iter().try_for_each(|name| self.put(name, ""))
     }
 
-    /// What the sensors and switches say now.
+    /// Writes the current values of sensors and switches.
     fn show(&self, robot: &mut Robot, track: &Track) -> io::Result<()> {
         let [forward_r, right, left, forward_l] = robot.light_sensors(track).row();
         self.put("rtlightsensor0", &format!("{forward_r} {right} {left} {forward_l}\n"))?;
@@ -144,7 +144,7 @@ impl Files {
         Ok(())
     }
 
-    /// Which lamps are lit, once somebody has set them.
+    /// The lamps that are lit, once a node has set them.
     fn leds(&mut self) -> io::Result<Option<Leds>> {
         let mut lit = [false; 4];
         for (index, lit) in lit.iter_mut().enumerate() {
@@ -154,10 +154,10 @@ impl Files {
         Ok(Some(Leds::from_row(lit)))
     }
 
-    /// Has the robot drive as the motors are told, if they were told anything since: like a real base, it stops by itself when a
-    /// control node that is starved tells them nothing more.
+    /// Sets the motor speeds if they have been written since: like the real robot, it stops when a starved control
+    /// node writes no more commands.
     fn steer(&mut self, robot: &mut Robot) -> io::Result<()> {
-        let steered = [self.told(MOTORS[0])?, self.told(MOTORS[1])?];
+        let steered = [self.motor(MOTORS[0])?, self.motor(MOTORS[1])?];
         if steered == self.steered {
             return Ok(());
         }
@@ -169,23 +169,24 @@ impl Files {
     }
 
     /// The number in a file, and when it was written.
-    fn told(&mut self, name: &str) -> io::Result<(i32, Option<SystemTime>)> {
+    fn motor(&mut self, name: &str) -> io::Result<(i32, Option<SystemTime>)> {
         let written = fs::metadata(self.folder.join(name)).and_then(|file| file.modified());
         Ok((self.number(name)?.unwrap_or(0), written.ok()))
     }
 
-    /// The number in a file: the one before while somebody is writing it or it is gone, and none before the first.
+    /// The number in a file: the previous one while the file is being written or missing, and `None` before the
+    /// first.
     fn number(&mut self, name: &str) -> io::Result<Option<i32>> {
         match fs::read_to_string(self.folder.join(name)) {
             Ok(text) => self.last.extend(text.trim().parse().map(|number| (name.to_owned(), number))),
-            // A test has taken it away.
+            // A test has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         Ok(self.last.get(name).copied())
     }
 
-    /// A file's new text, of which nobody sees a part.
+    /// Writes a file atomically.
     fn put(&self, name: &str, text: &str) -> io::Result<()> {
         let unfinished = self.folder.join(format!(".{name}"));
         fs::write(&unfinished, text)?;
@@ -199,11 +200,11 @@ mod tests {
 
     use super::*;
 
-    /// Seconds between two looks.
-    const LOOK: f64 = 0.01;
+    /// Simulation period of the tests, seconds.
+    const POLL: f64 = 0.01;
 
-    /// Tells both motors the same again, so many seconds after the beginning.
-    fn tell(files: &Files, at: u64) {
+    /// Writes the same speed for both motors again, this many seconds after the start.
+    fn repeat_speed(files: &Files, at: u64) {
         for motor in MOTORS {
             files.put(motor, "200").unwrap();
             let file = fs::File::options().write(true).open(files.folder.join(motor)).unwrap();
@@ -211,26 +212,26 @@ mod tests {
         }
     }
 
-    /// Metres that the robot drives in so many seconds.
+    /// Metres that the robot drives in this many seconds.
     fn driven(files: &mut Files, robot: &mut Robot, seconds: f64) -> f64 {
         let (before, until) = (robot.pose().position, robot.now() + seconds);
         while robot.now() < until {
             files.steer(robot).unwrap();
-            robot.advance_to(robot.now() + LOOK);
+            robot.advance_to(robot.now() + POLL);
         }
         let moved = robot.pose().position - before;
         moved.x.hypot(moved.y)
     }
 
     #[test]
-    fn robot_stops_when_its_motors_are_told_nothing_more() {
+    fn robot_stops_without_motor_commands() {
         let folder = TempDir::new().unwrap();
         let mut files = Files::of(folder.path());
         files.make().unwrap();
         let mut robot = Robot::new(Pose::default(), 1);
         robot.set_motor_power(true);
         for at in [1, 2] {
-            tell(&files, at);
+            repeat_speed(&files, at);
             assert!(driven(&mut files, &mut robot, VELOCITY_TIMEOUT / 2.0) > 0.005);
             driven(&mut files, &mut robot, VELOCITY_TIMEOUT * 2.0);
             assert!(driven(&mut files, &mut robot, 1.0) < 0.001);

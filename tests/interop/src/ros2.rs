@@ -1,7 +1,8 @@
-//! ROS 2, and programs of others that speak its wire, as peers: the talkers and listeners of `peers/`, each domain with
-//! an environment of its own.
+//! ROS 2, and programs of other DDS implementations, as peers: the talkers and listeners of `peers/`, each domain
+//! with its own environment.
 //!
-//! All talkers and listeners take the same words and print the same lines, as far as what they are made with goes.
+//! All talkers and listeners take the same options and print the same lines, within the limits of their
+//! implementation.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -16,18 +17,18 @@ use runnel_testkit::process::Peer;
 use tempfile::TempDir;
 
 use crate::dds;
+use crate::distros::{environment, python};
 use crate::graph::start;
 use crate::programs::built;
 use crate::sources;
-use crate::wheels::{environment, python};
 
-pub use crate::wheels::Distro;
+pub use crate::distros::Distro;
 
 /// Keeps Cyclone DDS on loopback.
 const CYCLONE: &str = "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/>\
                        </Interfaces></General></Domain></CycloneDDS>";
 
-/// What a talker or a listener is made with.
+/// Implementation of a talker or a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// rclpy on Fast DDS.
@@ -38,7 +39,7 @@ pub enum Origin {
     Cyclone11,
     /// Fast DDS 2.9, by its C++ library.
     FastDds,
-    /// dust_dds 0.16, which makes nothing of the endpoints of any Fast DDS.
+    /// dust_dds 0.16, which does not match the endpoints of any Fast DDS.
     DustDds,
     /// RustDDS 0.15.
     RustDds,
@@ -59,7 +60,7 @@ impl Origin {
     ];
 }
 
-/// In lower case, fit for a part of a node's name.
+/// In lower case, as used in node names.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -75,31 +76,31 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A domain of ROS 2 to start programs in, which meet nobody in another one, and a folder for what they write, which goes
-/// with this value.
+/// A ROS 2 domain for programs, isolated from other domains, and a folder for their files, which is removed with this
+/// value.
 pub struct Ros2Graph {
     domain: u16,
     home: TempDir,
-    /// Variables that differ from those which programs get otherwise.
+    /// Variables that override the default environment.
     variables: Vec<(&'static str, String)>,
 }
 
 impl Ros2Graph {
-    /// A graph in a domain that no other one of this process has.
+    /// A graph in a domain that is unique in this process.
     ///
     /// # Panics
-    /// Where the network is not private to the tests.
+    /// If the network is not private to the tests.
     pub fn new() -> Ros2Graph {
-        /// The ports of these are below those that tests take otherwise.
+        /// The ports of these domains are below those that tests use otherwise.
         const DOMAINS: u16 = 50;
         static MADE: AtomicU16 = AtomicU16::new(0);
         Ros2Graph::in_domain(1 + MADE.fetch_add(1, Ordering::Relaxed) % DOMAINS)
     }
 
-    /// A graph in a domain, which others may be in, too.
+    /// A graph in a domain that may be shared.
     ///
     /// # Panics
-    /// Where the network is not private to the tests.
+    /// If the network is not private to the tests.
     pub fn in_domain(domain: u16) -> Ros2Graph {
         require_private_network();
         let home = TempDir::with_prefix("runnel-interop-").expect("a temporary folder");
@@ -107,14 +108,14 @@ impl Ros2Graph {
         Ros2Graph { domain, home, variables: Vec::new() }
     }
 
-    /// Has programs started from now on see a variable.
+    /// Sets a variable for programs started from now on.
     #[must_use]
     pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Ros2Graph {
         self.variables.push((variable, value.into()));
         self
     }
 
-    /// How a context of Runnel in this process is made to be in this domain, and in no graph beside it.
+    /// Options of a context of this process in this domain, and in no other graph.
     pub fn options(&self) -> ContextOptions {
         ContextOptions::default()
             .signals(false)
@@ -123,10 +124,10 @@ impl Ros2Graph {
             .domain_id(self.domain)
     }
 
-    /// Such a context.
+    /// A context with these options.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn context(&self) -> Context {
         Context::with_options(self.options()).expect("a context")
     }
@@ -136,7 +137,7 @@ impl Ros2Graph {
         self.domain
     }
 
-    /// The folder that programs take for their home and write their logs to.
+    /// The home and log folder of the programs.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -163,7 +164,7 @@ impl Ros2Graph {
         self.node(origin, "listener", &format!("{origin}_listener"), arguments)
     }
 
-    /// Starts the `talker` or `listener` of `origin` as node `/NAME`, if it knows nodes.
+    /// Starts the `talker` or `listener` of `origin` as node `/NAME`, if the implementation has nodes.
     pub fn node(&self, origin: Origin, role: &str, name: &str, arguments: &[&str]) -> Peer {
         let line = command_line(origin, role, name, arguments);
         let mut command = self.command(&line[0]);
@@ -171,19 +172,19 @@ impl Ros2Graph {
         start(name, command)
     }
 
-    /// The file that talkers wait for which have it behind `--after`: not all readers ask for what was sent before they
-    /// had found the writer.
+    /// The file that talkers with `--after` wait for: not all readers request what was sent before they had
+    /// discovered the writer.
     pub fn gate(&self) -> String {
         self.home().join("gate").display().to_string()
     }
 
-    /// Has talkers publish that wait for this.
+    /// Releases the talkers that wait for the gate.
     pub fn open_gate(&self) {
         fs::write(self.gate(), "").expect("a file");
     }
 
-    /// A command with nothing of the user's environment but the search path, and with a `/dev/shm` of this graph:
-    /// network namespaces do not keep apart what Fast DDS puts there, and what is killed leaves it behind.
+    /// A command with an empty environment except for the search path, and with this graph's `/dev/shm`: network
+    /// namespaces do not isolate the files of Fast DDS there, and killed programs leave them behind.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("unshare");
         command
@@ -193,10 +194,10 @@ impl Ros2Graph {
         self.surround(command)
     }
 
-    /// The talker or listener of `origin` without the programs between that keep `/dev/shm` apart: where its start is timed.
+    /// The talker or listener of `origin` without the wrapper programs that isolate `/dev/shm`, for timing its start.
     ///
     /// # Panics
-    /// For origins that are no programs of their own.
+    /// If `origin` is not a program of its own.
     pub fn program(&self, origin: Origin, role: &str) -> Command {
         let program = match origin {
             Origin::Cyclone => dds::cyclone(role),
@@ -207,7 +208,7 @@ impl Ros2Graph {
         self.surround(Command::new(program))
     }
 
-    /// Gives a command its environment.
+    /// Sets a command's environment.
     fn surround(&self, mut command: Command) -> Command {
         let home = self.home.path();
         command
@@ -228,7 +229,7 @@ impl Default for Ros2Graph {
     }
 }
 
-/// The program of `origin` that has this role, and its arguments, by which it is node `/NAME` if it knows nodes.
+/// The program of `origin` with this role, and its arguments, including the node name `/NAME` if it has nodes.
 pub(crate) fn command_line(origin: Origin, role: &str, name: &str, arguments: &[&str]) -> Vec<OsString> {
     let renamed = ["--ros-args".to_owned(), "-r".to_owned(), format!("__node:={name}")];
     match origin {

@@ -1,4 +1,4 @@
-//! Hosts in the ROS 2 graph: networks of their own with cables between, where everybody is configured as he is by default.
+//! Hosts in the ROS 2 graph: private networks connected by cables, with default configuration.
 
 use std::ffi::OsString;
 
@@ -7,16 +7,16 @@ use runnel_testkit::process::Peer;
 use crate::containers::{Container, Network};
 use crate::ros2::{Origin, command_line};
 
-/// A host, which ends with this value and with it all that was started on it.
+/// A host; dropping it ends all its processes.
 pub struct Host {
     container: Container,
 }
 
 impl Host {
-    /// One with loopback alone.
+    /// A host with only loopback.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn start() -> Host {
         let container = Container::start(Network::Own, &[])
             .with("ROS_LOG_DIR", "/tmp")
@@ -25,20 +25,20 @@ impl Host {
         Host { container }
     }
 
-    /// Two with a cable between.
+    /// Two hosts connected by a cable.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn two() -> [Host; 2] {
         let [one, other] = [Host::start(), Host::start()];
         one.lay_cable(&other, "cable", ["10.0.0.1", "10.0.0.2"]);
         [one, other]
     }
 
-    /// Lays a cable to another host, which both know by this name, and gives both ends their addresses.
+    /// Adds a cable to another host, with this name and an address at both ends.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn lay_cable(&self, other: &Host, name: &str, addresses: [&str; 2]) {
         Container::lay_cable(&self.container, &other.container, name);
         for (host, address) in [self, other].into_iter().zip(addresses) {
@@ -46,52 +46,53 @@ impl Host {
         }
     }
 
-    /// Lays a cable that has an address only there: Fast DDS looks for interfaces once, and passes over those without a carrier.
+    /// Adds a cable with an address only at the other end: Fast DDS enumerates interfaces once, and ignores those
+    /// without a carrier.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn lay_loose_cable(&self, other: &Host, name: &str, address_there: &str) {
         Container::lay_cable(&self.container, &other.container, name);
         self.container.set_network(&["link", "set", name, "up"]);
         other.plug_in(name, address_there);
     }
 
-    /// Gives this end of a cable an address, and puts it to use.
+    /// Gives this end of a cable an address, and activates it.
     ///
     /// # Panics
-    /// When this system refuses.
+    /// If this system refuses.
     pub fn plug_in(&self, cable: &str, address: &str) {
         self.container.set_network(&["address", "add", &format!("{address}/24"), "dev", cable]);
         self.container.set_network(&["link", "set", cable, "up"]);
-        // As every host has one: Fast DDS 2.9 sends multicast where the way to anywhere leads.
+        // Every host has a default route: Fast DDS 2.9 sends multicast along it.
         self.container.set_network(&["route", "append", "default", "dev", cable]);
     }
 
-    /// Runs `ip` here.
+    /// Runs `ip` on this host.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     pub fn set_network(&self, words: &[&str]) {
         self.container.set_network(words);
     }
 
-    /// Runs a command here to its end.
+    /// Runs a command on this host to its end.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     pub fn set(&self, words: &[&str]) {
         self.container.run(words);
     }
 
-    /// The process by which this host's network is entered.
+    /// Process id by which this host's network is entered.
     pub fn keeper(&self) -> u32 {
         self.container.keeper()
     }
 
-    /// Starts a talker or a listener with these variables beside those of every process.
+    /// Starts a talker or a listener with these additional variables.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn node(
         &self,
         origin: Origin,

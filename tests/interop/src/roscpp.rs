@@ -1,19 +1,19 @@
-//! Building the roscpp programs.
+//! Builds of the roscpp programs.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::building::{self, flags, output};
+use crate::peer_builds::{self, flags, output};
 use crate::sources;
 
 /// The program built from `peers/roscpp/NAME.cpp`.
 ///
 /// # Panics
-/// When it cannot be built, with what the compiler said.
+/// If it cannot be built; with the compiler's output.
 pub fn built(name: &str) -> PathBuf {
-    building::built("roscpp", None, name, |program| compile(name, program))
+    peer_builds::built("roscpp", None, name, |program| compile(name, program))
 }
 
 fn compile(name: &str, program: &Path) -> io::Result<()> {
@@ -27,7 +27,7 @@ fn compile(name: &str, program: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the headers of a package that no package of Debian's has, from its definitions.
+/// Generates the headers of a package that Debian does not have, from its definitions.
 fn generate(package: &str, headers: &Path) -> io::Result<()> {
     let definitions = sources().join("../../../crates/runnel-gen/interfaces").join(package).join("msg");
     let into = headers.join(package);

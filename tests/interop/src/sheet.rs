@@ -1,35 +1,36 @@
-//! Tables of what works with whom: how they are tried, and how they look in Markdown.
+//! Tables of interoperability: how their cells are tested, and their form in Markdown.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 use std::thread;
 
-/// What is tried in one place of a table in surroundings of a kind: gives what stands there if it works, and panics if not.
+/// Test of one cell in an environment: returns the cell's text on success, and panics on failure.
 pub type Attempt<G> = Box<dyn Fn(&G) -> String + Send + Sync>;
 
-/// What stands in a place that is tried and works.
+/// Text of a cell that passes.
 pub const PASS: &str = "pass";
 
-/// What stands in a place that this run does not try.
+/// Text of a cell that this run does not test.
 const UNTRIED: &str = "not tried";
 
-/// So many columns further is the next row's cell, where one of each row is tried: no divisor of the numbers of columns.
+/// Column offset between the tested cells of two rows, when one cell per row is tested: coprime to the numbers of
+/// columns.
 const STRIDE: usize = 5;
 
-/// One place of a table.
+/// One cell of a table.
 pub struct Cell<G> {
-    /// The row and the column.
+    /// Its row and column.
     pub name: String,
-    /// How it is tried.
+    /// Its test.
     pub attempt: Attempt<G>,
 }
 
-/// One row: a cell for each column, or none.
+/// One row: a cell per column, or none.
 pub struct Row<G> {
-    /// What stands before it.
+    /// Its label.
     pub title: String,
-    /// As many as there are columns.
+    /// One per column.
     pub cells: Vec<Option<Cell<G>>>,
 }
 
@@ -37,15 +38,15 @@ pub struct Row<G> {
 pub struct Sheet<G> {
     /// Its heading.
     pub title: &'static str,
-    /// What stands above it.
+    /// The text above it.
     pub text: &'static str,
-    /// What stands above the cells.
+    /// The column headings.
     pub columns: Vec<String>,
     /// From top to bottom.
     pub rows: Vec<Row<G>>,
 }
 
-/// What came of a cell: what stands there, or why it does not work.
+/// Result of a cell: its text, or why it fails.
 pub struct Outcome {
     /// The name of the cell.
     pub cell: String,
@@ -59,8 +60,8 @@ impl<G> Sheet<G> {
         self.rows.iter().flat_map(|row| row.cells.iter().flatten())
     }
 
-    /// The cells that this run tries: all of them in a full run, and otherwise one of each row, from row to row in another
-    /// column.
+    /// The cells that this run tests: all of them in a full run, otherwise one per row, with the column changing from
+    /// row to row.
     pub fn chosen(&self) -> Vec<&Cell<G>> {
         if crate::is_full() { self.cells().collect() } else { self.one_of_each_row() }
     }
@@ -87,7 +88,7 @@ impl<G> Sheet<G> {
     }
 }
 
-/// A cell fails that fails in any surroundings.
+/// A cell fails if it fails in any environment.
 fn verdict(outcomes: &[Outcome], cell: &str) -> String {
     let mut of_cell = outcomes.iter().filter(|outcome| outcome.cell == cell).map(|outcome| &outcome.verdict);
     let Some(first) = of_cell.next() else { return UNTRIED.to_owned() };
@@ -97,13 +98,13 @@ fn verdict(outcomes: &[Outcome], cell: &str) -> String {
     }
 }
 
-/// A page of some text and tables.
+/// A page of a text and tables.
 pub fn page<G>(head: &str, sheets: &[Sheet<G>], outcomes: &[Outcome]) -> String {
     let tables = sheets.iter().map(|sheet| sheet.markdown(outcomes));
     [head.to_owned()].into_iter().chain(tables).collect::<Vec<_>>().join("\n")
 }
 
-/// Tries cells, so many at a time, each in the surroundings that are made of what it comes with.
+/// Tests cells, `at_a_time` in parallel, each in an environment that is created from its context.
 pub fn run<G, C: Send + Sync>(
     at_a_time: usize,
     cells: impl IntoIterator<Item = (C, impl std::ops::Deref<Target = Cell<G>> + Send)>,
@@ -127,7 +128,7 @@ fn reason(why: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| why.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
-/// True if the pages are the same but for cells that were not tried, of which a full run has none.
+/// True if the pages are equal except for untested cells, which a full run does not have.
 fn agree(committed: &str, found: &str, is_full: bool) -> bool {
     let cells =
         |page: &str| -> Vec<String> { page.split(['|', '\n']).map(|cell| cell.trim().to_owned()).collect() };
@@ -141,8 +142,8 @@ fn agree(committed: &str, found: &str, is_full: bool) -> bool {
 /// Prints why cells fail.
 ///
 /// # Panics
-/// When any does, or the page at this path, below the repository's folder, says otherwise of a cell than what was found, or is
-/// another page. `write` asks for the page to be written.
+/// If any cell fails, or the committed page at this path differs from the result. `write` asks for the page to be
+/// written.
 pub fn judge(outcomes: &[Outcome], page: &str, path: &str, write: &str) {
     let file = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os(write).is_some() {
@@ -183,21 +184,21 @@ mod tests {
     }
 
     #[test]
-    fn short_run_tries_one_cell_of_each_row_in_another_column() {
+    fn short_run_tries_one_cell_per_row() {
         let sheet = sheet();
         let names: Vec<&str> = sheet.one_of_each_row().iter().map(|cell| cell.name.as_str()).collect();
         assert_eq!(names, ["0, 0", "1, 6", "2, 11", "3, 2", "4, 8", "5, 13", "6, 5"]);
     }
 
     #[test]
-    fn short_run_agrees_with_the_page_of_a_full_one() {
+    fn short_run_agrees_with_the_page_of_full_one() {
         let sheets = [sheet()];
         let all: Vec<&Cell<()>> = sheets[0].cells().collect();
         let committed = page("Head", &sheets, &outcomes(&all, PASS));
         let some = sheets[0].one_of_each_row();
         let found = |verdict| page("Head", &sheets, &outcomes(&some, verdict));
         assert!(agree(&committed, &committed, true) && agree(&committed, &found(PASS), false));
-        // What is tried must be as it was, and a full run tries all.
+        // Tested cells must be unchanged, and a full run tests all.
         assert!(!agree(&committed, &found("to 1 kB"), false) && !agree(&committed, &found(PASS), true));
         assert!(!agree(&committed.replace("row 2", "row two"), &found(PASS), false));
         assert!(!agree(&committed.replace("Text", "Other"), &found(PASS), false));

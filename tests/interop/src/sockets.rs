@@ -1,22 +1,22 @@
-//! What the kernel says of the TCP connections of this network namespace. IPv4 alone.
+//! TCP connections of this network namespace, from the kernel. IPv4 only.
 
 use std::fs::read_to_string;
 
-/// An established connection of this namespace, as one of its ends sees it.
+/// An established connection, as seen by one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Port of this end.
     pub local: u16,
     /// Port of the other end.
     pub remote: u16,
-    /// Bytes that have arrived and that the program has not read.
+    /// Received bytes that the program has not read.
     pub unread: usize,
 }
 
-/// The established connections to a port, as the ends see them that connected.
+/// The established connections to a port, as seen by the connecting ends.
 ///
 /// # Panics
-/// When the kernel's list is not as documented in proc(5).
+/// If the kernel's list is not as documented in proc(5).
 pub fn connections_to(port: u16) -> Vec<Connection> {
     const ESTABLISHED: &str = "01";
     let table = read_to_string("/proc/self/net/tcp").expect("the list of connections");
@@ -33,10 +33,11 @@ pub fn connections_to(port: u16) -> Vec<Connection> {
     table.lines().skip(1).filter_map(connection).filter(|connection| connection.remote == port).collect()
 }
 
-/// How often a SYN was sent again in this namespace: what a listener with a full backlog drops comes again after 1 s.
+/// Number of retransmitted SYNs in this namespace: a listener with a full backlog drops them, and they are repeated
+/// after 1 s.
 ///
 /// # Panics
-/// When the kernel does not count that.
+/// If the kernel does not count them.
 pub fn syn_retransmissions() -> u64 {
     let statistics = read_to_string("/proc/self/net/netstat").expect("the statistics");
     let mut lines = statistics.lines().filter_map(|line| line.strip_prefix("TcpExt: "));

@@ -1,4 +1,4 @@
-//! A real robot, by the files of its driver: `/dev/rtlightsensor0` and the others of RT's Raspberry Pi Mouse.
+//! Robot body backed by the device files of the Raspberry Pi Mouse driver (`/dev/rtlightsensor0` and others).
 //!
 //! | File | Text |
 //! |---|---|
@@ -18,10 +18,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Steps with which a motor turns its wheel once.
+/// Motor steps for one turn of its wheel.
 const STEPS_A_TURN: f64 = 400.0;
 
-/// Most bytes that are read of a file: no sensor says more.
+/// Most bytes read from a file; no sensor writes more.
 const LONGEST: u64 = 64;
 
 const SENSORS: &str = "rtlightsensor0";
@@ -31,20 +31,20 @@ const MOTORS: [&str; 2] = ["rtmotor_raw_l0", "rtmotor_raw_r0"];
 const LAMPS: [&str; 4] = ["rtled0", "rtled1", "rtled2", "rtled3"];
 const BUZZER: &str = "rtbuzzer0";
 
-/// The robot whose driver has its files in a folder. It stands still, dark and silent when this is dropped.
+/// A robot controlled by the device files in one folder. Dropping it stops the motors and turns off lamps and buzzer.
 #[derive(Debug)]
 pub struct Devices {
     folder: PathBuf,
     now: f64,
-    /// Until when it drives as it was told to; `None` while it stands.
+    /// When the current velocity expires; `None` while the robot stands.
     driving_until: Option<f64>,
 }
 
 impl Devices {
-    /// The robot of the driver in this folder, `/dev` as a rule. It stands, without power.
+    /// Opens the driver's files in this folder, usually `/dev`. The robot stands, without motor power.
     ///
     /// # Errors
-    /// When one of the files cannot be read or written; it is named.
+    /// If a file cannot be read or written; the error names the file.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let mut devices = Self { folder: folder.to_owned(), now: 0.0, driving_until: None };
         devices.light_sensors()?;
@@ -53,7 +53,7 @@ impl Devices {
         Ok(devices)
     }
 
-    /// Has it stand without power, dark and silent, each of which is tried whether or not another one works.
+    /// Stops the robot: motor power, lamps and buzzer off. Each is attempted even if another one fails.
     fn rest(&mut self) -> io::Result<()> {
         let tried = [
             self.set_motor_power(false),
@@ -66,12 +66,12 @@ impl Devices {
 
     fn turn_wheels(&mut self, velocity: Velocity) -> io::Result<()> {
         let steps = wheel_speeds(velocity).map(|speed| (speed / TAU * STEPS_A_TURN).round() as i32);
-        // Both, or one would go on alone.
+        // Set both even if the first fails: else the other wheel would keep turning.
         let [left, right] = [0, 1].map(|side| self.write(MOTORS[side], steps[side]));
         left.and(right)
     }
 
-    /// The text that a file has now. The driver gives one each time that a file is opened.
+    /// Reads a file. The driver takes a new reading each time the file is opened.
     fn read(&self, name: &str) -> io::Result<String> {
         let path = self.folder.join(name);
         let mut text = String::new();
@@ -79,7 +79,7 @@ impl Devices {
         read.map(|_| text).map_err(|error| named(&path, &error))
     }
 
-    /// Writes a text at once, as the driver wants it.
+    /// Writes a text in one system call, as the driver requires.
     fn write(&self, name: &str, text: impl Display) -> io::Result<()> {
         let path = self.folder.join(name);
         let opened = OpenOptions::new().write(true).truncate(true).open(&path);
@@ -87,10 +87,10 @@ impl Devices {
         written.map(drop).map_err(|error| named(&path, &error))
     }
 
-    fn strange(&self, name: &str, text: &str) -> io::Error {
+    fn unexpected(&self, name: &str, text: &str) -> io::Error {
         io::Error::new(
             ErrorKind::InvalidData,
-            format!("{}: it says {text:?}", self.folder.join(name).display()),
+            format!("{}: unexpected value {text:?}", self.folder.join(name).display()),
         )
     }
 }
@@ -111,7 +111,7 @@ impl Body for Devices {
             Ok(&[forward_r, right, left, forward_l]) => {
                 Ok(LightSensors { forward_r, forward_l, left, right })
             }
-            _ => Err(self.strange(SENSORS, &text)),
+            _ => Err(self.unexpected(SENSORS, &text)),
         }
     }
 
@@ -122,7 +122,7 @@ impl Body for Devices {
             *held = match text.trim() {
                 "0" => true,
                 "1" => false,
-                _ => return Err(self.strange(name, &text)),
+                _ => return Err(self.unexpected(name, &text)),
             };
         }
         let [switch0, switch1, switch2] = held;
@@ -132,7 +132,7 @@ impl Body for Devices {
     fn set_velocity(&mut self, velocity: Velocity) -> io::Result<()> {
         let drives = velocity != Velocity::default();
         if drives {
-            // Before the wheels: if only one of them obeys, it is to stop in time.
+            // Set the timeout first: if only one wheel takes the velocity, it must still stop in time.
             self.driving_until = Some(self.now + VELOCITY_TIMEOUT);
         }
         self.turn_wheels(velocity)?;
@@ -175,7 +175,7 @@ mod tests {
     use crate::robot::WHEEL_RADIUS;
     use std::fs;
 
-    /// A folder with the files of a driver, in which nothing moves by itself.
+    /// A folder with the files of a driver; nothing in it changes by itself.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn sensors_and_switches_are_read_anew_each_time() {
+    fn sensors_and_switches_are_read_each_time() {
         let folder = Folder::new("reads");
         let mut devices = Devices::open(&folder.0).unwrap();
         let expected = LightSensors { forward_r: 500, right: 490, left: 480, forward_l: 510 };
@@ -221,11 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn wheels_turn_as_the_velocity_asks() {
+    fn wheels_turn_at_the_requested_velocity() {
         let folder = Folder::new("drives");
         let mut devices = Devices::open(&folder.0).unwrap();
         assert_eq!(folder.motors(), [0, 0]);
-        // Once around in a second.
+        // One turn per second.
         devices.set_velocity(Velocity { linear: TAU * WHEEL_RADIUS, angular: 0.0 }).unwrap();
         assert_eq!(folder.motors(), [400, 400]);
         devices.set_velocity(Velocity { linear: 0.0, angular: 1.0 }).unwrap();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_when_no_velocity_comes_any_more() {
+    fn robot_stops_when_velocities_stop_coming() {
         let folder = Folder::new("stands");
         let mut devices = Devices::open(&folder.0).unwrap();
         devices.advance_to(1.0).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wheel_that_turns_though_the_other_does_not_obey_stops_in_time() {
+    fn wheel_stops_although_the_other_fails() {
         let folder = Folder::new("half");
         let mut devices = Devices::open(&folder.0).unwrap();
         let [_, right] = MOTORS.map(|motor| folder.0.join(motor));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lamps_buzzer_and_power_are_set_and_all_is_off_at_the_end() {
+    fn dropped_robot_turns_everything_off() {
         let folder = Folder::new("sets");
         let mut devices = Devices::open(&folder.0).unwrap();
         devices.set_leds(Leds::from_row([true, false, true, false])).unwrap();
@@ -281,16 +281,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_or_says_what_it_cannot_is_named() {
+    fn missing_or_invalid_file_is_named() {
         let folder = Folder::new("errors");
         let error = |folder: &Folder| Devices::open(&folder.0).unwrap_err().to_string();
-        for strange in ["1 2 3", "1 2 3 4 5", "a b c d", "99999 0 0 0", ""] {
-            folder.set(SENSORS, strange);
-            assert!(error(&folder).ends_with(&format!("/rtlightsensor0: it says {strange:?}")), "{strange}");
+        for unexpected in ["1 2 3", "1 2 3 4 5", "a b c d", "99999 0 0 0", ""] {
+            folder.set(SENSORS, unexpected);
+            assert!(
+                error(&folder).ends_with(&format!("/rtlightsensor0: unexpected value {unexpected:?}")),
+                "{unexpected}"
+            );
         }
         folder.set(SENSORS, "1 2 3 4");
         folder.set("rtswitch2", "2");
-        assert!(error(&folder).ends_with("/rtswitch2: it says \"2\""));
+        assert!(error(&folder).ends_with("/rtswitch2: unexpected value \"2\""));
         folder.set("rtswitch2", "1");
         fs::remove_file(folder.0.join("rtled3")).unwrap();
         assert!(error(&folder).contains("/rtled3: No such file"), "{}", error(&folder));

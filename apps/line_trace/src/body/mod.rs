@@ -1,4 +1,4 @@
-//! The robot's body, as the control node knows it: simulated, or the device files of a real one.
+//! Interface of the robot's body: simulated, or the device files of a real one.
 
 mod devices;
 mod simulated;
@@ -10,31 +10,31 @@ use crate::geometry::Pose;
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use std::io;
 
-/// Eyes, switches, wheels, lamps and buzzer of a robot. An error names what did not work, and the next call may work.
+/// Sensors, switches, wheels, lamps and buzzer of a robot. An error names what failed; later calls may succeed.
 pub trait Body: Send {
-    /// Lets it live until `now`, in seconds since it was made. To be called before what happens then. It stands when no
-    /// velocity has come for [`crate::robot::VELOCITY_TIMEOUT`].
+    /// Advances the body to `now`, in seconds since it was made; call it before handling events at `now`. The robot
+    /// stops when it has received no velocity for [`crate::robot::VELOCITY_TIMEOUT`].
     ///
     /// # Errors
-    /// When the wheels cannot be stopped.
+    /// If the wheels cannot be stopped.
     fn advance_to(&mut self, now: f64) -> io::Result<()>;
 
-    /// Looks at the floor.
+    /// Reads the light sensors.
     ///
     /// # Errors
-    /// When the sensors cannot be read, or say what no sensors say.
+    /// If the sensors cannot be read, or return an invalid value.
     fn light_sensors(&mut self) -> io::Result<LightSensors>;
 
-    /// Which switches are held.
+    /// Reads which switches are held.
     ///
     /// # Errors
     /// As [`Body::light_sensors`].
     fn switches(&mut self) -> io::Result<Switches>;
 
-    /// Drives with this velocity, as fast as the wheels can.
+    /// Sets the velocity, limited to the speed of the wheels.
     ///
     /// # Errors
-    /// When that cannot be set.
+    /// If the velocity cannot be set.
     fn set_velocity(&mut self, velocity: Velocity) -> io::Result<()>;
 
     /// Switches the motors on or off.
@@ -55,10 +55,10 @@ pub trait Body: Send {
     /// As [`Body::set_velocity`].
     fn set_buzzer(&mut self, hertz: i16) -> io::Result<()>;
 
-    /// Somebody listens to the switches and shows lamps: who stands beside the robot may press one.
+    /// A tracer is connected (it subscribes to the switches and shows lamps): a simulated operator may press one.
     fn attend(&mut self) {}
 
-    /// Where it is and how it moves, if somebody sees it from outside.
+    /// Ground truth of pose and velocity; `None` for a real robot.
     fn seen(&self) -> Option<(Pose, Velocity)> {
         None
     }

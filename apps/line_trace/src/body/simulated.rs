@@ -1,4 +1,4 @@
-//! A simulated robot on its track, with the person beside it.
+//! A simulated robot on its track, with its operator.
 
 use super::Body;
 use crate::geometry::Pose;
@@ -8,7 +8,7 @@ use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use crate::track::Track;
 use std::io;
 
-/// The robot, the floor that it looks at, and who sets it down and presses its switches.
+/// The robot, the floor under it, and the operator that places it and presses its switches.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     robot: Robot,
@@ -17,7 +17,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// A robot in its box beside this track.
+    /// A robot that the operator has not placed on this track yet.
     ///
     /// # Errors
     /// As [`Operator::new`].

@@ -1,30 +1,30 @@
-//! Which sent message a received one is, and how long it took.
+//! Join of sent and received messages, and their latencies.
 
 use super::log::TopicLog;
 use super::recorder::Record;
 
-/// How many sent messages are searched for one received.
+/// How many sent messages are searched for one received message.
 const SEARCH: usize = 4096;
 
-/// The messages of a topic that were found at both ends.
+/// The messages of a topic that were found in both logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// Nanoseconds from sending to receiving, one a message, in the order of receiving.
+    /// Nanoseconds from sending to receiving, one per message, in the order of receipt.
     pub latencies_ns: Vec<u64>,
-    /// Received messages that no sent one could be found for.
+    /// Received messages without a matching sent message.
     pub unmatched: usize,
-    /// Sent messages between the first and the last matched that were not received.
+    /// Sent messages between the first and the last match that were not received.
     pub missing: usize,
 }
 
-/// Joins what was sent on a topic to what was received.
+/// Matches the messages received on a topic to those that were sent.
 ///
-/// A receiver may have joined late, so its first message is paired with the newest one that had been sent by then
-/// and has the same digest. From there both count in step. Where the digests of a pair differ, messages were lost,
-/// and the next one sent with the right digest is taken; a message is never paired with one sent after it came.
+/// A receiver may have joined late, so its first message is matched to the newest one sent before it with the same
+/// digest. From there both logs advance together. Where the digests differ, messages were lost, and the next sent
+/// message with the right digest is used. A message is never matched to one that was sent after its receipt.
 ///
-/// Where messages are all alike, a loss cannot be seen, and what follows it reads too long; and if the very first
-/// one took longer than the time between two, all read too short. Judge by topics whose messages differ.
+/// If all messages are identical, losses cannot be detected and later latencies read too long; if the very first
+/// message took longer than the period, all read too short. Judge by topics with varying messages.
 pub fn join(sent: &TopicLog, received: &TopicLog) -> Joined {
     let mut joined = Joined::default();
     let mut last: Option<Pair> = None;
@@ -42,17 +42,17 @@ pub fn join(sent: &TopicLog, received: &TopicLog) -> Joined {
     joined
 }
 
-/// The indices of one message at both ends.
+/// The indices of one message in both logs.
 #[derive(Clone, Copy)]
 struct Pair {
     sent: usize,
     received: usize,
 }
 
-/// The index of `record`, the received message number `index`, among those sent.
+/// The index, among the sent messages, of `record`, which is the received message number `index`.
 fn find(sent: &[Record], record: Record, index: usize, last: Option<Pair>) -> Option<usize> {
     let by_then = sent.partition_point(|candidate| candidate.stamp_ns <= record.stamp_ns);
-    // The stamps of a log that is out of order divide nowhere, so each is looked at again.
+    // The stamps of an unordered log are not sorted, so a binary search may land anywhere; check each.
     let same = |candidate: &usize| {
         sent[*candidate].digest == record.digest && sent[*candidate].stamp_ns <= record.stamp_ns
     };
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_is_paired_with_itself() {
+    fn every_message_matches_itself() {
         let joined = join(&sent(), &received(0..100, MS));
         assert_eq!(joined, Joined { latencies_ns: vec![MS; 100], unmatched: 0, missing: 0 });
     }
@@ -100,28 +100,28 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_joins_late_or_whose_oldest_records_are_gone_is_aligned() {
+    fn late_receiver_and_truncated_log_are_aligned() {
         let joined = join(&sent(), &received(40..100, MS));
         assert_eq!(joined, Joined { latencies_ns: vec![MS; 60], unmatched: 0, missing: 0 });
     }
 
     #[test]
-    fn lost_messages_are_counted_and_put_nothing_out_of_step() {
+    fn lost_messages_are_counted_without_shifting_others() {
         let joined = join(&sent(), &received((0..100).filter(|n| n % 10 != 5), MS));
         assert_eq!(joined, Joined { latencies_ns: vec![MS; 90], unmatched: 0, missing: 10 });
     }
 
     #[test]
-    fn messages_all_alike_are_paired_by_their_count() {
-        let alike =
+    fn identical_messages_are_matched_by_count() {
+        let identical =
             |direction, from: u64, shift| topic(direction, (from..50).map(move |n| (n * 10 * MS + shift, 1)));
-        let sent = alike(Direction::Sent, 0, 0);
-        let late = alike(Direction::Received, 20, 2 * MS);
+        let sent = identical(Direction::Sent, 0, 0);
+        let late = identical(Direction::Received, 20, 2 * MS);
         assert_eq!(join(&sent, &late).latencies_ns, vec![2 * MS; 30]);
     }
 
     #[test]
-    fn a_delayed_batch_of_messages_all_alike_is_paired_by_its_count() {
+    fn delayed_batch_of_identical_messages_is_matched_by_count() {
         let sent = topic(Direction::Sent, (0..10).map(|n| (n * 10 * MS, 1)));
         let arrivals = [1, 11, 65, 65, 65, 65, 65, 71, 81, 91];
         let received = topic(Direction::Received, arrivals.map(|ms| (ms * MS, 1)));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unmatched_message_counts_in_the_step() {
+    fn unmatched_message_keeps_its_position() {
         let sent = topic(Direction::Sent, (0..10).map(|n| (n * 10 * MS, 1)));
         let received =
             topic(Direction::Received, (0..10).map(|n| (n * 10 * MS + MS, if n == 4 { 777 } else { 1 })));
@@ -139,20 +139,20 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_nobody_sent_is_unmatched() {
+    fn message_never_sent_is_unmatched() {
         let joined = join(&sent(), &received([0, 1, 777, 3], MS));
         assert_eq!((joined.latencies_ns.len(), joined.unmatched, joined.missing), (3, 1, 1));
     }
 
     #[test]
-    fn a_message_is_never_paired_with_one_sent_after_it_came() {
+    fn message_never_matches_one_sent_later() {
         let early = topic(Direction::Received, [(5 * MS, 1), (15 * MS, 1), (15 * MS, 2)]);
         let joined = join(&sent(), &early);
         assert_eq!((joined.latencies_ns, joined.unmatched), (vec![5 * MS], 2));
     }
 
     #[test]
-    fn a_log_out_of_order_is_joined_without_a_panic() {
+    fn unordered_log_is_joined_without_panic() {
         let shuffled = topic(Direction::Sent, (0..100).map(|n| (n * 37 % 100 * MS, n % 3)));
         let received = topic(Direction::Received, (0..100).map(|n| (n * 53 % 100 * MS, n % 3)));
         let joined = join(&shuffled, &received);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_nothing_joined() {
+    fn empty_logs_join_to_nothing() {
         let nothing = topic(Direction::Received, []);
         assert_eq!(join(&sent(), &nothing), Joined::default());
         assert_eq!(join(&nothing, &received(0..2, MS)).unmatched, 2);

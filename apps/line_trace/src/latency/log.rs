@@ -1,13 +1,13 @@
-//! The records of a process as text, which it writes while it runs, and which whoever joins them reads.
+//! Text format of a process's records, written while it runs and read by the program that joins the logs.
 //!
 //! ```text
 //! line_trace records 1
 //! sent 0 /light_sensors
 //! 81273645112 85944171f73967e8
 //! ```
-//! After the first line, each topic has a line with direction, number of records lost to newer ones, and name,
-//! and a line for each record that is left: the stamp in nanoseconds and the digest in hexadecimal. All of it may come
-//! again, with what was recorded since.
+//! After the first line, each topic has one line with direction, number of records overwritten, and name, then one
+//! line per remaining record: the stamp in nanoseconds and the digest in hexadecimal. The whole text may be repeated,
+//! with the records made since.
 
 use super::recorder::{Direction, Record};
 use std::fmt;
@@ -17,38 +17,38 @@ const HEADING: &str = "line_trace records 1";
 /// Largest log that is read, bytes: over a million records.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What one process recorded.
+/// The records of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// Its topics, in the order in which they were added.
     pub topics: Vec<TopicLog>,
 }
 
-/// What one process recorded of a topic.
+/// The records of one topic in one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicLog {
     /// The topic's name.
     pub name: String,
     /// Whether the process published or subscribed.
     pub direction: Direction,
-    /// How many older records gave way to newer ones: the first record is of the message with this number.
+    /// How many older records were overwritten: the first record belongs to the message of this number.
     pub overwritten: u64,
-    /// The records that are left, one a message, in order.
+    /// The remaining records, one per message, in order.
     pub records: Vec<Record>,
 }
 
-/// Why a log could not be read.
+/// Why a log cannot be read.
 #[derive(Debug)]
 pub enum LogError {
     /// Reading failed.
     Io(io::Error),
-    /// It is longer than any log that is written.
+    /// The log is longer than any that is written.
     TooLong,
-    /// It does not begin like a log.
+    /// The log does not begin with the heading.
     NoHeading,
     /// The line of this number, counted from 1, is neither a topic nor a record.
     BadLine(usize),
-    /// The line of this number is a record of no topic.
+    /// The line of this number is a record without a topic.
     NoTopic(usize),
 }
 
@@ -78,17 +78,17 @@ impl Log {
         self.topics.iter().find(|topic| topic.name == name && topic.direction == direction)
     }
 
-    /// Adds what was recorded since.
+    /// Appends the records made since.
     pub fn add(&mut self, later: Log) {
         for topic in later.topics {
-            match self.topics.iter_mut().find(|known| known.is_of(&topic)) {
+            match self.topics.iter_mut().find(|known| known.is_same_topic(&topic)) {
                 Some(known) => known.add(topic),
                 None => self.topics.push(topic),
             }
         }
     }
 
-    /// Keeps so many of the newest records of each topic, and some more until there are many of these.
+    /// Keeps at least the newest `most` records of each topic, and truncates only when many more have accumulated.
     pub fn keep_newest(&mut self, most: usize) {
         for topic in self.topics.iter_mut().filter(|topic| topic.records.len() > most + most / 8) {
             let left_out = topic.records.len() - most;
@@ -113,7 +113,7 @@ impl Log {
         writer.flush()
     }
 
-    /// Where the last piece of a text begins, which may not be written to its end yet.
+    /// The offset of the last repetition in a text, which may be incomplete.
     pub fn last_piece(text: &[u8]) -> usize {
         text.windows(HEADING.len()).rposition(|window| window == HEADING.as_bytes()).unwrap_or(0)
     }
@@ -153,7 +153,7 @@ impl Log {
 }
 
 impl TopicLog {
-    /// The newest of its records, at most so many.
+    /// The newest records of each topic, at most `most`.
     pub fn newest(&self, most: usize) -> Self {
         let left_out = self.records.len().saturating_sub(most);
         let Self { name, direction, overwritten, records } = self;
@@ -165,7 +165,7 @@ impl TopicLog {
         }
     }
 
-    fn is_of(&self, other: &Self) -> bool {
+    fn is_same_topic(&self, other: &Self) -> bool {
         self.name == other.name && self.direction == other.direction
     }
 
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_log_is_read_back() {
         assert_eq!(Log::read(written().as_bytes()).unwrap(), log());
     }
 
     #[test]
-    fn the_text_is_as_documented() {
+    fn text_matches_the_documentation() {
         let text = written();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..3], ["line_trace records 1", "sent 7 /light_sensors", "0 0"]);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_since_is_added_topic_by_topic() {
+    fn later_records_are_added_by_topic() {
         let mut text = written();
         text.push_str("line_trace records 1\nsent 2 /light_sensors\n99 ff\nsent 0 /new\n");
         let read = Log::read(text.as_bytes()).unwrap();
@@ -253,21 +253,21 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_cannot_be_are_as_great_as_can_be() {
+    fn excessive_counts_are_saturated() {
         let text = format!("{HEADING}\nsent {0} /a\n1 1\n2 2\n{HEADING}\nsent {0} /a\n", u64::MAX);
         let read = Log::read(text.as_bytes()).unwrap();
         assert_eq!(read.topics[0].newest(1).overwritten, u64::MAX);
     }
 
     #[test]
-    fn a_topic_is_found_by_name_and_direction() {
+    fn topic_is_found_by_name_and_direction() {
         let log = log();
         assert_eq!(log.topic("/leds", Direction::Received), Some(&log.topics[1]));
         assert_eq!(log.topic("/leds", Direction::Sent), None);
     }
 
     #[test]
-    fn a_bad_line_is_named_by_its_number() {
+    fn invalid_line_is_named_by_number() {
         for bad in ["x", "12", "12 xyz", "-1 0", "sent /leds", "sent x /leds", "12 0 0", ""] {
             let text = format!("{}{bad}\n", written());
             let number = text.lines().count();
@@ -277,19 +277,19 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_heading_or_topic_is_refused() {
+    fn log_without_heading_or_topic_is_refused() {
         assert!(matches!(Log::read(&b""[..]), Err(LogError::NoHeading)));
         assert!(matches!(Log::read(&b"line_trace records 2\n"[..]), Err(LogError::NoHeading)));
         assert!(matches!(Log::read(format!("{HEADING}\n1 2\n").as_bytes()), Err(LogError::NoTopic(2))));
     }
 
     #[test]
-    fn a_log_without_end_is_not_read_to_its_end() {
+    fn endless_log_is_refused_at_the_limit() {
         assert!(matches!(Log::read(io::repeat(b'1')), Err(LogError::TooLong)));
     }
 
     #[test]
-    fn a_log_cut_off_at_any_byte_does_not_panic() {
+    fn log_truncated_at_any_byte_does_not_panic() {
         let text = written();
         for end in 0..text.len() {
             let _ = Log::read(&text.as_bytes()[..end]);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn newest_records_are_kept_and_the_others_counted() {
+    fn newest_records_are_kept_and_older_counted() {
         let mut log = log();
         let before = log.topics[0].clone();
         log.keep_newest(before.records.len());

@@ -1,9 +1,9 @@
-//! One-way latency of messages that carry no time stamp.
+//! One-way latency of messages without a time stamp.
 //!
-//! Each process records, for every topic, the moment of the n-th message on `CLOCK_MONOTONIC`, which all processes
-//! of one host share, and a digest of the message's bytes ([`Recorder`]). At its end it writes the records down
-//! ([`Log::write`]); the reader of both logs joins them message by message ([`join()`]), makes the
-//! usual statistics ([`Statistics`]) and prints them ([`table()`]).
+//! For every topic, each process records ([`Recorder`]) the time of the n-th message on `CLOCK_MONOTONIC`, which all
+//! processes of one host share, and a digest of the message's bytes. When it ends it writes its records
+//! ([`Log::write`]). The reader of both logs joins them message by message ([`join()`]), computes the usual
+//! statistics ([`Statistics`]) and prints them ([`table()`]).
 
 mod join;
 mod log;

@@ -1,4 +1,4 @@
-//! Records of messages as they are sent or received, without allocation once it runs.
+//! Recorder of sent and received messages that does not allocate while it runs.
 
 use super::log::{Log, TopicLog};
 use std::collections::VecDeque;
@@ -6,18 +6,18 @@ use std::collections::VecDeque;
 /// Whether a process publishes or subscribes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Recorded when the message was handed to the publisher.
+    /// Recorded when the message is passed to the publisher.
     Sent,
-    /// Recorded when the message came to the callback.
+    /// Recorded when the message reaches the callback.
     Received,
 }
 
-/// When a message passed, and which it was.
+/// Time and digest of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// `CLOCK_MONOTONIC`, nanoseconds.
     pub stamp_ns: u64,
-    /// The [`digest`] of its bytes, by which sender and receiver agree that it is the same message.
+    /// The [`digest`] of its bytes, which identifies the message at sender and receiver.
     pub digest: u64,
 }
 
@@ -41,20 +41,20 @@ struct Trail {
 }
 
 impl Recorder {
-    /// A recorder that keeps the newest `capacity` records of each topic, at 16 bytes a record and at least one.
+    /// A recorder that keeps the newest `capacity` records of each topic (at least one), at 16 bytes each.
     pub fn new(capacity: usize) -> Self {
         Self { capacity: capacity.max(1), trails: Vec::new() }
     }
 
-    /// Adds a topic and takes all memory for it. To be called once for each topic and direction.
+    /// Adds a topic and allocates its memory. Call it once per topic and direction.
     pub fn topic(&mut self, name: &str, direction: Direction) -> TopicId {
         let records = VecDeque::with_capacity(self.capacity);
         self.trails.push(Trail { name: name.to_owned(), direction, overwritten: 0, records });
         TopicId(self.trails.len() - 1)
     }
 
-    /// Records the next message of a topic; the oldest record gives way if there is no room. An id of another
-    /// recorder may be of no topic here, and is passed over.
+    /// Records the next message of a topic, overwriting the oldest record if the topic is full. A [`TopicId`] of
+    /// another recorder may be unknown here, and is ignored.
     pub fn record(&mut self, topic: TopicId, record: Record) {
         let Some(trail) = self.trails.get_mut(topic.0) else { return };
         if trail.records.len() == self.capacity {
@@ -64,7 +64,7 @@ impl Recorder {
         trail.records.push_back(record);
     }
 
-    /// What was recorded since this was asked last, to be written down.
+    /// The records made since the last call.
     pub fn take(&mut self) -> Log {
         let topics = self.trails.iter_mut().map(|trail| TopicLog {
             name: trail.name.clone(),
@@ -76,7 +76,7 @@ impl Recorder {
     }
 }
 
-/// A number for the bytes of a message (64-bit FNV-1a); different messages get different ones, except by chance.
+/// 64-bit FNV-1a hash of a message's bytes.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_records_are_kept_and_the_others_counted() {
+    fn newest_records_are_kept_and_older_counted() {
         let mut recorder = Recorder::new(3);
         let topic = recorder.topic("/leds", Direction::Sent);
         (0..5).for_each(|stamp_ns| recorder.record(topic, Record { stamp_ns, digest: 0 }));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_topic_takes_no_room_from_a_quiet_one() {
+    fn busy_topic_does_not_evict_quiet_topic() {
         let mut recorder = Recorder::new(2);
         let (quiet, busy) =
             (recorder.topic("/q", Direction::Sent), recorder.topic("/b", Direction::Received));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_that_of_the_published_test_vectors() {
+    fn digest_matches_published_test_vectors() {
         assert_eq!(digest(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(digest(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(digest(b"foobar"), 0x8594_4171_f739_67e8);

@@ -1,9 +1,9 @@
-//! The usual figures of a list of latencies.
+//! Summary statistics of a list of latencies.
 
 /// Latencies in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
-    /// How many messages.
+    /// Number of messages.
     pub count: usize,
     /// Arithmetic mean.
     pub average: f64,
@@ -11,16 +11,16 @@ pub struct Statistics {
     pub min: f64,
     /// Largest.
     pub max: f64,
-    /// Standard deviation of the messages about their average.
+    /// Standard deviation.
     pub deviation: f64,
-    /// Half of the messages took no longer.
+    /// Median.
     pub median: f64,
-    /// 99 of 100 messages took no longer.
+    /// 99th percentile.
     pub p99: f64,
 }
 
 impl Statistics {
-    /// The figures of these latencies, given in nanoseconds; `None` if there are none.
+    /// The statistics of these latencies, given in nanoseconds; `None` if there are none.
     pub fn of(latencies_ns: &[u64]) -> Option<Self> {
         let mut sorted: Vec<f64> = latencies_ns.iter().map(|ns| *ns as f64 / 1000.0).collect();
         sorted.sort_by(f64::total_cmp);
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figures_of_one_to_a_hundred_are_known() {
+    fn statistics_of_1_to_100_are_known() {
         let mixed: Vec<u64> = (0..100).map(|i| (i * 37 % 100 + 1) * 1000).collect();
         let figures = Statistics::of(&mixed).unwrap();
         assert_eq!((figures.count, figures.min, figures.max), (100, 1.0, 100.0));
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn one_latency_is_all_of_its_figures() {
+    fn single_latency_equals_all_statistics() {
         let figures = Statistics::of(&[1500]).unwrap();
         let Statistics { average, min, max, median, p99, .. } = figures;
         assert_eq!([average, min, max, median, p99], [1.5; 5]);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn one_outlier_among_a_hundred_is_in_the_maximum_and_not_in_p99() {
+    fn single_outlier_affects_maximum_not_p99() {
         let mut latencies = vec![1000; 99];
         latencies.push(1_000_000);
         let figures = Statistics::of(&latencies).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn no_latencies_have_no_figures() {
+    fn empty_list_has_no_statistics() {
         assert_eq!(Statistics::of(&[]), None);
     }
 }

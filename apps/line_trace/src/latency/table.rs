@@ -1,10 +1,10 @@
-//! The table of measured latencies for the terminal.
+//! Latency table for the terminal.
 
 use super::join::Joined;
 use super::statistics::Statistics;
 use std::fmt::Write;
 
-/// Columns of the label and of each figure: together 79.
+/// Widths of the label column and of each figure column: together 79.
 const LABEL: usize = 25;
 const FIGURE: usize = 9;
 
@@ -17,8 +17,8 @@ pub struct Published {
     pub average: f64,
 }
 
-/// Averages for `/light_sensors` from the 2024 thesis on mROS 2-POSIX and mROS 2-Wasm, whose application this
-/// robot is. They were taken on the thesis's own computers.
+/// Averages for `/light_sensors` from the 2024 thesis on mROS 2-POSIX and mROS 2-Wasm, whose application this robot
+/// is. They were measured on the thesis's own computers.
 pub const PUBLISHED: [Published; 3] = [
     Published { label: "mROS 2-POSIX", average: 657.0 },
     Published { label: "mROS 2-Wasm", average: 2102.0 },
@@ -28,16 +28,16 @@ pub const PUBLISHED: [Published; 3] = [
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was measured, such as the wire that was used; shown up to 24 characters.
+    /// What was measured, such as the transport; shown up to 24 characters.
     pub label: String,
-    /// The messages that were measured.
+    /// The measured messages.
     pub joined: Joined,
 }
 
-/// The topic that [`PUBLISHED`] is of.
+/// The topic that [`PUBLISHED`] refers to.
 pub const PUBLISHED_TOPIC: &str = "/light_sensors";
 
-/// The table of these rows for `topic`, the median first; lines of at most 80 columns.
+/// The table of these rows for `topic`, with the median first; lines of at most 80 columns.
 pub fn table(topic: &str, rows: &[Row]) -> String {
     let mut text = format!("One-way latency of {}, microseconds\n", cut(topic, 45));
     let heads = ["median", "p99", "min", "max", "average", "std dev"].map(str::to_owned);
@@ -67,7 +67,7 @@ fn push_line(text: &mut String, label: &str, figures: &[String; 6]) {
     text.push('\n');
 }
 
-/// How many messages the figures are made of, and what is not in them.
+/// Appends how many messages the figures cover, and how many they leave out.
 fn push_counts(text: &mut String, row: &Row) {
     let Joined { latencies_ns, unmatched, missing } = &row.joined;
     let counts = format!("{} messages, {missing} lost, {unmatched} unmatched", latencies_ns.len());
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn median_comes_first_and_only_measured_figures_are_shown() {
+    fn median_comes_first_and_unmeasured_is_omitted() {
         let text = table("/light_sensors", &[row("Runnel, ROS 2", vec![10_000, 20_000, 60_000])]);
         let line = |number: usize| text.lines().nth(number).unwrap()[LABEL..].split_whitespace();
         assert_eq!(line(1).collect::<Vec<_>>()[..5], ["median", "p99", "min", "max", "average"]);
@@ -111,23 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_are_right_aligned_under_their_heads() {
+    fn columns_are_right_aligned_under_headings() {
         let text = table("/leds", &[row("a", vec![1_234_567; 2])]);
-        let ends = |line: &str, word: &str| line.find(word).unwrap() + word.len();
+        let ends = |line: &str, heading: &str| line.find(heading).unwrap() + heading.len();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(ends(lines[1], "median"), ends(lines[2], "1235"));
         assert_eq!(ends(lines[1], "std dev"), lines[2].len());
     }
 
     #[test]
-    fn no_line_is_wider_than_80_columns_whatever_is_measured() {
+    fn no_line_is_wider_than_80_columns() {
         let rows = [row(&"long ".repeat(20), vec![u64::MAX, 0]), row("nothing", Vec::new())];
         let text = table(&"/very".repeat(30), &rows);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]
-    fn a_row_without_messages_has_no_figures() {
+    fn row_without_messages_has_no_figures() {
         let text = table("/leds", &[row("nothing", Vec::new())]);
         let figures = text.lines().nth(2).unwrap()[LABEL..].split_whitespace().collect::<Vec<_>>();
         assert_eq!(figures, ["-"; 6]);

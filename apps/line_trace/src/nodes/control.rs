@@ -1,7 +1,7 @@
-//! The control node: the robot in real time.
+//! Control node: runs the robot in real time.
 
-use super::alone;
-use super::complaints::Complaints;
+use super::error_log::ErrorLog;
+use super::peer_warning;
 use super::priority::Priority;
 use super::records::Records;
 use super::{
@@ -28,23 +28,23 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Between two readings of the sensors: 60 a second.
+/// Period of sensor readings: 60 per second.
 const TICK: Duration = Duration::from_nanos(16_666_667);
-/// Ticks between two messages of `switches`: the driver of the real robot takes milliseconds to read them.
+/// Ticks between two messages of `switches`: the real robot's driver takes milliseconds to read them.
 const SWITCHES_EVERY: u32 = 6;
 /// Ticks between two messages of `odom` and of `tf`.
 const ODOM_EVERY: u32 = 3;
-/// In ROS 2, where no service switches the motors, they lose power when the commands have been zero for this long.
+/// ROS 2 only, where no service switches the motors: power goes off when commands have been zero for this long.
 const POWER_OFF: Duration = Duration::from_secs(1);
 
-/// The robot as a node. It lives while the context spins, by the monotonic clock.
+/// The robot as a node. It runs while the context spins, on the monotonic clock.
 ///
-/// A simulated robot's person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power
-/// by the service `motor_power`; in ROS 2, where there are no services yet, from a command that drives, until the commands have
-/// said for a second to stand, unless somebody has switched them before.
+/// A simulated robot's operator begins as soon as a tracer publishes lamps and subscribes to the switches. The
+/// service `motor_power` switches the motors. In ROS 2, where services are not supported yet, a driving command
+/// switches them on, and a second of zero commands switches them off, unless the service has been used before.
 ///
-/// A simulated robot obeys any other publisher of `cmd_vel` before the tracer, which gets the robot back when that publisher has
-/// been silent for half a second.
+/// A simulated robot prefers the commands of any other publisher of `cmd_vel` to the tracer's. The tracer regains
+/// control when that publisher has been silent for half a second.
 pub struct ControlNode {
     node: Node,
     control: Arc<Mutex<Control>>,
@@ -54,10 +54,10 @@ pub struct ControlNode {
 }
 
 impl ControlNode {
-    /// Makes the node `control` of a robot with this body.
+    /// Creates the node `control` of a robot with this body.
     ///
     /// # Errors
-    /// When the master refuses, or sockets cannot be opened.
+    /// If the master refuses, or sockets cannot be opened.
     pub fn new(context: &Context, body: impl Body + 'static, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("control")?;
         let control = Arc::new(Mutex::new(Control::new(&node, Box::new(body), recording)?));
@@ -75,8 +75,10 @@ impl ControlNode {
         let ticking = Arc::clone(&control);
         let timers = [
             node.create_timer(TICK, move || lock(&ticking).tick()),
-            // The subscription lives as long as this counts by it.
-            alone::tell(context, &node, "nobody publishes cmd_vel", move || commands.publisher_count()),
+            // The timer's callback shares the subscription.
+            peer_warning::warn_without_publisher(context, &node, "cmd_vel", move || {
+                commands.publisher_count()
+            }),
         ];
         Ok(Self { node, control, _subscriptions: subscriptions, _motor_power: motor_power, _timers: timers })
     }
@@ -92,7 +94,7 @@ impl ControlNode {
     }
 }
 
-/// The commands, each with its publisher.
+/// Subscribes to commands together with their publisher.
 fn subscribe_to_commands(node: &Node, control: &Arc<Mutex<Control>>) -> Result<Subscription, Error> {
     let control = Arc::clone(control);
     node.create_borrowing_subscription(CMD_VEL, DEPTH, move |message: Borrowed<Twist>| {
@@ -110,7 +112,7 @@ fn subscribe<M: runnel::core::Message>(
     handle: fn(&mut Control, Instant, &M),
 ) -> Result<Subscription, Error> {
     let control = Arc::clone(control);
-    // The tracer may have shown its lamps before the robot was there, and in ROS 2 that must be asked for.
+    // The tracer may have published its lamps earlier; in ROS 2 the kept message must be requested.
     let qos = if topic == LEDS { QoS::keep_last(DEPTH).transient_local() } else { QoS::keep_last(DEPTH) };
     node.create_subscription(topic, qos, move |message: &M| {
         let now = clock::monotonic();
@@ -123,19 +125,19 @@ struct Control {
     started_at: Time,
     ticks: u32,
     body: Box<dyn Body>,
-    /// Until when it has lived, seconds since it started.
+    /// Time that the body has been advanced to, seconds since the start.
     lived: f64,
-    complaints: Complaints,
+    error_log: ErrorLog,
     tracer_shows_lamps: bool,
-    /// A `cmd_vel` of the tracer that drives has come.
+    /// A driving `cmd_vel` of the tracer has been received.
     driven: bool,
-    /// The motors get power by commands that drive, for want of services, unless they have been switched before.
+    /// The motors are powered by driving commands, for lack of services, unless they have been switched before.
     is_powered_by_driving: bool,
-    /// Whether the motors have power, or shall have it again when the tracer gets the robot back.
+    /// Whether the motors have power, or regain it with the tracer's control.
     motor_power: bool,
-    /// When the last command that drives came.
+    /// When the last driving command was received.
     drove: Instant,
-    /// Whose commands a simulated robot obeys; `None` for a real one, which obeys all.
+    /// Arbitrates between publishers for a simulated robot; `None` for a real one, which obeys all.
     priority: Option<Priority>,
     outputs: Outputs,
     records: Records,
@@ -146,7 +148,7 @@ struct Control {
 struct Outputs {
     light_sensors: Publisher<raspimouse_msgs::msg::LightSensors>,
     switches: Publisher<raspimouse_msgs::msg::Switches>,
-    /// Of a robot that is seen from outside.
+    /// Only for a simulated robot, whose pose is known.
     odom: Option<(Publisher<Odometry>, Publisher<TFMessage>)>,
 }
 
@@ -171,7 +173,7 @@ impl Control {
             ticks: 0,
             body,
             lived: 0.0,
-            complaints: Complaints::default(),
+            error_log: ErrorLog::default(),
             tracer_shows_lamps: false,
             driven: false,
             is_powered_by_driving: false,
@@ -185,22 +187,22 @@ impl Control {
         })
     }
 
-    /// Lets the robot catch up with the clock, and publishes what is due.
+    /// Advances the robot to the current time, and publishes what is due.
     fn tick(&mut self) {
         let now = clock::monotonic();
         self.advance_to(now);
-        self.switch_motors_for(now);
+        self.update_motor_power(now);
         if self.tracer_shows_lamps && self.outputs.switches.subscription_count() > 0 {
             self.body.attend();
         }
         let sensors = self.body.light_sensors();
         let switches = self.ticks.is_multiple_of(SWITCHES_EVERY).then(|| self.body.switches()).transpose();
         let read = sensors.and_then(|sensors| Ok((sensors, switches?)));
-        if let Some((sensors, switches)) = self.done(read)
+        if let Some((sensors, switches)) = self.checked(read)
             && let Err(error) = self.publish(sensors, switches)
         {
             let what = format_args!("the robot's sensors cannot be published: {error}");
-            self.complaints.tell(clock::monotonic(), what);
+            self.error_log.report(clock::monotonic(), what);
         }
         self.ticks = self.ticks.wrapping_add(1);
     }
@@ -208,16 +210,16 @@ impl Control {
     fn advance_to(&mut self, now: Instant) {
         self.lived = now.since(self.started).as_secs_f64();
         let advanced = self.body.advance_to(self.lived);
-        self.done(advanced);
+        self.checked(advanced);
     }
 
-    /// What the body did. What it could not do is told, now and then.
-    fn done<T>(&mut self, result: io::Result<T>) -> Option<T> {
+    /// The body's result; an error is logged, rate-limited.
+    fn checked<T>(&mut self, result: io::Result<T>) -> Option<T> {
         let error = match result {
             Ok(done) => return Some(done),
             Err(error) => error,
         };
-        self.complaints.tell(clock::monotonic(), format_args!("the robot does not work: {error}"));
+        self.error_log.report(clock::monotonic(), format_args!("robot failed: {error}"));
         None
     }
 
@@ -271,11 +273,11 @@ impl Control {
             }
         }
         let set = self.body.set_velocity(velocity);
-        self.done(set);
+        self.checked(set);
     }
 
-    /// Records a command of the tracer, from the first that drives: the ones before are all alike, and nobody could tell which
-    /// of them came.
+    /// Records commands of the tracer from the first driving one: those before are all equal, so a log could not tell
+    /// them apart.
     fn record_command(&mut self, now: Instant, drives: bool, message: &Twist) {
         self.driven |= drives;
         if self.driven {
@@ -294,7 +296,7 @@ impl Control {
         }
     }
 
-    /// Switches the motors for the tracer: now, or when it gets the robot back. Returns why that failed, if it did.
+    /// Switches the motors for the tracer: now, or when it regains control. Returns the reason of a failure.
     fn set_motor_power(&mut self, on: bool) -> Option<String> {
         self.motor_power = on;
         if self.priority.as_ref().is_some_and(Priority::is_taken_over) {
@@ -306,12 +308,13 @@ impl Control {
     fn power_body(&mut self, on: bool) -> Option<String> {
         let set = self.body.set_motor_power(on);
         let why = set.as_ref().err().map(io::Error::to_string);
-        self.done(set);
+        self.checked(set);
         why
     }
 
-    /// Gives a robot back to the tracer that nobody else drives any more, and takes power from one that stands in ROS 2.
-    fn switch_motors_for(&mut self, now: Instant) {
+    /// Returns control to the tracer when the other publisher is silent, and takes power from a robot that stands in
+    /// ROS 2.
+    fn update_motor_power(&mut self, now: Instant) {
         let stands = self.is_powered_by_driving && now.since(self.drove) >= POWER_OFF;
         if stands && self.motor_power {
             self.set_motor_power(false);
@@ -324,18 +327,18 @@ impl Control {
     fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::msg::Leds) {
         self.advance_to(now);
         let set = self.body.set_leds(message.into());
-        self.done(set);
+        self.checked(set);
         self.tracer_shows_lamps = true;
     }
 
     fn handle_buzzer(&mut self, now: Instant, message: &Int16) {
         self.advance_to(now);
         let set = self.body.set_buzzer(message.data);
-        self.done(set);
+        self.checked(set);
     }
 }
 
-/// The place of the robot that `odometry` tells, as a transform between its frames.
+/// The transform between the frames of an odometry message.
 fn transform(odometry: &Odometry) -> TFMessage {
     let pose = &odometry.pose.pose;
     let translation = Vector3 { x: pose.position.x, y: pose.position.y, z: pose.position.z };

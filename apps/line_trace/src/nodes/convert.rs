@@ -1,4 +1,4 @@
-//! Between what the library works with and the messages that carry it.
+//! Conversions between the library's types and the messages.
 
 use crate::geometry::{Point, Pose};
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
@@ -52,7 +52,7 @@ impl From<Pose> for geometry_msgs::msg::Pose {
 }
 
 impl From<&geometry_msgs::msg::Pose> for Pose {
-    /// The pose on the floor: height, and any tilt, are left out.
+    /// The pose on the floor; height and tilt are dropped.
     fn from(message: &geometry_msgs::msg::Pose) -> Self {
         let Quaternion { x, y, z, w } = message.orientation;
         let heading = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signals_survive_their_messages() {
+    fn signals_survive_conversion() {
         let sensors = LightSensors::from_row([1, 2, 3, 4]);
         assert_eq!(LightSensors::from(&raspimouse_msgs::msg::LightSensors::from(sensors)), sensors);
         let switches = Switches { switch1: true, ..Switches::default() };
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pose_survives_its_message_in_every_quadrant() {
+    fn pose_survives_conversion_in_every_quadrant() {
         for heading in [-3.1, -1.0, 0.0, 0.7, 2.5] {
             let pose = Pose { position: Point::new(0.4, 0.8), heading };
             let back = Pose::from(&geometry_msgs::msg::Pose::from(pose));

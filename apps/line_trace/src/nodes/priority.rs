@@ -1,42 +1,44 @@
-//! Priority of `cmd_vel` publishers: any publisher takes the robot over from the tracer, until it falls silent.
+//! Priority of `cmd_vel` publishers: any other publisher takes over from the tracer, until it falls silent.
 
 use std::time::Duration;
 
 use runnel::core::time::Instant;
 
-/// A publisher that has been silent for this long gives the robot back to the tracer.
+/// A publisher that has been silent for this long returns control to the tracer.
 pub(super) const RELEASE: Duration = Duration::from_millis(500);
 
-/// Which publisher's commands move the robot.
+/// Arbiter: which publisher's commands move the robot.
 #[derive(Debug)]
 pub(super) struct Priority {
     tracer: String,
-    /// When the last command of another publisher came, while that publisher has the robot.
+    /// When the last command of another publisher was received, while that publisher has control.
     taken_over: Option<Instant>,
 }
 
 impl Priority {
-    /// The tracer has the robot. `tracer` is the full name of its node.
+    /// The tracer has control. `tracer` is the full name of its node.
     pub(super) fn new(tracer: String) -> Self {
         Self { tracer, taken_over: None }
     }
 
-    /// Whether a publisher is the tracer. One whose node is not known yet, as in the first moments in ROS 2, counts as it.
+    /// Whether a publisher is the tracer. A publisher whose node is not discovered yet (first moments in ROS 2)
+    /// counts as the tracer.
     pub(super) fn is_tracer(&self, publisher: &str) -> bool {
         publisher == self.tracer || !publisher.starts_with('/')
     }
 
-    /// Takes the robot over for a publisher other than the tracer; true if the tracer had it.
+    /// Gives control to a publisher other than the tracer; true if the tracer had it.
     pub(super) fn take_over(&mut self, now: Instant) -> bool {
         self.taken_over.replace(now).is_none()
     }
 
-    /// True while another publisher than the tracer has the robot.
+    /// True while a publisher other than the tracer has control.
     pub(super) fn is_taken_over(&self) -> bool {
         self.taken_over.is_some()
     }
 
-    /// Gives the robot back to the tracer if the other publisher has been silent for [`RELEASE`]; true if it did so now.
+    /// Returns control to the tracer if the other publisher has been silent for [`RELEASE`]; true if this call did
+    /// so.
     pub(super) fn release(&mut self, now: Instant) -> bool {
         let is_silent = self.taken_over.is_some_and(|last| now.since(last) >= RELEASE);
         if is_silent {
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_publisher_has_the_robot_until_it_is_silent() {
+    fn other_publisher_has_control_until_silent() {
         let mut priority = Priority::new("/tracer".into());
         let start = Instant(1_000_000_000);
         assert!(!priority.is_taken_over());
@@ -64,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn tracer_is_known_by_its_name() {
+    fn tracer_is_recognized_by_name() {
         let priority = Priority::new("/a/tracer".into());
         for (publisher, is_tracer) in
             [("/a/tracer", true), ("010f.42|0.0.1.c2", true), ("/tracer", false), ("/teleop", false)]

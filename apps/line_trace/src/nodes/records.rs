@@ -1,4 +1,4 @@
-//! What a node records of its messages.
+//! Message records of one node.
 
 use super::Recording;
 use crate::latency::{Direction, Log, Record, Recorder, TopicId, digest};
@@ -6,10 +6,10 @@ use runnel::core::Message;
 use runnel::core::time::Instant;
 use runnel::io::clock;
 
-/// Messages of each topic that are remembered until they are asked for: a minute at 60 a second.
+/// Records kept per topic until they are read: a minute at 60 a second.
 const CAPACITY: usize = 3600;
 
-/// A [`Recorder`] and a buffer for the bytes that its digests are of.
+/// A [`Recorder`] and the buffer in which messages are serialized for their digests.
 pub(super) struct Records {
     recording: Recording,
     recorder: Recorder,
@@ -26,7 +26,7 @@ impl Records {
         self.recorder.topic(name, direction)
     }
 
-    /// Records a message that is published next.
+    /// Records a message that is about to be published.
     pub(super) fn sent<M: Message>(&mut self, topic: TopicId, message: &M) {
         if self.recording == Recording::On {
             let digest = self.digest(message);
@@ -34,7 +34,7 @@ impl Records {
         }
     }
 
-    /// Records a message that came to its callback at `at`.
+    /// Records a message that reached its callback at `at`.
     pub(super) fn received<M: Message>(&mut self, topic: TopicId, at: Instant, message: &M) {
         if self.recording == Recording::On {
             let digest = self.digest(message);
@@ -59,7 +59,7 @@ mod tests {
     use runnel::msgs::std_msgs::msg::Int16;
 
     #[test]
-    fn the_digest_is_that_of_the_bytes_on_the_wire_at_both_ends() {
+    fn digest_covers_wire_bytes_at_both_ends() {
         let mut records = Records::new(Recording::On);
         let sent = records.topic("/a", Direction::Sent);
         let received = records.topic("/a", Direction::Received);

@@ -1,7 +1,7 @@
-//! The tracer node: the logic that traces the line, driven by what it hears.
+//! Tracer node: the line-tracing logic driven by received messages.
 
-use super::alone;
-use super::complaints::{COMPLAINT, Complaints};
+use super::error_log::{ERROR_PERIOD, ErrorLog};
+use super::peer_warning;
 use super::records::Records;
 use super::{
     BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, if_in_graph, lock,
@@ -20,13 +20,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A robot that has heard nothing for this long is told again, so that one whose sensors fell silent is stopped.
+/// The command is repeated after this time without sensor values, so that a robot whose sensors fell silent is
+/// stopped.
 const REPEAT: Duration = Duration::from_millis(100);
 
-/// How long the robot may take to switch its motors.
+/// Time limit of the motor service call.
 const POWER: Duration = Duration::from_secs(1);
 
-/// The tracer as a node. It lives while the context spins.
+/// The tracer as a node. It runs while the context spins.
 pub struct TracerNode {
     node: Node,
     tracing: Arc<Mutex<Tracing>>,
@@ -35,10 +36,10 @@ pub struct TracerNode {
 }
 
 impl TracerNode {
-    /// Makes the node `tracer`, which waits for the first press of a switch.
+    /// Creates the node `tracer`, which waits for the first press of a switch.
     ///
     /// # Errors
-    /// When the master refuses, or sockets cannot be opened.
+    /// If the master refuses, or sockets cannot be opened.
     pub fn new(context: &Context, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("tracer")?;
         let tracing = Arc::new(Mutex::new(Tracing::new(context, &node, recording)?));
@@ -58,8 +59,10 @@ impl TracerNode {
             })?;
         let timers = [
             node.create_timer(REPEAT, move || lock(&repeating).repeat()),
-            // The subscription lives as long as this counts by it.
-            alone::tell(context, &node, "nobody publishes light_sensors", move || sensors.publisher_count()),
+            // The timer's callback shares the subscription.
+            peer_warning::warn_without_publisher(context, &node, "light_sensors", move || {
+                sensors.publisher_count()
+            }),
         ];
         Ok(Self { node, tracing, _switches: switches, _timers: timers })
     }
@@ -78,18 +81,18 @@ impl TracerNode {
 struct Tracing {
     started: Instant,
     tracer: Tracer,
-    /// What the last messages said.
+    /// The last messages.
     leds: Option<Leds>,
     buzzer: i16,
     commanded: Instant,
-    complaints: Complaints,
-    /// Whether the motors have been asked to have power, and when.
+    error_log: ErrorLog,
+    /// The motor power last requested, and when.
     motor_power: (bool, Instant),
-    /// Set when that failed, so that they are asked again.
+    /// Set when a request failed, so that it is repeated.
     not_powered: Arc<AtomicBool>,
-    /// Whether the robot may be one of ROS 2, which has no service to ask and powers its motors when it is driven.
+    /// Whether the robot may be in ROS 2, where no service exists and driving commands power the motors.
     may_have_no_service: bool,
-    /// A command that drives has been given.
+    /// A driving command has been published.
     driven: bool,
     outputs: Outputs,
     records: Records,
@@ -101,7 +104,7 @@ struct Outputs {
     cmd_vel: Publisher<Twist>,
     leds: Publisher<raspimouse_msgs::msg::Leds>,
     buzzer: Publisher<Int16>,
-    /// `None` in ROS 2 alone, where there are no services yet.
+    /// `None` in ROS 2 only, where services are not supported yet.
     motor_power: Option<Client<SetBool>>,
 }
 
@@ -121,7 +124,7 @@ impl Tracing {
             leds: None,
             buzzer: 0,
             commanded: now,
-            complaints: Complaints::default(),
+            error_log: ErrorLog::default(),
             motor_power: (false, now),
             not_powered: Arc::default(),
             may_have_no_service: context.graphs() == Graphs::Both,
@@ -158,13 +161,13 @@ impl Tracing {
         self.commanded = now;
         let command = self.tracer.command(self.seconds(now));
         if let Err(error) = self.publish(now, command) {
-            self.complaints.tell(now, format_args!("the tracer's commands cannot be published: {error}"));
+            self.error_log.report(now, format_args!("the tracer's commands cannot be published: {error}"));
         }
     }
 
     fn publish(&mut self, now: Instant, command: Command) -> Result<(), Error> {
         let twist = Twist::from(command.velocity);
-        // The ones before are all alike, and nobody could tell which of them came.
+        // Commands before the first driving one are all equal, so a log could not tell them apart.
         self.driven |= command.velocity != Velocity::default();
         if self.driven {
             self.records.sent(self.cmd_vel_sent, &twist);
@@ -180,11 +183,11 @@ impl Tracing {
         Ok(())
     }
 
-    /// Asks for power, or for none, when that changes, and a while after it has failed.
+    /// Requests motor power on or off when that changes, and again a while after a failure.
     fn switch_motors(&mut self, now: Instant, on: bool) -> Result<(), Error> {
         let Some(client) = &self.outputs.motor_power else { return Ok(()) };
         let (was, asked) = self.motor_power;
-        let again = now.since(asked) >= COMPLAINT && self.not_powered.load(Ordering::Relaxed);
+        let again = now.since(asked) >= ERROR_PERIOD && self.not_powered.load(Ordering::Relaxed);
         if on == was && !again {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The watcher node: follows a drive without taking part in it.
+//! Watcher node: follows a drive without taking part in it.
 
 use super::priority::Priority;
 use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, SWITCHES, TRACER, lock};
@@ -21,7 +21,7 @@ pub struct WatcherNode {
     _others: [Subscription; 4],
 }
 
-/// Messages that the watcher has heard.
+/// Counts of received messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Of `light_sensors`.
@@ -31,10 +31,10 @@ pub struct Received {
 }
 
 impl WatcherNode {
-    /// Makes the node `watcher` for a drive along this course.
+    /// Creates the node `watcher` for a drive along this course.
     ///
     /// # Errors
-    /// When the master refuses, or sockets cannot be opened.
+    /// If the master refuses, or sockets cannot be opened.
     pub fn new(context: &Context, course: Course) -> Result<Self, Error> {
         let node = context.create_node("watcher")?;
         let progress = Arc::new(Mutex::new(Progress::new(course)));
@@ -63,17 +63,17 @@ impl WatcherNode {
         })
     }
 
-    /// Looks at how far the drive has come.
-    pub fn look<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
-        look(&lock(&self.progress))
+    /// Reads the progress of the drive.
+    pub fn with_progress<T>(&self, read: impl FnOnce(&Progress) -> T) -> T {
+        read(&lock(&self.progress))
     }
 
-    /// The laps since this was asked last, which are kept no longer.
+    /// The laps since the last call.
     pub fn take_laps(&self) -> Vec<Lap> {
         lock(&self.progress).take_laps()
     }
 
-    /// How many messages it has heard.
+    /// How many messages have been received.
     pub fn received(&self) -> Received {
         Received { light_sensors: self.light_sensors.received(), cmd_vel: self.cmd_vel.received() }
     }

@@ -1,15 +1,15 @@
-//! Axes, and what is drawn over them, as SVG. Colours are left to the style sheet of the page.
+//! SVG charts: axes and series. The page's style sheet sets the colours.
 
 use std::fmt::Write;
 
-/// Size of a chart in its own units, of which about one is a pixel.
+/// Width of a chart in its own units, about one pixel each.
 const WIDTH: f64 = 720.0;
-/// Room beside the plot: left for figures, right, above, below for figures and what they are.
+/// Margins of the plot: left for figures; right; top; bottom for figures and the axis title.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;
 const ABOVE: f64 = 12.0;
 const BELOW: f64 = 44.0;
-/// Width of a digit at most.
+/// Largest width of a digit.
 const FIGURE: f64 = 8.0;
 
 /// An axis from one value to another.
@@ -21,7 +21,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An even axis from `from` to a round value that is at least `to`.
+    /// A linear axis from `from` to a round value of at least `to`.
     pub fn even(from: f64, to: f64) -> Self {
         let step = step(from, to);
         let from = (from / step + 1e-9).floor() * step;
@@ -29,24 +29,24 @@ impl Axis {
         Self { from, to, logarithmic: false }
     }
 
-    /// An axis from `from` to `to` and no farther.
+    /// A linear axis from `from` to exactly `to`.
     pub fn exactly(from: f64, to: f64) -> Self {
         Self { from, to: to.max(from + f64::MIN_POSITIVE), logarithmic: false }
     }
 
-    /// A logarithmic axis over whole powers of ten that hold both values, which are positive.
+    /// A logarithmic axis over the whole powers of ten that include both values, which are positive.
     pub fn logarithmic(from: f64, to: f64) -> Self {
         let (from, to) = (10f64.powf(from.log10().floor()), 10f64.powf(to.log10().ceil()));
         Self { from, to: to.max(from * 10.0), logarithmic: true }
     }
 
-    /// Where a value is, from 0 to 1 within the axis.
+    /// Position of a value on the axis, 0 to 1.
     pub fn share(&self, value: f64) -> f64 {
         let scaled = |value: f64| if self.logarithmic { value.max(1e-9).log10() } else { value };
         (scaled(value) - scaled(self.from)) / (scaled(self.to) - scaled(self.from))
     }
 
-    /// The value that has this share.
+    /// The value at this position.
     pub fn at(&self, share: f64) -> f64 {
         if self.logarithmic {
             self.from * (self.to / self.from).powf(share)
@@ -55,7 +55,7 @@ impl Axis {
         }
     }
 
-    /// The values that are written beside it.
+    /// The values that are labelled.
     fn ticks(&self) -> Vec<f64> {
         if self.logarithmic {
             let powers = self.from.log10().round() as i32..=self.to.log10().round() as i32;
@@ -68,7 +68,7 @@ impl Axis {
     }
 }
 
-/// A round distance between ticks, of which there are four to eight.
+/// A round distance between ticks that gives four to eight of them.
 fn step(from: f64, to: f64) -> f64 {
     let rough = ((to - from) / 4.0).max(1e-9);
     let power = 10f64.powf(rough.log10().floor());
@@ -76,7 +76,7 @@ fn step(from: f64, to: f64) -> f64 {
     round * power
 }
 
-/// A plot with an axis below and one to the left, which gathers what is drawn in it.
+/// A plot with a horizontal and a vertical axis, and the series drawn in it.
 pub struct Chart {
     x: Axis,
     y: Axis,
@@ -85,14 +85,14 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A plot of this height, with what the axes show.
+    /// A plot of this height with titled axes.
     pub fn new(height: f64, (x, x_name): (Axis, &str), (y, y_name): (Axis, &str)) -> Self {
         let mut chart = Self { x, y, height, body: String::new() };
         chart.draw_axes(x_name, y_name);
         chart
     }
 
-    /// The same without an axis to the left: rows are named instead, from 0 at the top.
+    /// A plot without a vertical axis: named rows, from 0 at the top.
     pub fn of_rows(height: f64, (x, x_name): (Axis, &str), names: &[&str]) -> Self {
         let rows = Axis::exactly(0.0, names.len() as f64);
         let mut chart = Self { x, y: rows, height, body: String::new() };
@@ -104,7 +104,7 @@ impl Chart {
         chart
     }
 
-    /// A line through these points, as far as they lie within the axes.
+    /// A line through these points, clamped to the axes.
     pub fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
         let mut path = String::new();
         for (x, y) in points {
@@ -114,21 +114,22 @@ impl Chart {
         self.put(format_args!("<polyline class=\"{class}\" points=\"{path}\"/>"));
     }
 
-    /// A bar from the bottom, with a text for who points at it.
-    pub fn bar(&mut self, (from, to): (f64, f64), height: f64, told: &str) {
+    /// A bar from the bottom, with a tooltip.
+    pub fn bar(&mut self, (from, to): (f64, f64), height: f64, tooltip: &str) {
         let (left, right, top) = (self.across(from), self.across(to), self.up(height));
         let (width, tall) = ((right - left - 1.0).max(1.0), self.up(0.0_f64.max(self.y.from)) - top);
         self.put(format_args!(
-            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{tall:.1}\"><title>{told}</title></rect>"
+            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{tall:.1}\"><title>{tooltip}</title></rect>"
         ));
     }
 
-    /// A box from the second to the fourth of five values, with the third as a line in it and whiskers to the others.
-    pub fn quartiles(&mut self, row: usize, values: [f64; 5], told: &str) {
+    /// A box from the second to the fourth of five values, with the third as a line in it and whiskers to the first
+    /// and the last.
+    pub fn quartiles(&mut self, row: usize, values: [f64; 5], tooltip: &str) {
         let [least, low, middle, high, most] = values.map(|value| self.across(value));
         let y = self.row(row as f64 + 0.5);
         let (top, bottom) = (y - 10.0, y + 10.0);
-        self.put(format_args!("<g class=\"quartiles\"><title>{told}</title>"));
+        self.put(format_args!("<g class=\"quartiles\"><title>{tooltip}</title>"));
         self.put(format_args!("<path d=\"M{least:.1} {y:.1}H{low:.1}M{high:.1} {y:.1}H{most:.1}\"/>"));
         for end in [least, most] {
             self.put(format_args!("<path d=\"M{end:.1} {:.1}V{:.1}\"/>", y - 6.0, y + 6.0));
@@ -138,10 +139,10 @@ impl Chart {
         self.put(format_args!("<path class=\"middle\" d=\"M{middle:.1} {top:.1}V{bottom:.1}\"/></g>"));
     }
 
-    /// All of it, with what it shows for who does not see it.
-    pub fn svg(self, told: &str) -> String {
+    /// The finished SVG, with a label for screen readers.
+    pub fn svg(self, label: &str) -> String {
         let Self { height, body, .. } = self;
-        format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{told}\">\n{body}</svg>\n")
+        format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">\n{body}</svg>\n")
     }
 
     fn draw_axes(&mut self, x_name: &str, y_name: &str) {
@@ -187,7 +188,7 @@ impl Chart {
         bottom - self.y.share(value).clamp(0.0, 1.0) * (bottom - ABOVE)
     }
 
-    /// The height of a row, counted from the top.
+    /// The vertical position of a row, counted from the top.
     fn row(&self, row: f64) -> f64 {
         ABOVE + self.y.share(row) * (self.height - BELOW - ABOVE)
     }
@@ -198,7 +199,7 @@ impl Chart {
     }
 }
 
-/// A tick as short as it can be told.
+/// The shortest text of a tick's value.
 fn figure(value: f64) -> String {
     let rounded = format!("{value:.4}");
     let short = rounded.trim_end_matches('0').trim_end_matches('.');
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_even_axis_ends_at_round_values_with_some_ticks_between() {
+    fn linear_axis_ends_at_round_values() {
         let axis = Axis::even(0.0, 0.287);
         assert!(axis.from == 0.0 && (axis.to - 0.3).abs() < 1e-12, "{axis:?}");
         let ticks: Vec<String> = axis.ticks().into_iter().map(figure).collect();
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_has_powers_of_ten() {
+    fn logarithmic_axis_has_powers_of_ten() {
         let axis = Axis::logarithmic(23.0, 4100.0);
         assert_eq!(axis.ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!((axis.share(100.0) - 1.0 / 3.0).abs() < 1e-9);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_of_nothing_is_still_one() {
+    fn empty_range_gives_a_valid_axis() {
         for axis in [Axis::even(0.0, 0.0), Axis::exactly(0.0, 0.0), Axis::logarithmic(1.0, 1.0)] {
             assert!(axis.share(0.0).is_finite(), "{axis:?}");
             assert!(!axis.ticks().is_empty(), "{axis:?}");
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn last_figure_of_an_axis_ends_within_the_picture() {
+    fn last_axis_figure_stays_inside_picture() {
         let chart = Chart::of_rows(100.0, (Axis::logarithmic(10.0, 1e6), "x"), &["a"]);
         let svg = chart.svg("a test");
         assert!(svg.contains("x=\"720.0\" y=\"72.0\" text-anchor=\"end\">1000000<"), "{svg}");
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_axes_is_drawn_at_their_end() {
+    fn values_beyond_the_axes_are_clamped() {
         let mut chart = Chart::new(200.0, (Axis::even(0.0, 1.0), "x"), (Axis::even(0.0, 1.0), "y"));
         chart.line("speed", [(0.0, 0.0), (2.0, 5.0)]);
         let svg = chart.svg("a test");

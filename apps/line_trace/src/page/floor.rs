@@ -1,22 +1,22 @@
-//! The floor from above: the line, the driven path coloured by speed, the start and a scale.
+//! Drawing of the floor from above: the line, the driven path coloured by speed, the start and a scale.
 
 use crate::geometry::{Point, Pose};
 use crate::progress::PathPoint;
 use crate::track::Track;
 use std::fmt::Write;
 
-/// Units for a metre of floor.
+/// Units per metre of floor.
 const SCALE: f64 = 600.0;
-/// Room below the floor for the scale and the colours.
+/// Space below the floor for the scale and the colour legend.
 const BELOW: f64 = 44.0;
-/// Metres between two points of the drawn line.
+/// Distance between two points of the drawn line, metres.
 const STRIDE: f64 = 0.005;
-/// Shades between slow and fast.
+/// Colour steps between slow and fast.
 const SHADES: usize = 16;
 /// Speeds of the colour scale end at multiples of this, metres per second.
 const SPEED_TICK: f64 = 0.05;
 
-/// The picture of a path over its track, and the speeds that its colours begin and end with.
+/// The drawing of a path on its track, with the legend of its speeds.
 pub fn svg(track: &Track, path: &[PathPoint]) -> String {
     let settings = track.settings();
     let (width, height) = (settings.width * SCALE, settings.height * SCALE);
@@ -36,7 +36,7 @@ pub fn svg(track: &Track, path: &[PathPoint]) -> String {
     svg
 }
 
-/// Where the floor lies in the picture.
+/// Transformation from floor to drawing.
 #[derive(Clone, Copy)]
 struct Frame {
     height: f64,
@@ -48,7 +48,7 @@ impl Frame {
     }
 }
 
-/// The range of speeds that the colours show. What is slower than its low end has the colour of the low end.
+/// The range of speeds that the colours show. Slower speeds have the colour of the low end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Speeds {
     low: f64,
@@ -56,7 +56,7 @@ struct Speeds {
 }
 
 impl Speeds {
-    /// The range of all but the slowest twentieth, so that setting off does not take up half of the colours.
+    /// The range without the slowest twentieth, so that the start does not take up half of the colours.
     fn of(path: &[PathPoint]) -> Self {
         let mut speeds: Vec<f64> = path.iter().map(|point| point.speed).collect();
         speeds.sort_by(f64::total_cmp);
@@ -73,13 +73,13 @@ impl Speeds {
     }
 }
 
-/// How a shade is told to the style sheet's colours.
+/// The style sheet's variable of a shade.
 fn colour(shade: usize) -> String {
     let percent = shade * 100 / (SHADES - 1);
     format!("color-mix(in oklab, var(--fast) {percent}%, var(--slow))")
 }
 
-/// The line, but for its gaps.
+/// Draws the line without its gaps.
 fn draw_line(svg: &mut String, frame: Frame, track: &Track) {
     let width = track.settings().line_width * SCALE;
     let steps = (track.course().length() / STRIDE).ceil() as u32;
@@ -105,7 +105,7 @@ fn draw_line(svg: &mut String, frame: Frame, track: &Track) {
     end(&mut piece);
 }
 
-/// Runs of one shade, each from the last point of the run before.
+/// Draws one polyline per run of equal shade, each beginning at the last point of the run before.
 fn draw_path(svg: &mut String, frame: Frame, path: &[PathPoint], speeds: Speeds) {
     let mut last: Option<&PathPoint> = None;
     for run in path.chunk_by(|a, b| speeds.shade(a.speed) == speeds.shade(b.speed)) {
@@ -117,7 +117,7 @@ fn draw_path(svg: &mut String, frame: Frame, path: &[PathPoint], speeds: Speeds)
     }
 }
 
-/// A bar across the line, with an arrow in the direction of travel.
+/// Draws a bar across the line, with an arrow in the direction of travel.
 fn draw_start(svg: &mut String, frame: Frame, start: Pose) {
     let [left, right, tip] = [(0.0, 0.03), (0.0, -0.03), (0.035, 0.0)]
         .map(|(ahead, aside)| frame.place(start.offset(ahead, aside)));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_drawn_in_as_many_pieces_as_its_gaps_leave() {
+    fn line_is_drawn_without_its_gaps() {
         let lines = |name: &str| {
             let (_, text) = TRACKS.iter().find(|(known, _)| *known == name).unwrap();
             svg(&Track::parse(text).unwrap(), &[]).matches("class=\"line\"").count()
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_colours_leave_out_the_slowest_twentieth_and_end_at_round_speeds() {
+    fn colours_omit_slowest_and_end_at_round_speeds() {
         let mut path = vec![point(0.0, 0.0); 2];
         path.extend((0..98).map(|index| point(0.01 * f64::from(index), 0.21 + 0.001 * f64::from(index))));
         let speeds = Speeds::of(&path);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_shade_join_without_a_gap() {
+    fn runs_of_one_shade_are_connected() {
         let track = Track::demonstration().unwrap();
         let path = [point(0.1, 0.2), point(0.2, 0.2), point(0.3, 0.3), point(0.4, 0.3)];
         let drawn = svg(&track, &path);

@@ -1,4 +1,4 @@
-//! The page about a drive: one HTML file with everything in it and no script, for light and dark screens.
+//! The page of a drive: one self-contained HTML file without scripts, for light and dark screens.
 
 mod chart;
 mod floor;
@@ -15,26 +15,26 @@ const STYLE: &str = include_str!("style.css");
 
 /// Height of a chart.
 const TALL: f64 = 240.0;
-/// Height of a row of the latencies, and of what is around them.
+/// Height of a row of the latency chart, and the space around the rows.
 const ROW: f64 = 76.0;
 const AROUND_ROWS: f64 = 60.0;
 /// Bars of a histogram.
 const BARS: usize = 40;
 
-/// What is known of a drive.
+/// The data of a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Drive<'a> {
-    /// What was driven, and how, in a few words.
+    /// A short title.
     pub title: &'a str,
     /// The track.
     pub track: &'a Track,
     /// The laps.
     pub laps: &'a [Lap],
-    /// Where the robot has been.
+    /// The path of the robot.
     pub path: &'a [PathPoint],
     /// The messages of each topic.
     pub latencies: &'a [(&'static str, Joined)],
-    /// What each process took.
+    /// Memory use of each process.
     pub processes: &'a [Process],
 }
 
@@ -57,8 +57,8 @@ pub fn html(drive: &Drive<'_>) -> String {
 
 fn add_path(page: &mut String, drive: &Drive<'_>) {
     page.push_str("<h2>The driven path</h2>\n");
-    let told = "The middle of the sensor row, coloured by speed.";
-    figure(page, "path", &floor::svg(drive.track, drive.path), told);
+    let caption = "The middle of the sensor row, coloured by speed.";
+    figure(page, "path", &floor::svg(drive.track, drive.path), caption);
     add_charts_along_the_line(page, drive);
     let rows = drive.laps.iter().map(|lap| {
         let (mean, max) = (lap.deviation.mean() * 1e3, lap.deviation.max() * 1e3);
@@ -70,7 +70,7 @@ fn add_path(page: &mut String, drive: &Drive<'_>) {
             format!("{max:.1} mm"),
         ]
     });
-    table(page, "laps", ["lap", "time", "speed", "beside the line: mean", "max"], rows.collect());
+    table(page, "laps", ["lap", "time", "speed", "off the line: mean", "max"], rows.collect());
 }
 
 fn add_charts_along_the_line(page: &mut String, drive: &Drive<'_>) {
@@ -79,14 +79,15 @@ fn add_charts_along_the_line(page: &mut String, drive: &Drive<'_>) {
     let fastest = drive.path.iter().map(|point| point.speed).fold(0.1, f64::max);
     let mut speed = Chart::new(TALL, along, (Axis::even(0.0, fastest), "metres per second"));
     let farthest = drive.path.iter().map(|point| point.deviation.abs() * 1e3).fold(1.0, f64::max);
-    let mut beside = Chart::new(TALL, along, (Axis::even(-farthest, farthest), "millimetres to the left"));
+    let mut deviations =
+        Chart::new(TALL, along, (Axis::even(-farthest, farthest), "millimetres to the left"));
     for lap in drive.path.chunk_by(|a, b| (b.progress - a.progress).abs() < length / 2.0) {
         speed.line("lap", lap.iter().map(|point| (point.progress, point.speed)));
-        beside.line("lap", lap.iter().map(|point| (point.progress, point.deviation * 1e3)));
+        deviations.line("lap", lap.iter().map(|point| (point.progress, point.deviation * 1e3)));
     }
     figure(page, "speed", &speed.svg("speed along the line"), "Speed along the line, a curve a lap.");
-    let told = "How far beside the line it was, a curve a lap.";
-    figure(page, "deviation", &beside.svg("distance from the line"), told);
+    let caption = "Distance from the line, one curve per lap.";
+    figure(page, "deviation", &deviations.svg("distance from the line"), caption);
 }
 
 fn add_latencies(page: &mut String, latencies: &[(&'static str, Joined)]) {
@@ -121,8 +122,8 @@ fn add_latency_figures(page: &mut String, latencies: &[(&'static str, Joined)]) 
     }
     for (topic, sorted) in &known {
         let drawn = histogram(sorted, &format!("how many messages of {topic} took how long"));
-        let told = format!("Messages of <code>{topic}</code> by latency.");
-        figure(page, topic.trim_start_matches('/'), &drawn, &told);
+        let caption = format!("Messages of <code>{topic}</code> by latency.");
+        figure(page, topic.trim_start_matches('/'), &drawn, &caption);
     }
 }
 
@@ -136,7 +137,7 @@ fn add_memory(page: &mut String, processes: &[Process]) {
     table(page, "memory", ["process", resident, shared, proportional, threads], rows.collect());
 }
 
-/// The published averages beside the average of the same topic in this drive.
+/// Adds the published averages next to this drive's average of the same topic.
 fn add_comparison(page: &mut String, latencies: &[(&'static str, Joined)]) {
     let measured = latencies.iter().find(|(topic, _)| *topic == latency::PUBLISHED_TOPIC);
     let Some(measured) = measured.and_then(|(_, joined)| Statistics::of(&joined.latencies_ns)) else {
@@ -157,7 +158,7 @@ fn add_comparison(page: &mut String, latencies: &[(&'static str, Joined)]) {
     table(page, "published", ["microseconds", "average"], rows);
 }
 
-/// Latencies of a topic in microseconds, the least first; there is one at least.
+/// Sorted latencies of a topic in microseconds; at least one.
 struct Sorted(Vec<f64>);
 
 impl Sorted {
@@ -168,7 +169,7 @@ impl Sorted {
         (!sorted.is_empty()).then_some(Self(sorted))
     }
 
-    /// What this share of the messages did not exceed.
+    /// The value that this share of the messages did not exceed.
     fn at(&self, share: f64) -> f64 {
         at_rank(&self.0, share)
     }
@@ -183,15 +184,15 @@ fn boxes(known: &[(&str, Sorted)]) -> String {
     for (row, (topic, sorted)) in known.iter().enumerate() {
         let values = [0.01, 0.25, 0.5, 0.75, 0.99].map(|share| sorted.at(share));
         let [least, low, middle, high, most] = values;
-        let told =
+        let tooltip =
             format!("{topic}: p1 {least:.1}, p25 {low:.1}, p50 {middle:.1}, p75 {high:.1}, p99 {most:.1} us");
-        chart.quartiles(row, values, &told);
+        chart.quartiles(row, values, &tooltip);
     }
     chart.svg("latencies of the topics as boxes")
 }
 
-/// Bars of equal ratio on a logarithmic axis, so that the many fast messages and the few slow ones are both seen.
-fn histogram(sorted: &Sorted, told: &str) -> String {
+/// A histogram with bars of equal ratio on a logarithmic axis, which shows many fast messages and few slow ones.
+fn histogram(sorted: &Sorted, label: &str) -> String {
     let axis = Axis::logarithmic(sorted.at(0.0), sorted.at(1.0));
     let mut counts = [0_u32; BARS];
     for latency in &sorted.0 {
@@ -204,7 +205,7 @@ fn histogram(sorted: &Sorted, told: &str) -> String {
         let [from, to] = [index, index + 1].map(|end| axis.at(end as f64 / BARS as f64));
         chart.bar((from, to), f64::from(count), &format!("{count} from {from:.1} to {to:.1} us"));
     }
-    chart.svg(told)
+    chart.svg(label)
 }
 
 fn figure(page: &mut String, id: &str, svg: &str, caption: &str) {
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_and_table_is_there() {
+    fn page_has_every_figure_and_table() {
         let page = page("two laps", (1..500).map(|us| us * 1000).collect());
         for id in ["path", "speed", "deviation", "latency", "light_sensors"] {
             assert!(page.contains(&format!("<figure id=\"{id}\">")), "{id}");
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_outlier_leaves_the_histogram_more_than_one_bar() {
+    fn slow_outlier_keeps_histogram_readable() {
         let mut latencies: Vec<u64> = (50..150).map(|us| us * 1000).collect();
         latencies.push(40_000_000);
         let page = page("outlier", latencies);
@@ -279,23 +280,23 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_without_messages_has_no_figure_of_them() {
+    fn drive_without_messages_has_no_latency_figures() {
         let page = page("nothing", Vec::new());
         assert!(!page.contains("id=\"published\""), "{page}");
         assert!(!page.contains("id=\"latency\"") && page.contains("<td>/light_sensors</td><td>-</td>"));
     }
 
     #[test]
-    fn what_the_user_named_is_no_markup() {
+    fn user_text_is_escaped() {
         let page = page("<script>&\"", vec![1000]);
         assert!(page.contains("<h1>&lt;script&gt;&amp;&quot;</h1>") && !page.contains("<script"));
     }
 
     #[test]
-    fn the_page_needs_nothing_from_elsewhere() {
-        let page = page("alone", vec![1000, 2000]);
-        for word in ["http:", "https:", "src=", "url(", "@import"] {
-            assert!(!page.contains(word), "{word}");
+    fn page_is_self_contained() {
+        let page = page("a drive", vec![1000, 2000]);
+        for external in ["http:", "https:", "src=", "url(", "@import"] {
+            assert!(!page.contains(external), "{external}");
         }
     }
 }

@@ -14,12 +14,12 @@ fn made(making: Making, linear: f64, angular: f64) -> Robot {
 }
 
 #[test]
-fn wheels_that_slip_take_it_less_far_and_outwards_in_a_curve() {
+fn slipping_wheels_shorten_and_widen_the_path() {
     let mut slipping = made(Making::USUAL, 0.2, 0.0);
     slipping.advance_to(0.5);
     let far = slipping.pose().position.x / (0.2 * (0.5 - MOTOR_LAG));
     assert!((0.96..0.995).contains(&far), "{far}");
-    assert!(slipping.pose().position.y.abs() > 1e-6, "no wheel is as the other");
+    assert!(slipping.pose().position.y.abs() > 1e-6, "the wheels differ");
     let curve = |making| {
         let mut robot = made(making, 0.2, 4.0);
         robot.advance_to(0.4);
@@ -34,7 +34,7 @@ fn wheels_that_slip_take_it_less_far_and_outwards_in_a_curve() {
 }
 
 #[test]
-fn no_two_robots_slip_alike_and_one_always_as_it_did() {
+fn slip_depends_only_on_the_seed() {
     let path = |seed| {
         let mut robot = Robot::new(Pose::default(), seed);
         robot.set_motor_power(true);
@@ -47,7 +47,7 @@ fn no_two_robots_slip_alike_and_one_always_as_it_did() {
 }
 
 #[test]
-fn it_drives_straight_at_the_speed_that_was_set() {
+fn robot_drives_straight_at_the_set_speed() {
     let mut robot = driving(0.2, 0.0);
     robot.advance_to(0.3);
     let before = robot.pose();
@@ -57,7 +57,7 @@ fn it_drives_straight_at_the_speed_that_was_set() {
 }
 
 #[test]
-fn a_positive_angular_velocity_turns_it_left_on_the_spot() {
+fn positive_angular_velocity_turns_left() {
     let mut robot = driving(0.0, 1.0);
     robot.advance_to(0.5);
     assert!((robot.pose().heading - (0.5 - MOTOR_LAG)).abs() < 0.01, "{}", robot.pose().heading);
@@ -65,7 +65,7 @@ fn a_positive_angular_velocity_turns_it_left_on_the_spot() {
 }
 
 #[test]
-fn it_drives_on_the_circle_that_its_velocity_asks_for() {
+fn robot_drives_the_requested_circle() {
     let mut robot = driving(0.2, 2.0);
     for tenth in 1..5 {
         robot.advance_to(f64::from(tenth) / 10.0);
@@ -76,7 +76,7 @@ fn it_drives_on_the_circle_that_its_velocity_asks_for() {
 }
 
 #[test]
-fn the_wheels_lag_behind_what_was_set() {
+fn wheels_lag_behind_the_target() {
     let mut robot = driving(0.3, 0.0);
     robot.advance_to(MOTOR_LAG);
     let share = robot.velocity().linear / 0.3;
@@ -84,7 +84,7 @@ fn the_wheels_lag_behind_what_was_set() {
 }
 
 #[test]
-fn without_motor_power_it_does_not_move() {
+fn robot_stands_without_motor_power() {
     let mut robot = driving(0.3, 1.0);
     robot.set_motor_power(false);
     robot.advance_to(0.4);
@@ -99,7 +99,7 @@ fn without_motor_power_it_does_not_move() {
 }
 
 #[test]
-fn it_stops_when_no_velocity_comes_any_more() {
+fn robot_stops_when_velocities_stop_coming() {
     let mut robot = driving(0.2, 0.0);
     robot.advance_to(VELOCITY_TIMEOUT + 10.0 * MOTOR_LAG);
     assert!(robot.velocity().linear < 1e-4, "{:?}", robot.velocity());
@@ -107,7 +107,7 @@ fn it_stops_when_no_velocity_comes_any_more() {
 }
 
 #[test]
-fn no_velocity_that_a_peer_can_send_breaks_it() {
+fn any_received_velocity_is_handled() {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX] {
         let mut robot = driving(value, value);
         robot.advance_to(0.2);
@@ -116,7 +116,7 @@ fn no_velocity_that_a_peer_can_send_breaks_it() {
 }
 
 #[test]
-fn the_path_does_not_depend_on_how_often_it_is_asked() {
+fn path_is_independent_of_call_frequency() {
     let (mut often, mut once) = (driving(0.2, 0.7), driving(0.2, 0.7));
     (1..=400).for_each(|ms| often.advance_to(f64::from(ms) / 1000.0));
     once.advance_to(0.4);
@@ -124,7 +124,7 @@ fn the_path_does_not_depend_on_how_often_it_is_asked() {
 }
 
 #[test]
-fn a_sensor_over_the_line_reads_lower_than_one_over_the_floor() {
+fn sensor_reads_lower_over_the_line() {
     let track = Track::demonstration().unwrap();
     let on = track.course().pose_at(0.0);
     let mut robot = Robot::new(Pose { position: on.offset(-ROW_AHEAD, -ROW_PLACES[0]), ..on }, 3);
@@ -134,7 +134,7 @@ fn a_sensor_over_the_line_reads_lower_than_one_over_the_floor() {
 }
 
 #[test]
-fn at_the_edge_of_the_line_a_sensor_reads_between_floor_and_line() {
+fn sensor_reads_between_at_the_line_edge() {
     let track = Track::demonstration().unwrap();
     let on = track.course().pose_at(0.0);
     let half = track.settings().line_width / 2.0;
@@ -145,7 +145,7 @@ fn at_the_edge_of_the_line_a_sensor_reads_between_floor_and_line() {
 }
 
 #[test]
-fn readings_are_noisy_but_the_same_for_the_same_seed() {
+fn noise_depends_only_on_the_seed() {
     let track = Track::demonstration().unwrap();
     let read = |seed| {
         let mut robot = Robot::new(track.course().pose_at(0.0), seed);
@@ -157,7 +157,7 @@ fn readings_are_noisy_but_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn a_switch_springs_back_after_the_time_it_was_held() {
+fn switch_is_released_after_hold_time() {
     let mut robot = Robot::new(Pose::default(), 1);
     robot.press(Switch::Middle, 0.1);
     assert_eq!(robot.switches(), Switches { switch1: true, ..Switches::default() });
@@ -168,7 +168,7 @@ fn a_switch_springs_back_after_the_time_it_was_held() {
 }
 
 #[test]
-fn the_buzzer_takes_no_negative_frequency() {
+fn negative_buzzer_frequency_is_silence() {
     let mut robot = Robot::new(Pose::default(), 1);
     robot.set_buzzer(440);
     assert_eq!(robot.buzzer(), 440);

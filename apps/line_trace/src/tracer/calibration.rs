@@ -1,11 +1,11 @@
-//! What the sensors read over floor and line, and what that makes of a reading.
+//! Sensor calibration over floor and line.
 
-/// Readings that are averaged for one sample.
+/// Readings averaged for one sample.
 const READINGS: u32 = 20;
-/// Smallest difference between floor and line that a sensor can be trusted with.
+/// Smallest usable difference between floor and line.
 const MIN_CONTRAST: f64 = 50.0;
 
-/// The sum of the readings so far.
+/// The sum of the readings in a sample that is being taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampling {
     sums: [i64; 4],
@@ -21,7 +21,7 @@ impl Sampling {
         self
     }
 
-    /// The mean of each sensor, once there are enough readings.
+    /// The mean of each sensor, once the sample is complete.
     pub(super) fn mean(&self) -> Option<[f64; 4]> {
         (self.count >= READINGS).then(|| self.sums.map(|sum| sum as f64 / f64::from(self.count)))
     }
@@ -35,13 +35,13 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// `None` if for any sensor the line is not clearly darker than the floor.
+    /// `None` if the line is not clearly darker than the floor for every sensor.
     pub fn new(floor: [f64; 4], line: [f64; 4]) -> Option<Self> {
         let clear = floor.iter().zip(line).all(|(floor, line)| floor - line >= MIN_CONTRAST);
         clear.then_some(Self { floor, line })
     }
 
-    /// The values below which a sensor sees the line: above its line value by half the difference to the floor.
+    /// The values below which a sensor sees the line: halfway between its line and floor values.
     pub fn thresholds(&self) -> [f64; 4] {
         std::array::from_fn(|i| self.line[i] + (self.floor[i] - self.line[i]) / 2.0)
     }
@@ -52,7 +52,7 @@ impl Calibration {
         std::array::from_fn(|i| f64::from(row[i]) < thresholds[i])
     }
 
-    /// How much of what each sensor sees is line, 0.0 to 1.0.
+    /// The share of line in what each sensor sees, 0.0 to 1.0.
     pub fn darkness(&self, row: [i16; 4]) -> [f64; 4] {
         std::array::from_fn(|i| {
             ((self.floor[i] - f64::from(row[i])) / (self.floor[i] - self.line[i])).clamp(0.0, 1.0)
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_the_mean_of_its_readings() {
+    fn sample_is_the_mean_of_readings() {
         let mut sampling = Sampling::default();
         for reading in 0..READINGS as i16 {
             assert_eq!(sampling.mean(), None);
@@ -76,20 +76,20 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_lies_half_the_difference_above_the_line() {
+    fn threshold_is_halfway_between_line_and_floor() {
         let calibration = Calibration::new([500.0, 600.0, 400.0, 500.0], [100.0; 4]).unwrap();
         assert_eq!(calibration.thresholds(), [300.0, 350.0, 250.0, 300.0]);
         assert_eq!(calibration.sees_line([299, 351, 249, 300]), [true, false, true, false]);
     }
 
     #[test]
-    fn darkness_goes_from_floor_to_line_and_not_beyond() {
+    fn darkness_is_clamped_to_floor_and_line() {
         let calibration = Calibration::new([500.0; 4], [100.0; 4]).unwrap();
         assert_eq!(calibration.darkness([600, 500, 200, -5]), [0.0, 0.0, 0.75, 1.0]);
     }
 
     #[test]
-    fn floor_and_line_that_look_alike_or_are_swapped_make_no_calibration() {
+    fn similar_or_swapped_samples_do_not_calibrate() {
         assert_eq!(Calibration::new([500.0; 4], [500.0, 100.0, 100.0, 100.0]), None);
         assert_eq!(Calibration::new([100.0; 4], [500.0; 4]), None);
         assert_eq!(Calibration::new([f64::NAN; 4], [100.0; 4]), None);

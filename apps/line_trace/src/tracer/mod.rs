@@ -1,8 +1,8 @@
-//! The logic that traces the line: switches and sensor values in, wheels, lamps, buzzer and motor power out.
+//! Line-tracing logic: switches and sensor values in; velocity, lamps, buzzer and motor power out.
 //!
-//! The first press of a switch samples the bare floor, the second the line, the third sets off; from then on each
-//! press halts or sets off again. While it follows, the lamps show which sensors see the line; before, how far
-//! the preparation has come: first lamp, floor known; second lamp, line known; fourth lamp, sampling.
+//! The first press of a switch samples the bare floor, the second the line, the third sets off; each later press
+//! stops or restarts. While the tracer follows, the lamps show which sensors see the line. Before, they show the
+//! preparation: first lamp, floor known; second lamp, line known; fourth lamp, sampling.
 
 mod calibration;
 mod steering;
@@ -13,12 +13,12 @@ use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use calibration::Sampling;
 use steering::Steering;
 
-/// A switch must have been up for this long before the next press counts: contacts bounce. Seconds.
+/// Debounce time: a switch must have been released for this long before the next press counts. Seconds.
 const DEBOUNCE: f64 = 0.05;
-/// Without sensor values for this long the tracer halts: it would drive blind. Seconds.
+/// The tracer stops after this time without sensor values. Seconds.
 const SENSOR_TIMEOUT: f64 = 0.2;
 
-/// What the tracer is waiting for or doing.
+/// Stage of the tracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Waits for the first press, with the sensors off the line.
@@ -36,7 +36,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The lamps that show it; while it follows they show what the sensors see instead.
+    /// The lamps of this stage; `None` while following, when they show the sensors.
     pub fn lamps(self) -> Option<Leds> {
         let row = match self {
             Self::AwaitFloor => [false; 4],
@@ -49,7 +49,7 @@ impl Stage {
         Some(Leds::from_row(row))
     }
 
-    /// The stage that lamps show, if they show one.
+    /// The stage that these lamps show, if any.
     pub fn of_lamps(lamps: Leds) -> Option<Self> {
         let shown =
             [Self::AwaitFloor, Self::SampleFloor, Self::AwaitLine, Self::SampleLine, Self::AwaitStart];
@@ -57,24 +57,24 @@ impl Stage {
     }
 }
 
-/// What the tracer wants of the robot.
+/// Outputs of the tracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Command {
-    /// How to drive (`/cmd_vel`).
+    /// Velocity (`/cmd_vel`).
     pub velocity: Velocity,
-    /// Which lamps to light (`/leds`).
+    /// Lamps (`/leds`).
     pub leds: Leds,
     /// Frequency of the buzzer in hertz, 0 for silence (`/buzzer`).
     pub buzzer: i16,
-    /// Whether the motors are to have power (`/motor_power`).
+    /// Motor power (`/motor_power`).
     pub motor_power: bool,
 }
 
-/// The tracer. Times given to it are seconds on any clock that does not step back.
+/// The tracer. Times are seconds on any monotonic clock.
 #[derive(Clone, Debug)]
 pub struct Tracer {
     state: State,
-    /// Since when no switch is held; `None` while one is.
+    /// When the last switch was released; `None` while one is held.
     up_since: Option<f64>,
     sensed_at: f64,
     velocity: Velocity,
@@ -82,7 +82,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Takes the switches; any of the three will do. A press counts when it begins.
+    /// Handles the switches; all three act alike. A press counts when it begins.
     pub fn handle_switches(&mut self, now: f64, switches: Switches) {
         if !switches.any() {
             self.up_since.get_or_insert(now);
@@ -91,7 +91,7 @@ impl Tracer {
         }
     }
 
-    /// Takes sensor values.
+    /// Handles sensor values.
     pub fn handle_light_sensors(&mut self, now: f64, sensors: LightSensors) {
         self.sensed_at = now;
         let row = sensors.row();
@@ -103,7 +103,7 @@ impl Tracer {
         }
     }
 
-    /// What to do at time `now`.
+    /// The outputs at time `now`.
     pub fn command(&self, now: f64) -> Command {
         let follows = matches!(self.state, State::Follow { .. });
         let blind = now - self.sensed_at > SENSOR_TIMEOUT;
@@ -115,7 +115,7 @@ impl Tracer {
         }
     }
 
-    /// What it is waiting for or doing.
+    /// The current stage.
     pub fn stage(&self) -> Stage {
         match self.state {
             State::AwaitFloor => Stage::AwaitFloor,
@@ -127,7 +127,7 @@ impl Tracer {
         }
     }
 
-    /// What the samples said, once there are both.
+    /// The calibration, once both samples are taken.
     pub fn calibration(&self) -> Option<&Calibration> {
         match &self.state {
             State::AwaitStart(calibration) | State::Follow { calibration, .. } => Some(calibration),
@@ -150,7 +150,7 @@ impl Tracer {
             State::Follow { calibration, .. } => State::AwaitStart(calibration),
             State::SampleFloor(_) | State::SampleLine { .. } => return,
         };
-        self.enter(next, Tone::heard(now));
+        self.enter(next, Tone::acknowledged(now));
     }
 
     fn sample_floor(&mut self, now: f64, sampling: Sampling) {
@@ -201,7 +201,7 @@ impl Default for Tracer {
     }
 }
 
-/// A [`Stage`] with what is known in it.
+/// A [`Stage`] with its data.
 #[derive(Clone, Copy, Debug)]
 enum State {
     AwaitFloor,
@@ -212,7 +212,7 @@ enum State {
     Follow { calibration: Calibration, steering: Steering },
 }
 
-/// A tone that ends by itself.
+/// A tone of limited duration.
 #[derive(Clone, Copy, Debug)]
 struct Tone {
     hertz: i16,
@@ -222,17 +222,17 @@ struct Tone {
 impl Tone {
     const SILENCE: Self = Self { hertz: 0, until: f64::NEG_INFINITY };
 
-    /// A press was taken.
-    fn heard(now: f64) -> Self {
+    /// A press is acknowledged.
+    fn acknowledged(now: f64) -> Self {
         Self { hertz: 880, until: now + 0.1 }
     }
 
-    /// A sampling has ended well.
+    /// A sample is complete.
     fn done(now: f64) -> Self {
         Self { hertz: 1320, until: now + 0.1 }
     }
 
-    /// Floor and line look alike, or the line is lost.
+    /// Floor and line are too similar, or the line is lost.
     fn failed(now: f64) -> Self {
         Self { hertz: 220, until: now + 0.5 }
     }

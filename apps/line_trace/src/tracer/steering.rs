@@ -1,31 +1,31 @@
-//! How to drive, given what the sensors see.
+//! Steering from sensor readings.
 
 use crate::signals::Velocity;
 
-/// How far off the line lies, as a difference of the inner sensors, when only an outer sensor sees it.
+/// Error, as a difference of the inner sensors, when only an outer sensor sees the line.
 const OUTER_ERROR: f64 = 1.6;
 
-/// A line that was seen with less error than this was under the middle of the row.
+/// Below this error the line counts as being under the middle of the row.
 const CENTRED: f64 = 0.5;
 
-/// An outer sensor that saw the line no longer than this before all lost it saw where it turned off. Seconds.
+/// If an outer sensor saw the line within this time before it was lost, the line turned off to that side. Seconds.
 const TURN_OFF: f64 = 0.15;
 
-/// Share of the speed with which a lost line is looked for.
-const LOOKING: f64 = 0.2;
+/// Share of the speed while searching for a lost line.
+const SEARCH_SPEED: f64 = 0.2;
 
-/// How fast to drive and how sharply to steer.
+/// Parameters of speed and steering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Settings {
-    /// Speed when the line lies straight ahead, metres per second.
+    /// Speed when the line is straight ahead, metres per second.
     speed: f64,
-    /// Turning, in radians per second, when one inner sensor sees nothing but line and the other none of it.
+    /// Turning rate, radians per second, when one inner sensor sees only line and the other only floor.
     gain: f64,
-    /// Share of the speed that is given up then, 0.0 to 1.0.
+    /// Speed reduction in that case, 0.0 to 1.0.
     slowing: f64,
-    /// For how long to drive straight on when a line ends ahead, since it may only be interrupted; seconds.
+    /// How long to drive straight on when the line ends ahead, as it may only be interrupted; seconds.
     coasting: f64,
-    /// For how long to look for a line that no sensor sees, turning to where it was seen last; seconds.
+    /// How long to search for a line that no sensor sees, turning to its last known side; seconds.
     patience: f64,
 }
 
@@ -35,7 +35,7 @@ impl Default for Settings {
     }
 }
 
-/// Proportional steering, with a memory of where the line was seen last.
+/// Proportional steering that remembers where the line was last seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steering {
     settings: Settings,
@@ -43,7 +43,7 @@ pub(super) struct Steering {
     error: f64,
     seen: [bool; 4],
     seen_at: f64,
-    /// To which side a line went off, as an outer sensor saw it, and when.
+    /// The side to which the line turned off, from an outer sensor, and when.
     turn_off: Option<(f64, f64)>,
 }
 
@@ -52,7 +52,7 @@ impl Steering {
         Self { settings: Settings::default(), error: 0.0, seen: [false; 4], seen_at: now, turn_off: None }
     }
 
-    /// The velocity for sensors, from left to right, that see this; `None` once the line is lost for too long.
+    /// The velocity for these sensor readings, from left to right; `None` once the line is lost for too long.
     pub(super) fn steer(&mut self, now: f64, darkness: [f64; 4], on_line: [bool; 4]) -> Option<Velocity> {
         self.seen = on_line;
         if on_line.contains(&true) {
@@ -62,15 +62,15 @@ impl Steering {
             return Some(self.velocity());
         }
         let lost_for = now - self.seen_at;
-        (lost_for <= self.settings.patience).then(|| self.look_for_line(lost_for))
+        (lost_for <= self.settings.patience).then(|| self.search_for_line(lost_for))
     }
 
-    /// Which sensors saw the line last time.
+    /// Which sensors saw the line in the last reading.
     pub(super) fn seen(&self) -> [bool; 4] {
         self.seen
     }
 
-    /// One outer sensor sees a line that turns off, both see one that crosses.
+    /// One outer sensor sees a line that turns off; both see one that crosses.
     fn watch_sides(&mut self, now: f64, [far_left, .., far_right]: [bool; 4]) {
         match (far_left, far_right) {
             (true, false) => self.turn_off = Some((1.0, now)),
@@ -80,8 +80,8 @@ impl Steering {
         }
     }
 
-    /// Where the line turned off, to that side; if it ended ahead, straight on for a while; then to where it was last.
-    fn look_for_line(&mut self, lost_for: f64) -> Velocity {
+    /// Turns to the side where the line turned off; if it ended ahead, first drives straight on for a while.
+    fn search_for_line(&mut self, lost_for: f64) -> Velocity {
         let Settings { speed, gain, coasting, .. } = self.settings;
         let turned_off = self.turn_off.filter(|(_, at)| self.seen_at - at <= TURN_OFF);
         let side = match turned_off {
@@ -91,7 +91,7 @@ impl Steering {
             }
             None => 1f64.copysign(self.error),
         };
-        Velocity { linear: speed * LOOKING, angular: gain * OUTER_ERROR * side }
+        Velocity { linear: speed * SEARCH_SPEED, angular: gain * OUTER_ERROR * side }
     }
 
     fn velocity(&self) -> Velocity {
@@ -101,8 +101,8 @@ impl Steering {
     }
 }
 
-/// How far to the left the line lies: in proportion to the difference of the inner sensors while they see it, and a fixed
-/// amount when it has gone under an outer one.
+/// How far to the left the line lies: proportional to the difference of the inner sensors while they see it, and a
+/// constant when only an outer sensor does.
 fn error([_, mid_left, mid_right, _]: [f64; 4], on_line: [bool; 4]) -> f64 {
     match on_line {
         [true, false, false, false] => OUTER_ERROR,
@@ -124,7 +124,7 @@ mod tests {
         steering.steer(0.0, darkness, on_line(darkness)).unwrap()
     }
 
-    /// What it does 0.1 s after it has seen these one after the other, 0.02 s apart, and then no line.
+    /// The velocity 0.1 s after these readings, 0.02 s apart, followed by no line.
     fn after(rows: &[[f64; 4]]) -> Velocity {
         let mut steering = Steering::new(0.0);
         let mut now = 0.0;
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn it_drives_straight_with_the_line_in_the_middle() {
+    fn centred_line_drives_straight() {
         let Settings { speed, .. } = Settings::default();
         assert_eq!(steer([0.0, 0.75, 0.75, 0.0]), Velocity { linear: speed, angular: 0.0 });
     }
 
     #[test]
-    fn it_turns_to_the_side_of_the_line_in_proportion() {
+    fn turn_is_proportional_to_the_error() {
         let (little, much) = (steer([0.0, 0.9, 0.6, 0.0]), steer([0.0, 1.0, 0.2, 0.0]));
         assert!(little.angular > 0.0 && much.angular > 2.0 * little.angular);
         assert!(much.linear < little.linear, "it slows down in curves");
@@ -150,20 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn an_outer_sensor_that_alone_sees_the_line_outweighs_the_inner_ones() {
+    fn outer_sensor_outweighs_inner_sensors() {
         assert!(steer([0.9, 0.0, 0.0, 0.0]).angular > steer([0.0, 1.0, 0.0, 0.0]).angular);
         assert!(steer([0.0, 0.0, 0.0, 0.9]).angular < steer([0.0, 0.0, 1.0, 0.0]).angular);
     }
 
     #[test]
-    fn a_line_that_crosses_does_not_turn_it() {
+    fn crossing_line_does_not_turn_robot() {
         for crossing in [[1.0, 0.8, 0.8, 0.0], [0.0, 0.8, 0.8, 1.0], [1.0; 4]] {
             assert_eq!(steer(crossing).angular, 0.0, "{crossing:?}");
         }
     }
 
     #[test]
-    fn it_turns_where_the_line_turned_off() {
+    fn robot_turns_where_line_turned_off() {
         let straight = [0.0, 0.8, 0.8, 0.0];
         let left = after(&[straight, [1.0, 0.8, 0.8, 0.0]]);
         assert!(left.angular > 3.0 && left.linear < 0.1, "{left:?}");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn it_drives_on_over_a_gap_and_past_a_line_that_crossed_before_it() {
+    fn robot_crosses_gap_after_crossing_line() {
         let Settings { speed, coasting, .. } = Settings::default();
         let (straight, on) = ([0.0, 0.8, 0.7, 0.0], Velocity { linear: speed, angular: 0.0 });
         assert_eq!(after(&[straight]), on);
@@ -181,17 +181,20 @@ mod tests {
         assert_eq!(after(&long_ago), on);
         let mut steering = Steering::new(0.0);
         steering.steer(0.0, straight, on_line(straight)).unwrap();
-        let looking = steering.steer(coasting + 0.01, [0.0; 4], [false; 4]).unwrap();
-        assert!(looking.angular > 0.0 && looking.linear < 0.1, "it was a little to the left: {looking:?}");
+        let searching = steering.steer(coasting + 0.01, [0.0; 4], [false; 4]).unwrap();
+        assert!(
+            searching.angular > 0.0 && searching.linear < 0.1,
+            "it was a little to the left: {searching:?}"
+        );
     }
 
     #[test]
-    fn a_lost_line_is_looked_for_where_it_was_seen_last_and_then_given_up() {
+    fn lost_line_is_searched_then_given_up() {
         let settings = Settings::default();
         let mut steering = Steering::new(0.0);
         steering.steer(0.0, [0.0, 0.0, 0.9, 0.0], [false, false, true, false]).unwrap();
-        let looking = steering.steer(0.5, [0.0; 4], [false; 4]).unwrap();
-        assert!(looking.angular < 0.0 && looking.linear < settings.speed);
+        let searching = steering.steer(0.5, [0.0; 4], [false; 4]).unwrap();
+        assert!(searching.angular < 0.0 && searching.linear < settings.speed);
         assert!(steering.steer(settings.patience, [0.0; 4], [false; 4]).is_some());
         assert_eq!(steering.steer(settings.patience + 0.01, [0.0; 4], [false; 4]), None);
     }

@@ -1,4 +1,4 @@
-//! The flow of the switches, the lamps and the tones.
+//! Tests of switches, lamps and tones.
 
 use super::*;
 
@@ -34,7 +34,7 @@ impl Bench {
         self.hold(true, 0.2).hold(false, 0.2)
     }
 
-    /// Through both samples, to the stage before setting off.
+    /// Takes both samples, up to the stage before setting off.
     fn prepare(&mut self) -> &mut Self {
         self.press().read(FLOOR, 20).press().read(LINE, 20)
     }
@@ -45,7 +45,7 @@ impl Bench {
 }
 
 #[test]
-fn three_presses_sample_the_floor_sample_the_line_and_set_off() {
+fn three_presses_sample_floor_and_line_then_drive() {
     let mut bench = Bench::new();
     assert_eq!(bench.tracer.stage(), Stage::AwaitFloor);
     bench.press();
@@ -64,7 +64,7 @@ fn three_presses_sample_the_floor_sample_the_line_and_set_off() {
 }
 
 #[test]
-fn it_drives_only_while_it_follows() {
+fn tracer_drives_only_while_following() {
     let mut bench = Bench::new();
     let middle = [500, 200, 220, 510];
     bench.prepare().read(middle, 1);
@@ -78,7 +78,7 @@ fn it_drives_only_while_it_follows() {
 }
 
 #[test]
-fn a_switch_held_down_is_one_press_and_bouncing_contacts_add_none() {
+fn held_and_bouncing_switch_is_one_press() {
     let mut bench = Bench::new();
     bench.prepare().hold(true, 0.003).hold(false, 0.002).hold(true, 0.1).hold(true, 0.1);
     assert_eq!(bench.tracer.stage(), Stage::Follow);
@@ -89,14 +89,14 @@ fn a_switch_held_down_is_one_press_and_bouncing_contacts_add_none() {
 }
 
 #[test]
-fn a_press_while_sampling_changes_nothing() {
+fn press_while_sampling_is_ignored() {
     let mut bench = Bench::new();
     bench.press().read(FLOOR, 10).press().read(FLOOR, 10);
     assert_eq!(bench.tracer.stage(), Stage::AwaitLine);
 }
 
 #[test]
-fn a_line_that_looks_like_the_floor_starts_the_preparation_again() {
+fn indistinct_line_restarts_calibration() {
     let mut bench = Bench::new();
     bench.press().read(FLOOR, 20).press().read(FLOOR, 20);
     assert_eq!(bench.tracer.stage(), Stage::AwaitFloor);
@@ -105,7 +105,7 @@ fn a_line_that_looks_like_the_floor_starts_the_preparation_again() {
 }
 
 #[test]
-fn the_lamps_show_the_stage_and_then_the_sensors_that_see_the_line() {
+fn lamps_show_stage_then_sensors() {
     let mut bench = Bench::new();
     let lamps = |bench: &Bench| bench.command().leds;
     assert_eq!(lamps(&bench), Leds::from_row([false; 4]));
@@ -122,7 +122,7 @@ fn the_lamps_show_the_stage_and_then_the_sensors_that_see_the_line() {
 }
 
 #[test]
-fn a_tone_ends_by_itself() {
+fn tone_ends_by_itself() {
     let mut bench = Bench::new();
     bench.hold(true, 0.05);
     assert!(bench.command().buzzer > 0);
@@ -131,7 +131,7 @@ fn a_tone_ends_by_itself() {
 }
 
 #[test]
-fn it_halts_when_the_sensors_fall_silent_and_goes_on_when_they_speak_again() {
+fn tracer_stops_while_sensors_are_silent() {
     let mut bench = Bench::new();
     bench.prepare().press().read([500, 200, 220, 510], 1);
     bench.now += SENSOR_TIMEOUT + 0.01;
@@ -141,7 +141,7 @@ fn it_halts_when_the_sensors_fall_silent_and_goes_on_when_they_speak_again() {
 }
 
 #[test]
-fn a_line_lost_for_too_long_ends_the_drive_with_a_low_tone() {
+fn line_lost_too_long_ends_the_drive() {
     let mut bench = Bench::new();
     bench.prepare().press().read(FLOOR, 50);
     assert_eq!(bench.tracer.stage(), Stage::Follow);

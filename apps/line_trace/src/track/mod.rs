@@ -1,4 +1,4 @@
-//! The floor with the line on it, as an image that light sensors can look at.
+//! Track: the floor with the line on it, as an image for the light sensors.
 
 mod text;
 
@@ -13,7 +13,7 @@ pub const FLOOR: u8 = 235;
 /// Brightness of the line in the image.
 pub const LINE: u8 = 25;
 
-/// The tracks that come with the robot, the one of the demonstration first.
+/// The tracks that are included, the demonstration's first.
 pub const TRACKS: [(&str, &str); 5] = [
     ("course", include_str!("../../tracks/course.track")),
     ("oval", include_str!("../../tracks/oval.track")),
@@ -22,10 +22,10 @@ pub const TRACKS: [(&str, &str); 5] = [
     ("crossing", include_str!("../../tracks/crossing.track")),
 ];
 
-/// Finest and coarsest resolution that is drawn, metres per pixel; it bounds the image at 64 MB.
+/// Finest and coarsest resolution, metres per pixel; it bounds the image at 64 MB.
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.000_5..=0.01;
 
-/// Size and look of a track.
+/// Size and appearance of a track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackSettings {
     /// Metres of floor from left to right, at most 4.
@@ -36,7 +36,7 @@ pub struct TrackSettings {
     pub resolution: f64,
     /// Width of the line, metres.
     pub line_width: f64,
-    /// Width of the soft edge of the line, metres.
+    /// Width of the blurred edge of the line, metres.
     pub edge: f64,
 }
 
@@ -50,7 +50,7 @@ impl Default for TrackSettings {
 #[derive(Clone, Debug)]
 pub struct Track {
     course: Course,
-    /// Where there is no line: metres along the course.
+    /// Gaps in the line: metres along the course.
     gaps: Vec<Range<f64>>,
     settings: TrackSettings,
     columns: usize,
@@ -60,8 +60,7 @@ pub struct Track {
 }
 
 impl Track {
-    /// Draws the line along `course` but for these gaps, metres along it. Settings beyond their limits are taken as the
-    /// limit.
+    /// Draws the line along `course` without these gaps, metres along it. Settings are clamped to their limits.
     pub fn new(course: Course, gaps: Vec<Range<f64>>, settings: TrackSettings) -> Self {
         let settings = within_limits(settings);
         let columns = (settings.width / settings.resolution).round() as usize;
@@ -72,11 +71,10 @@ impl Track {
         track
     }
 
-    /// The track that a text describes, such as those in `tracks/`: floor, width of the line, corners and gaps, a thing a
-    /// line.
+    /// Parses a track such as those in `tracks/`: floor, line width, corners and gaps, one item per line.
     ///
     /// # Errors
-    /// [`TrackError`] for what is not understood, with its line, and for what makes no track.
+    /// [`TrackError`] for a line that cannot be parsed, and for content that is not a track.
     pub fn parse(text: &str) -> Result<Self, TrackError> {
         text::parse(text)
     }
@@ -84,12 +82,12 @@ impl Track {
     /// The track of the demonstration, 1.2 m by 0.9 m: straights, curves to both sides and a chicane.
     ///
     /// # Errors
-    /// None; the text comes with the robot.
+    /// None; the text is part of the program.
     pub fn demonstration() -> Result<Self, TrackError> {
         Self::parse(TRACKS[0].1)
     }
 
-    /// Where there is no line: metres along the course.
+    /// Gaps in the line: metres along the course.
     pub fn gaps(&self) -> &[Range<f64>] {
         &self.gaps
     }
@@ -99,13 +97,12 @@ impl Track {
         &self.course
     }
 
-    /// Size and look, within their limits.
+    /// Size and appearance, within their limits.
     pub fn settings(&self) -> TrackSettings {
         self.settings
     }
 
-    /// Brightness at `point`, 0.0 (black) to 255.0, between the pixels by bilinear interpolation. The floor goes
-    /// on beyond the image.
+    /// Brightness at `point`, 0.0 (black) to 255.0, bilinearly interpolated. Outside the image the floor continues.
     pub fn sample(&self, point: Point) -> f64 {
         let x = point.x / self.settings.resolution - 0.5;
         let y = point.y / self.settings.resolution - 0.5;
@@ -127,7 +124,7 @@ impl Track {
         Point::new(metres(column), metres(row))
     }
 
-    /// Appends a row of pixels. Where the line is some way off, so are the pixels up to there, without a look.
+    /// Appends a row of pixels. Pixels that are certainly off the line are filled without computing distances.
     fn draw_row(&mut self, row: usize) {
         let end = self.pixels.len() + self.columns;
         while self.pixels.len() < end {
@@ -145,7 +142,7 @@ impl Track {
         }
     }
 
-    /// Line and floor mixed, `beyond` metres outside the line, with a soft edge of cubic shape.
+    /// Mix of line and floor `beyond` metres outside the line, with a cubic edge.
     fn shade(&self, beyond: f64) -> u8 {
         let share = (beyond / self.settings.edge + 0.5).clamp(0.0, 1.0);
         mix(f64::from(LINE), f64::from(FLOOR), share * share * (3.0 - 2.0 * share)).round() as u8
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_dark_and_the_floor_bright() {
+    fn line_is_dark_and_floor_bright() {
         let track = track();
         let on = track.course().pose_at(0.3);
         assert_eq!(track.sample(on.position).round(), f64::from(LINE));
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_edge_is_soft_and_lies_at_half_the_line_width() {
+    fn edge_is_soft_at_half_line_width() {
         let track = track();
         let on = track.course().pose_at(0.0);
         let across: Vec<f64> =
@@ -200,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pixel_has_the_shade_of_its_distance_to_the_line() {
+    fn pixel_shade_depends_on_line_distance() {
         let track = track();
         for (index, pixel) in track.pixels.iter().enumerate().step_by(7) {
             let centre = track.centre_of(index % track.columns, index / track.columns);
@@ -210,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn between_pixels_the_brightness_is_between_theirs() {
+    fn brightness_is_interpolated_between_pixels() {
         let track = track();
         let edge = track.course().pose_at(0.0).offset(0.0, track.settings().line_width / 2.0);
         let pixel = |metres: f64| (metres / track.settings().resolution) as usize;
@@ -222,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_image_the_floor_goes_on() {
+    fn floor_continues_beyond_the_image() {
         let track = track();
         for point in [Point::new(-1.0, 0.12), Point::new(0.6, -0.01), Point::new(0.1, 50.0)] {
             assert_eq!(track.sample(point), f64::from(FLOOR), "{point:?}");
@@ -230,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_course_curves_both_ways_and_keeps_clear_of_the_edges() {
+    fn course_curves_both_ways_inside_floor() {
         let track = track();
         let course = track.course();
         let step = course.length() / 1000.0;
@@ -243,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn every_track_that_comes_with_the_robot_can_be_drawn() {
+    fn every_included_track_can_be_drawn() {
         for (name, text) in TRACKS {
             let track = Track::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!((2.0..5.0).contains(&track.course().length()), "{name}: {}", track.course().length());
@@ -251,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_beyond_their_limits_cannot_size_the_image() {
+    fn settings_are_clamped_to_limits() {
         let settings =
             TrackSettings { width: 1e9, height: 1e9, resolution: 0.01, ..TrackSettings::default() };
         let track = Track::new(track().course, Vec::new(), settings);

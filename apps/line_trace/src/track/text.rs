@@ -1,53 +1,53 @@
-//! A track as text, a thing a line:
+//! Text format of a track, one item per line:
 //!
 //! ```text
-//! # What stands behind this sign is for people.
+//! # Everything after this sign is a comment.
 //! floor 1.2 0.9            # metres from left to right, and from bottom to top
-//! line 0.02                # its width, metres; 0.02 where nothing is said
-//! corner 0.07 0.11 0.12    # x and y of a corner, metres, and the radius of its curve; a sharp one has none
-//! gap 0.12 0.16            # no line from here to there, metres along it from the middle of the first straight
+//! line 0.02                # its width, metres; default 0.02
+//! corner 0.07 0.11 0.12    # x and y of a corner, metres, and the radius of its curve; without one it is sharp
+//! gap 0.12 0.16            # no line between these, metres along it from the middle of the first straight
 //! ```
-//! The line goes from corner to corner in their order, and from the last to the first.
+//! The line connects the corners in their order, and the last one with the first.
 
 use super::{Track, TrackSettings};
 use crate::course::{Corner, Course, CourseError};
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
-/// Most bytes, corners and gaps of a track.
+/// Limits of a track: bytes, corners and gaps.
 const LONGEST: usize = 1 << 16;
 const MOST_CORNERS: usize = 100;
 const MOST_GAPS: usize = 100;
 
-/// What lengths may be, metres.
+/// Permitted lengths, metres.
 const FLOOR: RangeInclusive<f64> = 0.2..=4.0;
 const LINE: RangeInclusive<f64> = 0.005..=0.1;
 
-/// The shortest line that is a track, metres.
+/// The shortest permitted line, metres.
 const SHORTEST: f64 = 0.5;
 
-/// Radius of a corner for which none is given, metres.
+/// Radius of a corner without a given one, metres.
 const SHARP: f64 = 0.001;
 
-/// Between two places at which the line is looked for on the floor, metres.
+/// Distance between two points at which the line is checked against the floor, metres.
 const STRIDE: f64 = 0.01;
 
-/// Why a text makes no track.
+/// Why a text is not a track.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrackError {
-    /// It has more bytes than a track needs.
+    /// It has more bytes than permitted.
     TooLong(usize),
-    /// The line of this number, the first being 1, is not understood.
+    /// The line of this number, counted from 1, cannot be parsed.
     Line(usize, String),
-    /// There is no line of this word, which a track needs.
+    /// The line with this keyword is missing.
     Lacks(&'static str),
-    /// The corners make no course.
+    /// The corners are not a valid course.
     Course(CourseError),
-    /// The line is only so many metres long.
+    /// The line is only this many metres long.
     TooShort(f64),
-    /// The line leaves the floor so many metres from its start.
+    /// The line leaves the floor this many metres from its start.
     LeavesFloor(f64),
-    /// The gap from so many metres on ends beyond the line.
+    /// The gap that starts at this many metres ends beyond the line.
     GapBeyond(f64),
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for TrackError {
         match self {
             Self::TooLong(bytes) => write!(f, "it has {bytes} bytes, and a track has {LONGEST} at most"),
             Self::Line(number, why) => write!(f, "line {number}: {why}"),
-            Self::Lacks(word) => write!(f, "it has no line '{word} ...'"),
+            Self::Lacks(keyword) => write!(f, "it has no line '{keyword} ...'"),
             Self::Course(error) => error.fmt(f),
             Self::TooShort(length) => {
                 write!(f, "the line is {length:.2} m long, and a track has {SHORTEST} m at least")
@@ -77,13 +77,13 @@ impl From<CourseError> for TrackError {
     }
 }
 
-/// What a text says, line by line.
+/// The items of a text.
 #[derive(Default)]
-struct Said {
+struct Description {
     floor: Option<[f64; 2]>,
     line: Option<f64>,
     corners: Vec<Corner>,
-    /// The line of each corner.
+    /// The line number of each corner.
     lines: Vec<usize>,
     gaps: Vec<Range<f64>>,
 }
@@ -92,33 +92,33 @@ pub(super) fn parse(text: &str) -> Result<Track, TrackError> {
     if text.len() > LONGEST {
         return Err(TrackError::TooLong(text.len()));
     }
-    let mut said = Said::default();
+    let mut description = Description::default();
     for (index, line) in text.lines().enumerate() {
-        said.hear(line).map_err(|why| TrackError::Line(index + 1, why))?;
-        said.lines.resize(said.corners.len(), index + 1);
+        description.parse_line(line).map_err(|why| TrackError::Line(index + 1, why))?;
+        description.lines.resize(description.corners.len(), index + 1);
     }
-    let [width, height] = said.floor.ok_or(TrackError::Lacks("floor"))?;
-    let course = Course::new(&said.corners).map_err(|error| said.of_corner(error))?;
+    let [width, height] = description.floor.ok_or(TrackError::Lacks("floor"))?;
+    let course = Course::new(&description.corners).map_err(|error| description.corner_error(error))?;
     if course.length() < SHORTEST {
         return Err(TrackError::TooShort(course.length()));
     }
     check_floor(&course, [width, height])?;
-    if let Some(gap) = said.gaps.iter().find(|gap| gap.end > course.length()) {
+    if let Some(gap) = description.gaps.iter().find(|gap| gap.end > course.length()) {
         return Err(TrackError::GapBeyond(gap.start));
     }
     let usual = TrackSettings::default();
-    let line_width = said.line.unwrap_or(usual.line_width);
-    Ok(Track::new(course, said.gaps, TrackSettings { width, height, line_width, ..usual }))
+    let line_width = description.line.unwrap_or(usual.line_width);
+    Ok(Track::new(course, description.gaps, TrackSettings { width, height, line_width, ..usual }))
 }
 
-impl Said {
-    fn hear(&mut self, line: &str) -> Result<(), String> {
+impl Description {
+    fn parse_line(&mut self, line: &str) -> Result<(), String> {
         let line = line.split('#').next().unwrap_or_default();
-        let mut words = line.split_whitespace();
-        let Some(word) = words.next() else { return Ok(()) };
-        let numbers = words.map(number).collect::<Result<Vec<f64>, String>>()?;
-        match (word, numbers.as_slice()) {
-            ("floor" | "line", _) if self.has(word) => return Err(format!("{word} was said before")),
+        let mut fields = line.split_whitespace();
+        let Some(keyword) = fields.next() else { return Ok(()) };
+        let numbers = fields.map(number).collect::<Result<Vec<f64>, String>>()?;
+        match (keyword, numbers.as_slice()) {
+            ("floor" | "line", _) if self.has(keyword) => return Err(format!("a second {keyword}")),
             ("floor", &[width, height]) => {
                 self.floor = Some([within(width, FLOOR)?, within(height, FLOOR)?]);
             }
@@ -130,28 +130,27 @@ impl Said {
             }
             ("gap", &[_, _]) => return Err("a gap begins at 0 or later and ends behind its beginning".into()),
             ("floor" | "line" | "corner" | "gap", _) => {
-                return Err(format!("{word} with {} numbers", numbers.len()));
+                return Err(format!("{keyword} with {} numbers", numbers.len()));
             }
-            _ => return Err(format!("{word:?} is none of floor, line, corner and gap")),
+            _ => return Err(format!("{keyword:?} is none of floor, line, corner and gap")),
         }
         Ok(())
     }
 
-    fn has(&self, word: &str) -> bool {
-        if word == "floor" { self.floor.is_some() } else { self.line.is_some() }
+    fn has(&self, keyword: &str) -> bool {
+        if keyword == "floor" { self.floor.is_some() } else { self.line.is_some() }
     }
 
-    /// What is wrong with a corner, with its line.
-    fn of_corner(&self, error: CourseError) -> TrackError {
+    /// The error of a corner, with its line number.
+    fn corner_error(&self, error: CourseError) -> TrackError {
         let line = |index: usize| self.lines.get(index).copied().unwrap_or_default();
         match error {
             CourseError::BadCorner(index) => {
                 TrackError::Line(line(index), "a radius is greater than 0".into())
             }
-            CourseError::NoRoomAfter(index) => TrackError::Line(
-                line(index),
-                "from here to the next corner there is no room for both curves".into(),
-            ),
+            CourseError::NoRoomAfter(index) => {
+                TrackError::Line(line(index), "the curves of this corner and the next overlap".into())
+            }
             CourseError::TooFewCorners(_) => error.into(),
         }
     }
@@ -161,14 +160,14 @@ impl Said {
     }
 }
 
-fn number(word: &str) -> Result<f64, String> {
-    let number = word.parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| format!("{word:?} is no number"))
+fn number(keyword: &str) -> Result<f64, String> {
+    let number = keyword.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("{keyword:?} is no number"))
 }
 
 fn within(number: f64, range: RangeInclusive<f64>) -> Result<f64, String> {
-    let told = || format!("{number} m is not from {} to {} m", range.start(), range.end());
-    if range.contains(&number) { Ok(number) } else { Err(told()) }
+    let error = || format!("{number} m is not from {} to {} m", range.start(), range.end());
+    if range.contains(&number) { Ok(number) } else { Err(error()) }
 }
 
 fn add<T>(list: &mut Vec<T>, item: T, most: usize, what: &str) -> Result<(), String> {
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_drawn() {
+    fn described_track_is_drawn() {
         let track = parse(&format!("# a square\n{SQUARE}\nline 0.04  # wide\ngap 0.1 0.15\n")).unwrap();
         let settings = track.settings();
         assert_eq!((settings.width, settings.height, settings.line_width), (1.0, 1.0, 0.04));
@@ -212,19 +211,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named_with_its_line() {
+    fn invalid_line_is_named_by_number() {
         assert_eq!(refused("floor 1 1\nround 3"), "line 2: \"round\" is none of floor, line, corner and gap");
         assert_eq!(refused("floor 1"), "line 1: floor with 1 numbers");
         assert_eq!(refused("\n\nline thin"), "line 3: \"thin\" is no number");
         assert_eq!(refused("corner NaN 1"), "line 1: \"NaN\" is no number");
         assert_eq!(refused("floor 100 1"), "line 1: 100 m is not from 0.2 to 4 m");
         assert_eq!(refused("gap 2 1"), "line 1: a gap begins at 0 or later and ends behind its beginning");
-        assert_eq!(refused("floor 1 1\nfloor 2 2"), "line 2: floor was said before");
+        assert_eq!(refused("floor 1 1\nfloor 2 2"), "line 2: a second floor");
         let corners =
             |second: &str| format!("floor 1 1\n\ncorner 0.2 0.2\ncorner 0.8 0.2 {second}\ncorner 0.2 0.8\n");
         assert_eq!(refused(&corners("0")), "line 4: a radius is greater than 0");
-        let no_room = "line 3: from here to the next corner there is no room for both curves";
-        assert_eq!(refused(&corners("5")), no_room);
+        let overlap = "line 3: the curves of this corner and the next overlap";
+        assert_eq!(refused(&corners("5")), overlap);
         assert_eq!(
             refused(&format!("floor 1 1\n{}", "corner 0.5 0.5\n".repeat(3))),
             "the line is 0.00 m long, and a track has 0.5 m at least"
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_track_is_refused() {
+    fn incomplete_track_is_refused() {
         assert_eq!(refused(""), "it has no line 'floor ...'");
         assert_eq!(refused("floor 1 1\ncorner 0 0"), "a course needs three corners, not 1");
         let off = refused(&SQUARE.replace("0.2 0.2", "0.2 -0.2"));

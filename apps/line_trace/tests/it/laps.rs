@@ -1,4 +1,4 @@
-//! Laps in a closed loop of robot, person and tracer, without messaging.
+//! Laps in a closed loop of robot, operator and tracer, without messaging.
 
 use line_trace::operator::Beginning;
 use line_trace::sim::Simulation;
@@ -11,7 +11,7 @@ fn track() -> Track {
     Track::demonstration().expect("the demonstration's corners make a course")
 }
 
-/// A simulation that has driven `laps`, or has run out of time.
+/// A simulation that has completed `laps`, or has reached its time limit.
 fn driven(track: &Track, seed: u64, delay: f64, laps: usize) -> Simulation<'_> {
     let mut simulation = Simulation::new(track, Beginning::seed(seed), delay).unwrap();
     let done = simulation.run_until(5.0 + 25.0 * laps as f64, |so_far| so_far.laps().len() == laps);
@@ -20,7 +20,7 @@ fn driven(track: &Track, seed: u64, delay: f64, laps: usize) -> Simulation<'_> {
 }
 
 #[test]
-fn every_seed_completes_two_laps_close_to_the_line_at_a_fair_speed() {
+fn every_seed_completes_two_accurate_laps() {
     let track = track();
     for seed in SEEDS {
         for lap in driven(&track, seed, 0.0, 2).laps() {
@@ -32,7 +32,7 @@ fn every_seed_completes_two_laps_close_to_the_line_at_a_fair_speed() {
 }
 
 #[test]
-fn every_track_is_finished_with_every_seed_from_anywhere() {
+fn every_track_is_completed_with_every_seed() {
     for (name, text) in TRACKS {
         let track = Track::parse(text).unwrap();
         for seed in SEEDS {
@@ -56,7 +56,7 @@ fn every_track_is_finished_with_every_seed_from_anywhere() {
 }
 
 #[test]
-fn commands_that_come_30_ms_late_do_not_throw_it_off() {
+fn robot_tolerates_30_ms_command_delay() {
     let track = track();
     for seed in SEEDS {
         let lap = driven(&track, seed, 0.03, 1).laps()[0];
@@ -65,7 +65,7 @@ fn commands_that_come_30_ms_late_do_not_throw_it_off() {
 }
 
 #[test]
-fn one_seed_gives_one_path_and_another_seed_another() {
+fn seed_determines_the_path() {
     let track = track();
     let path = |seed| driven(&track, seed, 0.0, 1).path().to_vec();
     assert_eq!(path(3), path(3));
@@ -73,7 +73,7 @@ fn one_seed_gives_one_path_and_another_seed_another() {
 }
 
 #[test]
-fn the_three_presses_lead_through_every_stage_in_order() {
+fn three_presses_pass_every_stage_in_order() {
     let track = track();
     let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
     let mut stages = vec![simulation.tracer().stage()];
@@ -95,7 +95,7 @@ fn the_three_presses_lead_through_every_stage_in_order() {
 }
 
 #[test]
-fn the_thresholds_lie_between_line_and_floor_for_every_seed() {
+fn thresholds_separate_line_and_floor() {
     let track = track();
     for seed in SEEDS {
         let mut simulation = Simulation::new(&track, Beginning::seed(seed), 0.0).unwrap();
@@ -107,7 +107,7 @@ fn the_thresholds_lie_between_line_and_floor_for_every_seed() {
 }
 
 #[test]
-fn the_robot_does_not_move_before_the_third_press() {
+fn robot_stands_until_third_press() {
     let track = track();
     let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
     while simulation.tracer().stage() != Stage::Follow {
@@ -120,7 +120,7 @@ fn the_robot_does_not_move_before_the_third_press() {
 }
 
 #[test]
-fn a_robot_lifted_off_the_track_is_stopped_by_the_tracer() {
+fn lifted_robot_is_stopped() {
     let track = track();
     let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
     assert!(simulation.run_until(8.0, |so_far| so_far.path().len() > 200));
@@ -134,7 +134,7 @@ fn a_robot_lifted_off_the_track_is_stopped_by_the_tracer() {
 }
 
 #[test]
-fn a_robot_pushed_off_its_path_finds_the_line_again() {
+fn pushed_robot_finds_the_line_again() {
     let track = track();
     for aside in [-0.025, 0.025] {
         let mut simulation = Simulation::new(&track, Beginning::seed(2), 0.0).unwrap();

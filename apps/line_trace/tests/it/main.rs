@@ -1,3 +1,3 @@
-//! The demonstration's robot without messaging.
+//! Tests of the robot without messaging.
 
 mod laps;

@@ -1,4 +1,4 @@
-//! Messages one way.
+//! Messages in one direction.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -9,28 +9,28 @@ use runnel::msgs::std_msgs::msg::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{NUMBER, Stamps, number, set_number, sum};
 
-use super::{PATIENCE, lock, message, topics, wait_for_others, wait_for_publishers, wait_until_due};
-use crate::talk::{say_ready, serve, wait_for_go};
+use super::{PEER_TIMEOUT, lock, message, topics, wait_for_others, wait_for_publishers, wait_until_due};
+use crate::protocol::{send_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure, failed};
 
-/// Messages that may be on their way at a time where they are not sent at once.
+/// Messages in flight at a time when they are sent at a rate.
 const PACED: usize = 4;
 
 pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = |topic: &String| {
         let mut publisher = node.create_publisher(topic, args.qos())?;
-        publisher.set_max_blocking_time(PATIENCE);
+        publisher.set_max_blocking_time(PEER_TIMEOUT);
         Ok::<_, runnel::Error>(publisher)
     };
     let publishers = topics(args, "burst").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
-    // The others are quiet.
+    // The other publishers are quiet.
     let publisher = &publishers[0];
     if args.mode.loans() {
         reserve(args, publisher)?;
     }
     publishers.iter().try_for_each(|one| wait_for_others(args, context, one, args.subscribers))?;
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     let (sizes, mut pace) = (args.sizes(), args.pace());
     for number in 0..args.trial().total() {
@@ -49,7 +49,7 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
     args.write_sent(&sent)
 }
 
-/// Sends a payload in loaned memory: copied there, where the hand-over alone is not what is measured.
+/// Publishes a payload in loaned memory. It is copied there, unless only the hand-over is measured.
 fn loan(
     args: &EndArgs,
     publisher: &Publisher<UInt8MultiArray>,
@@ -67,8 +67,8 @@ fn loan(
     Ok(loan.publish()?)
 }
 
-/// Makes memory before the messages, as iceoryx2 does for its publishers: for all that the queue holds if they are sent
-/// at once, and otherwise for some of each size.
+/// Preallocates memory, as iceoryx2 does for its publishers: for the whole queue if all messages are sent at once,
+/// otherwise for some messages of each size.
 fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Failure> {
     let messages = if args.rate.is_some() { PACED } else { args.depth };
     let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
@@ -81,7 +81,7 @@ fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(),
     Ok(())
 }
 
-/// All bytes of a payload added up, wherever they lie.
+/// The sum of all bytes of a payload, wherever it is stored.
 fn sum_of(payload: Bytes<'_>) -> u64 {
     let mut all = 0;
     payload.for_each_part(|part| all += sum(part));
@@ -116,7 +116,7 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     };
     let bursts = topics(args, "burst").iter().map(subscription).collect::<Result<Vec<_>, _>>()?;
     wait_for_publishers(args, context, &bursts)?;
-    say_ready()?;
+    send_ready()?;
     serve(context)?;
     let (stamps, all_whole) = &*lock(&received);
     if !all_whole {

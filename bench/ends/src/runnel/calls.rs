@@ -1,4 +1,4 @@
-//! Ends that are Runnel nodes and call: a service, or the master for a parameter.
+//! Runnel nodes that call a service, or the master for a parameter.
 
 use std::convert::Infallible;
 
@@ -6,11 +6,11 @@ use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, FromParameter, Node, ParameterValue};
 use runnel_floor::Stamps;
 
-use super::PATIENCE;
-use crate::talk::{self, end_with_bench, say_ready, wait_for_go};
+use super::PEER_TIMEOUT;
+use crate::protocol::{self, end_with_bench, send_ready, wait_for_go};
 use crate::{EndArgs, Failure, failed};
 
-/// Bytes of a parameter that is an int; other sizes are those of strings.
+/// Bytes of an integer parameter; other sizes stand for strings.
 const INT: usize = size_of::<i32>();
 
 pub(super) fn serve(context: &Context, node: &Node) -> Result<(), Failure> {
@@ -18,8 +18,8 @@ pub(super) fn serve(context: &Context, node: &Node) -> Result<(), Failure> {
         Ok::<_, Infallible>(SetBoolResponse { success: request.data, ..SetBoolResponse::default() })
     };
     let _service = node.create_service::<SetBool, _>("switch", echo)?;
-    say_ready()?;
-    talk::serve(context)
+    send_ready()?;
+    protocol::serve(context)
 }
 
 pub(super) fn call_once(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
@@ -31,8 +31,8 @@ pub(super) fn call_persistent(args: &EndArgs, context: &Context, node: &Node) ->
 }
 
 fn call(args: &EndArgs, context: &Context, client: &Client<SetBool>) -> Result<(), Failure> {
-    if !client.wait_for_service(PATIENCE)? {
-        return Err(failed(format_args!("nobody provides {}", client.service())));
+    if !client.wait_for_service(PEER_TIMEOUT)? {
+        return Err(failed(format_args!("no server of {}", client.service())));
     }
     ask(args, context, |number| {
         let data = number % 2 == 0;
@@ -63,15 +63,15 @@ fn set_and_get<T: FromParameter + Into<ParameterValue> + PartialEq>(
     })
 }
 
-/// Asks one thing after the other, each number in turn, until all are asked or the bench has closed our standard input.
-/// What is not answered, or wrongly, has no second stamp.
+/// Makes one request after another, until all are made or the bench has closed standard input. A missing or wrong
+/// answer leaves its second stamp empty.
 fn ask(
     args: &EndArgs,
     context: &Context,
     mut is_answered: impl FnMut(u64) -> Result<bool, runnel::Error>,
 ) -> Result<(), Failure> {
     let (mut sent, mut received) = (Stamps::of(args.trial()), Stamps::of(args.trial()));
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     end_with_bench(context)?;
     for number in (0..args.trial().total()).take_while(|_| context.ok()) {

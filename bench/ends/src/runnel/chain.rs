@@ -1,4 +1,4 @@
-//! Three nodes in a row: the first sends two integers, the second adds them, the third has the sum.
+//! Three nodes in a row: the first sends two integers, the second adds them, the third receives the sum.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use runnel_floor::Stamps;
 
 use self::bench_msgs::msg::TwoInts;
 use super::{lock, publish, send_all, wait_for_others};
-use crate::talk::{say_ready, serve};
+use crate::protocol::{send_ready, serve};
 use crate::{EndArgs, Failure, failed};
 
 runnel::include_interfaces!();
@@ -26,7 +26,7 @@ pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result
     };
     let _para = node.create_subscription("para", args.depth, add)?;
     wait_for_others(args, context, &publisher, 1)?;
-    say_ready()?;
+    send_ready()?;
     serve(context)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), 
         }
     };
     let _sum = node.create_subscription("sum", args.depth, take)?;
-    say_ready()?;
+    send_ready()?;
     serve(context)?;
     let (stamps, all_right) = &*lock(&received);
     if !all_right {

@@ -1,4 +1,4 @@
-//! A message that is kept for those who subscribe later.
+//! A message that is kept for late joiners.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,13 +7,13 @@ use runnel::{Context, Node, QoS};
 use runnel_floor::now;
 
 use super::lock;
-use crate::talk::{say, say_ready, serve};
+use crate::protocol::{send_line, send_ready, serve};
 use crate::{Failure, failed};
 
 pub(super) fn latched(context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher::<Text>("latched", QoS::keep_last(1).transient_local())?;
     publisher.publish(Text { data: "kept".into() })?;
-    say_ready()?;
+    send_ready()?;
     serve(context)
 }
 
@@ -27,5 +27,5 @@ pub(super) fn first(context: &Context, node: &Node) -> Result<(), Failure> {
     })?;
     context.spin()?;
     let came = lock(&came).ok_or_else(|| failed("no latched message came"))?;
-    say(format_args!("first {}", came - asked))
+    send_line(format_args!("first {}", came - asked))
 }

@@ -15,19 +15,19 @@ use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, PollingPolicy, Publisher, Subscription};
 use runnel_floor::{Pace, Stamps, Trial, now};
 
-use crate::talk::{say_ready, serve, wait_for_go};
+use crate::protocol::{send_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure, Role, failed};
 
-/// How long the other end may take to be there.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for the other end to appear.
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often is looked whether a link has gone over to shared memory.
-const LOOK: Duration = Duration::from_millis(1);
+/// How often the handover of a link to shared memory is checked.
+const HANDOVER_POLL: Duration = Duration::from_millis(1);
 
 pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
     let polling = if args.mode.spins() { PollingPolicy::Spin } else { PollingPolicy::Block };
     let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
-    let graphs = if args.mode.is_of_ros2() { Graphs::Ros2 } else { Graphs::Ros1 };
+    let graphs = if args.mode.is_ros2() { Graphs::Ros2 } else { Graphs::Ros1 };
     let options = options.ipc(!args.mode.is_remote()).graphs(graphs);
     let context = Context::with_options(options)?;
     let node = |name: &str| context.create_node(name);
@@ -36,7 +36,7 @@ pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
         Role::Ping => ping::ping(args, &context, &node("ping")?),
         Role::Pong => ping::pong(args, &context, &node("pong")?),
         Role::Source => burst::source(args, &context, &node("source")?),
-        // There may be several, and a node's name is its own.
+        // There may be several ends, and node names are unique.
         Role::Sink => burst::sink(args, &context, &node(&format!("sink_{}", std::process::id()))?),
         Role::Talker => text::talker(args, &context, &node("talker")?),
         Role::Listener => text::listener(args, &context, &node("listener")?),
@@ -56,13 +56,13 @@ fn message(trial: Trial) -> UInt8MultiArray {
     UInt8MultiArray { data: trial.message(), ..UInt8MultiArray::default() }
 }
 
-/// The names of the topics there.
+/// The topics of this exchange.
 fn topics(args: &EndArgs, name: &str) -> Vec<String> {
     let several = |count| (0..count).map(|index| format!("{name}_{index}")).collect();
     args.topics.map_or_else(|| vec![name.to_owned()], several)
 }
 
-/// Publishes from a callback, which has nobody to return an error to.
+/// Publishes from a callback, which cannot return an error.
 fn publish<M: Message>(publisher: &Publisher<M>, message: &M, context: &Context) {
     if let Err(error) = publisher.publish(message) {
         log::error!("cannot publish: {error}");
@@ -77,38 +77,38 @@ fn wait_for_others<M: Message>(
     count: usize,
 ) -> Result<(), Failure> {
     let topic = publisher.topic();
-    if !publisher.wait_for_subscribers(count, PATIENCE)? {
-        return Err(failed(format_args!("nobody subscribes to {topic}")));
+    if !publisher.wait_for_subscribers(count, PEER_TIMEOUT)? {
+        return Err(failed(format_args!("no subscriber of {topic}")));
     }
-    let late = now() + PATIENCE.as_nanos() as u64;
+    let late = now() + PEER_TIMEOUT.as_nanos() as u64;
     while !args.mode.is_remote() && publisher.shared_memory_count() < count {
         if now() > late {
             return Err(failed(format_args!("{topic} stays on the network")));
         }
-        context.sleep_wall(LOOK)?;
+        context.sleep_wall(HANDOVER_POLL)?;
     }
     Ok(())
 }
 
-/// Waits until each of the subscriptions has a publisher: in ROS 2 one side may know of the other before that knows of it.
+/// Waits until each of the subscriptions has a publisher: in ROS 2 discovery completes separately on each side.
 fn wait_for_publishers<'a>(
     args: &EndArgs,
     context: &Context,
     subscriptions: impl IntoIterator<Item = &'a Subscription>,
 ) -> Result<(), Failure> {
-    let late = now() + PATIENCE.as_nanos() as u64;
+    let late = now() + PEER_TIMEOUT.as_nanos() as u64;
     for subscription in subscriptions {
-        while args.mode.is_of_ros2() && subscription.publisher_count() == 0 {
+        while args.mode.is_ros2() && subscription.publisher_count() == 0 {
             if now() > late {
-                return Err(failed(format_args!("nobody publishes {}", subscription.topic())));
+                return Err(failed(format_args!("no publisher of {}", subscription.topic())));
             }
-            context.sleep_wall(LOOK)?;
+            context.sleep_wall(HANDOVER_POLL)?;
         }
     }
     Ok(())
 }
 
-/// Publishes each message when it is due, once the other ends are there.
+/// Publishes each message when it is due, once the other ends are connected.
 fn send_all<M: Message>(
     args: &EndArgs,
     context: &Context,
@@ -117,7 +117,7 @@ fn send_all<M: Message>(
 ) -> Result<(), Failure> {
     let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
     wait_for_others(args, context, publisher, 1)?;
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     for number in 0..args.trial().total() {
         wait_until_due(context, &mut pace, number)?;
@@ -128,7 +128,7 @@ fn send_all<M: Message>(
     args.write_sent(&sent)
 }
 
-/// Sleeps until a message is due; the graph is served meanwhile.
+/// Serves the graph until a message is due.
 fn wait_until_due(context: &Context, pace: &mut Pace, number: u64) -> Result<(), Failure> {
     let due = pace.due(number);
     if due > now() {

@@ -1,4 +1,4 @@
-//! Messages there and back.
+//! Round trips of messages.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
-use super::{PATIENCE, lock, message, publish, topics, wait_for_others, wait_for_publishers};
-use crate::talk::{end_with_bench, say_ready, serve, wait_for_go};
+use super::{PEER_TIMEOUT, lock, message, publish, topics, wait_for_others, wait_for_publishers};
+use crate::protocol::{end_with_bench, send_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure};
 
-/// The end that begins: what it needs at each answer.
+/// State of the end that sends first.
 struct Ping {
     context: Context,
-    /// One a topic, which take turns.
+    /// One publisher per topic, in turn.
     publishers: Vec<Publisher<UInt8MultiArray>>,
     message: UInt8MultiArray,
     sent: Stamps,
@@ -56,7 +56,7 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     })?;
     publishers.iter().try_for_each(|publisher| wait_for_others(args, context, publisher, 1))?;
     wait_for_publishers(args, context, [&answers])?;
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     lock(&ping).send(0);
     serve(context)?;
@@ -79,12 +79,12 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     let questions = topics(args, "ping").iter().map(question).collect::<Result<Vec<_>, _>>()?;
     wait_for_others(args, context, &publisher, 1)?;
     wait_for_publishers(args, context, &questions)?;
-    say_ready()?;
+    send_ready()?;
     serve(context)?;
     args.write_received(&lock(&received))
 }
 
-/// As [`ping`] at a rate, and without waiting for each answer.
+/// As [`ping`], but at a rate and without waiting for each answer.
 pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher("ping", args.qos())?;
     let answers = Arc::new(Mutex::new((0, Stamps::of(args.trial()))));
@@ -95,7 +95,7 @@ pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         *count += 1;
     })?;
     wait_for_others(args, context, &publisher, 1)?;
-    say_ready()?;
+    send_ready()?;
     wait_for_go()?;
     end_with_bench(context)?;
     let sent = send_at_rate(args, context, &publisher, || lock(&answers).0)?;
@@ -115,7 +115,8 @@ fn send_at_rate(
     let mut next = 0;
     while context.ok() && answered() < total {
         let may_send = next < total && next - answered() < args.watermark;
-        let left = if may_send { pace.due(next).saturating_sub(now()) } else { PATIENCE.as_nanos() as u64 };
+        let left =
+            if may_send { pace.due(next).saturating_sub(now()) } else { PEER_TIMEOUT.as_nanos() as u64 };
         if left > 0 {
             context.spin_once(Duration::from_nanos(left))?;
             continue;
@@ -125,7 +126,7 @@ fn send_at_rate(
         sent.take(next);
         publisher.publish(&message)?;
         next += 1;
-        // Answers are taken also while messages are late.
+        // Answers are processed also while messages are late.
         context.spin_some()?;
     }
     Ok(sent)

@@ -1,4 +1,4 @@
-//! Texts with a number.
+//! Numbered texts.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,10 +7,10 @@ use runnel::{Context, Node};
 use runnel_floor::Stamps;
 
 use super::{lock, send_all};
-use crate::talk::{say_ready, serve};
+use crate::protocol::{send_ready, serve};
 use crate::{EndArgs, Failure};
 
-/// What stands before the number.
+/// The text before the number.
 const GREETING: &str = "hello world ";
 
 pub(super) fn talker(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
@@ -31,7 +31,7 @@ pub(super) fn listener(args: &EndArgs, context: &Context, node: &Node) -> Result
         _ => log::error!("'{}' is no greeting", text.data),
     };
     let _texts = node.create_subscription("chatter", args.depth, take)?;
-    say_ready()?;
+    send_ready()?;
     serve(context)?;
     args.write_received(&lock(&received))
 }

@@ -1,4 +1,4 @@
-//! `runnel bench` from outside.
+//! `runnel bench` as a process of its own.
 
 use std::fs;
 use std::path::Path;
@@ -15,11 +15,11 @@ fn results(folder: &Path) -> Json {
 }
 
 #[test]
-fn a_quick_ping_pong_on_the_floor_is_measured_shown_and_saved() {
+fn quick_ping_pong_is_measured_shown_and_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let told = bench(&["C", "--quick", "--only", "floor-tcp", "--out", folder.path().to_str().unwrap()]);
-    let (text, progress) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    assert!(told.status.success(), "{progress}");
+    let output = bench(&["C", "--quick", "--only", "floor-tcp", "--out", folder.path().to_str().unwrap()]);
+    let (text, progress) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{progress}");
     assert!(text.contains("C  ping-pong, 10 B, one-core, microseconds, 2 rounds\n"), "{text}");
     assert!(progress.contains("C 10 B one-core round 2 floor-tcp: round trip "), "{progress}");
     let results = results(folder.path());
@@ -31,7 +31,7 @@ fn a_quick_ping_pong_on_the_floor_is_measured_shown_and_saved() {
     assert_eq!(results["summaries"][0]["to_floor"], 1.0);
 }
 
-/// The runs of a scenario, of which nothing was lost.
+/// The runs of a contestant in a scenario, none of which lost or doubled a message.
 fn whole_runs<'a>(results: &'a Json, scenario: &str, contestant: &str) -> Vec<&'a Json> {
     let of = |run: &&Json| run["case"]["scenario"] == scenario && run["contestant"] == contestant;
     let runs: Vec<&Json> = results["runs"].as_array().unwrap().iter().filter(of).collect();
@@ -46,12 +46,12 @@ fn whole_runs<'a>(results: &'a Json, scenario: &str, contestant: &str) -> Vec<&'
 }
 
 #[test]
-fn every_way_between_two_processes_carries_a_ping_pong() {
+fn every_ipc_transport_carries_a_ping_pong() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let told = bench(&["ipc", "--quick", "--size", "10,100000", "--out", out]);
-    let (text, progress) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    assert!(told.status.success(), "{progress}");
+    let output = bench(&["ipc", "--quick", "--size", "10,100000", "--out", out]);
+    let (text, progress) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{progress}");
     let results = results(folder.path());
     // Two rounds of two sizes in two placements.
     for (contestant, runs) in [
@@ -77,14 +77,14 @@ fn every_way_between_two_processes_carries_a_ping_pong() {
 }
 
 #[test]
-fn the_floor_and_runnel_play_every_scenario_that_carries_messages() {
+fn floor_and_runnel_run_every_message_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let scenarios = ["B", "D", "hello", "chain", "scale", "--quick"];
     let only = ["--only", "floor-tcp-pair", "floor-unix-stream", "runnel-tcpros", "--out", out];
-    let told = bench(&[&scenarios[..], &only].concat());
-    let progress = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success(), "{progress}");
+    let output = bench(&[&scenarios[..], &only].concat());
+    let progress = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{progress}");
     let results = results(folder.path());
     // Rounds, placements, and what is varied in each.
     for (scenario, runs, sent, field) in [
@@ -111,13 +111,13 @@ fn the_floor_and_runnel_play_every_scenario_that_carries_messages() {
 }
 
 #[test]
-fn what_it_costs_two_ends_to_be_there_is_measured_whether_they_are_quiet_or_not() {
+fn idle_cost_is_measured_with_and_without_messages() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let told =
+    let output =
         bench(&["idle", "--quick", "--only", "floor-tcp", "runnel-ipc", "runnel-tcpros", "--out", out]);
-    let (text, progress) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    assert!(told.status.success(), "{progress}");
+    let (text, progress) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{progress}");
     assert!(
         text.contains("idle  by so many topics, no message, one-core, CPU in per mille, 1 round\n"),
         "{text}"
@@ -136,7 +136,7 @@ fn what_it_costs_two_ends_to_be_there_is_measured_whether_they_are_quiet_or_not(
             let (cost, rate) = (&run[end], run["case"]["rate_hz"].as_u64().unwrap());
             assert_eq!(run["sent"], if rate == 0 { 1 } else { 500 }, "{run}");
             assert!(cost["resident_bytes"].as_u64().unwrap() > 100_000, "{run}");
-            // The time that a message takes is a matter of the machine, but none takes no time and no waiting.
+            // How long a message takes depends on the machine, but it always costs CPU time and a context switch.
             if rate > 0 {
                 assert!(cost["cpu_per_mille"].as_f64().unwrap() > 0.0, "{run}");
                 assert!(cost["switches_per_second"].as_f64().unwrap() > 50.0, "{run}");
@@ -146,12 +146,12 @@ fn what_it_costs_two_ends_to_be_there_is_measured_whether_they_are_quiet_or_not(
 }
 
 #[test]
-fn payloads_that_are_written_and_read_are_those_that_were_sent() {
+fn written_and_read_payloads_match_sent_ones() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let told = bench(&["sizes", "--quick", "--only", "floor-tcp", "runnel-tcpros", "--out", out]);
-    let progress = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success(), "{progress}");
+    let output = bench(&["sizes", "--quick", "--only", "floor-tcp", "runnel-tcpros", "--out", out]);
+    let progress = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{progress}");
     let results = results(folder.path());
     for contestant in ["floor-tcp", "runnel-tcpros"] {
         let whole = whole_runs(&results, "sizes", contestant);
@@ -163,12 +163,12 @@ fn payloads_that_are_written_and_read_are_those_that_were_sent() {
 }
 
 #[test]
-fn quick_calls_of_services_and_for_parameters_are_all_answered() {
+fn quick_service_and_parameter_calls_are_all_answered() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let told = bench(&["service", "param", "--quick", "--only", "runnel-tcpros", "--out", out]);
-    let (text, progress) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    assert!(told.status.success(), "{progress}");
+    let output = bench(&["service", "param", "--quick", "--only", "runnel-tcpros", "--out", out]);
+    let (text, progress) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{progress}");
     for (title, scenario, size, calls) in [
         ("service  calls, each on its own connection, one-core", "service-once", 1, 200),
         ("service  calls, all on one connection, one-core", "service-persistent", 1, 1000),
@@ -194,13 +194,13 @@ fn quick_calls_of_services_and_for_parameters_are_all_answered() {
 }
 
 #[test]
-fn without_the_original_master_the_others_are_measured_and_the_user_is_told() {
+fn missing_rosmaster_is_noted_and_others_are_measured() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["bench", "param", "--quick", "--only", "runnel-tcpros", "roscpp", "--out"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
-    let told = command.args(arguments).arg(folder.path()).env("PATH", "").output().unwrap();
-    let progress = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success(), "{progress}");
+    let output = command.args(arguments).arg(folder.path()).env("PATH", "").output().unwrap();
+    let progress = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{progress}");
     let note = "param-set and param-get without roscpp: rosmaster is not installed (Debian: apt-get install python3-rosmaster)";
     assert_eq!(results(folder.path())["notes"], serde_json::json!([note]));
     let results = results(folder.path());
@@ -209,17 +209,17 @@ fn without_the_original_master_the_others_are_measured_and_the_user_is_told() {
 }
 
 #[test]
-fn a_size_without_room_for_a_number_is_refused() {
-    let told = bench(&["ipc", "--size", "10,7"]);
-    let error = String::from_utf8_lossy(&told.stderr);
-    assert_eq!(told.status.code(), Some(2));
+fn size_too_small_for_a_number_is_refused() {
+    let output = bench(&["ipc", "--size", "10,7"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
     assert!(error.contains("a number of bytes from 8 to "), "{error}");
 }
 
 #[test]
-fn an_unknown_contestant_is_refused_with_the_names_there_are() {
-    let told = bench(&["C", "--only", "abacus"]);
-    let error = String::from_utf8_lossy(&told.stderr);
-    assert_eq!(told.status.code(), Some(2));
+fn unknown_contestant_is_refused_with_known_names() {
+    let output = bench(&["C", "--only", "abacus"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
     assert!(error.contains("abacus") && error.contains("floor-tcp"), "{error}");
 }

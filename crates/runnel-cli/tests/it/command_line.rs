@@ -1,4 +1,4 @@
-//! The program as scripts meet it: exit codes, streams, and several of them in one graph.
+//! The program as scripts use it: exit codes, output streams, several processes in one graph.
 
 use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ use runnel_testkit::process::{Peer, Signal, free_port, within};
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
 
-/// The program, which sees nothing of what other tests do in ROS 2.
+/// The program, in a ROS 2 domain that no other test uses.
 fn runnel(arguments: &[&str]) -> Command {
     static TESTS: AtomicU16 = AtomicU16::new(1);
     thread_local!(static DOMAIN: u16 = TESTS.fetch_add(1, Ordering::Relaxed));
@@ -36,7 +36,7 @@ fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
     result(runnel(arguments).output().expect("it starts"))
 }
 
-/// A master, and what is started to work with it.
+/// A master, and the commands that use it.
 struct Graph {
     master: Peer,
     uri: String,
@@ -48,7 +48,7 @@ impl Graph {
         let mut master = Peer::spawn("master", runnel(&["master", "--no-rosout", "--port", "0"]))
             .expect("the master starts");
         let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP));
-        let uri = line.expect("the master says where it is").replace("ROS_MASTER_URI=", "");
+        let uri = line.expect("the master prints its URI").replace("ROS_MASTER_URI=", "");
         Self { master, uri }
     }
 
@@ -62,7 +62,7 @@ impl Graph {
         Peer::spawn(name, self.runnel(arguments)).expect("it starts")
     }
 
-    /// The output of a command that succeeds and has nothing to complain of.
+    /// Standard output of a command that must succeed with nothing on standard error.
     fn answer(&self, arguments: &[&str]) -> String {
         let mut peer = self.spawn("command", arguments);
         let status = peer.wait_exit(within(STEP)).expect("it ends by itself");
@@ -70,7 +70,7 @@ impl Graph {
         peer.lines().iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// Runs a command until it answers so.
+    /// Repeats a command until its output is `expected`.
     fn wait_for(&self, arguments: &[&str], expected: &str) {
         let deadline = within(STEP);
         while self.answer(arguments) != expected {
@@ -80,7 +80,7 @@ impl Graph {
 }
 
 #[test]
-fn wrong_usage_is_exit_code_2() {
+fn wrong_usage_gives_exit_code_2() {
     let long = "x".repeat(300);
     for arguments in [
         &["topic", "echo"][..],
@@ -103,16 +103,16 @@ fn wrong_usage_is_exit_code_2() {
 }
 
 #[test]
-fn a_value_that_is_none_is_told_with_the_parameter_that_it_is_for() {
+fn invalid_value_error_names_the_parameter() {
     for (value, why) in [("", "a parameter cannot be null"), ("[1", "not YAML: ")] {
         let (code, _, error) = ran(&["param", "set", "speed", value]);
-        let told = error.starts_with(&format!("error: the value for /speed: {why}"));
-        assert!(code == Some(2) && told, "{error}");
+        let is_named = error.starts_with(&format!("error: parameter /speed: {why}"));
+        assert!(code == Some(2) && is_named, "{error}");
     }
 }
 
 #[test]
-fn what_cannot_be_done_is_exit_code_1_and_one_line() {
+fn failure_gives_exit_code_1_and_one_line() {
     for arguments in [&["interface", "show", "no_msgs/Such"][..], &["interface", "md5", "Such"]] {
         let (code, output, error) = ran(arguments);
         assert_eq!(
@@ -124,7 +124,7 @@ fn what_cannot_be_done_is_exit_code_1_and_one_line() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closed_output_pipe_is_no_failure() {
     let (reader, writer) = io::pipe().expect("a pipe");
     drop(reader);
     let output =
@@ -133,7 +133,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn a_master_that_does_not_run_is_named_with_what_to_do() {
+fn missing_master_error_says_what_to_do() {
     require_private_network();
     let uri = format!("http://localhost:{}/", free_port());
     for arguments in [
@@ -152,10 +152,10 @@ fn a_master_that_does_not_run_is_named_with_what_to_do() {
 }
 
 #[test]
-fn what_is_published_is_echoed_and_the_type_learnt_on_the_way() {
+fn echo_prints_messages_and_learns_their_type() {
     let graph = Graph::start();
     let mut echo = graph.spawn("echo", &["topic", "echo", "/chatter", "-n", "2"]);
-    echo.wait_for_line(|line| line == "waiting for /chatter: nobody publishes it yet", within(STEP))
+    echo.wait_for_line(|line| line == "waiting for /chatter: no publisher yet", within(STEP))
         .expect("a note");
     graph.answer(&["topic", "pub", "-n", "2", "-r", "100", "/chatter", "std_msgs/String", "hello"]);
     assert!(echo.wait_exit(within(STEP)).expect("two messages are enough").success());
@@ -165,7 +165,7 @@ fn what_is_published_is_echoed_and_the_type_learnt_on_the_way() {
 }
 
 #[test]
-fn the_graph_is_shown_while_it_lives() {
+fn commands_show_a_running_graph() {
     let graph = Graph::start();
     let publish =
         ["topic", "pub", "/a/b", "geometry_msgs/Point", "[1, 2, 3]", "-r", "50", "--ros1", "__name:=source"];
@@ -184,12 +184,12 @@ fn the_graph_is_shown_while_it_lives() {
     );
     assert!(info.contains(&format!("\"pid\":{}", source.id())), "{info}");
     assert_eq!(graph.answer(&["node", "kill", "/source"]), "killed /source\n");
-    assert!(source.wait_exit(within(STEP)).expect("it is told to end").success());
+    assert!(source.wait_exit(within(STEP)).expect("it is shut down").success());
     assert_eq!(graph.answer(&["node", "list"]), "");
 }
 
 #[test]
-fn a_node_that_died_is_cleaned_up() {
+fn dead_node_is_cleaned_up() {
     let graph = Graph::start();
     let mut victim = graph.spawn("victim", &["topic", "echo", "/x", "--ros1", "__name:=victim"]);
     victim.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
@@ -201,7 +201,7 @@ fn a_node_that_died_is_cleaned_up() {
 }
 
 #[test]
-fn a_master_starts_also_where_it_cannot_keep_a_log() {
+fn master_starts_without_a_writable_log() {
     require_private_network();
     let mut command = runnel(&["master", "--port", "0"]);
     command.env("ROS_LOG_DIR", "/dev/null/no/folder");
@@ -209,13 +209,13 @@ fn a_master_starts_also_where_it_cannot_keep_a_log() {
     master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP)).expect("it listens");
     master.signal(Signal::INT).expect("it runs");
     assert!(master.wait_exit(within(STEP)).expect("it ends").success());
-    // Only after the end: the two streams are read side by side, and either may be ahead.
+    // Checked after the end: two threads read the two streams, in any order.
     let warning = "[WARN] cannot log to /dev/null/no/folder/rosout.log: ";
     assert!(master.output().contains(warning), "{}", master.output());
 }
 
 #[test]
-fn a_master_that_is_not_where_nodes_look_for_it_says_so() {
+fn master_warns_that_nodes_look_at_another_address() {
     require_private_network();
     let mut command = runnel(&["master", "--port", "0"]);
     command.env("ROS_MASTER_URI", "http://robot.invalid:11311");
@@ -226,14 +226,11 @@ fn a_master_that_is_not_where_nodes_look_for_it_says_so() {
     assert!(master.wait_exit(within(STEP)).expect("it ends").success());
     let output = master.output();
     assert!(output.contains("[WARN] ROS_MASTER_URI is http://robot.invalid:11311"), "{output}");
-    assert!(
-        output.contains("'--host robot.invalid'") && output.contains(&format!("and {line} ")),
-        "{output}"
-    );
+    assert!(output.contains("'--host robot.invalid'") && output.contains(&format!("or {line} ")), "{output}");
 }
 
 #[test]
-fn with_ipv6_the_default_master_meets_its_clients() {
+fn default_master_serves_ipv6_clients() {
     require_private_network();
     let with_ipv6 = |arguments: &[&str]| {
         let mut command = runnel(arguments);
@@ -250,7 +247,7 @@ fn with_ipv6_the_default_master_meets_its_clients() {
 }
 
 #[test]
-fn ctrl_c_is_the_regular_end_of_what_runs_on() {
+fn ctrl_c_ends_running_commands_with_success() {
     let mut graph = Graph::start();
     let mut echo = graph.spawn("echo", &["topic", "echo", "/x"]);
     echo.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
@@ -265,7 +262,7 @@ fn ctrl_c_is_the_regular_end_of_what_runs_on() {
 }
 
 #[test]
-fn documents_of_standard_input_are_published_in_order_and_none_is_lost() {
+fn documents_of_standard_input_are_published_in_order() {
     let graph = Graph::start();
     let mut echo = graph.runnel(&["topic", "echo", "/n", "-n", "100", "--csv"]);
     let mut echo = echo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -275,39 +272,39 @@ fn documents_of_standard_input_are_published_in_order_and_none_is_lost() {
     let mut publish = publish.stdin(reader).stderr(Stdio::null()).spawn().expect("it starts");
     io::Write::write_all(&mut writer, documents.as_bytes()).expect("it reads");
     drop(writer);
-    let mut heard = String::new();
-    echo.stdout.take().expect("it is piped").read_to_string(&mut heard).expect("text");
+    let mut printed = String::new();
+    echo.stdout.take().expect("it is piped").read_to_string(&mut printed).expect("text");
     assert!(echo.wait().expect("it ends").success() && publish.wait().expect("it ends").success());
-    assert_eq!(heard, (0..100).map(|number| format!("{number}\n")).collect::<String>());
+    assert_eq!(printed, (0..100).map(|number| format!("{number}\n")).collect::<String>());
 }
 
 #[test]
-fn the_doctor_is_content_with_a_sound_graph_and_not_with_a_dead_master() {
+fn doctor_reports_a_dead_master_only() {
     let mut graph = Graph::start();
     let mut echo = graph.spawn("echo", &["topic", "echo", "--ros1", "/t"]);
-    let talker = ["topic", "pub", "--ros1", "-r", "10", "/t", "std_msgs/String", "hello"];
-    let _talker = graph.spawn("talker", &talker);
+    let publish = ["topic", "pub", "--ros1", "-r", "10", "/t", "std_msgs/String", "hello"];
+    let _publisher = graph.spawn("publisher", &publish);
     echo.wait_for_line(|line| line.contains("hello"), within(STEP)).expect("they are connected");
-    let sound = "looked at 2 nodes, 1 topic, 1 connection, 0 services\nnothing is wrong\n";
+    let sound = "checked 2 nodes, 1 topic, 1 connection, 0 services\nno problems found\n";
     assert_eq!(graph.answer(&["doctor", "--all"]), sound);
     graph.master.signal(Signal::KILL).expect("it runs");
     graph.master.wait_exit(within(STEP)).expect("it ends");
     let (code, output, error) = result(graph.runnel(&["doctor"]).output().expect("it starts"));
     assert_eq!((code, error.as_str()), (Some(1), ""), "{output}");
-    assert!(output.starts_with("error: master: nobody listens at http://"), "{output}");
+    assert!(output.starts_with("error: master: no process listens at http://"), "{output}");
 }
 
 #[test]
-fn where_nobody_is_a_line_says_which_graphs_were_asked() {
+fn empty_graphs_are_named_in_one_line() {
     require_private_network();
     let asked = |line: &[&str]| {
         let mut command = runnel(line);
         command.env("ROS_MASTER_URI", "http://127.0.0.1:1/").env("ROS_DOMAIN_ID", "100");
         result(command.output().expect("it starts"))
     };
-    let both = "nobody is there: no master answers at http://127.0.0.1:1/, and nobody of ROS 2 in domain 100 \
+    let both = "no graph found: no master answers at http://127.0.0.1:1/, and no ROS 2 participant in domain 100 \
                 within 0.2 s (see --wait)\n";
-    let ros2 = "nobody is there: nobody of ROS 2 in domain 100 within 0.3 s (see --wait)\n";
+    let ros2 = "no graph found: no ROS 2 participant in domain 100 within 0.3 s (see --wait)\n";
     for command in [["topic", "list"], ["node", "list"]] {
         assert_eq!(asked(&command), (Some(1), String::new(), both.to_owned()), "as rostopic and rosnode");
         let narrow = [&command[..], &["--ros2", "--wait", "0.3"]].concat();
@@ -319,26 +316,29 @@ fn where_nobody_is_a_line_says_which_graphs_were_asked() {
 }
 
 #[test]
-fn a_message_that_nobody_hears_is_complained_of() {
+fn message_without_subscriber_causes_a_warning() {
     let graph = Graph::start();
     let line = |kept| ["topic", "pub", "-1", "-k", kept, "/t", "std_msgs/String", "hello"];
     let (code, _, error) = result(graph.runnel(&line("0.5")).output().expect("it starts"));
-    assert!(code == Some(0) && error.ends_with("nobody subscribed to /t within 0.5 s\n"), "{error}");
+    assert!(
+        code == Some(0) && error.ends_with("message not delivered: no subscriber on /t within 0.5 s\n"),
+        "{error}"
+    );
     let mut echo = graph.spawn("echo", &["topic", "echo", "/t", "--once"]);
     graph.wait_for(&["topic", "list", "-s"], "/t\n");
-    // Time enough for a link on a busy host.
+    // Long enough to connect on a busy host.
     let (code, _, error) = result(graph.runnel(&line("5")).output().expect("it starts"));
-    assert!(code == Some(0) && !error.contains("nobody"), "{error}");
-    assert!(echo.wait_exit(within(STEP)).expect("it hears it").success());
+    assert!(code == Some(0) && !error.contains("not delivered"), "{error}");
+    assert!(echo.wait_exit(within(STEP)).expect("it gets the message").success());
 }
 
 #[test]
-fn who_subscribes_and_does_not_take_a_message_is_not_called_nobody() {
+fn incompatible_subscriber_is_not_reported_as_missing() {
     let graph = Graph::start();
     let refused = |line: &[&str]| {
         let words = [&["topic", "pub", "-1", "-k", "0.5"], line].concat();
         let (code, _, error) = result(graph.runnel(&words).output().expect("it starts"));
-        assert!(error.ends_with("nobody heard it: who subscribes to /t does not take it\n"), "{error}");
+        assert!(error.contains("message not delivered: the subscribers of /t do not match"), "{error}");
         assert!(code == Some(0) && !error.contains("()"), "{error}");
         error
     };
@@ -349,7 +349,7 @@ fn who_subscribes_and_does_not_take_a_message_is_not_called_nobody() {
     let wait = || {
         let deadline = within(STEP);
         while !is_there() {
-            assert!(Instant::now() < deadline, "nobody subscribes");
+            assert!(Instant::now() < deadline, "no subscriber");
         }
     };
     let mut echo = graph.spawn("echo", &["topic", "echo", "/t", "std_msgs/Int32", "--ros2"]);
@@ -366,7 +366,7 @@ fn who_subscribes_and_does_not_take_a_message_is_not_called_nobody() {
 }
 
 #[test]
-fn messages_that_are_too_short_for_an_index_are_complained_of_once() {
+fn missing_element_is_reported_once() {
     let graph = Graph::start();
     let line = ["topic", "echo", "--ros1", "--field", "data[1]", "--once", "/t", "std_msgs/UInt8MultiArray"];
     let mut echo = graph.spawn("echo", &line);
@@ -376,22 +376,22 @@ fn messages_that_are_too_short_for_an_index_are_complained_of_once() {
     }
     assert!(echo.wait_exit(within(STEP)).expect("it prints one").success());
     let lines = echo.lines();
-    let complaints = lines.iter().filter(|line| line.contains("data[1]: no such element; there are 1;"));
-    assert!(complaints.count() == 1 && lines.contains(&"2".to_owned()), "{lines:?}");
+    let reports = lines.iter().filter(|line| line.contains("data[1]: no such element; there are 1;"));
+    assert!(reports.count() == 1 && lines.contains(&"2".to_owned()), "{lines:?}");
 }
 
 #[test]
-fn topic_info_tells_by_what_messages_go_and_how_many() {
+fn topic_info_shows_transport_and_message_count() {
     require_private_network();
     let spawned = |arguments: &[&str]| {
         let mut command = runnel(arguments);
         command.env("ROS_MASTER_URI", "http://127.0.0.1:1/");
         Peer::spawn(arguments[1], command).expect("it starts")
     };
-    let _talker = spawned(&["topic", "pub", "-r", "50", "/t", "std_msgs/msg/String", "hello", "--ros2"]);
+    let _publisher = spawned(&["topic", "pub", "-r", "50", "/t", "std_msgs/msg/String", "hello", "--ros2"]);
     let mut echo = spawned(&["topic", "echo", "/t", "std_msgs/msg/String", "--ros2"]);
     let info = |echo: &mut Peer| {
-        echo.wait_for_line(|line| line == "data: \"hello\"", within(STEP)).expect("it hears");
+        echo.wait_for_line(|line| line == "data: \"hello\"", within(STEP)).expect("it gets messages");
         let (code, text, error) = ran(&["topic", "info", "-v", "/t", "--ros2"]);
         assert_eq!((code, error.as_str()), (Some(0), ""), "{text}");
         text
@@ -415,7 +415,7 @@ fn topic_info_tells_by_what_messages_go_and_how_many() {
 }
 
 #[test]
-fn nodes_of_commands_are_hidden_in_ros_2_unless_named() {
+fn command_nodes_are_hidden_in_ros_2_unless_named() {
     let graph = Graph::start();
     let nodes = |arguments: &[&str], expected: &dyn Fn(&[String]) -> bool| {
         let deadline = within(STEP);
@@ -440,7 +440,7 @@ fn nodes_of_commands_are_hidden_in_ros_2_unless_named() {
     nodes(&["ros1", "rosnode", "list"], &only("/_runnel_echo_"));
     nodes(&["node", "list"], &|all| all.is_empty());
     drop(dual);
-    // ROS 1 hides no nodes; its users know those of tools by the name of the tool.
+    // ROS 1 hides no nodes. Its users know nodes of tools by the name of the tool.
     let words = ["ros1", "rostopic", "pub", "/t", "std_msgs/String", "x"];
     let process = graph.spawn("rostopic", &words);
     let expected = format!("/rostopic_{}_", process.id());
@@ -452,9 +452,10 @@ fn nodes_of_commands_are_hidden_in_ros_2_unless_named() {
 }
 
 #[test]
-fn a_shell_is_offered_the_type_of_the_topic_that_stands_before_it() {
+fn completion_offers_the_type_of_the_topic() {
     let graph = Graph::start();
-    let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/flag", "std_msgs/Bool", "true"]);
+    let _publisher =
+        graph.spawn("publisher", &["topic", "pub", "-r", "10", "/flag", "std_msgs/Bool", "true"]);
     graph.wait_for(&["topic", "-v", "find", "std_msgs/Bool"], "/flag\n");
     let offered = |topic: &str| {
         let line = ["--", "runnel", "topic", "pub", "-r", "5", topic, "std_msgs/B"];

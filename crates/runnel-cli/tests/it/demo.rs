@@ -1,4 +1,4 @@
-//! The demonstration from end to end, with the real program: it needs nothing but loopback.
+//! `runnel demo` from end to end, with the real program, on loopback only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, within};
 use rustix::process::{Pid, kill_process};
 
-/// Seconds that a lap and all around it may take on a busy host.
+/// Seconds that a lap with its preparation may take on a busy host.
 const LAP: u64 = 150;
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -34,16 +34,17 @@ impl Drop for Folder {
     }
 }
 
-/// The demonstration, with the folder as its current and its temporary one, in an environment that would mislead it.
+/// `runnel demo` with the folder as its current and its temporary folder. The environment names a wrong master and
+/// host.
 fn demo(folder: &Folder, arguments: &[&str]) -> Peer {
-    Peer::spawn("demo", command(folder, arguments)).expect("the demonstration starts")
+    Peer::spawn("demo", command(folder, arguments)).expect("the demo starts")
 }
 
 fn command(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
     command.arg("demo").args(arguments).current_dir(&folder.0).env("TMPDIR", &folder.0);
     command.env("ROS_MASTER_URI", "http://no.such.host:1").env("ROS_HOSTNAME", "no.such.host");
-    command.env("ROS_NAMESPACE", "/elsewhere");
+    command.env("ROS_NAMESPACE", "/wrong");
     command
 }
 
@@ -59,7 +60,7 @@ fn parent_of(id: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
-/// The name of the node that a process runs, if it is one of the demonstration's.
+/// The name of the node that a process runs, if it is a node of the demo.
 fn node_of(id: u32) -> Option<String> {
     let command_line = fs::read_to_string(format!("/proc/{id}/cmdline")).ok()?;
     let mut arguments = command_line.split('\0').skip_while(|argument| *argument != "line-trace");
@@ -78,12 +79,12 @@ fn wait_for_mid_lap(demo: &mut Peer) -> Vec<u32> {
 
 fn wait_until_gone(nodes: &[u32], deadline: Instant) {
     while nodes.iter().any(|id| node_of(*id).is_some()) {
-        assert!(Instant::now() < deadline, "nodes outlive the demonstration: {nodes:?}");
+        assert!(Instant::now() < deadline, "nodes outlive the demo: {nodes:?}");
         std::thread::yield_now();
     }
 }
 
-/// The numbers of messages, of those lost, and of those unmatched.
+/// The three last numbers of a line: messages, lost, unmatched.
 fn counts(line: &str) -> [u64; 3] {
     let numbers: Vec<u64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
     let last = numbers.len().checked_sub(3).and_then(|from| numbers.get(from..)).unwrap_or_default();
@@ -91,7 +92,7 @@ fn counts(line: &str) -> [u64; 3] {
 }
 
 #[test]
-fn a_lap_is_driven_and_reported_with_its_page() {
+fn lap_is_driven_and_reported_with_its_page() {
     let folder = Folder::new("lap");
     let mut demo = demo(&folder, &[]);
     let status = demo.wait_exit(within(LAP)).expect("the lap ends");
@@ -111,7 +112,7 @@ fn a_lap_is_driven_and_reported_with_its_page() {
     }
 }
 
-/// Both tables say that many messages came, and all.
+/// Both tables have many messages, none lost and none unmatched.
 #[track_caller]
 fn lost_nothing(demo: &Peer) {
     let lines = demo.lines();
@@ -124,13 +125,13 @@ fn lost_nothing(demo: &Peer) {
 }
 
 #[test]
-fn a_lap_is_driven_in_ros_2_where_whoever_is_in_the_domain_sees_the_topics() {
+fn ros_2_lap_shows_its_topics_in_the_domain() {
     const DOMAIN: &str = "98";
     require_private_network();
     let folder = Folder::new("ros2");
     let mut command = command(&folder, &["--ros2", "--headless"]);
     command.env("ROS_DOMAIN_ID", DOMAIN);
-    let mut demo = Peer::spawn("demo", command).expect("the demonstration starts");
+    let mut demo = Peer::spawn("demo", command).expect("the demo starts");
     wait_for_mid_lap(&mut demo);
     let mut list = Command::new(env!("CARGO_BIN_EXE_runnel"));
     list.args(["topic", "list", "-t", "--ros2"]).env("ROS_DOMAIN_ID", DOMAIN);
@@ -152,7 +153,7 @@ fn a_lap_is_driven_in_ros_2_where_whoever_is_in_the_domain_sees_the_topics() {
 }
 
 #[test]
-fn programs_are_told_in_json_and_nothing_else() {
+fn json_output_is_one_json_value() {
     let folder = Folder::new("json");
     let mut demo = demo(&folder, &["--json"]);
     assert!(demo.wait_exit(within(LAP)).expect("the lap ends").success(), "{}", demo.output());
@@ -177,7 +178,7 @@ fn programs_are_told_in_json_and_nothing_else() {
 }
 
 #[test]
-fn every_other_track_is_driven_too_and_one_of_the_users_own() {
+fn every_track_is_driven_and_a_user_defined_one() {
     let folder = Folder::new("tracks");
     let own =
         "floor 1 1\ncorner 0.2 0.2 0.15\ncorner 0.8 0.2 0.15\ncorner 0.8 0.8 0.15\ncorner 0.2 0.8 0.15\n";
@@ -185,7 +186,7 @@ fn every_other_track_is_driven_too_and_one_of_the_users_own() {
     let drives = ["oval", "corners", "gap", "crossing", "own.track"].map(|track| {
         let out = format!("{track}.out");
         fs::create_dir(folder.0.join(&out)).expect("a folder for the page");
-        // Five at once: on a busy machine the time that one has is too little for any.
+        // All five run at the same time, so each may need several times as long.
         let words = ["--track", track, "--seed", "7", "--start=1.5", "--json", "--out", &out];
         demo(&folder, &[&words[..], &["--deadline", "500"]].concat())
     });
@@ -195,23 +196,23 @@ fn every_other_track_is_driven_too_and_one_of_the_users_own() {
 }
 
 #[test]
-fn an_interrupt_in_mid_lap_leaves_nothing_behind() {
+fn interrupt_in_mid_lap_leaves_nothing_behind() {
     let folder = Folder::new("interrupt");
     let mut demo = demo(&folder, &[]);
     let nodes = wait_for_mid_lap(&mut demo);
-    demo.signal(Signal::INT).expect("the demonstration runs");
+    demo.signal(Signal::INT).expect("the demo runs");
     let interrupted = Instant::now();
     let status = demo.wait_exit(within(20)).expect("it ends");
     assert!(interrupted.elapsed() < Duration::from_secs(10), "{:?}", interrupted.elapsed());
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("interrupted (following the line)"), "{}", demo.output());
-    // It waits for its nodes, so none may be left even for a moment.
+    // The demo waits for its nodes, so none may be left.
     wait_until_gone(&nodes, Instant::now());
     assert_eq!(folder.files(), [""; 0]);
 }
 
 #[test]
-fn a_node_that_dies_is_named_and_the_other_ended() {
+fn dead_node_is_named_and_the_other_ended() {
     let folder = Folder::new("death");
     let mut demo = demo(&folder, &[]);
     let nodes = wait_for_mid_lap(&mut demo);
@@ -225,7 +226,7 @@ fn a_node_that_dies_is_named_and_the_other_ended() {
 }
 
 #[test]
-fn nodes_end_even_when_the_demonstration_is_killed() {
+fn nodes_end_when_the_demo_is_killed() {
     let folder = Folder::new("kill");
     let mut demo = demo(&folder, &[]);
     let nodes = wait_for_mid_lap(&mut demo);
@@ -235,17 +236,17 @@ fn nodes_end_even_when_the_demonstration_is_killed() {
 }
 
 #[test]
-fn a_lap_that_takes_too_long_is_given_up_with_the_stage_that_it_hangs_in() {
+fn lap_timeout_names_the_stage() {
     let folder = Folder::new("deadline");
     let mut demo = demo(&folder, &["--deadline", "4"]);
     let status = demo.wait_exit(within(30)).expect("it ends");
     assert_eq!(status.code(), Some(1), "{}", demo.output());
-    assert!(demo.output().contains("no lap within 4 s: it is still "), "{}", demo.output());
+    assert!(demo.output().contains("no lap within 4 s: the robot is still "), "{}", demo.output());
     assert_eq!(folder.files(), [""; 0]);
 }
 
 #[test]
-fn a_terminal_is_drawn_on_and_is_itself_again() {
+fn terminal_is_restored_after_drawing() {
     let folder = Folder::new("terminal");
     let mut command = Command::new("script");
     let line =
@@ -266,28 +267,28 @@ fn a_terminal_is_drawn_on_and_is_itself_again() {
 }
 
 #[test]
-fn a_folder_that_is_none_is_refused_at_once() {
+fn missing_folder_is_refused_at_once() {
     let folder = Folder::new("none");
     let mut demo = {
         let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
         command.args(["demo", "--out", "missing"]).current_dir(&folder.0);
-        Peer::spawn("demo", command).expect("the demonstration starts")
+        Peer::spawn("demo", command).expect("the demo starts")
     };
     let status = demo.wait_exit(within(20)).expect("it ends");
     assert_eq!(status.code(), Some(1));
     assert!(demo.output().contains("folder missing: "), "{}", demo.output());
 }
 
-/// The master of a demonstration, as its nodes are told.
+/// The URI of the demo's master, from the environment of its nodes.
 fn master_of(nodes: &[u32]) -> String {
     let environment = fs::read(format!("/proc/{}/environ", nodes[0])).expect("a node runs");
     let environment = String::from_utf8_lossy(&environment);
     let uri = environment.split('\0').find_map(|variable| variable.strip_prefix("ROS_MASTER_URI="));
-    uri.expect("the node is told of its master").to_owned()
+    uri.expect("the node has the variable").to_owned()
 }
 
-/// A command beside a demonstration.
-fn beside(master: &str, arguments: &[&str]) -> Command {
+/// A command that uses the demo's master.
+fn command_at(master: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
     command.args(arguments).arg("--ros1").env("ROS_MASTER_URI", master);
     command
@@ -300,9 +301,10 @@ fn other_publisher_drives_the_robot_until_it_is_silent() {
     let nodes = wait_for_mid_lap(&mut demo);
     let master = master_of(&nodes);
     let turn = ["topic", "pub", "-r", "20", "/cmd_vel", "geometry_msgs/Twist", "{angular: {z: 3}}"];
-    let mut teleop = Peer::spawn("teleop", beside(&master, &turn)).expect("it starts");
+    let mut teleop = Peer::spawn("teleop", command_at(&master, &turn)).expect("it starts");
     demo.wait_for_line(|line| line.starts_with("driven by /runnel_pub"), within(LAP)).expect("it is driven");
-    let transforms = beside(&master, &["topic", "echo", "/tf", "--once"]).output().expect("it starts").stdout;
+    let transforms =
+        command_at(&master, &["topic", "echo", "/tf", "--once"]).output().expect("it starts").stdout;
     let transforms = String::from_utf8_lossy(&transforms);
     for part in ["frame_id: \"odom\"", "child_frame_id: \"base_footprint\""] {
         assert!(transforms.contains(part), "{transforms}");
@@ -317,7 +319,8 @@ fn other_publisher_drives_the_robot_until_it_is_silent() {
     assert_eq!(folder.files(), ["line_trace.html"]);
 }
 
-/// The demonstration on a terminal, which is interrupted when the robot has driven for a moment. What it showed, and the exit
+/// Runs the demo on a terminal and interrupts it when the robot has driven for a moment. Returns the output, with the
+/// exit code in the last line.
 /// code in the last line.
 fn interrupted_on_terminal(folder: &Folder, terminal: &str) -> String {
     let mut command = Command::new("script");
@@ -342,9 +345,9 @@ fn interrupted_on_terminal(folder: &Folder, terminal: &str) -> String {
     let nodes: Vec<u32> = children(demo).into_iter().filter(|node| node_of(*node).is_some()).collect();
     let master = master_of(&nodes);
     let driven = ["topic", "echo", "/cmd_vel", "-n", "100", "--field", "linear.x"];
-    assert!(beside(&master, &driven).output().expect("it starts").status.success());
+    assert!(command_at(&master, &driven).output().expect("it starts").status.success());
     let demo = Pid::from_raw(i32::try_from(demo).expect("a process id")).expect("a process id");
-    kill_process(demo, Signal::INT).expect("the demonstration runs");
+    kill_process(demo, Signal::INT).expect("the demo runs");
     let output = script.wait_with_output().expect("it ends");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -370,7 +373,7 @@ fn dumb_terminal_gets_lines() {
     let folder = Folder::new("dumb");
     let shown = interrupted_on_terminal(&folder, "dumb");
     assert!(!shown.contains('\x1b') && shown.contains("exit code 0"), "{shown}");
-    assert!(shown.contains("traces a line.") && shown.contains("pressing switch 1"), "{shown}");
+    assert!(shown.contains("follows a line.") && shown.contains("pressing switch 1"), "{shown}");
 }
 
 #[test]

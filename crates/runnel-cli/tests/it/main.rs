@@ -3,5 +3,5 @@
 mod bench;
 mod command_line;
 mod demo;
-mod of_ros1;
 mod peer_text;
+mod ros1_only;

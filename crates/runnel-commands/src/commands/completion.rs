@@ -7,10 +7,10 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::error::CliError;
 
-/// The variable by which a shell's script asks for completions.
+/// The variable by which a shell's script requests completions.
 const VARIABLE: &str = "RUNNEL_COMPLETE";
 
-/// Print the script that teaches a shell to complete this command, with live topics and nodes
+/// Print the script for shell completion, with live topics and nodes
 ///
 /// For instance: source <(runnel completion bash)
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The completion that a shell asks for in the environment.
+/// The completion that a shell requests through the environment.
 pub fn environment() -> CompleteEnv<'static, fn() -> clap::Command> {
     let factory: fn() -> clap::Command = super::command;
     CompleteEnv::with_factory(factory).var(VARIABLE)

@@ -1,4 +1,4 @@
-//! `runnel line-trace`, which `runnel demo` starts: one node of the demonstration.
+//! `runnel line-trace`, which `runnel demo` starts: one node of the demo.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -13,32 +13,32 @@ use super::demo::scene::Scene;
 use crate::error::CliError;
 use crate::streaming::spin_for;
 
-/// Between two times that records are written.
+/// Period of writing records.
 const RECORDS: Duration = Duration::from_millis(250);
 
-/// Run one node of the demonstration until it is told to end, and write down on standard output when messages passed
+/// Run one node of the demo until it is terminated, and write records of its messages to standard output
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     role: Role,
 
-    /// In ROS 2 in place of ROS 1
+    /// In ROS 2 instead of ROS 1
     #[arg(long, global = true)]
     ros2: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Role {
-    /// The robot, simulated in real time with the person who presses its switches
+    /// The robot, simulated in real time, and the person who presses its switches
     Control(Scene),
     /// The logic that traces the line
     Tracer,
 }
 
 pub fn run(args: &Args) -> Result<(), CliError> {
-    // Whichever way the demonstration ends, its nodes end with it.
+    // The node ends with the demo, however that ends.
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from)?;
-    // The node is to be what the demonstration expects, whatever was typed.
+    // Arguments of the shell must not change the node.
     let graphs = if args.ros2 { Graphs::Ros2 } else { Graphs::Ros1 };
     let context = Context::with_options(ContextOptions::default().arguments([""; 0]).graphs(graphs))?;
     match &args.role {
@@ -53,11 +53,11 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     }
 }
 
-/// Runs callbacks until the end, and writes down now and then what was recorded.
+/// Runs callbacks until the end, and writes the records from time to time.
 fn spin(context: &Context, take: impl Fn() -> Log) -> Result<(), CliError> {
     while context.ok() {
         spin_for(context, RECORDS)?;
-        // In one piece, for who reads it meanwhile.
+        // One write per piece, since the demo reads meanwhile.
         let mut text = Vec::new();
         take().write(&mut text)?;
         let mut records = io::stdout().lock();

@@ -2,35 +2,36 @@
 
 use std::path::PathBuf;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::master::{self, MasterSettings, THIS_HOST};
-use crate::session::Session;
 
-/// Run the ROS master and parameter server, as roscore does
+/// Run the ROS master and parameter server, like roscore
 ///
-/// It listens on this host alone unless --host names an address that others reach. It gathers what nodes log on
-/// /rosout and tells it on /rosout_agg and, where ROS_LOG_DIR is set, in the file rosout.log there. It ends on Ctrl-C.
+/// By default it listens on loopback only. --host ADDRESS accepts nodes of other computers. It collects log lines
+/// from /rosout, publishes them on /rosout_agg, and writes them to rosout.log in ROS_LOG_DIR if that is set. Ctrl-C
+/// ends it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The port to listen on; 0 takes a free one [default: that of ROS_MASTER_URI, or 11311]
+    /// The port to listen on; 0 for a free one [default: that of ROS_MASTER_URI, or 11311]
     #[arg(short, long)]
     port: Option<u16>,
 
-    /// The address or host name to listen on and to announce; 0.0.0.0 is every interface
+    /// The address or host name to listen on and to announce; 0.0.0.0 for all interfaces
     #[arg(long, value_name = "ADDR", default_value = THIS_HOST)]
     host: String,
 
-    /// Keep parameters in this file, and begin with those that it holds (a journal of the master's own; a YAML file is
-    /// loaded with 'runnel param load')
+    /// Keep parameters in this file, and read those it holds at the start (a journal of the master; load YAML files
+    /// with 'runnel param load')
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     persist: Option<PathBuf>,
 
-    /// Do not gather what nodes log
+    /// Do not collect log lines
     #[arg(long)]
     no_rosout: bool,
 }
 
-pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let Args { port, host, persist, no_rosout } = args;
-    master::run(&MasterSettings { port, host, persist, gathers_logs: !no_rosout }, session)
+    master::run(&MasterSettings { port, host, persist, collects_logs: !no_rosout }, cli)
 }

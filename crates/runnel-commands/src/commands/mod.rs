@@ -3,14 +3,8 @@
 mod action;
 #[cfg(feature = "bench")]
 mod bench;
-#[cfg(not(feature = "bench"))]
-#[path = "absent/bench.rs"]
-mod bench;
 pub mod completion;
 #[cfg(feature = "demo")]
-mod demo;
-#[cfg(not(feature = "demo"))]
-#[path = "absent/demo.rs"]
 mod demo;
 mod doctor;
 mod interface;
@@ -19,9 +13,11 @@ mod line_trace;
 mod log;
 mod master;
 mod node;
-mod of_ros1;
+#[cfg(not(all(feature = "bench", feature = "demo")))]
+mod not_built;
 mod param;
 mod ros1;
+mod ros1_only;
 mod service;
 mod topic;
 pub mod unknown;
@@ -29,29 +25,30 @@ pub mod unknown;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
-pub use of_ros1::OfRos1;
+pub use ros1_only::Ros1Only;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
-/// How wide help is printed at most, in columns.
+/// Maximum width of help, in columns.
 const WIDTH: usize = 80;
 
-/// What options are listed under that all commands take.
+/// Heading of options that all commands take.
 const GLOBAL: &str = "Global options";
 
-/// Nodes, topics and messages of ROS, with no ROS installed.
+/// Inspect and run ROS 1 and ROS 2 nodes, topics and messages, with no ROS installed
 ///
-/// The master is the one that ROS_MASTER_URI names, or http://localhost:11311; of ROS 2 it is the domain of ROS_DOMAIN_ID, or
-/// 0. ROS arguments may stand anywhere: NAME:=OTHER, __ns:=/robot, __master:=http://robot:11311, --ros-args -r NAME:=OTHER.
+/// ROS 1 uses the master of ROS_MASTER_URI, by default http://localhost:11311. ROS 2 uses the domain of
+/// ROS_DOMAIN_ID, by default 0. ROS arguments may stand anywhere: NAME:=OTHER, __ns:=/robot,
+/// __master:=http://robot:11311, --ros-args -r NAME:=OTHER.
 #[derive(Debug, Parser)]
 #[command(name = "runnel", version, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// Answer in JSON: one value, or for a stream one a line
+    /// Print JSON: one value, or one per line for a stream
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
 
-    /// Also look for message definitions below this folder (may be given again)
+    /// Also read message definitions below this folder (may be repeated)
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub interfaces: Vec<PathBuf>,
 
@@ -63,11 +60,15 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, or ended by Ctrl-C where a command runs until then, 1 it could not be done, or no graph is there to list, 2 wrong usage.";
+const EXIT_CODES: &str = "Exit codes: 0 success, or a running command ended by Ctrl-C; 1 failure, or no graph found to list; 2 wrong usage.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[cfg(feature = "demo")]
     Demo(demo::Args),
+    /// Watch a simulated robot follow a line, and drive it yourself (not in this program)
+    #[cfg(not(feature = "demo"))]
+    Demo(not_built::Args),
     Master(master::Args),
     #[command(subcommand)]
     Topic(topic::Command),
@@ -85,7 +86,11 @@ pub enum Command {
     Interface(interface::Command),
     #[command(subcommand)]
     Ros1(ros1::Command),
+    #[cfg(feature = "bench")]
     Bench(bench::Args),
+    /// Measure latency, rate and footprint, compared with the floor and roscpp (not in this program)
+    #[cfg(not(feature = "bench"))]
+    Bench(not_built::Args),
     Completion(completion::Args),
     #[cfg(feature = "demo")]
     #[command(hide = true)]
@@ -95,16 +100,15 @@ pub enum Command {
     BenchPeer(runnel_bench_ends::Args),
 }
 
-/// The name of the flag below.
+/// Id of the flag below.
 const INNER_VERBOSE: &str = "inner_verbose";
 
 /// The parser of the command line.
 pub fn command() -> clap::Command {
-    of_ros1::with_flags(Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose))
+    ros1_only::with_flags(Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose))
 }
 
-/// The flag that asks for more of the log may also stand behind a group, `runnel topic -v list`, and behind a command that
-/// has no such flag of its own.
+/// Accepts `-v` also after a group, `runnel topic -v list`, and after a command that has no `-v` of its own.
 fn with_verbose(inner: clap::Command) -> clap::Command {
     let inner = inner.mut_subcommands(with_verbose);
     let own = |arg: &Arg| arg.get_short() == Some('v') || arg.get_long() == Some("verbose");
@@ -121,26 +125,32 @@ pub fn inner_verbose(matches: &ArgMatches) -> u8 {
     count.copied().unwrap_or_default().saturating_add(inner_verbose(inner))
 }
 
-/// Carries out a command.
+/// Runs a command.
 ///
 /// # Errors
-/// When it cannot be done; the error says what the user can do.
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+/// When it fails; the error says what the user can do.
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::Demo(args) => demo::run(&args, session),
+        #[cfg(feature = "demo")]
+        Command::Demo(args) => demo::run(&args, cli),
+        #[cfg(not(feature = "demo"))]
+        Command::Demo(_) => not_built::run("demo"),
         #[cfg(feature = "demo")]
         Command::LineTrace(args) => line_trace::run(&args),
-        Command::Master(args) => master::run(args, session),
-        Command::Topic(command) => topic::run(command, session),
-        Command::Node(command) => node::run(command, session),
-        Command::Service(command) => service::run(command, session),
-        Command::Action(command) => action::run(command, session),
-        Command::Param(command) => param::run(command, session),
-        Command::Doctor(args) => doctor::run(&args, session),
-        Command::Log(args) => log::run(args, session),
-        Command::Interface(command) => interface::run(command, session),
-        Command::Ros1(command) => ros1::run(&command, session),
-        Command::Bench(args) => bench::run(&args, session),
+        Command::Master(args) => master::run(args, cli),
+        Command::Topic(command) => topic::run(command, cli),
+        Command::Node(command) => node::run(command, cli),
+        Command::Service(command) => service::run(command, cli),
+        Command::Action(command) => action::run(command, cli),
+        Command::Param(command) => param::run(command, cli),
+        Command::Doctor(args) => doctor::run(&args, cli),
+        Command::Log(args) => log::run(args, cli),
+        Command::Interface(command) => interface::run(command, cli),
+        Command::Ros1(command) => ros1::run(&command, cli),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => bench::run(&args, cli),
+        #[cfg(not(feature = "bench"))]
+        Command::Bench(_) => not_built::run("bench"),
         #[cfg(feature = "bench")]
         Command::BenchPeer(args) => runnel_bench_ends::run(&args).map_err(CliError::failed),
         Command::Completion(args) => completion::run(&args),
@@ -152,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_flag_for_the_log_may_stand_behind_a_group_and_a_command() {
+    fn verbose_flag_is_accepted_after_group_and_command() {
         let given = |line: &str| {
             let matches = command().try_get_matches_from(line.split(' ')).expect("a good line");
             matches.get_count("verbose") + inner_verbose(&matches)

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use serde_json::Value as Json;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::lines;
 use crate::ros1;
-use crate::session::Session;
 
-/// Be rostopic, rosnode, rosservice, rosparam, rosmsg, rossrv or roscore
+/// Run as rostopic, rosnode, rosservice, rosparam, rosmsg, rossrv or roscore
 ///
-/// 'runnel ros1 rostopic list' takes what the rostopic of ROS 1 takes, and prints what it prints; so do rosnode,
+/// 'runnel ros1 rostopic list' takes the arguments of ROS 1's rostopic, and prints what it prints. So do rosnode,
 /// rosservice, rosparam, rosmsg, rossrv, roscore and rosmaster. A link to runnel by one of these names does the same.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Link(LinkArgs),
 }
 
-/// Make links to runnel by the names of these programs in a folder
+/// Create links to runnel by the names of these programs
 #[derive(Debug, clap::Args)]
 pub struct LinkArgs {
     /// The folder, which must exist, such as ~/.local/bin
@@ -28,16 +28,16 @@ pub struct LinkArgs {
     folder: PathBuf,
 }
 
-pub fn run(command: &Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: &Command, cli: &CliContext) -> Result<(), CliError> {
     let Command::Link(args) = command;
     let links: Vec<String> =
         ros1::link(&args.folder)?.iter().map(|link| link.display().to_string()).collect();
     if !is_in_path(&args.folder) {
         let folder = args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone());
         let folder = folder.display();
-        session.output.note(&format!("{folder} is not in PATH. Try: export PATH={folder}:$PATH"));
+        cli.output.note(&format!("{folder} is not in PATH. Try: export PATH={folder}:$PATH"));
     }
-    session.output.answer(|| lines(&links), || links.iter().map(String::as_str).collect::<Json>())
+    cli.output.answer(|| lines(&links), || links.iter().map(String::as_str).collect::<Json>())
 }
 
 /// Whether a shell finds programs in this folder.

@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ContextValue};
 use crate::error::CliError;
 use crate::ros1::Program;
 
-/// The error of a command line that the parser refuses, in better words if it begins with a command of ROS.
+/// The error of a command line that the parser refuses; with advice if it begins with a command of ROS.
 pub fn explained(error: clap::Error) -> CliError {
     let word = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) => word.as_str(),
@@ -16,15 +16,15 @@ pub fn explained(error: clap::Error) -> CliError {
 
 fn instead_of(word: &str) -> Option<String> {
     if Program::ALL.iter().any(|program| program.name() == word) {
-        return Some(format!("'{word}' is no command of runnel by itself. Try: runnel ros1 {word}"));
+        return Some(format!("'{word}' is not a runnel command. Try: runnel ros1 {word}"));
     }
     let why = match word {
         "launch" | "roslaunch" => {
-            "Runnel has no launch files. Try: a script that starts each node; roslaunch and ros2 launch start nodes of Runnel \
-             as any other program"
+            "Runnel has no launch files. Try: a script that starts each node; roslaunch and ros2 launch can start Runnel nodes \
+                 like any other program"
         }
         "bag" | "rosbag" => {
-            "Runnel reads no bags yet, and records one with 'runnel demo --record FILE'. Try: rosbag info, rosbag play"
+            "Runnel cannot read bags yet; 'runnel demo --record FILE' writes one. Try: rosbag info, rosbag play"
         }
         "run" | "rosrun" | "pkg" => "Runnel has no packages: a node is a program. Try: start it by its path",
         "daemon" => "Runnel has no daemon: each command looks at the graph itself. Try: runnel node list",
@@ -44,12 +44,9 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_ros_lead_to_what_there_is() {
+    fn ros_commands_lead_to_runnel_commands() {
         assert!(refused("launch a b.py").starts_with("'launch': Runnel has no launch files. Try: "));
-        assert_eq!(
-            refused("rostopic list"),
-            "'rostopic' is no command of runnel by itself. Try: runnel ros1 rostopic"
-        );
+        assert_eq!(refused("rostopic list"), "'rostopic' is not a runnel command. Try: runnel ros1 rostopic");
         assert!(refused("bag info a.bag").contains("rosbag info"));
         assert!(refused("topci list").contains("unrecognized subcommand 'topci'"));
     }

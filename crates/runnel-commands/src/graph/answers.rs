@@ -1,13 +1,13 @@
-//! What answers hold.
+//! Data in answers of the master and of nodes.
 
 use runnel::ros1::xmlrpc::Value;
 
-/// One connection of a node, as its bus info tells.
+/// A connection of a node, from `getBusInfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
-    /// The node's own number for it.
+    /// The node's id of the connection.
     pub id: i32,
-    /// The other end: a node's name, or for an inbound one the URI of the publisher's node.
+    /// The other end: a node name, or for an inbound connection the URI of the publisher's node.
     pub peer: String,
     /// `i` for inbound, `o` for outbound.
     pub direction: String,
@@ -15,22 +15,22 @@ pub struct Connection {
     pub transport: String,
     /// The topic.
     pub topic: String,
-    /// False while it is being made.
+    /// False while it is being established.
     pub connected: bool,
-    /// Such as `TCPROS connection on port 40001 to [127.0.0.1:50002 on socket 9]`; empty if not told.
+    /// Such as `TCPROS connection on port 40001 to [127.0.0.1:50002 on socket 9]`; empty if absent.
     pub details: String,
 }
 
-/// What a link of a node has dropped.
+/// Dropped messages of a node's link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drops {
     /// The topic.
     pub topic: String,
     /// As [`Connection::direction`].
     pub direction: &'static str,
-    /// The connection's number.
+    /// The id of the connection.
     pub id: i32,
-    /// Messages that were dropped since it stands.
+    /// Messages dropped since the connection was established.
     pub count: i64,
 }
 
@@ -55,12 +55,12 @@ pub fn read_connections(info: &Value) -> Option<Vec<Connection>> {
     info.as_array()?.iter().map(read_connection).collect()
 }
 
-/// Reads the rows of bus info that can be read.
+/// Reads the valid rows of bus info.
 pub(super) fn known_connections(info: &Value) -> Vec<Connection> {
     info.as_array().unwrap_or_default().iter().filter_map(read_connection).collect()
 }
 
-/// Reads a row of bus info, of which old nodes leave out the end.
+/// Reads a row of bus info. Old nodes omit the last columns.
 fn read_connection(row: &Value) -> Option<Connection> {
     let [id, peer, direction, transport, topic, rest @ ..] = row.as_array()? else { return None };
     let connected = match rest.first() {
@@ -79,7 +79,8 @@ fn read_connection(row: &Value) -> Option<Connection> {
     })
 }
 
-/// The drops of a topic's links in the answer to `getBusStats`; `None` if the node has no such link or does not say.
+/// Sum of the drops of a topic's links in the answer to `getBusStats`; `None` if the node has no such link or does
+/// not report them.
 pub(super) fn dropped(stats: &Value, topic: &str, direction: &str) -> Option<i64> {
     let drops = read_drops(stats);
     let mut of_topic =
@@ -88,9 +89,9 @@ pub(super) fn dropped(stats: &Value, topic: &str, direction: &str) -> Option<i64
     Some(of_topic.map(|link| link.count).sum())
 }
 
-/// The drops of all links in the answer to `getBusStats`. Rows are `[topic, bytes, links]` of a publication and
-/// `[topic, links]` of a subscription; Runnel's nodes tell the drops fifth in a link, where the originals have no place
-/// for them. What is told otherwise is passed over.
+/// The drops of all links in the answer to `getBusStats`. Rows are `[topic, bytes, links]` for publications and
+/// `[topic, links]` for subscriptions. Runnel's nodes put the drops into the fifth column of a link, which the
+/// originals do not have. Other rows are skipped.
 pub fn read_drops(stats: &Value) -> Vec<Drops> {
     let Some([publications, subscriptions, ..]) = stats.as_array() else { return Vec::new() };
     let of_side = |(rows, direction, links_at): (&Value, &'static str, usize)| {
@@ -100,7 +101,7 @@ pub fn read_drops(stats: &Value) -> Vec<Drops> {
     [(publications, "o", 2), (subscriptions, "i", 1)].into_iter().flat_map(of_side).collect()
 }
 
-/// `None` if a link does not say.
+/// `None` if a link does not report drops.
 fn topic_drops(row: &[Value], direction: &'static str, links_at: usize) -> Option<Vec<Drops>> {
     let topic = row.first().and_then(text)?;
     let link = |link: &Value| {
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn malformed_answer_is_refused() {
         assert_eq!(parts(list(vec![1.into(), "".into()])), None);
         assert_eq!(parts("text".into()), None);
         assert_eq!(read_pairs(&list(vec![list(vec!["/t".into(), 1.into()])])), None);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn bus_info_of_other_shapes_is_read_as_far_as_possible() {
+    fn valid_rows_of_odd_bus_info_are_read() {
         let row = list(vec![1.into(), "/a".into(), "o".into(), "TCPROS".into(), "/t".into()]);
         assert_eq!(known_connections(&list(vec![row, 7.into(), list(vec![])])).len(), 1);
         for odd in [Value::from(""), 0.into(), list(vec!["".into()])] {
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_are_added_up_over_the_links_of_a_topic() {
+    fn drops_are_summed_over_links_of_a_topic() {
         let link = |drops: i32| list(vec![1.into(), 100.into(), 10.into(), true.into(), drops.into()]);
         let publication = list(vec!["/t".into(), 200.into(), list(vec![link(3), link(4)])]);
         let stats = list(vec![list(vec![publication]), list(vec![]), list(vec![])]);
@@ -161,7 +162,7 @@ mod tests {
         let received = list(vec![1.into(), 100.into(), 10.into(), true.into()]);
         let subscription = list(vec!["/t".into(), list(vec![received])]);
         let rospy = list(vec![list(vec![]), list(vec![subscription]), list(vec![])]);
-        assert_eq!(dropped(&rospy, "/t", "i"), None, "it counts what came");
+        assert_eq!(dropped(&rospy, "/t", "i"), None, "it counts received messages");
         let subscription = list(vec!["/t".into(), list(vec![link(3)])]);
         let ours = list(vec![list(vec![]), list(vec![subscription]), list(vec![])]);
         let drops = Drops { topic: "/t".into(), direction: "i", id: 1, count: 3 };

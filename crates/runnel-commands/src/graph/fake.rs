@@ -1,4 +1,4 @@
-//! For tests: a master, or a node, that answers as it is told to and then is gone.
+//! For tests: a master or node with prepared answers, which then ends.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use runnel::ros1::http;
 use runnel::ros1::xmlrpc::{Value, encode_response};
 use runnel::{Context, ContextOptions};
 
-/// The address of a server that gives each of the answers to one call. Where there is none, it hangs up.
+/// The address of a server that gives each answer to one call. For `None` it closes the connection.
 pub fn server(answers: Vec<Option<Value>>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port of loopback");
     let uri = format!("http://{}/", listener.local_addr().expect("it has an address"));
@@ -24,7 +24,7 @@ pub fn server(answers: Vec<Option<Value>>) -> String {
             }
             if let Some(value) = answer {
                 let body = encode_response(&Ok(value)).expect("it can be written");
-                // Whoever asked may be gone.
+                // The caller may have closed the connection.
                 let _ = stream.write_all(&http::response(&body, false));
             }
         }
@@ -32,18 +32,18 @@ pub fn server(answers: Vec<Option<Value>>) -> String {
     uri
 }
 
-/// A context that takes such a server for its master.
+/// A context with such a server as its master.
 pub fn context(answers: Vec<Option<Value>>) -> Context {
     let arguments = [format!("__master:={}", server(answers))];
     Context::with_options(ContextOptions::default().arguments(arguments)).expect("a context")
 }
 
-/// The answer that grants what was asked.
+/// A successful answer.
 pub fn granted(value: impl Into<Value>) -> Value {
     Value::Array(vec![1.into(), "".into(), value.into()])
 }
 
-/// The answer that refuses it.
+/// A failing answer.
 pub fn refused(why: &str) -> Value {
     Value::Array(vec![(-1).into(), why.into(), 0.into()])
 }

@@ -1,4 +1,4 @@
-//! What the master and the nodes know, asked for over XML-RPC.
+//! Data of the master and the nodes, requested over XML-RPC.
 
 mod answers;
 #[cfg(test)]
@@ -20,34 +20,34 @@ use answers::{dropped, known_connections, parts, text};
 use state::read_state;
 pub use state::{Holders, Listing, SystemState, is_within, names_of};
 
-/// How long the master may take over an answer.
+/// How long the master may take to answer.
 const MASTER_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long a node may take over an answer.
+/// How long a node may take to answer.
 pub const NODE_DEADLINE: Duration = Duration::from_secs(3);
 
-/// The name under which this program calls.
+/// The caller id of this program.
 const CALLER: &str = "/runnel";
 
-/// The graph as seen from this program.
+/// The ROS 1 graph.
 pub struct Graph<'a> {
     context: &'a Context,
     deadline: Duration,
 }
 
-/// A question to a node or to the master, one of many.
+/// One of many questions to nodes or the master.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Whom to ask.
+    /// The server to ask.
     pub uri: Uri,
-    /// What is asked.
+    /// The method.
     pub method: &'static str,
-    /// With which parameters, but for the caller's name.
+    /// The parameters, without the caller id.
     pub params: Vec<Value>,
 }
 
-/// How many questions are under way at a time: each may take a descriptor.
-const SIDE_BY_SIDE: usize = 256;
+/// Questions in progress at a time: each may need a descriptor.
+const PARALLEL: usize = 256;
 
 impl<'a> Graph<'a> {
     /// The graph of the context's master.
@@ -55,20 +55,20 @@ impl<'a> Graph<'a> {
         Self { context, deadline: MASTER_DEADLINE }
     }
 
-    /// The same, asked for in less time.
+    /// The same with another deadline.
     pub fn within(context: &'a Context, deadline: Duration) -> Self {
         Self { context, deadline }
     }
 
-    /// Makes sure that the master answers.
+    /// Checks that the master answers.
     ///
     /// # Errors
-    /// When it does not, with what the user can do, as all of these.
+    /// When it does not; the error says what the user can do. The same holds for all methods.
     pub fn check_master(&self) -> Result<(), CliError> {
         self.ask("getPid", &[]).map(drop)
     }
 
-    /// Who publishes, subscribes and serves.
+    /// The publishers, subscribers and service providers.
     pub fn system_state(&self) -> Result<SystemState, CliError> {
         self.listing().map(SystemState::from)
     }
@@ -79,7 +79,7 @@ impl<'a> Graph<'a> {
         read_state(&state).ok_or_else(|| self.malformed("getSystemState"))
     }
 
-    /// The types of all topics that the master knows.
+    /// The types of all topics, according to the master.
     pub fn topic_types(&self) -> Result<BTreeMap<String, String>, CliError> {
         self.listed_topic_types().map(BTreeMap::from_iter)
     }
@@ -89,7 +89,7 @@ impl<'a> Graph<'a> {
         self.pairs("getTopicTypes", &[])
     }
 
-    /// The types of the topics that somebody publishes.
+    /// The types of published topics.
     pub fn published_types(&self) -> Result<BTreeMap<String, String>, CliError> {
         self.pairs("getPublishedTopics", &["/"]).map(BTreeMap::from_iter)
     }
@@ -99,13 +99,13 @@ impl<'a> Graph<'a> {
         read_pairs(&pairs).ok_or_else(|| self.malformed(method))
     }
 
-    /// Where a node answers; `None` if the master does not know the node.
+    /// The URI of a node; `None` if the master does not know the node.
     pub fn node_uri(&self, node: &str) -> Result<Option<String>, CliError> {
         let (status, _, value) = self.call_as(CALLER, "lookupNode", &[node])?;
         Ok(value.as_str().filter(|_| status == SUCCESS).map(str::to_owned))
     }
 
-    /// Where a service answers; `None` if the master does not know the service.
+    /// The URI of a service; `None` if the master does not know the service.
     pub fn service_uri(&self, service: &str) -> Result<Option<String>, CliError> {
         let (status, _, value) = self.call_as(CALLER, "lookupService", &[service])?;
         Ok(value.as_str().filter(|_| status == SUCCESS).map(str::to_owned))
@@ -120,7 +120,7 @@ impl<'a> Graph<'a> {
         Ok(names)
     }
 
-    /// The value of a parameter, if it has one.
+    /// The value of a parameter, if it is set.
     pub fn param(&self, name: &str) -> Result<Option<Value>, CliError> {
         let (status, _, value) = self.call_as(CALLER, "getParam", &[name])?;
         Ok(Some(value).filter(|_| status == SUCCESS))
@@ -131,7 +131,7 @@ impl<'a> Graph<'a> {
         self.change("setParam", &[CALLER.into(), name.into(), value])
     }
 
-    /// Removes a parameter that has a value.
+    /// Deletes a parameter.
     pub fn delete_param(&self, name: &str) -> Result<(), CliError> {
         self.change("deleteParam", &[CALLER.into(), name.into()])
     }
@@ -143,7 +143,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Removes a registration in the name of a node: `method` is `unregisterPublisher` or the like.
+    /// Removes a registration on behalf of a node. `method` is `unregisterPublisher` or similar.
     pub fn unregister(&self, node: &str, method: &str, name: &str, uri: &str) -> Result<(), CliError> {
         self.call_as(node, method, &[name, uri]).map(drop)
     }
@@ -154,8 +154,8 @@ impl<'a> Graph<'a> {
         pid.as_int().ok_or_else(|| malformed(uri, "getPid"))
     }
 
-    /// The connections of the node at `uri`, as far as it tells them: some clients answer nothing of use, or do not know
-    /// the method.
+    /// The connections of the node at `uri`. Empty if it does not report them: some clients give no useful answer, or
+    /// do not know the method.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -167,13 +167,13 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// How many messages of a topic the node at `uri` says it dropped for slow links in this direction; `None` if it
-    /// does not say, as roscpp does not.
+    /// Messages of a topic that the node at `uri` dropped for slow links in this direction; `None` if it does not
+    /// report them, as roscpp does not.
     pub fn dropped(&self, uri: &str, topic: &str, direction: &str) -> Option<i64> {
         dropped(&self.ask_node(uri, "getBusStats", &[]).ok()?, topic, direction)
     }
 
-    /// Tells the node at `uri` to end. One that ends before it has answered has heard it.
+    /// Shuts down the node at `uri`. A node may end before it has answered.
     pub fn shut_down(&self, uri: &str, why: &str) -> Result<(), CliError> {
         match self.call_node(uri, "shutdown", &[why]) {
             Ok(_) | Err(NoAnswer::Closed(_)) => Ok(()),
@@ -181,11 +181,11 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Asks the master for an address of each name: `method` is `lookupNode` or `lookupService`. `None` for a name that
-    /// it does not know.
+    /// Asks the master for the address of each name. `method` is `lookupNode` or `lookupService`. `None` for unknown
+    /// names.
     ///
     /// # Errors
-    /// When the master does not answer, or the context ends before.
+    /// When the master does not answer, or the context ends first.
     pub fn look_up_all(&self, method: &'static str, names: &[&str]) -> Result<Vec<Option<String>>, CliError> {
         let uri = self.context.master_uri();
         let question = |name: &&str| Question { uri: uri.clone(), method, params: vec![(*name).into()] };
@@ -199,25 +199,25 @@ impl<'a> Graph<'a> {
         answers.into_iter().map(address).collect()
     }
 
-    /// Asks many questions side by side. The answers come in the order of the questions.
+    /// Asks many questions in parallel. The answers have the order of the questions.
     ///
     /// # Errors
-    /// When the context ends before.
+    /// When the context ends first.
     pub fn ask_all(&self, questions: &[Question]) -> Result<Vec<Result<Value, NoAnswer>>, CliError> {
         let mut answers = Vec::with_capacity(questions.len());
-        for some in questions.chunks(SIDE_BY_SIDE) {
+        for some in questions.chunks(PARALLEL) {
             let with_caller = |question: &Question| [&[CALLER.into()], &question.params[..]].concat();
             let params: Vec<Vec<Value>> = some.iter().map(with_caller).collect();
             let asked = some.iter().zip(&params);
             let calls: Vec<_> =
                 asked.map(|(question, params)| (&question.uri, question.method, &params[..])).collect();
-            let told = self.context.call_all(&calls, NODE_DEADLINE.min(self.deadline))?;
-            answers.extend(told.into_iter().map(granted));
+            let answered = self.context.call_all(&calls, NODE_DEADLINE.min(self.deadline))?;
+            answers.extend(answered.into_iter().map(granted));
         }
         Ok(answers)
     }
 
-    /// Asks the master what it cannot refuse.
+    /// Asks the master a question that it cannot refuse.
     fn ask(&self, method: &str, params: &[&str]) -> Result<Value, CliError> {
         match self.call_as(CALLER, method, params)? {
             (SUCCESS, _, value) => Ok(value),
@@ -267,24 +267,24 @@ impl<'a> Graph<'a> {
     }
 }
 
-fn malformed(who: &str, method: &str) -> CliError {
-    CliError::Failed(format!("{who} gives a malformed answer to {method}"))
+fn malformed(server: &str, method: &str) -> CliError {
+    CliError::Failed(format!("{server} gives a malformed answer to {method}"))
 }
 
-/// Why whoever was asked did not grant it.
+/// Why a question got no positive answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// It answered that it does not, in these words.
+    /// The server refused, with this text.
     Refused(String),
-    /// What it answered is no answer.
+    /// The answer is malformed.
     Malformed,
-    /// The connection ended after the call was sent.
+    /// The connection closed after the call was sent.
     Closed(String),
-    /// There was no answer in time.
+    /// No answer in time.
     Late,
-    /// It answered with a fault: it does not know the method, or the method broke.
+    /// The server answered with a fault: it does not know the method, or the method failed.
     Fault(String),
-    /// It could not be called.
+    /// The call could not be made.
     Failed(String),
 }
 
@@ -320,7 +320,7 @@ impl NoAnswer {
     }
 }
 
-/// The value of an answer that grants what was asked.
+/// The value of a successful answer.
 fn granted(answer: Result<Value, Error>) -> Result<Value, NoAnswer> {
     match parts(answer?) {
         Some((SUCCESS, _, value)) => Ok(value),
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn node_that_tells_no_bus_info_has_no_known_connections() {
+    fn node_without_bus_info_has_no_connections() {
         let context = fake::context(Vec::new());
         let connections =
             |uri: &str| Graph::new(&context).connections(uri).map_err(|error| error.to_string());
@@ -348,11 +348,11 @@ mod tests {
         let at = runnel::MasterOptions::at((std::net::Ipv4Addr::LOCALHOST, 0));
         let server = context.start_master(at).expect("a free port").to_string();
         assert_eq!(connections(&server), Ok(Vec::new()), "a fault: it does not know the method");
-        assert!(connections(&fake::server(vec![None])).is_err(), "a node that hangs up is in trouble");
+        assert!(connections(&fake::server(vec![None])).is_err(), "a closed connection is an error");
     }
 
     #[test]
-    fn a_name_is_unknown_where_the_master_says_so_and_not_where_it_says_nothing() {
+    fn only_a_refusal_makes_a_name_unknown() {
         let look_up = |answer| {
             let context = fake::context(vec![answer]);
             let found = Graph::new(&context).look_up_all("lookupNode", &["/a"]);

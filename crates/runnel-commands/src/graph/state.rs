@@ -1,4 +1,4 @@
-//! Who publishes, subscribes and serves.
+//! Publishers, subscribers and services according to the master.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use runnel::ros1::xmlrpc::Value;
 
 use super::answers::text;
 
-/// Who publishes, subscribes and serves: for each name the nodes, in the master's order.
+/// Publishers, subscribers and services: the nodes of each name, in the master's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemState {
     /// Topics that are published.
@@ -17,7 +17,7 @@ pub struct SystemState {
     pub services: BTreeMap<String, Vec<String>>,
 }
 
-/// Names, and the nodes that hold each, in the master's order.
+/// Names with their nodes, in the master's order.
 pub type Holders = Vec<(String, Vec<String>)>;
 
 /// The same in the master's order, in which the original commands print it.
@@ -53,7 +53,7 @@ impl SystemState {
         all.into_iter().flat_map(BTreeMap::values).flatten().map(String::as_str).collect()
     }
 
-    /// Keeps only what `later` holds, too.
+    /// Keeps only what `later` has too.
     pub fn keep_common(&mut self, later: &Self) {
         let keep = |holders: &mut BTreeMap<String, Vec<String>>, later: &BTreeMap<String, Vec<String>>| {
             holders.retain(|name, nodes| {
@@ -68,19 +68,19 @@ impl SystemState {
     }
 }
 
-/// The names in which `node` is listed, in order.
+/// The names that list `node`, in order.
 pub fn names_of(holders: &BTreeMap<String, Vec<String>>, node: &str) -> Vec<String> {
     let held = holders.iter().filter(|(_, nodes)| nodes.iter().any(|name| name == node));
     held.map(|(name, _)| name.clone()).collect()
 }
 
-/// True if `name` is `namespace` or lies in it.
+/// True if `name` is `namespace` or below it.
 pub fn is_within(name: &str, namespace: &str) -> bool {
     let rest = name.strip_prefix(namespace.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Reads the three parts of the state of a system.
+/// Reads the three parts of the system state.
 pub(super) fn read_state(state: &Value) -> Option<Listing> {
     let [publishers, subscribers, services] = state.as_array()? else { return None };
     Some(Listing {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_the_system_is_read() {
+    fn system_state_is_read() {
         let nodes = list(vec!["/b".into(), "/a".into()]);
         let state = list(vec![list(vec![list(vec!["/t".into(), nodes])]), list(vec![]), list(vec![])]);
         let state = SystemState::from(read_state(&state).expect("a state"));
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_is_refused() {
+    fn malformed_state_is_refused() {
         assert_eq!(read_state(&list(vec![list(vec![]), list(vec![])])), None);
         let rows = list(vec![list(vec!["/t".into()])]);
         assert_eq!(read_state(&list(vec![rows, list(vec![]), list(vec![])])), None);
     }
 
     #[test]
-    fn common_is_what_both_states_hold_of_each_name() {
+    fn common_state_has_nodes_of_both() {
         let holders = |rows: &[(&str, &[&str])]| {
             let row = |(name, nodes): &(&str, &[&str])| {
                 ((*name).to_owned(), nodes.iter().map(|node| (*node).to_owned()).collect())
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_holds_itself_and_what_is_below() {
+    fn namespace_contains_itself_and_names_below() {
         assert!(
             is_within("/a/b", "/a")
                 && is_within("/a", "/a")

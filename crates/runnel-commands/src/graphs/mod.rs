@@ -1,51 +1,52 @@
-//! Both graphs of ROS as commands look at them: which are there, and what is in them.
+//! Both ROS graphs as commands use them: which are available, and their content.
 
-mod absence;
-mod asking;
-mod listening;
+mod discovery;
+mod filter;
+mod not_found;
+mod topic_query;
 mod topics;
-mod which;
 
-pub use absence::Heard;
-pub use asking::Asking;
-pub use listening::Listening;
+pub use discovery::Discovery;
+use filter::AvailableGraphs;
+pub use filter::GraphFilter;
+pub use not_found::DiscoveredRos2;
+pub use topic_query::TopicQuery;
 #[cfg(test)]
 pub use topics::tests;
 pub use topics::{Side, Topic, Topics, is_hidden};
-use which::There;
-pub use which::Which;
 
 use runnel::core::schema::Generation;
 use runnel::{Context, Graphs, ParticipantInfo, Ros2Graph};
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::session::Session;
 
-/// What is seen of the graphs that a command is about.
-pub struct Sight {
+/// The graphs that a command uses.
+pub struct GraphSnapshot {
     context: Context,
-    /// Those that are there.
+    /// The available graphs.
     graphs: Graphs,
-    /// What was heard of that of ROS 2, but for what is this program's own; `None` if it is left out.
+    /// The discovered ROS 2 graph, without this program's own participant; `None` if ROS 2 is not used.
     pub ros2: Option<Ros2Graph>,
-    /// Whether there is a graph at all.
+    /// Whether any graph was found.
     pub presence: Presence,
 }
 
-/// Whether a command that looked for both graphs has found one.
+/// Whether a command that looked for both graphs has found any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Found,
-    /// Neither a master nor a participant of ROS 2.
+    /// Neither a master nor a ROS 2 participant.
     Nothing,
 }
 
 impl Presence {
-    /// The end of a command that lists: exit code 1 where no graph is, which a note has said, as rostopic and rosnode have it.
+    /// Result of a command that lists: exit code 1 if no graph was found, as in rostopic and rosnode. A note was
+    /// printed.
     ///
     /// # Errors
-    /// Where no graph is.
+    /// If no graph was found.
     pub fn check(self) -> Result<(), CliError> {
         match self {
             Self::Found => Ok(()),
@@ -54,66 +55,70 @@ impl Presence {
     }
 }
 
-impl Sight {
-    /// Looks at the graphs that are there, for a command that asks and ends.
+impl GraphSnapshot {
+    /// Opens the available graphs, for a command that asks and ends.
     ///
     /// # Errors
-    /// When a graph that the user asked for cannot be reached.
-    pub fn open(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
-        let there = which.decide(session)?;
-        Self::of(session, session.asking_in(there.graphs)?, &there, listening)
+    /// When a requested graph cannot be reached.
+    pub fn open(cli: &CliContext, filter: GraphFilter, discovery: &Discovery) -> Result<Self, CliError> {
+        let available = filter.available_graphs(cli)?;
+        Self::of(cli, cli.query_context_in(available.graphs)?, &available, discovery)
     }
 
-    /// The same for a command that goes on in them until Ctrl-C, and in ROS 1 from when its master comes, if the user has not
-    /// left that out.
+    /// The same for a command that runs until Ctrl-C. It joins the ROS 1 graph when its master starts, unless the
+    /// user restricts it to ROS 2.
     ///
     /// # Errors
-    /// As [`Sight::open`].
-    pub fn running(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
-        let there = which.decide(session)?;
-        let context = match there.no_master_at {
-            Some(_) => session.running_before_master()?,
-            None => session.running_in(there.graphs)?,
+    /// As [`GraphSnapshot::open`].
+    pub fn open_running(
+        cli: &CliContext,
+        filter: GraphFilter,
+        discovery: &Discovery,
+    ) -> Result<Self, CliError> {
+        let available = filter.available_graphs(cli)?;
+        let context = match available.no_master_at {
+            Some(_) => cli.running_context_without_master()?,
+            None => cli.running_context_in(available.graphs)?,
         };
-        Self::of(session, context, &there, listening)
+        Self::of(cli, context, &available, discovery)
     }
 
     fn of(
-        session: &Session,
+        cli: &CliContext,
         context: Context,
-        there: &There,
-        listening: &Listening,
+        available: &AvailableGraphs,
+        discovery: &Discovery,
     ) -> Result<Self, CliError> {
-        let ros2 = match there.graphs {
+        let ros2 = match available.graphs {
             Graphs::Ros1 => None,
-            _ => Some(listening.listen(session, &context)?),
+            _ => Some(discovery.discover(cli, &context)?),
         };
-        if let (Graphs::Ros2, Some(heard)) = (there.graphs, &ros2) {
-            let ear = absence::Ear::of(&context, listening.least());
-            absence::tell(session, there.no_master_at.as_deref(), heard, &ear);
+        if let (Graphs::Ros2, Some(discovered)) = (available.graphs, &ros2) {
+            let listener = not_found::Listener::of(&context, discovery.minimum());
+            not_found::note_missing(cli, available.no_master_at.as_deref(), discovered, &listener);
         }
-        let is_alone = ros2.as_ref().is_some_and(|heard| heard.participants.is_empty());
-        let nothing = there.no_master_at.is_some() && is_alone && !listening.least().is_zero();
+        let is_empty = ros2.as_ref().is_some_and(|discovered| discovered.participants.is_empty());
+        let nothing = available.no_master_at.is_some() && is_empty && !discovery.minimum().is_zero();
         let presence = if nothing { Presence::Nothing } else { Presence::Found };
-        Ok(Self { context, graphs: there.graphs, ros2, presence })
+        Ok(Self { context, graphs: available.graphs, ros2, presence })
     }
 
-    /// The context by which it is seen.
+    /// The context of the graphs.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The graph of ROS 1, if it is there.
+    /// The ROS 1 graph, if it is available.
     pub fn ros1(&self) -> Option<Graph<'_>> {
         (self.graphs != Graphs::Ros2).then(|| Graph::new(&self.context))
     }
 
-    /// In whose form messages are made: that of ROS 1, if it is there.
+    /// The generation whose form messages have: ROS 1, if it is available.
     pub fn generation(&self) -> Generation {
         if self.graphs == Graphs::Ros2 { Generation::Ros2 } else { Generation::Ros1 }
     }
 
-    /// The topics of both.
+    /// The topics of both graphs.
     ///
     /// # Errors
     /// When the master does not answer.
@@ -129,8 +134,8 @@ impl Sight {
     }
 }
 
-/// The words for the graphs that something is in.
-pub fn words(ros1: bool, ros2: bool) -> &'static str {
+/// The names of the graphs that something is in.
+pub fn graph_names(ros1: bool, ros2: bool) -> &'static str {
     match (ros1, ros2) {
         (true, true) => "ROS 1, ROS 2",
         (true, false) => "ROS 1",
@@ -140,10 +145,14 @@ pub fn words(ros1: bool, ros2: bool) -> &'static str {
 
 /// The same for programs.
 pub fn keys(ros1: bool, ros2: bool) -> Vec<&'static str> {
-    [(ros1, "ros1"), (ros2, "ros2")].into_iter().filter(|(there, _)| *there).map(|(_, key)| key).collect()
+    [(ros1, "ros1"), (ros2, "ros2")]
+        .into_iter()
+        .filter(|(available, _)| *available)
+        .map(|(_, key)| key)
+        .collect()
 }
 
-/// Whose implementation a participant is and where.
+/// Vendor and address of a participant.
 pub fn place(participant: &ParticipantInfo) -> String {
     let here = if participant.is_same_host { " (this host)" } else { "" };
     let at = participant.addresses.first().map_or(String::new(), |address| format!(" at {address}"));

@@ -12,28 +12,28 @@ use crate::graph::SystemState;
 #[derive(Clone, Debug, Default)]
 pub struct Topics(pub BTreeMap<String, Topic>);
 
-/// A topic, which may be in both graphs.
+/// A topic, in one or both graphs.
 #[derive(Clone, Debug, Default)]
 pub struct Topic {
-    /// What it is in ROS 1.
+    /// Its data in ROS 1.
     pub ros1: Option<Side>,
-    /// What it is in ROS 2.
+    /// Its data in ROS 2.
     pub ros2: Option<Side>,
 }
 
 /// A topic in one graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// The names of its types, several if its ends do not agree.
+    /// Its types; several if its endpoints disagree.
     pub types: BTreeSet<String>,
-    /// The nodes that publish it, once for each publisher.
+    /// The nodes that publish it, once per publisher.
     pub publishers: Vec<String>,
-    /// The nodes that subscribe to it, once for each subscription.
+    /// The nodes that subscribe to it, once per subscription.
     pub subscribers: Vec<String>,
 }
 
 impl Topics {
-    /// Adds what the master knows.
+    /// Adds the topics of the master.
     pub fn add_ros1(&mut self, state: &SystemState, types: &BTreeMap<String, String>) {
         for name in state.topics() {
             let nodes =
@@ -48,7 +48,7 @@ impl Topics {
         }
     }
 
-    /// Adds what was heard of ROS 2.
+    /// Adds the topics of the ROS 2 graph.
     pub fn add_ros2(&mut self, graph: &Ros2Graph) {
         for end in &graph.endpoints {
             let Some(DdsTopic::Topic(name)) = end.ros_topic() else { continue };
@@ -68,7 +68,7 @@ impl Topics {
         self.0.retain(|name, _| keep(name));
     }
 
-    /// Forgets who publishes, or who subscribes, and the topics that then have nobody.
+    /// Removes publishers or subscribers, and topics that then have no end.
     pub fn keep_ends(&mut self, publishers: bool, subscribers: bool) {
         self.0.retain(|_, topic| {
             for side in [&mut topic.ros1, &mut topic.ros2] {
@@ -82,7 +82,7 @@ impl Topics {
         });
     }
 
-    /// Who publishes and subscribes in either graph.
+    /// Publishers and subscribers of both graphs.
     pub fn state(&self) -> SystemState {
         let held = |of: fn(&Side) -> &Vec<String>| {
             let nodes =
@@ -97,7 +97,7 @@ impl Topics {
         }
     }
 
-    /// True if both graphs have topics here.
+    /// True if both graphs have topics.
     pub fn are_in_both(&self) -> bool {
         let any = |there: fn(&Topic) -> bool| self.0.values().any(there);
         any(|topic| topic.ros1.is_some()) && any(|topic| topic.ros2.is_some())
@@ -105,7 +105,7 @@ impl Topics {
 }
 
 impl Topic {
-    /// Its types. One that both graphs have is spelt as in ROS 2.
+    /// Its types. Types of both graphs are spelt as in ROS 2.
     pub fn types(&self) -> Vec<&str> {
         let ros2: Vec<&str> = self.ros2.iter().flat_map(|side| &side.types).map(String::as_str).collect();
         let known: Vec<_> = ros2.iter().filter_map(|name| TypeName::parse(name)).collect();
@@ -114,19 +114,19 @@ impl Topic {
         ros2.iter().copied().chain(only_ros1).collect()
     }
 
-    /// What it is in each graph where it is, with the graph's name.
+    /// The graphs in which it exists, with its data there.
     pub fn sides(&self) -> impl Iterator<Item = (&'static str, &Side)> {
         let sides = [("ROS 1", &self.ros1), ("ROS 2", &self.ros2)];
         sides.into_iter().filter_map(|(graph, side)| Some((graph, side.as_ref()?)))
     }
 }
 
-/// The node of an endpoint, or its number if its participant does not tell of nodes.
+/// The node of an endpoint, or its GID if its participant announces no nodes.
 fn holder(end: &EndpointInfo) -> String {
     end.node.clone().unwrap_or_else(|| end.gid.to_string())
 }
 
-/// True of names in which a part begins with an underscore, which tools of ROS 2 hide.
+/// True if a part of a name begins with an underscore: ROS 2 tools hide such names.
 pub fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('_'))
 }
@@ -136,7 +136,7 @@ pub mod tests {
     use super::*;
     use runnel::{DataRepresentation, Gid, ParticipantInfo, QoS};
 
-    /// A participant of this number.
+    /// A participant with this number.
     pub fn participant(number: u8) -> ParticipantInfo {
         ParticipantInfo {
             gid: gid(number, 0).participant(),
@@ -155,7 +155,7 @@ pub mod tests {
         Gid([1, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, participant, 0, 0, number, 3])
     }
 
-    /// A graph of endpoints of `std_msgs/msg/String`: topic, participant, and whether it publishes.
+    /// A graph of endpoints with type `std_msgs/msg/String`: topic, participant, and whether it publishes.
     pub fn graph(endpoints: &[(&str, u8, bool)]) -> Ros2Graph {
         let end = |(index, (topic, of, publishes)): (usize, &(&str, u8, bool))| EndpointInfo {
             gid: gid(*of, u8::try_from(index).unwrap()),
@@ -173,7 +173,7 @@ pub mod tests {
         Ros2Graph { participants: of.into_iter().map(participant).collect(), nodes: Vec::new(), endpoints }
     }
 
-    /// What a master knows of one topic of `std_msgs/String`.
+    /// A master's data about one topic of type `std_msgs/String`.
     fn ros1(topic: &str) -> (SystemState, BTreeMap<String, String>) {
         let publishers = BTreeMap::from([(topic.to_owned(), vec!["/old".to_owned()])]);
         let types = BTreeMap::from([(topic.to_owned(), "std_msgs/String".to_owned())]);
@@ -181,7 +181,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_topic_of_both_graphs_is_one_and_its_type_has_one_name() {
+    fn topic_of_both_graphs_is_listed_once() {
         let mut topics = Topics::default();
         let (state, types) = ros1("/chatter");
         topics.add_ros1(&state, &types);
@@ -209,7 +209,7 @@ pub mod tests {
     }
 
     #[test]
-    fn types_that_differ_are_all_named() {
+    fn differing_types_are_all_named() {
         let mut topics = Topics::default();
         let (state, mut types) = ros1("/chatter");
         types.insert("/chatter".into(), "std_msgs/Int32".into());
@@ -219,7 +219,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_name_is_hidden_if_a_part_begins_with_an_underscore() {
+    fn name_part_with_underscore_is_hidden() {
         assert!(is_hidden("/fibonacci/_action/status") && is_hidden("/_x") && !is_hidden("/a_b/c"));
     }
 }

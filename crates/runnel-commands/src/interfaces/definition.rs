@@ -1,19 +1,19 @@
-//! Definitions of types as text for people.
+//! Type definitions as text.
 
 use runnel::core::schema::{Arity, Element, Field, Schema};
 
 use super::Found;
 
-/// What stands between the parts of a service or an action.
+/// Separator of the parts of a service or an action.
 const SEPARATOR: &str = "---\n";
 
-/// The fields of all parts of a type, or the texts of its file.
+/// The fields of all parts of a type, or the text of its file.
 pub fn definition_text(found: &Found, as_written: bool) -> String {
     let part = |schema: &Schema| if as_written { raw(schema) } else { expanded(schema) };
     found.parts().into_iter().map(part).collect::<Vec<_>>().join(SEPARATOR)
 }
 
-/// The file's text, with one line end after it.
+/// The file's text, ending with one newline.
 fn raw(schema: &Schema) -> String {
     match schema.def.text.trim_end() {
         "" => String::new(),
@@ -40,7 +40,7 @@ fn expand(schema: &Schema, indent: usize, text: &mut String) {
     }
 }
 
-/// The type of a field as its file spells it, but with the package of a message.
+/// The type of a field as its file spells it, with the package of a message type.
 pub fn full_type(field: &Field) -> String {
     let Element::Message(name) = &field.element else { return field.spelling.clone() };
     match field.arity {

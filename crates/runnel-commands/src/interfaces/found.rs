@@ -1,4 +1,4 @@
-//! Types of any kind, by what the user calls them.
+//! Types of any kind, by the name that the user typed.
 
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ pub enum Found {
 }
 
 impl Found {
-    /// The types that `text` names: one if it names the package too, and otherwise one for each package. They have the form of
-    /// `only`; without it, of ROS 2 if `text` is spelt as there, or if that alone has the type.
+    /// The types that `text` names: one if it includes the package, otherwise one per package. Their form is that of
+    /// `only`. Without it, the form is that of ROS 2 if `text` is spelt so or only ROS 2 has the type, else that of
+    /// ROS 1.
     ///
     /// # Errors
     /// When there is none, or its definition cannot be read.
@@ -49,8 +50,8 @@ impl Found {
         }
     }
 
-    /// The type that `text` names with its package. If that does not say of which kind, a message comes before a
-    /// service, and a service before an action.
+    /// The type that `text` names with its package. Without a kind in the name, messages come before services, and
+    /// services before actions.
     fn one(types: &Types, text: &str, only: Option<Generation>) -> Result<Self, CliError> {
         let name = type_name(text)?;
         let word = text.split('/').nth(1).filter(|_| text.matches('/').count() == 2);
@@ -69,11 +70,11 @@ impl Found {
                 result => return result.map_err(|error| types.unknown(error)),
             }
         }
-        let no_kind = || CliError::Usage(format!("{text} is of no kind"));
+        let no_kind = || CliError::Usage(format!("{text} has no known kind of type"));
         Err(missing.map_or_else(no_kind, |error| types.unknown(error)))
     }
 
-    /// The type of this kind and name in the form that it has in a generation.
+    /// The type of this kind and name in the form of a generation.
     ///
     /// # Errors
     /// When there is none, or its definition cannot be read.
@@ -90,7 +91,7 @@ impl Found {
         }
     }
 
-    /// Its name as it is spelt in the generation whose form it has.
+    /// Its name, spelt as in the generation of its form.
     pub fn spelling(&self) -> String {
         spelt(self.generation(), self.kind(), self.name())
     }
@@ -103,7 +104,7 @@ impl Found {
         }
     }
 
-    /// Its hash, in the form of ROS 2.
+    /// Its RIHS01 hash, in the ROS 2 form.
     pub fn type_hash(&self) -> Option<String> {
         match self {
             Self::Message(schema) => schema.rihs01(),
@@ -130,7 +131,7 @@ impl Found {
         }
     }
 
-    /// Its MD5 sum in ROS 1; that of an action is that of the message that ROS 1 makes of it.
+    /// Its MD5 sum in ROS 1; for an action that of its action message.
     pub fn md5(&self) -> &str {
         match self {
             Self::Message(schema) => &schema.md5,
@@ -139,7 +140,7 @@ impl Found {
         }
     }
 
-    /// The parts that its file has.
+    /// The parts of its definition file.
     pub fn parts(&self) -> Vec<&Schema> {
         match self {
             Self::Message(schema) => vec![schema],
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_word_says_of_which_kind_a_type_is() {
+    fn middle_word_selects_the_kind() {
         assert_eq!(kinds("std_srvs/SetBool"), [(Kind::Service, "std_srvs/SetBool".to_owned())]);
         assert_eq!(kinds("std_srvs/srv/SetBool"), [(Kind::Service, "std_srvs/srv/SetBool".to_owned())]);
         let types = Types::new(&[]).expect("no folder to read");
@@ -168,16 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_package_is_looked_for_in_all() {
+    fn name_without_package_is_searched_in_all() {
         let found = kinds("Empty");
         assert!(found.contains(&(Kind::Message, "std_msgs/Empty".to_owned())), "{found:?}");
         assert!(found.contains(&(Kind::Service, "std_srvs/Empty".to_owned())), "{found:?}");
-        let of_ros2_alone = [(Kind::Message, "rcl_interfaces/msg/ParameterEvent".to_owned())];
-        assert_eq!(kinds("ParameterEvent"), of_ros2_alone);
+        let ros2_only = [(Kind::Message, "rcl_interfaces/msg/ParameterEvent".to_owned())];
+        assert_eq!(kinds("ParameterEvent"), ros2_only);
     }
 
     #[test]
-    fn a_type_has_the_form_of_the_generation_that_is_asked_for() {
+    fn type_has_the_requested_generation() {
         let types = Types::new(&[]).expect("no folder to read");
         let spelt = |text: &str, only| Found::all(&types, text, only).expect("known")[0].spelling();
         assert_eq!(spelt("std_msgs/Header", None), "std_msgs/Header");

@@ -1,4 +1,4 @@
-//! Message, service and action types by what the user calls them, and their definitions as text.
+//! Message, service and action types by the names that users type, and their definitions as text.
 
 mod definition;
 mod found;

@@ -1,4 +1,4 @@
-//! The ROS master as a program: `runnel master`, `roscore` and `rosmaster`
+//! The ROS master as a program: `runnel master`, `roscore` and `rosmaster`.
 
 mod rosout;
 
@@ -11,47 +11,47 @@ use runnel::ros1::rpc::Uri;
 use runnel::{Context, MasterOptions};
 use serde_json::json;
 
+use crate::cli_context::{CliContext, family};
 use crate::error::{CliError, plain};
-use crate::session::{Session, family};
 
-/// Where a master listens for nodes of its own host alone.
+/// The address of a master for nodes of its own host only.
 pub const THIS_HOST: &str = "localhost";
 
-/// Where a master listens, and what it does besides answering.
+/// Where a master listens, and its further tasks.
 pub struct MasterSettings {
-    /// The port; 0 takes a free one. `None` is that of ROS_MASTER_URI, or 11311.
+    /// The port; 0 for a free one. `None` for that of ROS_MASTER_URI, or 11311.
     pub port: Option<u16>,
     /// The address or host name to listen on and to announce.
     pub host: String,
-    /// The file that parameters are kept in.
+    /// The file that keeps parameters.
     pub persist: Option<PathBuf>,
-    /// Whether what nodes log is gathered.
-    pub gathers_logs: bool,
+    /// Whether to collect log lines of all nodes.
+    pub collects_logs: bool,
 }
 
 /// Runs a master until Ctrl-C.
 ///
 /// # Errors
 /// When it cannot listen.
-pub fn run(settings: &MasterSettings, session: &Session) -> Result<(), CliError> {
-    let named = session.master_uri()?;
+pub fn run(settings: &MasterSettings, cli: &CliContext) -> Result<(), CliError> {
+    let named = cli.master_uri()?;
     let bind = address(&settings.host, settings.port.unwrap_or(named.endpoint.port), family())?;
-    let (context, uri) = start(settings, bind, session)?;
-    if let Some(warning) = elsewhere(&named, bind, &uri) {
+    let (context, uri) = start(settings, bind, cli)?;
+    if let Some(warning) = address_warning(&named, bind, &uri) {
         log::warn!("{warning}");
     }
-    let _gathered = if settings.gathers_logs { Some(rosout::gather(&context)?) } else { None };
-    session.output.answer(|| format!("ROS_MASTER_URI={uri}"), || json!({ "uri": uri }))?;
+    let _collected = if settings.collects_logs { Some(rosout::collect(&context)?) } else { None };
+    cli.output.answer(|| format!("ROS_MASTER_URI={uri}"), || json!({ "uri": uri }))?;
     Ok(context.spin()?)
 }
 
 fn start(
     settings: &MasterSettings,
     bind: SocketAddr,
-    session: &Session,
+    cli: &CliContext,
 ) -> Result<(Context, String), CliError> {
     let mut options = MasterOptions::at(bind);
-    // What is no address that others could use is announced as this host's name.
+    // An address that others cannot use is announced as this host's name.
     if !bind.ip().is_unspecified() {
         options = options.advertised(&settings.host);
     }
@@ -59,7 +59,7 @@ fn start(
         options = options.persist(file);
     }
     let cannot = |why: &dyn std::fmt::Display| CliError::Failed(format!("cannot listen on {bind}: {why}"));
-    let started = Context::with_master(session.options(true), options);
+    let started = Context::with_master(cli.options(true), options);
     started.map(|(context, uri)| (context, uri.to_string())).map_err(|error| match error {
         runnel::Error::Listen { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
             cannot(&"the port is in use (is another master running? choose another with --port)")
@@ -69,18 +69,18 @@ fn start(
     })
 }
 
-/// What there is to say when nodes look for the master at `named`, and this one, found at `here`, listens on loopback alone.
-fn elsewhere(named: &Uri, bind: SocketAddr, here: &str) -> Option<String> {
+/// A warning if nodes look for the master at `named`, and this one, at `here`, listens on loopback only.
+fn address_warning(named: &Uri, bind: SocketAddr, here: &str) -> Option<String> {
     let host = &named.endpoint.host;
     (bind.ip().is_loopback() && !lookup::is_loopback(host)).then(|| {
         format!(
-            "ROS_MASTER_URI is {named}, but this master listens on loopback alone: '--host {host}' has it listen there, \
-             and ROS_MASTER_URI={here} has nodes of this host look here"
+            "ROS_MASTER_URI is {named}, but this master listens on loopback only. Try: '--host {host}' to listen there, \
+                 or ROS_MASTER_URI={here} for nodes of this host"
         )
     })
 }
 
-/// The address that `host` names, one of the family if it names several.
+/// The address of `host`; one of the address family if it has several.
 fn address(host: &str, port: u16, family: Family) -> Result<SocketAddr, CliError> {
     if let Some(address) = lookup::resolve_immediately(host, port, family) {
         return Ok(address);
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_needs_no_look_up() {
+    fn numeric_address_needs_no_lookup() {
         let text = |host, family| address(host, 1, family).expect("an address").to_string();
         for family in [Family::V4, Family::V6] {
             assert_eq!([text("127.0.0.1", family), text("::1", family)], ["127.0.0.1:1", "[::1]:1"]);
@@ -104,25 +104,28 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_another_master_is_told() {
-        let told = |uri, bind: &str| {
-            elsewhere(
+    fn other_master_address_causes_a_warning() {
+        let warning = |uri, bind: &str| {
+            address_warning(
                 &Uri::parse(uri).expect("a URI"),
                 bind.parse().expect("an address"),
                 "http://localhost:9000/",
             )
         };
         for here in ["http://localhost:1/", "http://LOCALHOST:1/", "http://127.0.1.1:1/", "http://[::1]:1/"] {
-            assert_eq!(told(here, "127.0.0.1:1"), None, "{here}");
+            assert_eq!(warning(here, "127.0.0.1:1"), None, "{here}");
         }
         let robot = "http://robot:11311/";
-        assert_eq!(told(robot, "0.0.0.0:11311"), None, "it may be one of those names");
-        let told = told(robot, "127.0.0.1:9000").expect("a warning");
-        assert!(told.contains("'--host robot'") && told.contains("http://localhost:9000/"), "{told}");
+        assert_eq!(warning(robot, "0.0.0.0:11311"), None, "it may be one of those names");
+        let warning = warning(robot, "127.0.0.1:9000").expect("a warning");
+        assert!(
+            warning.contains("'--host robot'") && warning.contains("http://localhost:9000/"),
+            "{warning}"
+        );
     }
 
     #[test]
-    fn localhost_is_where_clients_of_this_family_look_for_it() {
+    fn localhost_resolves_in_the_address_family() {
         let text = |family| address("localhost", 1, family).expect("an address").to_string();
         assert_eq!([Family::V4, Family::V6].map(text), ["127.0.0.1:1", "[::1]:1"]);
     }

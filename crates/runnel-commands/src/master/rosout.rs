@@ -1,4 +1,4 @@
-//! The node `/rosout`: what nodes log, gathered in one place.
+//! The node `/rosout`, which collects the log lines of all nodes.
 
 use std::path::Path;
 
@@ -9,29 +9,29 @@ use runnel::{Context, Subscription};
 
 use crate::error::CliError;
 
-/// Lines that wait at most, here and for each listener.
+/// Most lines that wait, here and for each subscriber.
 const DEPTH: usize = 10_000;
 
-/// Gathers until the subscription ends.
+/// Collects until the subscription is dropped.
 ///
 /// # Errors
-/// When the node cannot be made.
-pub fn gather(context: &Context) -> Result<Subscription, CliError> {
+/// When the node cannot be created.
+pub fn collect(context: &Context) -> Result<Subscription, CliError> {
     let node = context.create_node("/rosout")?;
     let file = file();
     let all = node.create_publisher("/rosout_agg", QoS::keep_last(DEPTH))?;
     let take = move |line: &Log| {
-        // A listener too slow for ten thousand lines is told the latest.
+        // A subscriber too slow for ten thousand lines gets the newest.
         let _ = all.publish(line);
         if let Some(file) = &file {
-            // A full disk is no reason to end.
+            // A full disk does not stop the node.
             let _ = file.line(&text(line));
         }
     };
     Ok(node.create_subscription("/rosout", QoS::keep_last(DEPTH), take)?)
 }
 
-/// The file, if there is to be one. That it cannot be opened is no reason to leave a robot without a master.
+/// The log file, if ROS_LOG_DIR is set. A robot needs its master even if the file cannot be opened.
 fn file() -> Option<LogFile> {
     let folder = std::env::var_os("ROS_LOG_DIR").filter(|folder| !folder.is_empty())?;
     let path = Path::new(&folder).join("rosout.log");
@@ -39,7 +39,7 @@ fn file() -> Option<LogFile> {
     opened.inspect_err(|error| log::warn!("cannot log to {}: {error}", path.display())).ok()
 }
 
-/// A line as the original writes it.
+/// A line in the format of the original.
 fn text(line: &Log) -> String {
     let Log { header, level, name, msg, file, function, line, topics } = line;
     let (stamp, level) = (header.stamp, Level::from_number(level.cast_unsigned()));
@@ -52,7 +52,7 @@ mod tests {
     use runnel::Time;
 
     #[test]
-    fn a_line_tells_where_it_came_from() {
+    fn log_line_shows_its_origin() {
         let mut line = Log { level: Log::WARN, name: "/a".into(), msg: "low".into(), ..Log::default() };
         line.header.stamp = Time::from_nanos(1_500_000_000);
         (line.file, line.line, line.function) = ("m.rs".into(), 3, "f".into());

@@ -1,4 +1,4 @@
-//! Bandwidth of a topic: bytes a second, and the sizes of messages.
+//! Bandwidth of a topic: bytes per second, and message sizes.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,29 +7,29 @@ use runnel::{Context, RawMessage};
 use serde_json::json;
 
 use super::statistics::{Bandwidth, Flow};
-use super::{Measured, PERIOD, subscribed, tell_lost};
+use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::Session;
 use crate::streaming::{Ending, lock};
 
-/// Measures a topic, and reports once a second until the user ends it.
-pub fn measure(session: &Session, context: &Context, topic: String, of: Measured) -> Result<(), CliError> {
-    let node = session.node(context, "bw")?;
+/// Measures a topic, and reports once a second until Ctrl-C.
+pub fn measure(cli: &CliContext, context: &Context, topic: String, of: Measured) -> Result<(), CliError> {
+    let node = cli.node(context, "bw")?;
     let ending = Ending::of(context);
     let bandwidth = Arc::new(Mutex::new(Bandwidth::new(of.window)));
     let count = Arc::clone(&bandwidth);
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());
     let subscription = node.create_raw_subscription(&topic, None, of.options(), arrived)?;
-    subscribed(session.output, &topic)?;
-    let (output, end) = (session.output, ending.clone());
+    subscribed(cli.output, &topic)?;
+    let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let flow = lock(&bandwidth).flow(clock::monotonic());
-        end.unless_ok(flow.map_or(Ok(()), |flow| report(output, &topic, &flow)));
+        end.check(flow.map_or(Ok(()), |flow| report(output, &topic, &flow)));
     });
     let ended = ending.wait();
-    tell_lost([&subscription]);
+    warn_of_losses([&subscription]);
     ended
 }
 
@@ -37,7 +37,7 @@ fn report(output: Output, topic: &str, flow: &Flow) -> Result<(), CliError> {
     if output.json { output.json(&to_json(topic, flow)) } else { output.paragraph(&text(flow)) }
 }
 
-/// All figures in one unit, that of the flow.
+/// All numbers in one unit, that of the flow.
 fn text(flow: &Flow) -> String {
     let (unit, name) = match flow.bytes_per_second {
         ..1e3 => (1.0, "B"),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_as_rostopic_prints_it() {
+    fn text_reads_as_in_rostopic() {
         let expected = "average: 1.02KB/s\n\tmean: 0.10KB min: 0.10KB max: 0.10KB window: 10";
         assert_eq!(text(&flow(1020.0)), expected);
         let expected = "average: 999.00B/s\n\tmean: 102.00B min: 100.00B max: 104.00B window: 10";

@@ -1,4 +1,4 @@
-//! Delay of a topic: how old its messages are when they arrive, by the stamps in their headers.
+//! Delay of a topic: the age of messages when they arrive, by the stamps in their headers.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,50 +9,50 @@ use runnel::{Context, RawMessage, Time};
 use serde_json::json;
 
 use super::statistics::{Delays, Summary};
-use super::{Measured, PERIOD, subscribed, tell_lost};
+use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::Session;
 use crate::streaming::{Ending, lock};
 use crate::types::ReceivedTypes;
 
-/// Measures a topic, and reports once a second until the user ends it.
+/// Measures a topic, and reports once a second until Ctrl-C.
 pub fn measure(
-    session: &Session,
+    cli: &CliContext,
     context: &Context,
     topic: String,
     of: Measured,
     mut report: impl FnMut(Output, &str, Option<(Summary, usize)>) -> Result<(), CliError> + Send + 'static,
 ) -> Result<(), CliError> {
-    let node = session.node(context, "delay")?;
+    let node = cli.node(context, "delay")?;
     let ending = Ending::of(context);
     let delays = Arc::new(Mutex::new(Delays::new(of.window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
-    let mut types = ReceivedTypes::new(session.types_loader());
+    let mut types = ReceivedTypes::new(cli.types_loader());
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
         Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_secs_f64()),
         Ok(None) => {}
-        Err(error) => end.unless_ok(Err(error)),
+        Err(error) => end.check(Err(error)),
     };
     let subscription = node.create_raw_subscription(&topic, None, of.options(), take)?;
-    subscribed(session.output, &topic)?;
-    let (output, end) = (session.output, ending.clone());
+    subscribed(cli.output, &topic)?;
+    let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let news = lock(&delays).news();
-        end.unless_ok(report(output, &topic, news));
+        end.check(report(output, &topic, news));
     });
     let ended = ending.wait();
-    tell_lost([&subscription]);
+    warn_of_losses([&subscription]);
     ended
 }
 
-/// When a message was stamped. One that does not say is passed over with a word about it.
+/// The stamp of a message. Messages without one are skipped with a warning.
 fn stamp(message: &RawMessage<'_>, types: &mut ReceivedTypes) -> Result<Option<Time>, CliError> {
     let schema = types.of(message)?;
     let Some(header) = header_field(&schema) else {
         let name = &schema.def.name;
         return Err(CliError::Failed(format!(
-            "{name} does not begin with a header: its delay cannot be known"
+            "{name} does not begin with a header, so its delay is unknown"
         )));
     };
     let stamp = stamp_in(message.decode(&schema), header);
@@ -71,7 +71,7 @@ fn header_field(schema: &Schema) -> Option<&str> {
     schema.def.fields.first().filter(|_| schema.def.has_header()).map(|field| field.name.as_str())
 }
 
-/// Prints the ages, or that no messages came.
+/// Prints the delays, or that no messages came.
 pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
     match news {
         Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
@@ -99,7 +99,7 @@ mod tests {
     use crate::types::Types;
 
     #[test]
-    fn a_message_that_cannot_be_read_has_no_stamp_and_says_why() {
+    fn undecodable_message_has_no_stamp() {
         let types = Types::new(&[]).expect("no folder to read");
         let schema = types.message("geometry_msgs/PointStamped").expect("built in");
         let mut message = DynamicMessage::default_of(&schema).expect("a small one");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_as_rostopic_prints_it() {
+    fn text_reads_as_in_rostopic() {
         let summary = Summary { mean: 0.0012, min: 0.001, max: 0.0015, std_dev: 0.000_11 };
         let expected = "average delay: 0.001\n\tmin: 0.001s max: 0.002s std dev: 0.00011s window: 3";
         assert_eq!(text(&summary, 3), expected);

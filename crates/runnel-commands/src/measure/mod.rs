@@ -1,4 +1,4 @@
-//! Measurements of topics: rate, bandwidth and delay, for the programs of either generation.
+//! Measurements of topics: rate, bandwidth and delay, in both generations.
 
 pub mod bandwidth;
 pub mod delay;
@@ -12,43 +12,43 @@ use runnel::{QoS, Subscription, SubscriptionOptions};
 use crate::error::CliError;
 use crate::output::{Output, counted};
 
-/// Messages that wait at most to be counted.
+/// Most messages that wait to be counted.
 const DEPTH: usize = 1000;
 
-/// How often results are printed.
+/// Period of reports.
 pub const PERIOD: Duration = Duration::from_secs(1);
 
-/// Tells people that messages are waited for.
+/// Prints that the command has subscribed.
 pub fn subscribed(output: Output, topic: &str) -> Result<(), CliError> {
     if output.json { Ok(()) } else { output.line(&format!("subscribed to [{topic}]")) }
 }
 
-/// What is measured: a window of the last messages, and of which publishers.
+/// A measurement: the window of messages, and the subscription.
 #[derive(Clone, Copy)]
 pub struct Measured {
-    /// Messages.
+    /// Number of messages.
     pub window: usize,
-    /// What the publishers are asked for.
+    /// The requested QoS.
     pub qos: QoS,
-    /// Whether ROS 1 publishers are asked for datagrams.
+    /// Whether to request datagrams from ROS 1 publishers.
     pub udp: bool,
 }
 
 impl Measured {
-    /// Every publisher is heard, and what was published earlier in ROS 2 is not.
+    /// A measurement of messages of every publisher, without earlier messages in ROS 2.
     pub fn all(window: usize) -> Self {
         Self { window, qos: QoS::keep_last(DEPTH).reliability_best_available(), udp: false }
     }
 
-    /// How its topics are subscribed to.
+    /// Options of its subscriptions.
     pub fn options(self) -> SubscriptionOptions {
         let options = SubscriptionOptions::from(self.qos).strict_qos();
         if self.udp { options.udpros() } else { options }
     }
 }
 
-/// Says how many messages were lost on the way, if any were.
-pub fn tell_lost<'a>(subscriptions: impl IntoIterator<Item = &'a Subscription>) {
+/// Warns of messages that were lost on the way.
+pub fn warn_of_losses<'a>(subscriptions: impl IntoIterator<Item = &'a Subscription>) {
     for subscription in subscriptions.into_iter().filter(|subscription| subscription.lost() > 0) {
         let lost = counted(subscription.lost(), "message");
         log::warn!("{}: lost {lost} on the way", subscription.topic());

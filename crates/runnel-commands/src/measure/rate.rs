@@ -1,4 +1,4 @@
-//! Rate of a topic: messages a second, and the times between them.
+//! Rate of a topic: messages per second, and the intervals between them.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,26 +7,26 @@ use runnel::{Context, RawMessage};
 use serde_json::json;
 
 use super::statistics::{Intervals, Summary};
-use super::{Measured, PERIOD, subscribed, tell_lost};
+use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::{Output, table};
-use crate::session::Session;
 use crate::streaming::{Ending, lock};
 
 type Shared = Arc<Mutex<Intervals>>;
 
-/// The times between the messages of each topic and how many there were, where some came since the last report.
+/// For each topic the intervals and the number of messages, if any came since the last report.
 type News<'a> = [(&'a str, Option<(Summary, usize)>)];
 
-/// Measures topics, and reports once a second until the user ends it.
+/// Measures topics, and reports once a second until Ctrl-C.
 pub fn measure(
-    session: &Session,
+    cli: &CliContext,
     context: &Context,
     topics: Vec<String>,
     of: Measured,
     report: fn(Output, &News<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let node = session.node(context, "hz")?;
+    let node = cli.node(context, "hz")?;
     let ending = Ending::of(context);
     let (mut subscriptions, mut measured) = (Vec::new(), Vec::new());
     for topic in topics {
@@ -34,20 +34,20 @@ pub fn measure(
         let count = Arc::clone(&intervals);
         let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
         subscriptions.push(node.create_raw_subscription(&topic, None, of.options(), arrived)?);
-        subscribed(session.output, &topic)?;
+        subscribed(cli.output, &topic)?;
         measured.push((topic, intervals));
     }
-    let (output, end) = (session.output, ending.clone());
+    let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
-        end.unless_ok(report(output, &news.collect::<Vec<_>>()));
+        end.check(report(output, &news.collect::<Vec<_>>()));
     });
     let ended = ending.wait();
-    tell_lost(&subscriptions);
+    warn_of_losses(&subscriptions);
     ended
 }
 
-/// Prints a few words for one topic, and a table for several.
+/// Prints a paragraph for one topic, and a table for several.
 pub fn report(output: Output, measured: &News<'_>) -> Result<(), CliError> {
     let news: Vec<_> = measured.iter().filter_map(|(topic, news)| Some((*topic, (*news)?))).collect();
     if output.json {
@@ -99,13 +99,13 @@ mod tests {
     const TENTH: Summary = Summary { mean: 0.1, min: 0.09996, max: 0.2, std_dev: 0.000_014 };
 
     #[test]
-    fn it_reads_as_rostopic_prints_it() {
+    fn text_reads_as_in_rostopic() {
         let expected = "average rate: 10.000\n\tmin: 0.100s max: 0.200s std dev: 0.00001s window: 10";
         assert_eq!(text(&TENTH, 10), expected);
     }
 
     #[test]
-    fn messages_that_come_at_once_have_no_rate() {
+    fn simultaneous_messages_have_no_rate() {
         assert_eq!(per_second(&Summary { mean: 0.0, ..TENTH }), 0.0);
     }
 

@@ -1,27 +1,27 @@
-//! Figures of rate, bandwidth and delay, over a window of the last messages. Times are arguments.
+//! Statistics of rate, bandwidth and delay over a window of the last messages. Times are arguments.
 
 use std::collections::VecDeque;
 
 use runnel::core::time::Instant;
 
-/// The widest window, in messages: what "all" means, since memory is not without end.
+/// The largest window, in messages: the meaning of "all", to bound memory.
 pub const WIDEST: usize = 50_000;
 
-/// Numbers in brief. The standard deviation is that of a whole population.
+/// Statistics of numbers. The standard deviation is that of a population.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
-    /// How far they scatter.
+    /// The standard deviation.
     pub std_dev: f64,
 }
 
 impl Summary {
-    /// Sums up numbers; `None` if there are none.
+    /// Statistics of numbers; `None` if there are none.
     fn of(numbers: &VecDeque<f64>) -> Option<Self> {
         if numbers.is_empty() {
             return None;
@@ -35,12 +35,12 @@ impl Summary {
     }
 }
 
-/// A window over numbers, one a message.
+/// A window of numbers, one per message.
 #[derive(Debug)]
 struct Window {
     numbers: VecDeque<f64>,
     width: usize,
-    /// A number came since the last summary.
+    /// A number was added since the last summary.
     fresh: bool,
 }
 
@@ -57,7 +57,7 @@ impl Window {
         self.fresh = true;
     }
 
-    /// What the window holds, if anything came since this was last asked for.
+    /// Statistics of the window, if a number was added since the last call.
     fn news(&mut self) -> Option<Summary> {
         if !std::mem::take(&mut self.fresh) {
             return None;
@@ -66,7 +66,7 @@ impl Window {
     }
 }
 
-/// The times between messages, in seconds.
+/// The intervals between messages, in seconds.
 #[derive(Debug)]
 pub struct Intervals {
     last: Option<Instant>,
@@ -74,74 +74,74 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// A window of so many messages, so of one interval less.
+    /// A window of this many messages, which has one interval less.
     pub fn new(messages: usize) -> Self {
         Self { last: None, window: Window::new(messages.saturating_sub(1)) }
     }
 
-    /// A message arrives.
+    /// Records the arrival of a message.
     pub fn arrived(&mut self, now: Instant) {
         if let Some(last) = self.last.replace(now) {
             self.window.push(now.since(last).as_secs_f64());
         }
     }
 
-    /// The intervals and the number of messages that they lie between; `None` if nothing came since the last time.
+    /// Statistics of the intervals and the number of messages; `None` if none came since the last call.
     pub fn news(&mut self) -> Option<(Summary, usize)> {
         let summary = self.window.news()?;
         Some((summary, self.window.numbers.len() + 1))
     }
 }
 
-/// How old messages are when they arrive, in seconds.
+/// The ages of messages when they arrive, in seconds.
 #[derive(Debug)]
 pub struct Delays {
     window: Window,
 }
 
 impl Delays {
-    /// A window of so many messages.
+    /// A window of this many messages.
     pub fn new(messages: usize) -> Self {
         Self { window: Window::new(messages) }
     }
 
-    /// A message arrives that is so old.
+    /// Records the arrival of a message of this age.
     pub fn arrived(&mut self, age: f64) {
         self.window.push(age);
     }
 
-    /// The ages and the number of messages; `None` if nothing came since the last time.
+    /// Statistics of the ages and the number of messages; `None` if none came since the last call.
     pub fn news(&mut self) -> Option<(Summary, usize)> {
         let summary = self.window.news()?;
         Some((summary, self.window.numbers.len()))
     }
 }
 
-/// How many bytes arrive.
+/// Sizes and arrival times of messages.
 #[derive(Debug)]
 pub struct Bandwidth {
     times: VecDeque<Instant>,
     sizes: Window,
 }
 
-/// Bytes a second, and bytes a message.
+/// Bytes per second and per message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// Bytes a second from the first message of the window until now.
+    /// Bytes per second from the first message of the window until now.
     pub bytes_per_second: f64,
-    /// Bytes of a message.
+    /// Bytes per message.
     pub size: Summary,
     /// Messages in the window.
     pub window: usize,
 }
 
 impl Bandwidth {
-    /// A window of so many messages.
+    /// A window of this many messages.
     pub fn new(messages: usize) -> Self {
         Self { times: VecDeque::new(), sizes: Window::new(messages) }
     }
 
-    /// A message of so many bytes arrives.
+    /// Records the arrival of a message of this size.
     pub fn arrived(&mut self, now: Instant, bytes: usize) {
         self.sizes.push(bytes as f64);
         self.times.push_back(now);
@@ -150,7 +150,7 @@ impl Bandwidth {
         }
     }
 
-    /// What flows, until `now`; `None` before the second message.
+    /// The bandwidth until `now`; `None` before the second message.
     pub fn flow(&self, now: Instant) -> Option<Flow> {
         let first = self.times.front().filter(|_| self.times.len() > 1)?;
         let size = Summary::of(&self.sizes.numbers)?;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_forgets_the_oldest_interval() {
+    fn window_forgets_the_oldest_interval() {
         let mut intervals = Intervals::new(3);
         for time in [0, 1000, 1100, 1200] {
             intervals.arrived(at(time));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn bandwidth_counts_from_the_first_message_of_the_window_until_now() {
+    fn bandwidth_spans_the_window_until_now() {
         let mut bandwidth = Bandwidth::new(3);
         bandwidth.arrived(at(0), 1_000_000);
         assert_eq!(bandwidth.flow(at(10)), None);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_may_be_negative_where_clocks_disagree() {
+    fn delays_may_be_negative() {
         let mut delays = Delays::new(2);
         assert_eq!(delays.news(), None);
         for age in [9.0, -0.5, 0.5] {

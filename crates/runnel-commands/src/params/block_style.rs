@@ -1,12 +1,12 @@
-//! Parameters as YAML in block style, which `runnel param get` and `dump` print. Unlike PyYAML's form it keeps text that
-//! is not ASCII, and several lines of text, legible.
+//! Parameters as YAML in block style, as `runnel param get` and `dump` print them. Unlike PyYAML's form it keeps
+//! non-ASCII text and multi-line text readable.
 
 use runnel::XmlRpcValue;
 
 use super::read::{Yaml, unquoted};
 
-/// Longest name that stands before its colon on one line, in bytes: parsers look no further than 1024 characters for the
-/// colon, and other writers stop at 128.
+/// Longest name before a colon on the same line, in bytes: parsers search at most 1024 characters for the colon, and
+/// other writers stop at 128.
 const LONGEST_NAME: usize = 128;
 
 /// The value as a document.
@@ -16,8 +16,8 @@ pub fn dump(value: &XmlRpcValue) -> String {
     text
 }
 
-/// A value whose first line goes where the text has come to, and the others behind so many spaces. `parent` is the column of
-/// the dash or name that it stands behind.
+/// Appends a value. Its first line continues the current line, and further lines are indented by `indent`. `parent`
+/// is the column of the dash or name before it.
 fn node(value: &XmlRpcValue, parent: usize, indent: usize, text: &mut String) {
     match value {
         XmlRpcValue::Array(elements) if !elements.is_empty() => {
@@ -50,7 +50,7 @@ fn list<T>(
     }
 }
 
-/// The first line stands behind what the text has come to.
+/// The first item continues the current line.
 fn begin_line(index: usize, indent: usize, text: &mut String) {
     if index > 0 {
         pad(indent, text);
@@ -61,7 +61,7 @@ fn pad(indent: usize, text: &mut String) {
     text.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// The value behind a name: on the same line, or on lines of its own. A list is not indented.
+/// The value after a name: on the same line, or on lines of its own. A list is not indented.
 fn below(value: &XmlRpcValue, parent: usize, text: &mut String) {
     let (lines, indent) = match value {
         XmlRpcValue::Array(elements) => (!elements.is_empty(), parent),
@@ -97,18 +97,18 @@ fn scalar_text(value: &XmlRpcValue, parent: usize) -> String {
     }
 }
 
-/// A number that reads back as the same one, with a point or an exponent.
+/// A number that reads back unchanged, with a point or an exponent.
 pub fn float(number: f64) -> String {
     match number {
         _ if number.is_nan() => ".nan".to_owned(),
         _ if number.is_infinite() => if number > 0.0 { ".inf" } else { "-.inf" }.to_owned(),
-        // Rust has an exponent in these.
+        // Rust prints these with an exponent.
         _ if (1e-5..1e-4).contains(&number.abs()) => number.to_string(),
         _ => format!("{number:?}"),
     }
 }
 
-/// Text of one line, in quotes where it would else be something other than this text.
+/// Text of one line, quoted if it would read back as something else.
 fn line_text(text: &str) -> String {
     if text.contains('\u{feff}') {
         return double_quoted(text);
@@ -121,7 +121,7 @@ fn line_text(text: &str) -> String {
     }
 }
 
-/// True if nothing in a text of one line means something to YAML in block style.
+/// True if text of one line has no special meaning in block style.
 ///
 /// Source: YAML 1.2.2, 7.3.3.
 fn can_be_plain(text: &str) -> bool {
@@ -140,8 +140,8 @@ fn can_be_plain(text: &str) -> bool {
         && ![": ", ":\t", " #", "\t#"].iter().any(|mark| text.contains(mark))
 }
 
-/// Text of several lines as a block, or in quotes if spaces would get lost in it. Its lines are indented by two columns more
-/// than what it stands behind.
+/// Text of several lines as a block, or quoted if spaces would get lost. Its lines are indented two columns more than
+/// the parent.
 fn lines_text(text: &str, parent: usize) -> String {
     if text.ends_with(' ') || text.contains(" \n") || text.contains('\u{feff}') {
         return double_quoted(text);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_quoted_where_it_would_be_something_else() {
+    fn ambiguous_text_is_quoted() {
         for plain in ["a", "a b", "é", "a:b", "a#b", "-a", "?a", "it's", "1.2.3", "x, y"] {
             assert_eq!(line_text(plain), plain);
         }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_a_block_with_their_end() {
+    fn multiline_text_is_a_block() {
         for (text, expected) in [
             ("a\nb", "|-\n  a\n  b"),
             ("a\n\nb\n", "|\n  a\n\n  b"),

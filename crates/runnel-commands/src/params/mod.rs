@@ -12,7 +12,7 @@ use std::path::Path;
 /// The text of a file; `-` is standard input.
 ///
 /// # Errors
-/// When it cannot be read, or is no UTF-8.
+/// When it cannot be read, or is not UTF-8.
 pub fn file_text(file: &Path) -> io::Result<String> {
     if file.as_os_str() != "-" {
         return fs::read_to_string(file);

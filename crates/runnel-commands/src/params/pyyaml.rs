@@ -1,4 +1,4 @@
-//! Parameters as PyYAML's `dump` writes them, which is what `rosparam` prints.
+//! Parameters as PyYAML's `dump` writes them, which `rosparam` prints.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,10 @@ use runnel::XmlRpcValue;
 use runnel::core::sanitize::one_line as shown;
 use runnel::core::yaml::{block_text, python_float, yaml_float};
 
-/// The value as `yaml.dump` writes it, but for the marker `...` that follows an unquoted scalar.
+/// PyYAML writes a name of this many characters after a question mark.
+const LONGEST_SIMPLE_KEY: usize = 128;
+
+/// The value as `yaml.dump` writes it, without the marker `...` after an unquoted scalar.
 pub fn dump(value: &XmlRpcValue) -> String {
     let mut text = String::new();
     match value {
@@ -18,7 +21,7 @@ pub fn dump(value: &XmlRpcValue) -> String {
     text
 }
 
-/// True if `yaml.dump` writes `...` behind the value.
+/// True if `yaml.dump` writes `...` after the value.
 pub fn is_plain_scalar(value: &XmlRpcValue) -> bool {
     match value {
         XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => {
@@ -29,45 +32,63 @@ pub fn is_plain_scalar(value: &XmlRpcValue) -> bool {
     }
 }
 
-/// Elements, of which the first goes where the text has come to.
+/// Elements. The first continues the current line.
 fn sequence(elements: &[XmlRpcValue], indent: usize, text: &mut String) {
     for (index, element) in elements.iter().enumerate() {
         if index > 0 {
             pad(indent, text);
         }
         text.push_str("- ");
-        match element {
-            XmlRpcValue::Array(inner) if !inner.is_empty() => sequence(inner, indent + 2, text),
-            XmlRpcValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent + 2, text),
-            scalar => *text += &(scalar_text(scalar, indent + 2, indent + 2) + "\n"),
-        }
+        value_in_place(element, indent + 2, text);
     }
 }
 
-/// Members, of which the first goes where the text has come to. A sequence in a mapping is not indented.
+/// Members. The first continues the current line. A sequence in a mapping is not indented.
 fn mapping(members: &BTreeMap<String, XmlRpcValue>, indent: usize, text: &mut String) {
     for (index, (name, value)) in members.iter().enumerate() {
         if index > 0 {
             pad(indent, text);
         }
         let key = block_text(name, indent, indent + 2);
-        *text += &format!("{key}:");
-        match value {
-            XmlRpcValue::Array(inner) if !inner.is_empty() => {
-                text.push('\n');
-                pad(indent, text);
-                sequence(inner, indent, text);
-            }
-            XmlRpcValue::Struct(inner) if !inner.is_empty() => {
-                text.push('\n');
-                pad(indent + 2, text);
-                mapping(inner, indent + 2, text);
-            }
-            scalar => {
-                let column = indent + key.chars().count() + 2;
-                *text += &format!(" {}\n", scalar_text(scalar, column, indent + 2));
-            }
+        if is_simple_key(name, &key) {
+            *text += &format!("{key}:");
+            value_after_simple_key(value, indent, indent + key.chars().count() + 2, text);
+        } else {
+            let key = block_text(name, indent + 2, indent + 2);
+            *text += &format!("? {key}\n{:indent$}: ", "");
+            value_in_place(value, indent + 2, text);
         }
+    }
+}
+
+/// True if a name can stand before its colon on one line. Other names stand after a question mark.
+fn is_simple_key(name: &str, key: &str) -> bool {
+    !name.is_empty() && name.chars().count() < LONGEST_SIMPLE_KEY && !key.contains('\n')
+}
+
+/// A value after `name:`. A scalar begins at `column`; a sequence is not indented.
+fn value_after_simple_key(value: &XmlRpcValue, indent: usize, column: usize, text: &mut String) {
+    match value {
+        XmlRpcValue::Array(inner) if !inner.is_empty() => {
+            text.push('\n');
+            pad(indent, text);
+            sequence(inner, indent, text);
+        }
+        XmlRpcValue::Struct(inner) if !inner.is_empty() => {
+            text.push('\n');
+            pad(indent + 2, text);
+            mapping(inner, indent + 2, text);
+        }
+        scalar => *text += &format!(" {}\n", scalar_text(scalar, column, indent + 2)),
+    }
+}
+
+/// A value that begins on the current line, at column `indent`.
+fn value_in_place(value: &XmlRpcValue, indent: usize, text: &mut String) {
+    match value {
+        XmlRpcValue::Array(inner) if !inner.is_empty() => sequence(inner, indent, text),
+        XmlRpcValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent, text),
+        scalar => *text += &(scalar_text(scalar, indent, indent) + "\n"),
     }
 }
 
@@ -87,12 +108,12 @@ fn scalar_text(value: &XmlRpcValue, column: usize, indent: usize) -> String {
     }
 }
 
-/// Bytes in base 64, on one line of their own.
+/// Bytes in base 64, on a line of their own.
 fn binary_text(bytes: &[u8], indent: usize) -> String {
     format!("!!binary |-\n{:indent$}{}", "", BASE64_STANDARD.encode(bytes))
 }
 
-/// The value as Python's `str` has it.
+/// The value as Python's `str` prints it.
 pub fn python_text(value: &XmlRpcValue) -> String {
     match value {
         XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => text.clone(),
@@ -124,8 +145,8 @@ fn python_repr(value: &XmlRpcValue) -> String {
     }
 }
 
-/// The value as `rosparam get -p` prints it: a mapping without quotes and with sequences as they fall; `None` for what
-/// it prints as without `-p`.
+/// The value as `rosparam get -p` prints it: a mapping without quotes, with sequences in PyYAML's form; `None` if
+/// `-p` makes no difference.
 pub fn pretty(value: &XmlRpcValue) -> Option<String> {
     match value {
         XmlRpcValue::Struct(members) => {
@@ -172,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_in_a_mapping_is_not_indented() {
+    fn sequence_in_a_mapping_is_not_indented() {
         let inner = members(vec![
             ("x", 1.into()),
             ("y", list(vec!["a".into(), list(vec![2.5.into(), true.into()])])),
@@ -185,8 +206,38 @@ mod tests {
         assert_eq!(dump(&value), expected);
     }
 
+    /// As PyYAML 6.0 writes these mappings.
     #[test]
-    fn scalars_are_written_to_read_back_as_what_they_are() {
+    fn names_with_line_breaks_stand_after_question_marks() {
+        let inner = || list(vec![1.into(), members(vec![("z", 2.into())])]);
+        let cases = [
+            (members(vec![("a\nb", 1.into())]), "? 'a\n\n  b'\n: 1\n"),
+            (
+                members(vec![("o", members(vec![("a\nb", inner())]))]),
+                "o:\n  ? 'a\n\n    b'\n  : - 1\n    - z: 2\n",
+            ),
+            (
+                members(vec![("o", members(vec![("a\nb", "x\ny".into())]))]),
+                "o:\n  ? 'a\n\n    b'\n  : 'x\n\n    y'\n",
+            ),
+            (members(vec![("", members(vec![("x", 1.into())]))]), "? ''\n: x: 1\n"),
+            (
+                list(vec![members(vec![("a\nb", 1.into()), ("c", 2.into())])]),
+                "- ? 'a\n\n    b'\n  : 1\n  c: 2\n",
+            ),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(dump(&value), expected);
+            assert_eq!(crate::params::yaml::from_text(expected).expect("YAML"), value);
+        }
+        for name in ["x".repeat(200), "w ".repeat(60), "\u{e9}\nb".into()] {
+            let value = members(vec![(name.as_str(), inner())]);
+            assert_eq!(crate::params::yaml::from_text(&dump(&value)).expect("YAML"), value);
+        }
+    }
+
+    #[test]
+    fn scalars_read_back_unchanged() {
         for (value, text, plain) in [
             (XmlRpcValue::from(5), "5\n", true),
             ("five".into(), "five\n", true),
@@ -209,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn python_shows_text_in_lists_with_quotes() {
+    fn python_quotes_text_in_lists() {
         let value =
             list(vec!["a".into(), "it's".into(), true.into(), 1.0.into(), members(vec![("k", 2.into())])]);
         assert_eq!(python_text(&value), "['a', \"it's\", True, 1.0, {'k': 2}]");

@@ -1,5 +1,4 @@
-//! YAML as ROS reads parameters: by the rules of YAML 1.1, where `yes` is a truth value, with merged mappings and with
-//! angles.
+//! YAML as ROS reads parameters: by the rules of YAML 1.1, where `yes` is a boolean, with merged mappings and angles.
 //!
 //! Source: the tag repository of YAML 1.1 (bool, int, merge), as PyYAML applies it; `rosparam`'s angles.
 
@@ -24,16 +23,16 @@ pub enum Yaml {
     Text(String),
     /// A list.
     List(Vec<Yaml>),
-    /// A mapping. Of two members of one name the later one counts.
+    /// A mapping. If a name occurs twice, the later member counts.
     Mapping(Vec<(Yaml, Yaml)>),
-    /// A value whose tag is unknown or does not fit it.
+    /// A value with an unknown or unsuitable tag.
     Tagged(String),
 }
 
 /// The documents of a text.
 ///
 /// # Errors
-/// When it is not YAML, or holds too much.
+/// When it is not YAML, or exceeds the limits.
 pub fn documents(text: &str) -> Result<Vec<Yaml>, YamlError> {
     Ok(parse_documents(text)?.into_iter().map(value).collect())
 }
@@ -67,7 +66,7 @@ fn tagged(tag: String, node: YamlValue) -> Yaml {
 }
 
 impl Yaml {
-    /// The tag that says what the value is.
+    /// The tag of the value's type.
     fn tag(&self) -> &str {
         match self {
             Self::Null => "!!null",
@@ -82,7 +81,7 @@ impl Yaml {
     }
 }
 
-/// A mapping, with the members of mappings that stand at the key `<<` before its own, which override them.
+/// A mapping. Members of mappings at the key `<<` come first, so that its own override them.
 fn mapping(members: Vec<(YamlNode, YamlNode)>) -> Yaml {
     let is_merge = |key: &YamlNode| key.tag.is_none() && key.value == YamlValue::Plain("<<".into());
     let (merges, own): (Vec<_>, Vec<_>) = members.into_iter().partition(|(key, _)| is_merge(key));
@@ -92,7 +91,7 @@ fn mapping(members: Vec<(YamlNode, YamlNode)>) -> Yaml {
             Yaml::List(mappings) => mappings,
             other => vec![other],
         };
-        // The first mapping of a list overrides those behind it.
+        // The first mapping of a list overrides the others.
         for mapping in merged.into_iter().rev() {
             match mapping {
                 Yaml::Mapping(members) => all.extend(members),
@@ -104,7 +103,7 @@ fn mapping(members: Vec<(YamlNode, YamlNode)>) -> Yaml {
     Yaml::Mapping(all)
 }
 
-/// What unquoted text stands for.
+/// The value of unquoted text.
 pub fn unquoted(text: &str) -> Yaml {
     match plain_value(text) {
         Plain::Null => Yaml::Null,
@@ -115,7 +114,7 @@ pub fn unquoted(text: &str) -> Yaml {
     }
 }
 
-/// What unquoted text stands for that YAML 1.2 takes for text.
+/// The value of unquoted text that is text in YAML 1.2.
 fn of_yaml_1_1(text: &str) -> Yaml {
     if let Some(truth) = parse_yaml_bool(text) {
         return Yaml::Bool(truth);
@@ -128,7 +127,7 @@ fn of_yaml_1_1(text: &str) -> Yaml {
     angle.map_or_else(|| Yaml::Text(text.to_owned()), Yaml::Float)
 }
 
-/// An angle in degrees, in radians.
+/// An angle in degrees, converted to radians.
 fn degrees(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().map(|degrees| degrees * PI / 180.0)
 }
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn unquoted_words_mean_what_they_do_in_yaml_1_1() {
+    fn unquoted_words_follow_yaml_1_1() {
         let words =
             "{a: yes, b: 'yes', c: \"no\", d: [off, 'off'], e: 017, f: 1_000, g: text, h: '017', i: true}";
         let expected =
@@ -190,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn documents_stand_between_rules() {
+    fn documents_are_separated_by_rules() {
         assert_eq!(documents("a: 1\n---\nb: 2\n").expect("YAML").len(), 2);
         assert!(documents("a: [").is_err());
     }
 
     #[test]
-    fn merged_members_are_overridden_by_own_ones_and_by_earlier_mappings() {
+    fn merged_members_have_the_right_precedence() {
         let members = |document: &str| {
             let Yaml::Mapping(members) = one(document) else { panic!("no mapping") };
             members.into_iter().collect::<Vec<_>>()
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_say_what_text_stands_for() {
+    fn tags_select_the_value_of_text() {
         assert_eq!(one("!!str 5"), text("5"));
         assert_eq!(one("!!int '5'"), Yaml::Int(5));
         assert_eq!(one("!!int five"), Yaml::Tagged("!!int".into()));

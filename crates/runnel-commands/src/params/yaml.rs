@@ -10,17 +10,17 @@ use super::read::{self, Yaml};
 use super::{block_style, pyyaml};
 use crate::error::CliError;
 
-/// Most bytes of a text that is read.
+/// Most bytes of YAML text.
 const MAX_TEXT: usize = 16 << 20;
 
-/// The value that a text stands for.
+/// The value of a text.
 ///
 /// # Errors
-/// When it is not one YAML document, or holds what no parameter can.
+/// When it is not one YAML document, or holds a value that no parameter can have.
 pub fn from_text(text: &str) -> Result<XmlRpcValue, CliError> {
     let documents = <[XmlRpcValue; 1]>::try_from(documents(text)?);
-    let [value] =
-        documents.map_err(|other| CliError::Usage(format!("not one YAML document, but {}", other.len())))?;
+    let [value] = documents
+        .map_err(|other| CliError::Usage(format!("expected one YAML document, found {}", other.len())))?;
     Ok(value)
 }
 
@@ -30,7 +30,7 @@ pub fn from_text(text: &str) -> Result<XmlRpcValue, CliError> {
 /// As [`from_text`].
 pub fn documents(text: &str) -> Result<Vec<XmlRpcValue>, CliError> {
     if text.len() > MAX_TEXT {
-        return Err(CliError::Usage(format!("more than {MAX_TEXT} bytes of YAML")));
+        return Err(CliError::Usage(format!("the YAML text exceeds {MAX_TEXT} bytes")));
     }
     let documents = read::documents(text).map_err(|error| CliError::Usage(format!("not YAML: {error}")))?;
     documents.into_iter().map(|yaml| from_yaml(yaml, "").map_err(CliError::Usage)).collect()
@@ -42,7 +42,9 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<XmlRpcValue, String> {
         Yaml::Null => return Err(format!("{}a parameter cannot be null", here())),
         Yaml::Bool(truth) => truth.into(),
         Yaml::Int(number) => i32::try_from(number)
-            .map_err(|_| format!("{}{number} has more than 32 bits, which no parameter can", here()))?
+            .map_err(|_| {
+                format!("{}{number} does not fit into 32 bits, the size of an integer parameter", here())
+            })?
             .into(),
         Yaml::Float(number) => number.into(),
         Yaml::Text(text) => text.into(),
@@ -53,17 +55,17 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<XmlRpcValue, String> {
         Yaml::Mapping(members) => {
             let mut map = BTreeMap::new();
             for (key, value) in members {
-                let key = key_text(&key).ok_or_else(|| format!("{}{key:?} cannot be a name", here()))?;
+                let key = key_text(&key).ok_or_else(|| format!("{}{key:?} is not a valid name", here()))?;
                 let below = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
                 map.insert(key, from_yaml(value, &below)?);
             }
             XmlRpcValue::Struct(map)
         }
-        Yaml::Tagged(tag) => return Err(format!("{}the tag {tag} is not known", here())),
+        Yaml::Tagged(tag) => return Err(format!("{}unknown tag {tag}", here())),
     })
 }
 
-/// The name that a key stands for.
+/// The name of a key.
 fn key_text(key: &Yaml) -> Option<String> {
     match key {
         Yaml::Text(text) => Some(text.clone()),
@@ -77,15 +79,15 @@ fn key_text(key: &Yaml) -> Option<String> {
 /// The value as YAML.
 ///
 /// # Errors
-/// None that a value of a parameter server can cause.
+/// None for values of a parameter server.
 pub fn to_text(value: &XmlRpcValue) -> Result<String, CliError> {
     let text = block_style::dump(value);
-    // Its text blocks have no escapes.
+    // Text blocks have no escapes, so other unsafe characters need PyYAML's form.
     let is_unsafe = |character: char| sanitize::is_unsafe(character) && character != '\n';
     Ok(if text.contains(is_unsafe) { pyyaml::dump(&without_bytes(value)) } else { text })
 }
 
-/// The value with bytes as a list of numbers, as [`block_style`] has them.
+/// The value with bytes as a list of numbers, as in [`block_style`].
 fn without_bytes(value: &XmlRpcValue) -> XmlRpcValue {
     match value {
         XmlRpcValue::Binary(bytes) => {
@@ -117,10 +119,10 @@ pub fn to_json(value: &XmlRpcValue) -> Json {
     }
 }
 
-/// What a file sets, each with its full name, so that nothing else below the names between is touched.
+/// The leaves that a file sets, with full names, so that other parameters in between stay.
 ///
 /// # Errors
-/// When the file has no names.
+/// When the value has no names.
 pub fn leaves(namespace: &str, value: XmlRpcValue) -> Result<Vec<(String, XmlRpcValue)>, String> {
     let XmlRpcValue::Struct(members) = value else { return Err("it holds no names with values".into()) };
     let mut leaves = Vec::new();
@@ -144,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_of_control_characters_reads_back_and_holds_none() {
+    fn control_characters_are_escaped_and_read_back() {
         for one in ('\0'..='\u{2100}').filter(|one| sanitize::is_unsafe(*one)) {
             let texts = [format!("{one}"), format!("a: {one}b"), format!("a\n{one}b"), format!("- '{one}")];
             let list: Vec<XmlRpcValue> = texts.iter().map(|text| text.as_str().into()).collect();
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_and_written_as_they_are() {
+    fn values_are_read_and_written_unchanged() {
         for text in ["5\n", "0.5\n", "true\n", "adam\n", "- 1\n- two\n", "a:\n  b: 1\nc: ''\n", "'5'\n"] {
             let value = from_text(text).expect("a value");
             assert_eq!(to_text(&value).expect("YAML"), text);
@@ -207,22 +209,22 @@ mod tests {
     }
 
     #[test]
-    fn what_no_parameter_can_be_is_named() {
-        for (text, told) in [
+    fn invalid_parameter_value_is_named() {
+        for (text, expected) in [
             ("a: {b: null}", "a.b: a parameter cannot be null"),
-            ("[1, 3000000000]", "[1]: 3000000000 has more than 32 bits"),
-            ("9223372036854775808", "9223372036854775808 has more than 32 bits"),
-            ("? [1]\n: 2", "cannot be a name"),
-            ("!odd 1", "the tag !odd is not known"),
+            ("[1, 3000000000]", "[1]: 3000000000 does not fit into 32 bits"),
+            ("9223372036854775808", "9223372036854775808 does not fit into 32 bits"),
+            ("? [1]\n: 2", "is not a valid name"),
+            ("!odd 1", "unknown tag !odd"),
             ("a: [", "not YAML"),
         ] {
             let error = from_text(text).expect_err("refused").to_string();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 
     #[test]
-    fn a_file_sets_leaves_only() {
+    fn file_sets_only_leaves() {
         let value = from_text("a: {b: 1, c: {}}\n/d: 2").expect("a value");
         let leaves = leaves("/robot", value).expect("names");
         let names: Vec<&str> = leaves.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,21 +1,21 @@
-//! How a program of ROS 1 ends early: the text, the stream and the exit code of the original.
+//! How a ROS 1 program fails: text, stream and exit code of the original.
 
 use std::fmt;
 
 use super::front::Program;
-use super::tell;
+use super::print_error;
 use crate::error::CliError;
-use crate::output::tell_own;
+use crate::output::print_own;
 
 /// Why a program ends early.
 #[derive(Debug)]
 pub enum Failure {
-    /// It could not be done, or the arguments are wrong: told as the program tells it.
+    /// A failure or wrong usage, printed in the program's form.
     Cli(CliError),
-    /// What the program says on standard error, word for word, and its exit code.
-    Said { code: u8, text: String },
-    /// What is printed on standard output before the program ends with this code.
-    Shown { code: u8, text: String },
+    /// Text on standard error, unchanged, and the exit code.
+    Error { code: u8, text: String },
+    /// Text on standard output, and the exit code.
+    Output { code: u8, text: String },
 }
 
 impl Failure {
@@ -24,35 +24,35 @@ impl Failure {
         CliError::Usage(text.to_string()).into()
     }
 
-    /// It could not be done.
+    /// A failure.
     pub fn failed(text: impl fmt::Display) -> Self {
         CliError::failed(text).into()
     }
 
-    /// Words on standard error, and an exit code.
-    pub fn said(code: u8, text: impl fmt::Display) -> Self {
-        Self::Said { code, text: text.to_string() }
+    /// Text on standard error, and an exit code.
+    pub fn error(code: u8, text: impl fmt::Display) -> Self {
+        Self::Error { code, text: text.to_string() }
     }
 
-    /// Tells the user; gives the exit code.
+    /// Prints the failure. Returns the exit code.
     pub fn report(self, program: Program) -> u8 {
         match self {
             Self::Cli(CliError::ClosedPipe) => 0,
             Self::Cli(CliError::Answered) => program.failure_code(),
             Self::Cli(CliError::Failed(text)) => {
-                tell(&format!("ERROR: {text}"));
+                print_error(&format!("ERROR: {text}"));
                 program.failure_code()
             }
             Self::Cli(error) => {
-                tell(&format!("{}: error: {error}", program.name()));
+                print_error(&format!("{}: error: {error}", program.name()));
                 2
             }
-            Self::Said { code, text } => {
-                tell(&text);
+            Self::Error { code, text } => {
+                print_error(&text);
                 code
             }
-            Self::Shown { code, text } => {
-                tell_own(&text);
+            Self::Output { code, text } => {
+                print_own(&text);
                 code
             }
         }
@@ -63,7 +63,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cli(error) => error.fmt(f),
-            Self::Said { text, .. } | Self::Shown { text, .. } => f.write_str(text),
+            Self::Error { text, .. } | Self::Output { text, .. } => f.write_str(text),
         }
     }
 }

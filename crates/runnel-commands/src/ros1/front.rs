@@ -1,17 +1,17 @@
-//! What the programs have in common: their names, and how they read their arguments.
+//! What the programs have in common: names, and argument parsing.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, FromArgMatches};
 
 use super::failure::Failure;
 use crate::arguments::Arguments;
+use crate::cli_context::CliContext;
 use crate::logging;
-use crate::session::Session;
 
-/// The exit code of `EX_USAGE`, which most originals give for no command.
+/// The exit code `EX_USAGE`, which most originals return without a command.
 pub const EX_USAGE: u8 = 64;
 
-/// How wide help is printed at most, in columns.
+/// Maximum width of help, in columns.
 const WIDTH: usize = 80;
 
 /// A program of ROS 1.
@@ -44,7 +44,7 @@ impl Program {
         Self::ALL.into_iter().find(|program| program.name() == name)
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rostopic => "rostopic",
@@ -58,12 +58,12 @@ impl Program {
         }
     }
 
-    /// The exit code of what could not be done.
+    /// The exit code of a failure.
     pub fn failure_code(self) -> u8 {
         if self == Self::Rosservice { 2 } else { 1 }
     }
 
-    /// The exit code where no command of the program is named.
+    /// The exit code if no command is given.
     fn no_command_code(self, words: &[String]) -> u8 {
         let first = words.first().map(String::as_str);
         match (self, first) {
@@ -73,7 +73,7 @@ impl Program {
         }
     }
 
-    /// True if arguments such as `a:=b` rename things; for the others they are words as any.
+    /// True if arguments such as `a:=b` are remappings; in other programs they are ordinary arguments.
     fn remaps(self) -> bool {
         matches!(self, Self::Rostopic | Self::Rosservice | Self::Roscore | Self::Rosmaster)
     }
@@ -84,7 +84,7 @@ impl Program {
     }
 }
 
-/// Options as the originals' parser takes them: anywhere, more than once, and long ones cut short.
+/// Options as the originals' parser accepts them: anywhere, repeated, and long ones abbreviated.
 pub fn as_originals_parse(command: Command) -> Command {
     command.max_term_width(WIDTH).infer_long_args(true).args_override_self(true).disable_help_subcommand(true)
 }
@@ -93,14 +93,14 @@ pub fn as_originals_parse(command: Command) -> Command {
 pub struct Front {
     program: Program,
     words: Vec<String>,
-    pub session: Session,
+    pub cli: CliContext,
 }
 
 impl Front {
-    /// A run with the words that stand behind the program's name.
+    /// A run with the arguments after the program's name.
     ///
     /// # Errors
-    /// When a ROS argument cannot be followed.
+    /// When a ROS argument is invalid.
     pub fn new(program: Program, words: Vec<String>) -> Result<Self, Failure> {
         let is_ros = |word: &String| word.starts_with("__") && word.contains(":=");
         let (ros, kept): (Vec<String>, Vec<String>) = match program.remaps() {
@@ -115,14 +115,14 @@ impl Front {
         Ok(Self {
             program,
             words,
-            session: Session::new(arguments, false, Vec::new())?.of_program(program.name()),
+            cli: CliContext::new(arguments, false, Vec::new())?.of_program(program.name()),
         })
     }
 
     /// The arguments as the program's parser reads them.
     ///
     /// # Errors
-    /// When they cannot be followed, or ask for help.
+    /// When they are invalid, or ask for help.
     pub fn parsed<T: FromArgMatches>(&self) -> Result<T, Failure> {
         let program = self.program;
         let named = self.words.first().is_some_and(|word| !word.starts_with('-'));
@@ -135,23 +135,23 @@ impl Front {
         parsed.map_err(|error| self.refused(error))
     }
 
-    /// The list of commands, on standard output as the originals print it.
+    /// The list of commands, on standard output as in the originals.
     fn overview(&self) -> Failure {
         let help = self.program.command().render_help().to_string();
-        Failure::Shown { code: self.program.no_command_code(&self.words), text: help }
+        Failure::Output { code: self.program.no_command_code(&self.words), text: help }
     }
 
     fn refused(&self, error: clap::Error) -> Failure {
         match error.kind() {
             ErrorKind::InvalidSubcommand => self.overview(),
-            ErrorKind::DisplayHelp => Failure::Shown { code: 0, text: error.render().to_string() },
-            _ => Failure::usage(complaint(&error)),
+            ErrorKind::DisplayHelp => Failure::Output { code: 0, text: error.render().to_string() },
+            _ => Failure::usage(one_line_error(&error)),
         }
     }
 }
 
-/// What is wrong with the arguments, on one line.
-fn complaint(error: &clap::Error) -> String {
+/// The error of the parser on one line.
+fn one_line_error(error: &clap::Error) -> String {
     let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
     match error.kind() {
         ErrorKind::UnknownArgument if option.starts_with('-') => format!("no such option: {option}"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn no_command_and_an_unknown_one_show_the_commands_with_the_originals_exit_codes() {
+    fn missing_command_has_the_originals_exit_code() {
         for (program, line, expected) in [
             (Program::Rostopic, "", 64),
             (Program::Rostopic, "--help", 64),
@@ -195,23 +195,23 @@ mod tests {
             (Program::Rosmsg, "nonsense", 64),
         ] {
             let front = front(program, line);
-            let failure = program.carry_out(&front).expect_err("no command");
-            let Failure::Shown { code, text } = failure else { panic!("{program:?} {line}: {failure:?}") };
+            let failure = program.run(&front).expect_err("no command");
+            let Failure::Output { code, text } = failure else { panic!("{program:?} {line}: {failure:?}") };
             assert_eq!(code, expected, "{program:?} {line}");
             assert!(text.contains(program.name()), "{text}");
         }
     }
 
     #[test]
-    fn an_option_that_is_not_taken_is_named_on_one_line() {
-        for (program, line, told) in [
+    fn unknown_option_is_named_on_one_line() {
+        for (program, line, expected) in [
             (Program::Rostopic, "echo /t --filter True", "no such option: --filter"),
             (Program::Rostopic, "list -b x.bag", "no such option: -b"),
             (Program::Rosnode, "info", "the following required arguments were not provided: <NODE>..."),
             (Program::Rosmsg, "md5 a/B c", "too many arguments: c"),
         ] {
-            let failure = program.carry_out(&front(program, line)).expect_err("refused");
-            assert_eq!(failure.to_string(), told, "{line}");
+            let failure = program.run(&front(program, line)).expect_err("refused");
+            assert_eq!(failure.to_string(), expected, "{line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Links by the names of the programs.
+//! Links with the names of the programs.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::Program;
 use crate::error::CliError;
 
-/// Makes a link to this executable in `folder` for each program, and gives the links. Those that are there already
-/// stay. Nothing is made where one of the names is taken by something else.
+/// Creates a link to this executable in `folder` for each program, and returns the links. Existing links stay. If one
+/// of the names belongs to another file, nothing is created.
 ///
 /// # Errors
-/// When there is no such folder, a name is taken, or a link cannot be made.
+/// When the folder does not exist, a name is taken, or a link cannot be created.
 pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let failed = |at: &Path, why: &io::Error| CliError::Failed(format!("{}: {why}", at.display()));
     if !folder.is_dir() {
@@ -22,7 +22,7 @@ pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let links: Vec<PathBuf> = Program::ALL.into_iter().map(|program| folder.join(program.name())).collect();
     if let Some(taken) = links.iter().find(|link| is_taken(link, &own)) {
         return Err(CliError::Failed(format!(
-            "{} is there, and is no link to this program",
+            "{} exists and is no link to this program. Try: another folder",
             taken.display()
         )));
     }
@@ -32,7 +32,7 @@ pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(links)
 }
 
-/// True if something other than this executable stands there.
+/// True if another file has this name.
 fn is_taken(link: &Path, own: &Path) -> bool {
     fs::symlink_metadata(link).is_ok() && !is_same(link, own).unwrap_or_default()
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_made_once_and_take_no_place_of_others() {
+    fn links_are_made_once_and_replace_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("bin");
         let refused = link(&inner).expect_err("there is no such folder").to_string();
@@ -66,7 +66,7 @@ mod tests {
         fs::create_dir(&other).expect("a folder");
         fs::write(other.join("rosmsg"), "mine").expect("a file");
         let error = link(&other).expect_err("a name is taken").to_string();
-        assert!(error.contains("rosmsg is there"), "{error}");
+        assert!(error.contains("rosmsg exists"), "{error}");
         assert_eq!(fs::read_to_string(other.join("rosmsg")).expect("untouched"), "mine");
         assert_eq!(fs::read_dir(&other).expect("a folder").count(), 1, "nothing else was made");
     }

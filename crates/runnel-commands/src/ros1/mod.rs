@@ -1,9 +1,9 @@
-//! The programs of ROS 1 by their own names: a link to this executable called `rostopic` takes what the original of
-//! that name takes, and prints what that prints.
+//! The programs of ROS 1 by their own names: a link to this executable called `rostopic` takes the arguments of the
+//! original and prints its output.
 //!
-//! What the originals print differs from what `runnel` prints in small things that scripts may hang on: the master's
-//! order, empty lines, wording, exit codes. So the programs here have their own arguments and their own print, over
-//! the same graph, types and statistics.
+//! The originals' output differs from that of `runnel` in details that scripts may depend on: the master's order,
+//! empty lines, wording, exit codes. So the programs here have their own arguments and their own output, based on the
+//! same graph, types and statistics.
 
 mod failure;
 mod front;
@@ -19,10 +19,10 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::output::{shown, tell};
-use crate::session::Session;
+use crate::output::{print_error, shown};
 use failure::Failure;
 use front::Front;
 
@@ -39,28 +39,28 @@ impl Program {
             Self::Rosparam => rosparam::Cli::command(),
             Self::Rosmsg => rosmsg::Cli::command().name("rosmsg").about(rosmsg::ABOUT_MESSAGES),
             Self::Rossrv => rosmsg::Cli::command().name("rossrv").about(rosmsg::ABOUT_SERVICES),
-            Self::Roscore => roscore::Args::command_of(roscore::Logs::Gathered),
-            Self::Rosmaster => roscore::Args::command_of(roscore::Logs::Left),
+            Self::Roscore => roscore::Args::command_of(roscore::Logs::Collected),
+            Self::Rosmaster => roscore::Args::command_of(roscore::Logs::Ignored),
         };
         front::as_originals_parse(command)
     }
 
-    fn carry_out(self, front: &Front) -> Result<(), Failure> {
-        let session = &front.session;
+    fn run(self, front: &Front) -> Result<(), Failure> {
+        let cli = &front.cli;
         match self {
-            Self::Rostopic => rostopic::run(front.parsed()?, session),
-            Self::Rosnode => rosnode::run(front.parsed()?, session),
-            Self::Rosservice => rosservice::run(front.parsed()?, session),
-            Self::Rosparam => rosparam::run(front.parsed()?, session),
-            Self::Rosmsg => rosmsg::run(front.parsed()?, rosmsg::Mode::Messages, session),
-            Self::Rossrv => rosmsg::run(front.parsed()?, rosmsg::Mode::Services, session),
-            Self::Roscore => roscore::run(&front.parsed()?, session, roscore::Logs::Gathered),
-            Self::Rosmaster => roscore::run(&front.parsed()?, session, roscore::Logs::Left),
+            Self::Rostopic => rostopic::run(front.parsed()?, cli),
+            Self::Rosnode => rosnode::run(front.parsed()?, cli),
+            Self::Rosservice => rosservice::run(front.parsed()?, cli),
+            Self::Rosparam => rosparam::run(front.parsed()?, cli),
+            Self::Rosmsg => rosmsg::run(front.parsed()?, rosmsg::Mode::Messages, cli),
+            Self::Rossrv => rosmsg::run(front.parsed()?, rosmsg::Mode::Services, cli),
+            Self::Roscore => roscore::run(&front.parsed()?, cli, roscore::Logs::Collected),
+            Self::Rosmaster => roscore::run(&front.parsed()?, cli, roscore::Logs::Ignored),
         }
     }
 }
 
-/// The program that a command line calls, by a link's name or as `runnel ros1 NAME`, and the words that are for it.
+/// The program that a command line calls, by the name of a link or as `runnel ros1 NAME`, and its arguments.
 pub fn called(words: &[String]) -> Option<(Program, Vec<String>)> {
     let (path, rest) = words.split_first()?;
     let by_link = Path::new(path).file_name().and_then(|name| Program::of_name(name.to_str()?));
@@ -71,21 +71,21 @@ pub fn called(words: &[String]) -> Option<(Program, Vec<String>)> {
     Some((Program::of_name(name)?, rest.to_vec()))
 }
 
-/// Runs a program with the words that stand behind its name, to its end; gives its exit code.
+/// Runs a program with the arguments after its name. Returns its exit code.
 pub fn run(program: Program, words: Vec<String>) -> u8 {
-    let done = Front::new(program, words).and_then(|front| program.carry_out(&front));
+    let done = Front::new(program, words).and_then(|front| program.run(&front));
     done.map_or_else(|failure| failure.report(program), |()| 0)
 }
 
-/// Prints as `'\n'.join(..)` does: an empty line where there is nothing.
-fn print_joined<T: AsRef<str>>(session: &Session, lines: &[T]) -> Result<(), CliError> {
+/// Prints as `'\n'.join(..)` does: an empty line if there are none.
+fn print_joined<T: AsRef<str>>(cli: &CliContext, lines: &[T]) -> Result<(), CliError> {
     let lines: Vec<_> = lines.iter().map(|line| shown(line.as_ref())).collect();
-    session.output.paragraph(&lines.join("\n"))
+    cli.output.paragraph(&lines.join("\n"))
 }
 
-/// Whether a name is the one that was typed or lies below it; behind a slash it must lie below.
-fn lies_in(session: &Session, typed: &str) -> impl Fn(&str) -> bool {
-    let place = session.absolute(typed);
+/// Whether a name is the typed one or below it; with a slash at its end only below it.
+fn lies_in(cli: &CliContext, typed: &str) -> impl Fn(&str) -> bool {
+    let place = cli.absolute(typed);
     let itself = place == "/" || !typed.ends_with('/');
     move |name| is_within(name, &place) && (itself || name != place)
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_called_by_its_link_or_behind_ros1() {
+    fn program_is_called_by_link_or_after_ros1() {
         let called = |line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             called(&words).map(|(program, words)| (program, words.join(" ")))

@@ -4,16 +4,16 @@ use clap::{CommandFactory, Parser};
 use runnel::io::lookup::is_loopback;
 
 use super::Failure;
+use crate::cli_context::CliContext;
 use crate::master::{self, MasterSettings};
-use crate::session::Session;
 
-/// What the help of both programs says in full.
-const SERVES: &str = "It serves this computer alone, unless ROS_MASTER_URI, ROS_IP or ROS_HOSTNAME names another \
-                      address than that of loopback: then it serves all that reach this computer.";
+/// Text about addresses in the help of both programs.
+const SERVES: &str = "It listens on loopback only, unless ROS_MASTER_URI, ROS_IP or ROS_HOSTNAME names another \
+                      address: then it listens on all interfaces.";
 
-const ABOUT_ROSCORE: &str = "Run the ROS master and parameter server, as the roscore of ROS 1 does";
-const ABOUT_ROSMASTER: &str = "Run the ROS master and parameter server alone, as the rosmaster of ROS 1 does: what \
-                               nodes log is not gathered";
+const ABOUT_ROSCORE: &str = "Run the ROS master and parameter server, like roscore of ROS 1";
+const ABOUT_ROSMASTER: &str = "Run only the ROS master and parameter server, like rosmaster of ROS 1: log lines of \
+                               nodes are not collected";
 
 #[derive(Debug, Parser)]
 pub struct Args {
@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(short, long)]
     port: Option<u16>,
 
-    /// Taken for scripts; changes nothing
+    /// Accepted for scripts; no effect
     #[arg(long)]
     core: bool,
 
@@ -29,58 +29,58 @@ pub struct Args {
     #[arg(short)]
     verbose: bool,
 
-    /// How many threads answer: one always does
+    /// Number of threads; always one here
     #[arg(short = 'w', long, value_name = "COUNT")]
     numworkers: Option<u32>,
 
-    /// How long a node may take over an answer, in seconds: the master here waits for none
+    /// Time-out of calls to nodes, in seconds; the master here waits for none
     #[arg(short, long, value_name = "SECONDS")]
     timeout: Option<f64>,
 
-    /// The least level of what the master logs
+    /// The minimum level of the master's log
     #[arg(long, value_name = "LEVEL")]
     master_logger_level: Option<String>,
 }
 
 impl Args {
-    /// The parser of the one program or the other.
+    /// The parser of one of the two programs.
     pub fn command_of(logs: Logs) -> clap::Command {
         let (name, about) = match logs {
-            Logs::Gathered => ("roscore", ABOUT_ROSCORE),
-            Logs::Left => ("rosmaster", ABOUT_ROSMASTER),
+            Logs::Collected => ("roscore", ABOUT_ROSCORE),
+            Logs::Ignored => ("rosmaster", ABOUT_ROSMASTER),
         };
         Self::command().name(name).about(about).long_about(format!("{about}\n\n{SERVES}"))
     }
 }
 
-/// The variables that say under which address others reach this computer.
+/// The variables that name this host's address for others.
 const ADDRESSES: [&str; 2] = ["ROS_HOSTNAME", "ROS_IP"];
 
 /// Where the master listens for nodes of other hosts.
 const EVERY_INTERFACE: &str = "0.0.0.0";
 
-/// What becomes of what nodes log: the original rosmaster leaves it to another program.
+/// What happens to log lines of nodes: the original rosmaster leaves them to another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logs {
-    Gathered,
-    Left,
+    Collected,
+    Ignored,
 }
 
-pub fn run(args: &Args, session: &Session, logs: Logs) -> Result<(), Failure> {
+pub fn run(args: &Args, cli: &CliContext, logs: Logs) -> Result<(), Failure> {
     if args.verbose {
         log::set_max_level(log::LevelFilter::Info);
     }
     let own = ADDRESSES.iter().filter_map(|name| std::env::var(name).ok());
-    let master = session.master_uri()?.endpoint.host;
-    Ok(master::run(&settings(args.port, logs, own.chain([master])), session)?)
+    let master = cli.master_uri()?.endpoint.host;
+    Ok(master::run(&settings(args.port, logs, own.chain([master])), cli)?)
 }
 
-/// The master that is meant, by the hosts that the environment names.
+/// The master for these hosts of the environment.
 fn settings(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = String>) -> MasterSettings {
-    // An empty variable is one that is not set.
+    // An empty variable counts as unset.
     let for_others = hosts.into_iter().any(|host| !host.is_empty() && !is_loopback(&host));
     let host = if for_others { EVERY_INTERFACE } else { master::THIS_HOST }.to_owned();
-    MasterSettings { port, host, persist: None, gathers_logs: logs == Logs::Gathered }
+    MasterSettings { port, host, persist: None, collects_logs: logs == Logs::Collected }
 }
 
 #[cfg(test)]
@@ -88,9 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_master_serves_others_where_the_environment_names_an_address_for_them() {
-        let host =
-            |hosts: &[&str]| settings(None, Logs::Gathered, hosts.iter().map(|host| (*host).to_owned())).host;
+    fn master_serves_other_hosts_if_the_environment_says() {
+        let host = |hosts: &[&str]| {
+            settings(None, Logs::Collected, hosts.iter().map(|host| (*host).to_owned())).host
+        };
         assert_eq!(host(&["localhost"]), "localhost");
         assert_eq!(host(&["127.0.0.1", "localhost"]), "localhost");
         assert_eq!(host(&["", "localhost"]), "localhost", "an empty variable names nothing");
@@ -99,17 +100,17 @@ mod tests {
     }
 
     #[test]
-    fn the_port_is_passed_on_and_logs_are_left_to_who_gathers_them() {
+    fn port_and_log_settings_are_passed_on() {
         let settings_of = |port, logs| {
-            let MasterSettings { port, gathers_logs, .. } = settings(port, logs, []);
-            (port, gathers_logs)
+            let MasterSettings { port, collects_logs, .. } = settings(port, logs, []);
+            (port, collects_logs)
         };
-        assert_eq!(settings_of(Some(5), Logs::Gathered), (Some(5), true));
-        assert_eq!(settings_of(None, Logs::Left), (None, false));
+        assert_eq!(settings_of(Some(5), Logs::Collected), (Some(5), true));
+        assert_eq!(settings_of(None, Logs::Ignored), (None, false));
     }
 
     #[test]
-    fn the_arguments_of_the_originals_are_taken() {
+    fn arguments_of_the_originals_are_accepted() {
         for line in [
             "-p 1",
             "--port=1 --core",

@@ -7,14 +7,14 @@ use clap::{Parser, Subcommand};
 use runnel::core::schema::{Generation, Kind, TypeName};
 
 use super::front::EX_USAGE;
-use super::{Failure, print_joined, tell};
+use super::{Failure, print_error, print_joined};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::interfaces::{Found, definition_text};
-use crate::session::Session;
 use crate::types::{Types, type_name};
 
-pub const ABOUT_MESSAGES: &str = "Look at message types, as the rosmsg of ROS 1 does";
-pub const ABOUT_SERVICES: &str = "Look at service types, as the rossrv of ROS 1 does";
+pub const ABOUT_MESSAGES: &str = "Inspect message types, like rosmsg of ROS 1";
+pub const ABOUT_SERVICES: &str = "Inspect service types, like rossrv of ROS 1";
 
 #[derive(Debug, Parser)]
 pub struct Cli {
@@ -24,7 +24,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the fields of a type, those of messages within it indented
+    /// Show the fields of a type, with those of nested messages indented
     #[command(visible_alias = "info")]
     Show(ShowArgs),
     /// List all types
@@ -42,36 +42,36 @@ struct ShowArgs {
     #[command(flatten)]
     subject: TypeArgs,
 
-    /// Show the file as it is, with comments
+    /// Show the definition file with comments
     #[arg(short, long)]
     raw: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct TypeArgs {
-    /// The type as package/Type, or Type to look in all packages; without one, a line of standard input
+    /// The type as package/Type, or Type to search all packages; without it, a line of standard input
     #[arg(value_name = "TYPE")]
     type_name: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 struct PackageArgs {
-    /// The package; without one, a line of standard input
+    /// The package; without it, a line of standard input
     package: Option<String>,
 
-    /// On a single line
+    /// Print on a single line
     #[arg(short)]
     single_line: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct PackagesArgs {
-    /// On a single line
+    /// Print on a single line
     #[arg(short)]
     single_line: bool,
 }
 
-/// Which of the two programs this is.
+/// One of the two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Messages,
@@ -87,11 +87,11 @@ impl Mode {
     }
 }
 
-pub fn run(cli: Cli, mode: Mode, session: &Session) -> Result<(), Failure> {
-    let types = Interfaces { session, types: session.types()?, mode };
-    match cli.command {
+pub fn run(parsed: Cli, mode: Mode, cli: &CliContext) -> Result<(), Failure> {
+    let types = Interfaces { cli, types: cli.types()?, mode };
+    match parsed.command {
         Command::Show(args) => types.show(&args),
-        Command::List => Ok(print_joined(session, &types.names(|_| true))?),
+        Command::List => Ok(print_joined(cli, &types.names(|_| true))?),
         Command::Md5(args) => types.md5(&args),
         Command::Package(args) => types.package(&args),
         Command::Packages(args) => types.packages(&args),
@@ -99,13 +99,13 @@ pub fn run(cli: Cli, mode: Mode, session: &Session) -> Result<(), Failure> {
 }
 
 struct Interfaces<'a> {
-    session: &'a Session,
+    cli: &'a CliContext,
     types: Types,
     mode: Mode,
 }
 
 impl Interfaces<'_> {
-    /// The names of the types that are wanted, in order.
+    /// The names of matching types, in order.
     fn names(&self, wanted: impl Fn(&TypeName) -> bool) -> Vec<String> {
         let names = self.types.names(self.mode.kind()).into_iter();
         names.filter(|name| wanted(name)).map(ToString::to_string).collect()
@@ -119,40 +119,44 @@ impl Interfaces<'_> {
             return Err(Failure::usage(format!("invalid type '{typed}': write package/Type")));
         }
         if typed.contains('/') {
-            return Ok(self.session.output.paragraph(&definition_text(&self.find(typed)?, args.raw))?);
+            return Ok(self.cli.output.paragraph(&definition_text(&self.find(typed)?, args.raw))?);
         }
         let found = self.names(|name| name.name == typed);
         for name in &found {
             let text = definition_text(&self.find(name)?, args.raw);
-            self.session.output.paragraph(&format!("[{name}]:\n{text}"))?;
+            self.cli.output.paragraph(&format!("[{name}]:\n{text}"))?;
         }
-        if found.is_empty() { Err(Failure::said(1, format!("Could not find msg '{typed}'"))) } else { Ok(()) }
+        if found.is_empty() {
+            Err(Failure::error(1, format!("Could not find msg '{typed}'")))
+        } else {
+            Ok(())
+        }
     }
 
     fn find(&self, name: &str) -> Result<Found, Failure> {
-        let name = type_name(name).map_err(|error| Failure::said(EX_USAGE, error))?;
+        let name = type_name(name).map_err(|error| Failure::error(EX_USAGE, error))?;
         let found = Found::of_kind(self.types.library(), Generation::Ros1, self.mode.kind(), &name);
-        found.map_err(|error| Failure::said(1, self.types.unknown(error)))
+        found.map_err(|error| Failure::error(1, self.types.unknown(error)))
     }
 
-    /// As of the original, what is not found is told, and no failure.
+    /// As in the original, an unknown type is reported but is no failure.
     fn md5(&self, args: &TypeArgs) -> Result<(), Failure> {
         let typed = given(args.type_name.as_deref())?;
         if typed.contains('/') {
             return match self.find(&typed) {
-                Ok(found) => Ok(self.session.output.line(found.md5())?),
+                Ok(found) => Ok(self.cli.output.line(found.md5())?),
                 Err(_) => {
-                    tell(&format!("Cannot locate [{typed}]"));
+                    print_error(&format!("Cannot locate [{typed}]"));
                     Ok(())
                 }
             };
         }
         let found = self.names(|name| name.name == typed);
         for name in &found {
-            self.session.output.line(&format!("[{name}]: {}", self.find(name)?.md5()))?;
+            self.cli.output.line(&format!("[{name}]: {}", self.find(name)?.md5()))?;
         }
         if found.is_empty() {
-            tell(&format!("No messages matching the name [{typed}]"));
+            print_error(&format!("No messages matching the name [{typed}]"));
         }
         Ok(())
     }
@@ -163,7 +167,7 @@ impl Interfaces<'_> {
             .into_iter()
             .any(|kind| self.types.names(kind).into_iter().any(|name| name.package == package));
         if !known {
-            return Err(Failure::said(EX_USAGE, format!("Invalid package: {package}")));
+            return Err(Failure::error(EX_USAGE, format!("Invalid package: {package}")));
         }
         self.print(&self.names(|name| name.package == package), args.single_line)
     }
@@ -176,11 +180,11 @@ impl Interfaces<'_> {
     }
 
     fn print(&self, names: &[String], single_line: bool) -> Result<(), Failure> {
-        Ok(self.session.output.paragraph(&names.join(if single_line { " " } else { "\n" }))?)
+        Ok(self.cli.output.paragraph(&names.join(if single_line { " " } else { "\n" }))?)
     }
 }
 
-/// What was typed, or the first line of standard input that says something.
+/// The typed text, or the first line of standard input that is not blank.
 fn given(typed: Option<&str>) -> Result<String, Failure> {
     if let Some(typed) = typed {
         return Ok(typed.to_owned());
@@ -191,5 +195,5 @@ fn given(typed: Option<&str>) -> Result<String, Failure> {
             return Ok(line.trim().to_owned());
         }
     }
-    Err(Failure::usage("nothing is named, neither as an argument nor on standard input"))
+    Err(Failure::usage("no name is given, neither as an argument nor on standard input"))
 }

@@ -9,14 +9,14 @@ use runnel::io::clock;
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, Rate};
 
-use super::{Failure, lies_in, print_joined, tell};
+use super::{Failure, lies_in, print_error, print_joined};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
 use crate::nodes::{connection_text, milliseconds, ping_reply, unregister};
 use crate::output::{lines, shown, tabbed};
-use crate::session::Session;
 
-/// Look at nodes, and end them, as the rosnode of ROS 1 does
+/// Inspect nodes, and shut them down, like rosnode of ROS 1
 #[derive(Debug, Parser)]
 #[command(name = "rosnode")]
 pub struct Cli {
@@ -26,7 +26,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Unregister nodes that do not answer, if the user says y
+    /// Unregister nodes that do not answer, after confirmation
     Cleanup,
     Info(InfoArgs),
     Kill(KillArgs),
@@ -42,15 +42,15 @@ struct InfoArgs {
     #[arg(value_name = "NODE", required = true)]
     nodes: Vec<String>,
 
-    /// Only what the master knows, without asking the nodes
+    /// Show only the master's data, without asking the nodes
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Ask nodes to end
+/// Shut down nodes
 #[derive(Debug, clap::Args)]
 struct KillArgs {
-    /// The nodes; without any, one is chosen from a list
+    /// The nodes; without any, choose one from a list
     #[arg(value_name = "NODE", conflicts_with = "all")]
     nodes: Vec<String>,
 
@@ -65,11 +65,11 @@ struct ListArgs {
     /// Only this node, and those below it
     namespace: Option<String>,
 
-    /// Show only where each answers
+    /// Show only the address of each node
     #[arg(short)]
     uri: bool,
 
-    /// Show where each answers too
+    /// Also show the address of each node
     #[arg(short, long)]
     all: bool,
 }
@@ -81,7 +81,7 @@ struct MachineArgs {
     machine: Option<String>,
 }
 
-/// See whether nodes answer
+/// Check whether nodes answer
 #[derive(Debug, clap::Args)]
 struct PingArgs {
     /// The node
@@ -92,16 +92,19 @@ struct PingArgs {
     #[arg(short, long, conflicts_with = "count")]
     all: bool,
 
-    /// End after so many pings
+    /// Stop after this many pings
     #[arg(short)]
     count: Option<u64>,
 }
 
-pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
-    let context =
-        if matches!(cli.command, Command::Ping(_)) { session.running()? } else { session.asking()? };
-    let nodes = Nodes { session, context: &context, graph: Graph::new(&context) };
-    match cli.command {
+pub fn run(parsed: Cli, cli: &CliContext) -> Result<(), Failure> {
+    let context = if matches!(parsed.command, Command::Ping(_)) {
+        cli.running_context()?
+    } else {
+        cli.query_context()?
+    };
+    let nodes = Nodes { cli, context: &context, graph: Graph::new(&context) };
+    match parsed.command {
         Command::Cleanup => nodes.cleanup(),
         Command::Info(args) => nodes.info(&args),
         Command::Kill(args) => nodes.kill(&args),
@@ -112,18 +115,18 @@ pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
 }
 
 struct Nodes<'a> {
-    session: &'a Session,
+    cli: &'a CliContext,
     context: &'a Context,
     graph: Graph<'a>,
 }
 
 impl Nodes<'_> {
     fn line(&self, line: &str) -> Result<(), Failure> {
-        Ok(self.session.output.line(line)?)
+        Ok(self.cli.output.line(line)?)
     }
 
     fn paragraph(&self, text: &str) -> Result<(), Failure> {
-        Ok(self.session.output.paragraph(text)?)
+        Ok(self.cli.output.paragraph(text)?)
     }
 
     /// The names of all nodes, in order.
@@ -134,11 +137,11 @@ impl Nodes<'_> {
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut nodes = self.names()?;
         if let Some(namespace) = &args.namespace {
-            let is_wanted = lies_in(self.session, namespace);
+            let is_wanted = lies_in(self.cli, namespace);
             nodes.retain(|node| is_wanted(node));
         }
         if !args.all && !args.uri {
-            return Ok(print_joined(self.session, &nodes)?);
+            return Ok(print_joined(self.cli, &nodes)?);
         }
         for node in &mut nodes {
             let uri = self.graph.node_uri(node)?.unwrap_or_else(|| "unknown address".to_owned());
@@ -149,24 +152,24 @@ impl Nodes<'_> {
 
     fn info(&self, args: &InfoArgs) -> Result<(), Failure> {
         for node in &args.nodes {
-            let node = self.session.absolute(node);
+            let node = self.cli.absolute(node);
             let state = self.graph.system_state()?;
             self.line(&"-".repeat(80))?;
             self.paragraph(&description(&state, &self.graph.published_types()?, &node))?;
             match self.graph.node_uri(&node)? {
-                None => tell(&format!("cannot contact [{node}]: unknown node")),
+                None => print_error(&format!("cannot contact [{node}]: unknown node")),
                 Some(_) if args.quiet => {}
                 Some(uri) => {
                     self.paragraph(&format!("\ncontacting node {} ...", shown(&uri)))?;
-                    self.paragraph(&self.own_words(&state, &uri)?)?;
+                    self.paragraph(&self.own_data(&state, &uri)?)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What the node at `uri` says of itself.
-    fn own_words(&self, state: &SystemState, uri: &str) -> Result<String, Failure> {
+    /// The data that the node at `uri` reports about itself.
+    fn own_data(&self, state: &SystemState, uri: &str) -> Result<String, Failure> {
         let unreachable = |_| Failure::failed(format!("Communication with node[{uri}] failed!"));
         let pid = self.graph.pid(uri).map_err(unreachable)?;
         let connections = self.graph.connections(uri).map_err(unreachable)?;
@@ -178,7 +181,7 @@ impl Nodes<'_> {
         Ok(text)
     }
 
-    /// The name of the node whose address stands in a connection.
+    /// The name of the node whose address is in a connection.
     fn peer<'s>(&self, state: &'s SystemState, connection: &Connection) -> Result<Option<&'s str>, CliError> {
         if Uri::parse(&connection.peer).is_err() {
             return Ok(None);
@@ -194,9 +197,9 @@ impl Nodes<'_> {
 
     fn ping(&self, args: &PingArgs) -> Result<(), Failure> {
         if let Some(node) = &args.node {
-            let node = self.session.absolute(node);
+            let node = self.cli.absolute(node);
             self.line(&format!("rosnode: node is [{node}]"))?;
-            // That a node does not answer is told, but it is no failure of the original.
+            // In the original, a node that does not answer is no failure.
             return self.ping_node(&node, args.count).map(drop);
         }
         let nodes = self.names()?;
@@ -208,7 +211,7 @@ impl Nodes<'_> {
     /// Pings a node once a second; false if it does not answer.
     fn ping_node(&self, node: &str, count: Option<u64>) -> Result<bool, Failure> {
         let Some(uri) = self.graph.node_uri(node)? else {
-            tell(&format!("cannot ping [{node}]: unknown node"));
+            print_error(&format!("cannot ping [{node}]: unknown node"));
             return Ok(false);
         };
         self.line(&format!("pinging {node} with a timeout of 3.0s"))?;
@@ -217,7 +220,7 @@ impl Nodes<'_> {
         while self.context.ok() {
             let start = clock::monotonic();
             if let Err(error) = self.graph.pid(&uri) {
-                tell(&format!("ERROR: connection to [{node}] failed: {error}"));
+                print_error(&format!("ERROR: connection to [{node}] failed: {error}"));
                 return Ok(false);
             }
             let time = milliseconds(clock::monotonic().since(start));
@@ -264,7 +267,7 @@ impl Nodes<'_> {
     }
 
     fn known_only(&self, typed: &[String], known: &[String]) -> Result<Vec<String>, Failure> {
-        let nodes: Vec<String> = typed.iter().map(|name| self.session.absolute(name)).collect();
+        let nodes: Vec<String> = typed.iter().map(|name| self.cli.absolute(name)).collect();
         let unknown: Vec<&String> = nodes.iter().filter(|node| !known.contains(node)).collect();
         match unknown.as_slice() {
             [] => Ok(nodes),
@@ -275,14 +278,14 @@ impl Nodes<'_> {
     /// The node whose number the user types.
     fn choice(&self, known: Vec<String>) -> Result<Option<String>, Failure> {
         if known.is_empty() {
-            tell("No nodes running");
+            print_error("No nodes running");
             return Ok(None);
         }
         let numbered =
             known.iter().enumerate().map(|(index, node)| format!("{}. {}", index + 1, shown(node)));
         let numbered = numbered.collect::<Vec<_>>().join("\n");
         let question = "Please enter the number of the node you wish to kill.";
-        self.session.output.unended(&format!("{numbered}\n\n{question}\n> "))?;
+        self.cli.output.unended(&format!("{numbered}\n\n{question}\n> "))?;
         for line in io::stdin().lock().lines() {
             let number = line.map_err(CliError::from)?.trim().parse::<usize>().ok();
             if let Some(node) = number.and_then(|number| known.get(number.checked_sub(1)?)) {
@@ -301,7 +304,7 @@ impl Nodes<'_> {
         }
         let Some(machine) = machine else {
             let hosts: BTreeSet<String> = hosts.into_iter().map(|(_, host)| host).collect();
-            return Ok(print_joined(self.session, &Vec::from_iter(hosts))?);
+            return Ok(print_joined(self.cli, &Vec::from_iter(hosts))?);
         };
         let addresses = addresses(machine);
         if addresses.is_empty() {
@@ -310,7 +313,7 @@ impl Nodes<'_> {
         }
         let is_there = |host: &str| host == machine || !addresses.is_disjoint(&self::addresses(host));
         let nodes = hosts.into_iter().filter(|(_, host)| is_there(host)).map(|(node, _)| node);
-        Ok(print_joined(self.session, &nodes.collect::<Vec<_>>())?)
+        Ok(print_joined(self.cli, &nodes.collect::<Vec<_>>())?)
     }
 
     fn cleanup(&self) -> Result<(), Failure> {
@@ -338,7 +341,7 @@ impl Nodes<'_> {
     }
 }
 
-/// What the master knows of a node.
+/// The master's data about a node.
 fn description(state: &SystemState, types: &BTreeMap<String, String>, node: &str) -> String {
     let typed = |topic: String| {
         let type_name = types.get(&topic).map_or("unknown type", String::as_str);
@@ -365,7 +368,7 @@ fn addresses(host: &str) -> BTreeSet<std::net::IpAddr> {
     found.map(|found| found.map(|address| address.ip()).collect()).unwrap_or_default()
 }
 
-/// What the user types: `y` or `n`. The end of the input is no.
+/// The user's `y` or `n`. The end of the input counts as no.
 fn agreed() -> Result<bool, CliError> {
     for line in io::stdin().lock().lines() {
         match line?.trim() {
@@ -382,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_described_as_the_master_knows_it() {
+    fn node_description_shows_the_masters_data() {
         let holders = |name: &str| BTreeMap::from([(name.to_owned(), vec!["/n".to_owned()])]);
         let state =
             SystemState { publishers: holders("/p"), subscribers: holders("/s"), ..SystemState::default() };

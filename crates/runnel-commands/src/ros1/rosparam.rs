@@ -8,13 +8,13 @@ use runnel::XmlRpcValue;
 use runnel::core::names;
 
 use super::{Failure, print_joined};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::shown;
 use crate::params::{file_text, pyyaml, yaml};
-use crate::session::Session;
 
-/// Read and set parameters, as the rosparam of ROS 1 does
+/// Read and set parameters, like rosparam of ROS 1
 #[derive(Debug, Parser)]
 #[command(name = "rosparam")]
 pub struct Cli {
@@ -32,13 +32,13 @@ enum Command {
     Set(SetArgs),
 }
 
-/// Remove a parameter with all below it
+/// Delete a parameter with all below it
 #[derive(Debug, clap::Args)]
 struct DeleteArgs {
-    /// The parameter; / is all
+    /// The parameter; / for all
     name: String,
 
-    /// Say what is done
+    /// Print what is done
     #[arg(short)]
     verbose: bool,
 }
@@ -46,29 +46,29 @@ struct DeleteArgs {
 /// Write all parameters, or those below a name, as a YAML file
 #[derive(Debug, clap::Args)]
 struct DumpArgs {
-    /// The file; without one, standard output
+    /// The file; without it, standard output
     file: Option<PathBuf>,
 
-    /// Only what lies below this name
+    /// Only parameters below this name
     #[arg(default_value = "")]
     namespace: String,
 
-    /// Say what is done
+    /// Print what is done
     #[arg(short)]
     verbose: bool,
 }
 
-/// Print a parameter, or all below a name, in YAML
+/// Print a parameter, or all below a name, as YAML
 #[derive(Debug, clap::Args)]
 struct GetArgs {
-    /// The parameter; / is all
+    /// The parameter; / for all
     name: String,
 
     /// Print text without quotes
     #[arg(short)]
     pretty: bool,
 
-    /// Say what is done
+    /// Print what is done
     #[arg(short)]
     verbose: bool,
 }
@@ -76,26 +76,26 @@ struct GetArgs {
 /// List parameters
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// Only those below this name
+    /// Only parameters below this name
     namespace: Option<String>,
 }
 
-/// Set what a YAML file holds, beside what is set already
+/// Set the parameters of a YAML file; others stay
 #[derive(Debug, clap::Args)]
 struct LoadArgs {
-    /// The file; - is standard input
+    /// The file; - for standard input
     file: PathBuf,
 
-    /// Set it below this name
+    /// Set them below this name
     #[arg(default_value = "")]
     namespace: String,
 
-    /// Say what is done
+    /// Print what is done
     #[arg(short)]
     verbose: bool,
 }
 
-/// Set a parameter, or with a YAML mapping several below a name
+/// Set a parameter, or several below a name with a YAML mapping
 #[derive(Debug, clap::Args)]
 struct SetArgs {
     /// The parameter
@@ -113,15 +113,15 @@ struct SetArgs {
     #[arg(short, long, value_name = "FILE")]
     binfile: Option<PathBuf>,
 
-    /// Say what is done
+    /// Print what is done
     #[arg(short)]
     verbose: bool,
 }
 
-pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
-    let context = session.asking()?;
-    let params = Params { session, graph: Graph::new(&context) };
-    match cli.command {
+pub fn run(parsed: Cli, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.query_context()?;
+    let params = Params { cli, graph: Graph::new(&context) };
+    match parsed.command {
         Command::Delete(args) => params.delete(&args),
         Command::Dump(args) => params.dump(&args),
         Command::Get(args) => params.get(&args),
@@ -132,13 +132,13 @@ pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
 }
 
 struct Params<'a> {
-    session: &'a Session,
+    cli: &'a CliContext,
     graph: Graph<'a>,
 }
 
 impl Params<'_> {
-    fn say(&self, wanted: bool, text: impl FnOnce() -> String) -> Result<(), CliError> {
-        if wanted { self.session.output.line(&text()) } else { Ok(()) }
+    fn print_if(&self, wanted: bool, text: impl FnOnce() -> String) -> Result<(), CliError> {
+        if wanted { self.cli.output.line(&text()) } else { Ok(()) }
     }
 
     fn value(&self, name: &str) -> Result<XmlRpcValue, Failure> {
@@ -147,72 +147,72 @@ impl Params<'_> {
     }
 
     fn delete(&self, args: &DeleteArgs) -> Result<(), Failure> {
-        let name = self.session.absolute(&args.name);
+        let name = self.cli.absolute(&args.name);
         if name == "/" {
-            // The outermost cannot go.
+            // The root cannot be deleted.
             self.graph.set_param("/", XmlRpcValue::Struct(Default::default()))?;
-            return Ok(self.say(args.verbose, || "deleted ENTIRE parameter server".to_owned())?);
+            return Ok(self.print_if(args.verbose, || "deleted ENTIRE parameter server".to_owned())?);
         }
         self.graph.delete_param(&name)?;
-        Ok(self.say(args.verbose, || format!("deleted parameter [{name}]"))?)
+        Ok(self.print_if(args.verbose, || format!("deleted parameter [{name}]"))?)
     }
 
     fn get(&self, args: &GetArgs) -> Result<(), Failure> {
-        let name = self.session.absolute(&args.name);
-        self.say(args.verbose, || format!("getting parameter [{name}]"))?;
+        let name = self.cli.absolute(&args.name);
+        self.print_if(args.verbose, || format!("getting parameter [{name}]"))?;
         let value = self.value(&name)?;
         let text = match pyyaml::pretty(&value).filter(|_| args.pretty) {
             Some(text) => text,
             None if pyyaml::is_plain_scalar(&value) => pyyaml::dump(&value),
             None => pyyaml::dump(&value) + "\n",
         };
-        Ok(self.session.output.text(&text)?)
+        Ok(self.cli.output.text(&text)?)
     }
 
     fn dump(&self, args: &DumpArgs) -> Result<(), Failure> {
         let file = args.file.as_ref().map_or("None".to_owned(), |file| file.display().to_string());
-        self.say(args.verbose, || format!("dumping namespace [{}] to file [{file}]", args.namespace))?;
-        let name = self.session.absolute(&args.namespace);
+        self.print_if(args.verbose, || format!("dumping namespace [{}] to file [{file}]", args.namespace))?;
+        let name = self.cli.absolute(&args.namespace);
         let value = self.value(&name)?;
         if args.verbose {
-            self.session.output.text(&assignments(&name, &value))?;
+            self.cli.output.text(&assignments(&name, &value))?;
         }
         let end = if pyyaml::is_plain_scalar(&value) { "...\n" } else { "" };
         let text = pyyaml::dump(&value) + end;
         match &args.file {
-            None => Ok(self.session.output.text(&text)?),
+            None => Ok(self.cli.output.text(&text)?),
             Some(path) => fs::write(path, text).map_err(|error| Failure::failed(format!("{file}: {error}"))),
         }
     }
 
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
-        let namespace = self.session.absolute(args.namespace.as_deref().unwrap_or("/"));
+        let namespace = self.cli.absolute(args.namespace.as_deref().unwrap_or("/"));
         let outer = format!("{}/", namespace.trim_end_matches('/'));
         let mut names = self.graph.param_names()?;
         names.retain(|name| name.starts_with(&outer));
-        Ok(print_joined(self.session, &names)?)
+        Ok(print_joined(self.cli, &names)?)
     }
 
     fn load(&self, args: &LoadArgs) -> Result<(), Failure> {
         let file = args.file.display();
-        self.say(args.verbose, || match file.to_string().as_str() {
+        self.print_if(args.verbose, || match file.to_string().as_str() {
             "-" => "reading parameters from stdin".to_owned(),
             file => format!("reading parameters from [{file}]"),
         })?;
         let text =
             file_text(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
-        let namespace = self.session.absolute(&args.namespace);
+        let namespace = self.cli.absolute(&args.namespace);
         let mut documents = Vec::new();
         for mut value in yaml::documents(&text).map_err(Failure::failed)? {
             let inner = take_inner_namespace(&namespace, &mut value);
             if let Some(inner) = &inner {
-                self.say(args.verbose, || format!("reading parameters into namespace [{inner}]"))?;
+                self.print_if(args.verbose, || format!("reading parameters into namespace [{inner}]"))?;
             }
             documents.push((inner.unwrap_or_else(|| namespace.clone()), value));
         }
         for (namespace, value) in documents {
             if args.verbose {
-                self.session.output.text(&assignments(&namespace, &value))?;
+                self.cli.output.text(&assignments(&namespace, &value))?;
             }
             self.set_tree(&namespace, value, false)?;
         }
@@ -220,7 +220,7 @@ impl Params<'_> {
     }
 
     fn set(&self, args: &SetArgs) -> Result<(), Failure> {
-        let name = self.session.absolute(&args.name);
+        let name = self.cli.absolute(&args.name);
         let unreadable = |error: &dyn std::fmt::Display, file: &PathBuf| {
             Failure::usage(format!("file '{}': {error}", file.display()))
         };
@@ -229,7 +229,7 @@ impl Params<'_> {
             (_, Some(file), _) => {
                 XmlRpcValue::Binary(fs::read(file).map_err(|error| unreadable(&error, file))?)
             }
-            // An empty text is hard to type otherwise.
+            // An empty text is hard to type in YAML.
             (.., Some(text)) if text.is_empty() => "".into(),
             (.., Some(text)) => yaml::from_text(text).map_err(Failure::failed)?,
             (.., None) => return Err(Failure::usage("Please specify a parameter value")),
@@ -237,7 +237,7 @@ impl Params<'_> {
         self.set_tree(&name, value, args.verbose)
     }
 
-    /// Sets a value, or of a mapping each member, so that what else there is stays.
+    /// Sets a value, or each member of a mapping, so that other members stay.
     fn set_tree(&self, name: &str, value: XmlRpcValue, verbose: bool) -> Result<(), Failure> {
         let leaves = match value {
             value @ XmlRpcValue::Struct(_) => yaml::leaves(name, value).map_err(Failure::failed)?,
@@ -250,13 +250,13 @@ impl Params<'_> {
             }
             let shown = pyyaml::python_text(&value);
             self.graph.set_param(&name, value)?;
-            self.say(verbose, || format!("set parameter [{name}] to [{shown}]"))?;
+            self.print_if(verbose, || format!("set parameter [{name}] to [{shown}]"))?;
         }
         Ok(())
     }
 }
 
-/// What a document says that it is set below: its member `_ns`, which is taken out, within the given namespace.
+/// The namespace in a document: its member `_ns`, which is removed, within the given namespace.
 fn take_inner_namespace(namespace: &str, value: &mut XmlRpcValue) -> Option<String> {
     let XmlRpcValue::Struct(members) = value else { return None };
     match members.remove("_ns")? {
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_may_say_what_it_is_set_below() {
+    fn document_may_name_its_namespace() {
         let place = |inner: &str| {
             let mut value = yaml::from_text(&format!("{{_ns: '{inner}', a: 1}}")).expect("YAML");
             let namespace = take_inner_namespace("/robot", &mut value);

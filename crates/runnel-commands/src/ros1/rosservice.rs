@@ -10,14 +10,14 @@ use runnel::core::yaml::{self, EchoOptions};
 use runnel::{Context, Node};
 
 use super::{Failure, lies_in, print_joined};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::messages::documents;
 use crate::output::lines;
 use crate::services::{FOREVER, arguments, probe, request};
-use crate::session::Session;
 
-/// Look at services, and call them, as the rosservice of ROS 1 does
+/// Inspect services, and call them, like rosservice of ROS 1
 #[derive(Debug, Parser)]
 #[command(name = "rosservice")]
 pub struct Cli {
@@ -31,7 +31,7 @@ enum Command {
     Args(ServiceArgs),
     Call(CallArgs),
     Find(FindArgs),
-    /// Show who provides a service, where, of which type and with which arguments
+    /// Show the provider, address, type and arguments of a service
     Info(ServiceArgs),
     List(ListArgs),
     /// Print the node that provides a service
@@ -56,14 +56,14 @@ struct CallArgs {
     /// The service
     service: String,
 
-    /// The request: one YAML text, or one for each field; behind -- if one begins with a hyphen
+    /// The request: one YAML text, or one text per field; after -- if one begins with a hyphen
     values: Vec<String>,
 
-    /// Print the request too
+    /// Also print the request
     #[arg(short)]
     verbose: bool,
 
-    /// Wait until somebody provides the service
+    /// Wait until a node provides the service
     #[arg(long)]
     wait: bool,
 }
@@ -82,52 +82,52 @@ struct ListArgs {
     /// Only this service, and those below it
     namespace: Option<String>,
 
-    /// Show who provides them
+    /// Show the nodes that provide them
     #[arg(short, long)]
     nodes: bool,
 }
 
-pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
-    let context = session.asking()?;
-    let services = Services { session, graph: Graph::new(&context), context: &context };
-    match cli.command {
-        Command::Args(args) => services.args(&session.absolute(&args.service)),
+pub fn run(parsed: Cli, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.query_context()?;
+    let services = Services { cli, graph: Graph::new(&context), context: &context };
+    match parsed.command {
+        Command::Args(args) => services.args(&cli.absolute(&args.service)),
         Command::Call(args) => services.call(&args),
         Command::Find(args) => services.find(&args.type_name),
-        Command::Info(args) => services.info(&session.absolute(&args.service)),
+        Command::Info(args) => services.info(&cli.absolute(&args.service)),
         Command::List(args) => services.list(&args),
-        Command::Node(args) => services.node(&session.absolute(&args.service)),
-        Command::Type(args) => services.type_name(&session.absolute(&args.service)),
-        Command::Uri(args) => services.uri(&session.absolute(&args.service)),
+        Command::Node(args) => services.node(&cli.absolute(&args.service)),
+        Command::Type(args) => services.type_name(&cli.absolute(&args.service)),
+        Command::Uri(args) => services.uri(&cli.absolute(&args.service)),
     }
 }
 
 struct Services<'a> {
-    session: &'a Session,
+    cli: &'a CliContext,
     context: &'a Context,
     graph: Graph<'a>,
 }
 
 impl Services<'_> {
     fn line(&self, line: &str) -> Result<(), Failure> {
-        Ok(self.session.output.line(line)?)
+        Ok(self.cli.output.line(line)?)
     }
 
     fn paragraph(&self, text: &str) -> Result<(), Failure> {
-        Ok(self.session.output.paragraph(text)?)
+        Ok(self.cli.output.paragraph(text)?)
     }
 
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut services = self.graph.system_state()?.services;
         if let Some(namespace) = &args.namespace {
-            let is_wanted = lies_in(self.session, namespace);
+            let is_wanted = lies_in(self.cli, namespace);
             services.retain(|service, _| is_wanted(service));
         }
         let line = |(service, nodes): (String, Vec<String>)| match args.nodes {
             true => format!("{service} {}", nodes.join(",")),
             false => service,
         };
-        Ok(self.session.output.text(&lines(services.into_iter().map(line)))?)
+        Ok(self.cli.output.text(&lines(services.into_iter().map(line)))?)
     }
 
     /// The node that provides a service.
@@ -138,34 +138,34 @@ impl Services<'_> {
 
     fn node(&self, service: &str) -> Result<(), Failure> {
         let node = self.provider(service)?;
-        self.line(&node.ok_or_else(|| Failure::said(1, format!("Unknown service: {service}")))?)
+        self.line(&node.ok_or_else(|| Failure::error(1, format!("Unknown service: {service}")))?)
     }
 
     fn uri(&self, service: &str) -> Result<(), Failure> {
         let uri = self.graph.service_uri(service)?;
-        self.line(&uri.ok_or_else(|| Failure::said(1, format!("Unknown service: {service}")))?)
+        self.line(&uri.ok_or_else(|| Failure::error(1, format!("Unknown service: {service}")))?)
     }
 
     fn type_name(&self, service: &str) -> Result<(), Failure> {
         if self.graph.service_uri(service)?.is_none() {
-            return Err(Failure::said(1, format!("Unknown service [{service}]")));
+            return Err(Failure::error(1, format!("Unknown service [{service}]")));
         }
         self.line(&probe(&self.caller()?, service)?.type_name)
     }
 
     fn info(&self, service: &str) -> Result<(), Failure> {
         let Some(node) = self.provider(service)? else {
-            return Err(Failure::said(1, "ERROR: unknown service"));
+            return Err(Failure::error(1, "ERROR: unknown service"));
         };
         self.line(&format!("Node: {node}"))?;
-        // As the original: what has just gone is no failure.
+        // As in the original, a service that has just ended is no failure.
         let Some(uri) = self.graph.service_uri(service)? else {
-            return Err(Failure::said(0, "ERROR: service is no longer available"));
+            return Err(Failure::error(0, "ERROR: service is no longer available"));
         };
         self.line(&format!("URI: {uri}"))?;
         let type_name = probe(&self.caller()?, service)?.type_name;
         self.line(&format!("Type: {type_name}"))?;
-        let schema = self.session.types()?.service(&type_name)?;
+        let schema = self.cli.types()?.service(&type_name)?;
         self.line(&format!("Args: {}", arguments(&schema).join(" ")))
     }
 
@@ -179,22 +179,22 @@ impl Services<'_> {
         let services = self.graph.listing()?.services.into_iter().map(|(service, _)| service);
         let is_such =
             |service: &String| probe(&caller, service).is_ok_and(|info| info.type_name == type_name);
-        Ok(print_joined(self.session, &services.filter(is_such).collect::<Vec<_>>())?)
+        Ok(print_joined(self.cli, &services.filter(is_such).collect::<Vec<_>>())?)
     }
 
     fn caller(&self) -> Result<Node, CliError> {
-        self.session.node(self.context, "service")
+        self.cli.node(self.context, "service")
     }
 
     fn definition_of(&self, caller: &Node, service: &str) -> Result<ServiceSchema, Failure> {
         if self.graph.service_uri(service)?.is_none() {
             return Err(Failure::failed(format!("Service [{service}] is not available.")));
         }
-        Ok(self.session.types()?.service(&probe(caller, service)?.type_name)?)
+        Ok(self.cli.types()?.service(&probe(caller, service)?.type_name)?)
     }
 
     fn call(&self, args: &CallArgs) -> Result<(), Failure> {
-        let service = self.session.absolute(&args.service);
+        let service = self.cli.absolute(&args.service);
         let caller = self.caller()?;
         if args.wait {
             self.graph.check_master()?;

@@ -40,10 +40,10 @@ impl Default for TopicInput {
 }
 
 impl TopicInput {
-    /// The type of another subscription, if that cannot read what this one reads.
-    pub(crate) fn conflict(&self, subscription: &SubscriptionCore) -> Option<String> {
+    /// The type of a subscription that cannot read messages of this MD5 sum.
+    pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
         let readers = lock(&self.readers);
-        let other = readers.all.iter().find(|other| !other.agrees_with(subscription.md5()))?;
+        let other = readers.all.iter().find(|other| !other.agrees_with(md5))?;
         Some(other.type_name().to_owned())
     }
 

@@ -160,7 +160,7 @@ impl SubscriptionCore {
         &self.options.type_name
     }
 
-    pub(super) fn md5(&self) -> &str {
+    pub(crate) fn md5(&self) -> &str {
         &self.options.md5
     }
 

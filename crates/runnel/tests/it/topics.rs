@@ -365,6 +365,32 @@ fn untyped_subscription_admits_no_other_type() {
 }
 
 #[test]
+fn node_has_one_type_per_topic() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("one").unwrap();
+    let publisher = node.create_publisher::<Float32>("number", 10).unwrap();
+    let error = node.create_subscription("number", 10, |_: &Int32| {}).map(drop).unwrap_err();
+    assert!(matches!(&error, Error::Topic(_)), "{error}");
+    let _any = node.create_raw_subscription("number", None, 10, |_| {}).unwrap();
+    let _same = node.create_subscription("number", 10, |_: &Float32| {}).unwrap();
+    drop((publisher, _same));
+    let _subscription = node.create_subscription("other", 10, |_: &Int32| {}).unwrap();
+    let error = node.create_publisher::<Float32>("other", 10).map(drop).unwrap_err();
+    assert!(matches!(&error, Error::Topic(_)), "{error}");
+    node.create_publisher::<Int32>("other", 10).unwrap();
+}
+
+#[test]
+fn empty_topic_name_is_refused() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("one").unwrap();
+    let error = node.create_publisher::<Float32>("", 10).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Name(_)) && error.to_string().contains("is empty"), "{error}");
+    let error = node.create_raw_subscription("", None, 10, |_| {}).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Name(_)), "{error}");
+}
+
+#[test]
 fn type_mismatch_is_refused_without_side_effects() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());

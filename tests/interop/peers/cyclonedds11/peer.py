@@ -1,4 +1,4 @@
-"""What talker.py and listener.py share: the command line, types, quality of service, what endpoints are told, canonical bytes."""
+"""Shared parts of talker.py and listener.py: command line, types, quality of service, events, canonical bytes."""
 import argparse
 import os
 import signal
@@ -90,12 +90,12 @@ def parser():
     words.add_argument("--lifespan", type=float)
     words.add_argument("--liveliness", default="automatic", choices=["automatic", "manual_by_topic"])
     words.add_argument("--lease", type=float)
-    words.add_argument("--xcdr2", action="store_true", help="offer, or take, this encoding alone")
+    words.add_argument("--xcdr2", action="store_true", help="offer, or accept, only this encoding")
     return words
 
 
 def qos(options):
-    """The qualities of service that were asked for."""
+    """The requested quality of service."""
     history = Policy.History.KeepLast(options.depth) if options.depth else Policy.History.KeepAll
     lease = duration(infinite=True) if options.lease is None else duration(seconds=options.lease)
     manual = options.liveliness == "manual_by_topic"
@@ -173,5 +173,5 @@ def topic(options):
 
 
 def say(line):
-    """Prints a line in one piece: what endpoints are told comes on other threads."""
+    """Prints a line in one write: events arrive on other threads."""
     os.write(1, (line + "\n").encode())

@@ -1,4 +1,4 @@
-"""What the programs beside this share: the command line, qualities of service, the node, what it is told, canonical bytes."""
+"""Shared parts of these programs: command line, quality of service, node, events, canonical bytes."""
 import argparse
 import contextlib
 import os
@@ -15,7 +15,7 @@ from cdr import encoded
 
 
 def parser():
-    """One that knows the words which talkers and listeners have in common. Spans of time are in seconds."""
+    """A parser of the options that talkers and listeners share. Durations are in seconds."""
     words = argparse.ArgumentParser()
     words.add_argument("topic")
     words.add_argument("--type", default="std_msgs/msg/String")
@@ -31,12 +31,12 @@ def parser():
 
 
 def parsed(words):
-    """The command line without what is meant for ROS (`--ros-args ...`)."""
+    """The parsed command line without ROS arguments (`--ros-args ...`)."""
     return words.parse_args(remove_ros_args(sys.argv)[1:])
 
 
 def qos(options):
-    """The qualities of service that were asked for."""
+    """The requested quality of service."""
     profile = QoSProfile(
         history=HistoryPolicy.KEEP_LAST if options.depth else HistoryPolicy.KEEP_ALL,
         depth=options.depth,
@@ -109,5 +109,5 @@ def describe(message):
 
 
 def say(line):
-    """Prints a line in one piece."""
+    """Prints a line in one write."""
     os.write(1, (line + "\n").encode())

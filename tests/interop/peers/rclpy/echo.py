@@ -1,5 +1,5 @@
-"""Publishes each message that it hears on /there/PACKAGE/NAME again on /back/PACKAGE/NAME, for every `PACKAGE/msg/NAME` of its
-command line, once somebody hears it. Prints `ready` once it hears all of them, and `echoed TYPE` for each message."""
+"""Republishes each message of /there/PACKAGE/NAME on /back/PACKAGE/NAME, for every `PACKAGE/msg/NAME` of its
+command line, once it has a subscription. Prints `ready` once it is subscribed to all, and `echoed TYPE` for each message."""
 import sys
 import time
 

@@ -1,4 +1,4 @@
-"""Tells what the graph is as rclpy sees it: `+ THING` for what has appeared and `- THING` for what has gone, looking ten times
+"""Prints changes of the graph as rclpy sees it: `+ THING` for an addition and `- THING` for a removal, polling ten times
 a second. Things are
 
     node /NAMESPACE/NAME

@@ -1,7 +1,7 @@
 """Makes an endpoint of every profile on one topic: `matrix.py TOPIC writers|readers TAG`.
 
 A profile is a number from 0 to 71, whose digits choose the policies. Writers are made from the weakest offer to the
-strongest, readers from the strongest request to the weakest: who has met the last one has dealt with all before it.
+strongest, readers from the strongest request to the weakest: an endpoint that has matched the last has discovered all.
 
 Each writer publishes `TAG N` every second. Prints `ready`, `N matched NOW` and `N refused TOTAL` for endpoint N, and at
 readers `N heard TAG W` when the first message of a writer comes."""
@@ -16,7 +16,7 @@ from std_msgs.msg import String
 from common import node, say
 
 PROFILES = 72
-# More than all that writers publish while nobody takes it.
+# More than all that writers publish before a reader takes it.
 DEPTH = 1000
 # Offers of short times serve every request.
 SECONDS = [None, 120, 60]

@@ -1,8 +1,8 @@
-"""Makes pairs that do not meet, one for each set of policies of which too little is offered: `refused.py ROLE FAMILY...`.
+"""Creates incompatible pairs, one for each set of policies that are offered too weakly: `refused.py ROLE FAMILY...`.
 
 A set is a number from 1 to 31, a bit a policy: reliability, durability, deadline, liveliness, its lease. On topic
 `FAMILY_SET` writers (ROLE `writers`) offer too little of that set and enough of all else; readers (`readers`) ask for the most.
-Prints `ready`, and `FAMILY_SET incompatible POLICY TOTAL` whenever an endpoint is told."""
+Prints `ready`, and `FAMILY_SET incompatible POLICY TOTAL` for each event of an endpoint."""
 import sys
 
 from rclpy.duration import Duration
@@ -17,7 +17,7 @@ SETS = range(1, 32)
 
 
 def offering(lacking):
-    """What lacks the policies of a set."""
+    """A QoS that is too weak in the policies of a set."""
 
     def pick(bit, enough, too_little):
         return too_little if lacking & 1 << bit else enough

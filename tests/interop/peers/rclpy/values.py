@@ -1,4 +1,4 @@
-"""Messages of any type: by name, from and to plain values, and filled with values that tell each field from the others."""
+"""Messages of any type: by name, from and to plain values, and filled with distinct values."""
 import array
 import importlib
 import json
@@ -43,7 +43,7 @@ def plain(value):
 
 
 def from_json(message_class, text):
-    """The message that a line of JSON tells; fields that it leaves out are as they are in a new message."""
+    """The message from a line of JSON; missing fields have their default values."""
     return assembled(message_class, json.loads(text))
 
 

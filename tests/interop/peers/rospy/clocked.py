@@ -1,4 +1,4 @@
-"""Says `now SECONDS` when its time has changed, in whole seconds."""
+"""Prints `now SECONDS` when ROS time has changed, in whole seconds."""
 import rospy
 
 from common import say, start
@@ -11,5 +11,5 @@ while not rospy.is_shutdown():
     if now != said:
         said = now
         say("now {}".format(now))
-    # By the clock on the wall: time may stand still.
+    # Wall clock: ROS time may stand still.
     gone.wait(0.01)

@@ -1,4 +1,4 @@
-"""What talker.py and listener.py share: the options of the command line, the messages, and their canonical bytes."""
+"""Shared parts of talker.py and listener.py: command-line options, messages, and their canonical bytes."""
 import argparse
 import io
 import os
@@ -76,7 +76,7 @@ def action_name():
 
 
 def answer_when_connected(server):
-    """Has an action server take a goal when the client hears what it says: rospy tells a subscriber that it is connected before
+    """Lets an action server accept a goal once the client receives its answers: rospy reports a subscriber as connected before
     it sends anything to it."""
     take = server.internal_goal_callback
 
@@ -103,5 +103,5 @@ def describe(message):
 
 
 def say(line):
-    """Prints a line in one piece: callbacks on other threads print, too."""
+    """Prints a line in one write: callbacks on other threads print, too."""
     os.write(1, (line + "\n").encode())

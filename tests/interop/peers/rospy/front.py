@@ -1,4 +1,4 @@
-"""A node with a little of everything, for commands that show it: latched topics, a subscription and services."""
+"""A node with all kinds of endpoints, for commands that print it: latched topics, a subscription and services."""
 import rospy
 from geometry_msgs.msg import Pose, PoseArray, Twist
 from sensor_msgs.srv import SetCameraInfo, SetCameraInfoResponse

@@ -16,8 +16,8 @@ start("simple_action_client")
 
 
 class Client(actionlib.SimpleActionClient):
-    """SimpleActionClient sends a goal before it keeps its handle, and complains of an answer that comes in between, whoever
-    the server is. Here the goal is sent when the handle is there."""
+    """SimpleActionClient sends a goal before it stores its handle, and logs an error for an answer in between, whatever
+    the server. Here the handle is stored first."""
 
     def send(self, number):
         self.number = number

@@ -1,8 +1,7 @@
-//! A Runnel node for `tests/it/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [WAY]`. `ping` sends
-//! COUNT messages of so many bytes, each when the one before has come back, and then `pingpong` prints `done`; `pong`
-//! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams. With `ros2-udp` they are of
-//! the ROS 2 graph and ask for best effort, with `ros2-memory` they begin once they read each other's messages in shared
-//! memory.
+//! Ping-pong node that `tests/it/data_path.rs` observes with strace: `pingpong ping|pong COUNT BYTES [TRANSPORT]`.
+//! `ping` sends COUNT messages of BYTES bytes, each when the previous one has come back, and then prints `done`;
+//! `pong` sends back every message until a signal ends it. `udp` selects UDPROS; `ros2-udp` ROS 2 with best effort;
+//! `ros2-memory` ROS 2, starting once both links use shared memory.
 
 use std::env;
 use std::error::Error;
@@ -47,7 +46,7 @@ fn ping(
             ending.shutdown();
         }
     })?;
-    // The other end takes messages only once its answers have a way.
+    // The other end accepts messages only once its answers have a path.
     wait_for_other(context, &publisher)?;
     publisher.publish(UInt8MultiArray { data: vec![0; bytes], ..UInt8MultiArray::default() })?;
     context.spin()?;

@@ -1,24 +1,25 @@
-//! Sends goals of 1 to 5 of an action of `actionlib/Test` at once, cancels those that do not end by themselves once the
-//! server has them, and prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
+//! Action client of `actionlib/Test`: sends the goals 1 to 5 at once and cancels those that do not end by themselves
+//! once the server has accepted them. Prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each,
+//! then `done`.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use interop::messages::{Options, log_to_standard_error};
-use interop::{PATIENCE as LONG, wait_until};
+use interop::{TIMEOUT as LONG, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error, GoalStatus};
 use runnel_testkit::process::within;
 
-/// How long the server may take.
-const PATIENCE: Duration = Duration::from_secs(LONG);
+/// Time limit of the server.
+const TIMEOUT: Duration = Duration::from_secs(LONG);
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
     let context = Context::new()?;
     let options = Options::of(&context, &[]);
     let client = context.create_node("action_client")?.create_action_client(&options.topic)?;
-    assert!(client.wait_for_server(PATIENCE)?, "no server");
+    assert!(client.wait_for_server(TIMEOUT)?, "no server");
     let goals = (1..=5).map(|number| send(&client, number)).collect::<Result<Vec<_>, _>>()?;
     wait_until("it is worked on", within(LONG), || goals[3].0.status() == GoalStatus::Active);
     wait_until("the server has it", within(LONG), || goals[4].0.is_acknowledged());
@@ -29,10 +30,13 @@ fn main() -> Result<(), Error> {
     }
     goals[3].0.cancel()?;
     goals[4].0.cancel()?;
-    for ((goal, heard), number) in goals.iter().zip(1..) {
-        let outcome = goal.wait_for_result(PATIENCE)?.expect("a result");
+    for ((goal, feedback_received), number) in goals.iter().zip(1..) {
+        let outcome = goal.wait_for_result(TIMEOUT)?.expect("a result");
         let before = feedback.take_if(|_| number == 4);
-        before.into_iter().chain(heard.try_iter()).for_each(|value| println!("feedback {number} {value}"));
+        before
+            .into_iter()
+            .chain(feedback_received.try_iter())
+            .for_each(|value| println!("feedback {number} {value}"));
         let result = outcome.result.expect("a result").result;
         println!("goal {number} {} {result} {}", outcome.status, outcome.text);
     }
@@ -43,10 +47,10 @@ fn main() -> Result<(), Error> {
 type Sent = (ClientGoalHandle<TestAction>, Receiver<i32>);
 
 fn send(client: &ActionClient<TestAction>, number: i32) -> Result<Sent, Error> {
-    let (sender, heard) = channel();
+    let (sender, feedback_received) = channel();
     let feedback = move |message: &runnel::msgs::actionlib::action::TestFeedback| {
-        // The end of the program is no reason to complain.
+        // The receiver may be gone at the end of the program.
         let _ = sender.send(message.feedback);
     };
-    Ok((client.send_goal_with(&TestGoal { goal: number }, feedback, |_| {})?, heard))
+    Ok((client.send_goal_with(&TestGoal { goal: number }, feedback, |_| {})?, feedback_received))
 }

@@ -1,5 +1,5 @@
-//! An action of `actionlib/Test`, any number of goals at once. A goal of 1 is reached, 2 is aborted, 3 is rejected, 4 is
-//! accepted and worked on, with feedback of 7, until it is cancelled, 5 waits until it is.
+//! Action server of `actionlib/Test` for any number of goals at once. Goal 1 succeeds, 2 is aborted, 3 is rejected, 4
+//! is accepted and sends feedback of 7 until it is cancelled, 5 waits until it is cancelled.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! Calls a service of `std_srvs/SetBool`: `--count` times with true, then once with false, then with true on one
-//! persistent connection; prints `answer MESSAGE` or `failed TEXT` for each, then `done`.
+//! Service client of `std_srvs/SetBool`: calls `--count` times with true, then once with false, then with true on one
+//! persistent connection. Prints `answer MESSAGE` or `failed TEXT` for each, then `done`.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use interop::messages::{Options, log_to_standard_error};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
 use runnel::{Client, Context, Error};
 
-/// How long the service may take to come.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for the service to appear.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
     let options = Options::of(&context, &[]);
     let node = context.create_node("caller")?;
     let once = node.create_client::<SetBool>(&options.topic)?;
-    assert!(once.wait_for_service(PATIENCE)?, "nobody provides {}", options.topic);
+    assert!(once.wait_for_service(TIMEOUT)?, "nobody provides {}", options.topic);
     let count = options.number("--count", 3.0) as usize;
     (0..count).for_each(|_| call(&once, true));
     call(&once, false);

@@ -1,4 +1,4 @@
-//! Says `now SECONDS` when its time has changed, in whole seconds.
+//! Prints `now SECONDS` when ROS time has changed, in whole seconds.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ fn main() -> Result<(), Error> {
     let context = Context::new()?;
     let node = context.create_node("clocked")?;
     println!("ready");
-    let mut said = None;
-    // By the clock on the wall: time may stand still.
+    let mut printed = None;
+    // Wall clock: ROS time may stand still.
     let _timer = node.clone().create_wall_timer(Duration::from_millis(10), move || {
         let now = node.now().sec;
-        if said.replace(now) != Some(now) {
+        if printed.replace(now) != Some(now) {
             println!("now {now}");
         }
     });

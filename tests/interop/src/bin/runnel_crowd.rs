@@ -1,6 +1,6 @@
-//! Many nodes with many topics in one process: `publish|subscribe NODES TOPICS`, so many topics for each node. Says how
-//! long each registration took (`registered N in S s`), and who subscribes says `heard N` when messages of so many
-//! topics have come since the last such line, and at its end `messages N gaps M`.
+//! Many nodes with many topics in one process: `publish|subscribe NODES TOPICS`, with TOPICS topics per node. Prints
+//! the duration of the registrations (`registered N in S s`). `subscribe` also prints `heard N`, the number of topics
+//! with messages since the last such line, and at its end `messages N gaps M`.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt64;
 use runnel::{Context, Error, Node};
 
-/// How often each topic gets a message, and each second what was heard is told.
+/// Period of each topic's messages.
 const PERIOD: Duration = Duration::from_millis(200);
 
 fn main() -> Result<(), Error> {
@@ -30,7 +30,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Makes one end of each topic, and says how long that took.
+    /// Creates one end of each topic, and prints how long that took.
     fn ends<T>(
         &self,
         context: &Context,
@@ -66,35 +66,35 @@ impl Crowd {
     }
 
     fn subscribe(&self, context: &Context) -> Result<(), Error> {
-        let heard = Arc::new(Mutex::new(Heard::default()));
+        let received = Arc::new(Mutex::new(Received::default()));
         let _subscriptions = self.ends(context, "subscribe", |node, topic, index| {
-            let (heard, mut last) = (Arc::clone(&heard), None);
+            let (received, mut last) = (Arc::clone(&received), None);
             node.create_subscription(&topic, 100, move |message: &UInt64| {
-                heard.lock().expect("no panic").note(index, &mut last, message.data);
+                received.lock().expect("no panic").note(index, &mut last, message.data);
             })
         })?;
         let teller = context.create_node("teller")?;
-        let told = Arc::clone(&heard);
+        let shared = Arc::clone(&received);
         let _timer = teller.create_timer(PERIOD * 5, move || {
-            let mut heard = told.lock().expect("no panic");
-            println!("heard {}", std::mem::take(&mut heard.topics).len());
+            let mut received = shared.lock().expect("no panic");
+            println!("heard {}", std::mem::take(&mut received.topics).len());
         });
         context.spin()?;
-        let heard = heard.lock().expect("no panic");
-        println!("messages {} gaps {}", heard.messages, heard.gaps);
+        let received = received.lock().expect("no panic");
+        println!("messages {} gaps {}", received.messages, received.gaps);
         Ok(())
     }
 }
 
 #[derive(Default)]
-struct Heard {
-    /// Topics that were heard since it was told last.
+struct Received {
+    /// Topics with messages since the last report.
     topics: HashSet<usize>,
     messages: u64,
     gaps: u64,
 }
 
-impl Heard {
+impl Received {
     fn note(&mut self, topic: usize, last: &mut Option<u64>, number: u64) {
         self.topics.insert(topic);
         self.messages += 1;

@@ -1,5 +1,5 @@
-//! Subscribes, prints `got N len L crc C` for each message, and ends after `--count` of them with `done`. With
-//! `--block` the first callback never returns; with `--udp` publishers are asked for datagrams first.
+//! Subscriber: prints `got N len L crc C` for each message, and ends after `--count` of them with `done`. With
+//! `--block` the first callback never returns; with `--udp` UDPROS is preferred.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ struct Listener {
 fn main() -> Result<(), Error> {
     log_to_standard_error();
     let context = Context::new()?;
-    // Runnel asks for TCP_NODELAY anyway.
+    // TCP_NODELAY is always set by Runnel.
     let options = Options::of(&context, &["--nodelay", "--block", "--udp"]);
     let type_name = options.type_name().to_owned();
     run_with(&type_name, &Listener { context, options })
@@ -55,7 +55,7 @@ impl Program for Listener {
     }
 }
 
-/// What a callback that never returns does; the test ends the process.
+/// A callback that never returns; the test ends the process.
 fn for_ever() {
     loop {
         thread::park();

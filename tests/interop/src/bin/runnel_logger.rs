@@ -1,5 +1,5 @@
-//! Logs a line of each of two levels every 100 ms: `NAME warns` and `NAME details`. With a number logs so many lines
-//! at once instead, says `dropped M`, and ends.
+//! Logs one line of each of two levels every 100 ms: `NAME warns` and `NAME details`. With a number, logs that many
+//! lines at once instead, prints `dropped M`, and ends.
 
 use std::time::Duration;
 

@@ -1,17 +1,17 @@
-//! Makes an endpoint of every profile on one topic of ROS 2: `runnel_ros2_matrix TOPIC writers|readers TAG`. Profiles and
-//! what is printed are those of `peers/rclpy/matrix.py`.
+//! Creates an endpoint of every QoS profile on one ROS 2 topic: `runnel_ros2_matrix TOPIC writers|readers TAG`.
+//! Profiles and output are those of `peers/rclpy/matrix.py`.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::time::{Duration, Instant};
 
-use interop::ros2_words::say;
+use interop::ros2_options::print_line;
 use runnel::core::qos::{History, Liveliness};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
 
 const PROFILES: usize = 72;
-/// More than all that writers publish while nobody takes it.
+/// More than all that writers publish before a reader takes it.
 const DEPTH: usize = 1000;
 const SECONDS: [Option<Duration>; 3] = [None, Some(Duration::from_secs(120)), Some(Duration::from_secs(60))];
 
@@ -35,7 +35,7 @@ fn profile(number: usize) -> QoS {
     qos.liveliness(kind, SECONDS[number / 24])
 }
 
-/// A node for each endpoint.
+/// One node per endpoint.
 fn node(context: &Context, number: usize) -> Result<Node, Error> {
     context.create_node(&format!("matrix_{number}"))
 }
@@ -44,12 +44,12 @@ fn write(context: &Context, topic: &str, tag: &str) -> Result<(), Error> {
     let publisher =
         |number| Ok((number, node(context, number)?.create_publisher::<Text>(topic, profile(number))?));
     let made: Vec<(usize, Publisher<Text>)> = (0..PROFILES).map(publisher).collect::<Result<_, Error>>()?;
-    say("ready");
-    let (mut met, mut due) = (Counts::new(), Instant::now());
+    print_line("ready");
+    let (mut counts, mut due) = (Counts::new(), Instant::now());
     while context.ok() {
         turn(context)?;
         for (number, publisher) in &made {
-            met.tell(
+            counts.print_changes(
                 *number,
                 publisher.subscription_count(),
                 publisher.incompatible_qos_status().total_count,
@@ -67,16 +67,19 @@ fn write(context: &Context, topic: &str, tag: &str) -> Result<(), Error> {
 
 fn read(context: &Context, topic: &str) -> Result<(), Error> {
     let subscription = |number: usize| {
-        Ok((number, node(context, number)?.create_subscription(topic, profile(number), hear(number))?))
+        Ok((
+            number,
+            node(context, number)?.create_subscription(topic, profile(number), report_first(number))?,
+        ))
     };
     let made: Vec<(usize, Subscription)> =
         (0..PROFILES).rev().map(subscription).collect::<Result<_, Error>>()?;
-    say("ready");
-    let mut met = Counts::new();
+    print_line("ready");
+    let mut counts = Counts::new();
     while context.ok() {
         turn(context)?;
         for (number, subscription) in &made {
-            met.tell(
+            counts.print_changes(
                 *number,
                 subscription.publisher_count(),
                 subscription.incompatible_qos_status().total_count,
@@ -86,7 +89,7 @@ fn read(context: &Context, topic: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Works on what there is for a while: asking 72 endpoints whom they have met takes longer than a message.
+/// Spins for a while: querying the matches of 72 endpoints takes longer than a message.
 fn turn(context: &Context) -> Result<(), Error> {
     let until = Instant::now() + Duration::from_millis(100);
     while context.ok() && Instant::now() < until {
@@ -95,17 +98,17 @@ fn turn(context: &Context) -> Result<(), Error> {
     Ok(())
 }
 
-/// Tells of the first message of each writer.
-fn hear(reader: usize) -> impl Fn(&Text) + Send + 'static {
-    let heard = std::sync::Mutex::new(BTreeSet::new());
+/// Prints the first message of each writer.
+fn report_first(reader: usize) -> impl Fn(&Text) + Send + 'static {
+    let received = std::sync::Mutex::new(BTreeSet::new());
     move |message| {
-        if heard.lock().expect("no panic").insert(message.data.clone()) {
-            say(&format!("{reader} heard {}", message.data));
+        if received.lock().expect("no panic").insert(message.data.clone()) {
+            print_line(&format!("{reader} heard {}", message.data));
         }
     }
 }
 
-/// With how many others each endpoint is matched, and how many it has refused.
+/// Number of matched and of incompatible endpoints, per endpoint.
 struct Counts([(usize, u64); PROFILES]);
 
 impl Counts {
@@ -113,14 +116,14 @@ impl Counts {
         Counts([(0, 0); PROFILES])
     }
 
-    /// Tells what is news.
-    fn tell(&mut self, number: usize, matched: usize, refused: u64) {
+    /// Prints counts that have changed.
+    fn print_changes(&mut self, number: usize, matched: usize, refused: u64) {
         let before = std::mem::replace(&mut self.0[number], (matched, refused));
         if before.0 != matched {
-            say(&format!("{number} matched {matched}"));
+            print_line(&format!("{number} matched {matched}"));
         }
         if before.1 != refused {
-            say(&format!("{number} refused {refused}"));
+            print_line(&format!("{number} refused {refused}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Provides a service of `std_srvs/SetBool`: true is answered with the number of the call, false fails.
+//! Service server of `std_srvs/SetBool`: true is answered with the number of the call, false fails.
 
 use interop::messages::{Options, log_to_standard_error};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolResponse};

@@ -1,6 +1,6 @@
-//! Sends goals of 1, of 2 and of 4, which it cancels, to an action of `actionlib/Test`, one after the other; with
-//! `--preempt` then one of 4 and, while that is worked on, one of 1. Prints `feedback NUMBER VALUE` and
-//! `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
+//! Simple action client of `actionlib/Test`: sends the goals 1, 2 and 4 in sequence, and cancels the last. With
+//! `--preempt` it then sends goal 4 and, while that is active, goal 1. Prints `feedback NUMBER VALUE` and `goal
+//! NUMBER STATUS RESULT TEXT` for each, then `done`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +10,8 @@ use interop::messages::{Options, log_to_standard_error};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error};
 
-/// How long the server may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of the server.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -19,54 +19,54 @@ fn main() -> Result<(), Error> {
     let options = Options::of(&context, &["--preempt"]);
     let node = context.create_node("simple_action_client")?;
     let client = node.create_action_client(&options.topic)?;
-    assert!(client.wait_for_server(PATIENCE)?, "no server");
+    assert!(client.wait_for_server(TIMEOUT)?, "no server");
     for number in [1, 2] {
-        Sent::new(&client, number)?.tell()?;
+        Sent::new(&client, number)?.print_outcome()?;
     }
     let cancelled = Sent::new(&client, 4)?;
     cancelled.wait_for_feedback()?;
     cancelled.handle.cancel()?;
-    cancelled.tell()?;
+    cancelled.print_outcome()?;
     if options.flag("--preempt") {
         let first = Sent::new(&client, 4)?;
         first.wait_for_feedback()?;
         let second = Sent::new(&client, 1)?;
-        first.tell()?;
-        second.tell()?;
+        first.print_outcome()?;
+        second.print_outcome()?;
     }
     println!("done");
     Ok(())
 }
 
-/// A goal under way.
+/// An active goal.
 struct Sent {
     number: i32,
     handle: ClientGoalHandle<TestAction>,
-    heard: Arc<AtomicBool>,
+    has_feedback: Arc<AtomicBool>,
 }
 
 impl Sent {
     fn new(client: &ActionClient<TestAction>, number: i32) -> Result<Self, Error> {
-        let heard = Arc::new(AtomicBool::new(false));
-        let hears = Arc::clone(&heard);
+        let has_feedback = Arc::new(AtomicBool::new(false));
+        let sets = Arc::clone(&has_feedback);
         let feedback = move |message: &TestFeedback| {
             println!("feedback {number} {}", message.feedback);
-            hears.store(true, Ordering::SeqCst);
+            sets.store(true, Ordering::SeqCst);
         };
         let handle = client.send_goal_with(&TestGoal { goal: number }, feedback, |_| {})?;
-        Ok(Self { number, handle, heard })
+        Ok(Self { number, handle, has_feedback })
     }
 
     fn wait_for_feedback(&self) -> Result<(), Error> {
-        while !self.heard.load(Ordering::SeqCst) {
+        while !self.has_feedback.load(Ordering::SeqCst) {
             let ended = self.handle.wait_for_result(Duration::from_millis(10))?;
             assert!(ended.is_none(), "the goal ended by itself: {ended:?}");
         }
         Ok(())
     }
 
-    fn tell(&self) -> Result<(), Error> {
-        let outcome = self.handle.wait_for_result(PATIENCE)?.expect("a result");
+    fn print_outcome(&self) -> Result<(), Error> {
+        let outcome = self.handle.wait_for_result(TIMEOUT)?.expect("a result");
         let result = outcome.result.expect("a result").result;
         println!("goal {} {} {result} {}", self.number, outcome.status, outcome.text);
         Ok(())

@@ -1,8 +1,8 @@
-//! An action of `actionlib/Test`, one goal at a time. A goal of 1 is reached, 2 is aborted, any other is worked on, with
-//! feedback of 7, until it is preempted.
+//! Simple action server of `actionlib/Test`, one goal at a time. Goal 1 succeeds, 2 is aborted, any other sends
+//! feedback of 7 until it is preempted.
 
 use interop::messages::{Options, log_to_standard_error};
-use interop::{PATIENCE, wait_until};
+use interop::{TIMEOUT, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestResult};
 use runnel::{Context, Error, SimpleGoalHandle};
 use runnel_testkit::process::within;
@@ -26,7 +26,7 @@ fn execute(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
         2 => goal.abort(&result, "no way"),
         _ => {
             goal.publish_feedback(&TestFeedback { feedback: 7 })?;
-            wait_until("it is preempted", within(PATIENCE), || goal.is_preempt_requested());
+            wait_until("it is preempted", within(TIMEOUT), || goal.is_preempt_requested());
             goal.preempted(&result, "as you wish")
         }
     }

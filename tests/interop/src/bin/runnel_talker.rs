@@ -1,5 +1,5 @@
-//! Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends it.
-//! With `--never-spin` it does all that without ever handing Runnel a thread.
+//! Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends
+//! it. With `--never-spin` the program never calls a function that spins.
 
 use std::thread;
 use std::time::Duration;

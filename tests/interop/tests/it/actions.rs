@@ -1,24 +1,24 @@
-//! Actions of Runnel's and of actionlib in Python and C++, used by each other.
+//! Actions between Runnel and actionlib in Python and C++.
 
 use std::time::Duration;
 
-use interop::{Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
+use interop::{Master, Origin, Outcome, Ros1Graph, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ClientGoalHandle, Context, ContextOptions, GoalStatus};
 use runnel_testkit::process::{Peer, Signal, within};
 
 const ACTION: &str = "/test";
 
-/// Longer than anything here takes.
-const LONG: Duration = Duration::from_secs(PATIENCE);
+/// Time limit of every step.
+const LONG: Duration = Duration::from_secs(TIMEOUT);
 
-/// Too short for anything to come of it.
+/// Too short for anything to happen.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Those that have actions; `@foxglove/ros1` has none.
+/// Implementations with actions; `@foxglove/ros1` has none.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
-/// How the goals of the full client end.
+/// Results of the full client's goals.
 const SEVERAL: [&str; 7] = [
     "goal 1 SUCCEEDED 1 reached",
     "goal 2 ABORTED 2 no way",
@@ -29,7 +29,7 @@ const SEVERAL: [&str; 7] = [
     "done",
 ];
 
-/// How those of the simple client end, and two more that it sends with `--preempt`.
+/// Results of the simple client's goals, and of two more that it sends with `--preempt`.
 const ONE_BY_ONE: [&str; 8] = [
     "goal 1 SUCCEEDED 1 reached",
     "goal 2 ABORTED 2 no way",
@@ -45,71 +45,71 @@ fn server(graph: &Ros1Graph, origin: Origin, role: &str) -> Peer {
     ready(graph.node(origin, role, &format!("{origin}_{role}"), &[ACTION]))
 }
 
-/// A client hears what is expected, and neither it nor the server has anything to complain of.
-fn client_hears(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]), expected: &[&str]) {
+/// Checks that a client prints what is expected, and that neither it nor the server logs a problem.
+fn check_client(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]), expected: &[&str]) {
     let (origin, role, more) = client;
     let name = format!("{origin}_{role}");
     let mut client = graph.node(origin, role, &name, &[&[ACTION], more].concat());
-    let status = client.wait_exit(within(2 * PATIENCE));
-    let said = format!("{name} of {}:\n{}\n{}", server.name(), client.output(), server.output());
-    assert!(status.unwrap_or_else(|error| panic!("{error}\n{said}")).success(), "{said}");
-    assert_eq!(client.lines(), expected, "{said}");
-    for complaint in ["ERROR", "WARN", "FATAL", "Traceback"] {
-        assert!(!said.contains(complaint), "{said}");
+    let status = client.wait_exit(within(2 * TIMEOUT));
+    let printed = format!("{name} of {}:\n{}\n{}", server.name(), client.output(), server.output());
+    assert!(status.unwrap_or_else(|error| panic!("{error}\n{printed}")).success(), "{printed}");
+    assert_eq!(client.lines(), expected, "{printed}");
+    for level in ["ERROR", "WARN", "FATAL", "Traceback"] {
+        assert!(!printed.contains(level), "{printed}");
     }
 }
 
-/// Of Runnel's servers everybody is a client, of the others Runnel's.
+/// All clients for Runnel's servers, Runnel's client for the others.
 fn clients_of(server: Origin) -> &'static [Origin] {
     if server == Origin::Runnel { &ORIGINS } else { &[Origin::Runnel] }
 }
 
-fn use_a_full_server(origin: Origin, master: Server) {
+fn check_full_server(origin: Origin, master: Server) {
     let master = Master::start(master);
     let server = server(master.graph(), origin, "action_server");
     for client in clients_of(origin) {
-        client_hears(master.graph(), &server, (*client, "action_client", &[]), &SEVERAL);
-        let alone = [&ONE_BY_ONE[..4], &["done"]].concat();
-        client_hears(master.graph(), &server, (*client, "simple_action_client", &[]), &alone);
+        check_client(master.graph(), &server, (*client, "action_client", &[]), &SEVERAL);
+        let without_preempt = [&ONE_BY_ONE[..4], &["done"]].concat();
+        check_client(master.graph(), &server, (*client, "simple_action_client", &[]), &without_preempt);
     }
 }
 
-fn use_a_simple_server(origin: Origin, master: Server) {
+fn check_simple_server(origin: Origin, master: Server) {
     let master = Master::start(master);
     let server = server(master.graph(), origin, "simple_action_server");
     for client in clients_of(origin) {
         let client = (*client, "simple_action_client", ["--preempt"].as_slice());
-        client_hears(master.graph(), &server, client, &ONE_BY_ONE);
+        check_client(master.graph(), &server, client, &ONE_BY_ONE);
     }
 }
 
 #[test]
-fn everybody_uses_a_full_server_of_runnels() {
+fn all_clients_use_runnel_action_server() {
     for master in Server::BOTH {
-        use_a_full_server(Origin::Runnel, master);
+        check_full_server(Origin::Runnel, master);
     }
 }
 
 #[test]
-fn everybody_uses_a_simple_server_of_runnels() {
+fn all_clients_use_runnel_simple_server() {
     for master in Server::BOTH {
-        use_a_simple_server(Origin::Runnel, master);
+        check_simple_server(Origin::Runnel, master);
     }
 }
 
 #[test]
 fn runnel_uses_servers_of_actionlib_in_python() {
-    use_a_full_server(Origin::Rospy, Server::Rosmaster);
-    use_a_simple_server(Origin::Rospy, Server::Runnel);
+    check_full_server(Origin::Rospy, Server::Rosmaster);
+    check_simple_server(Origin::Rospy, Server::Runnel);
 }
 
 #[test]
 fn runnel_uses_servers_of_actionlib_in_cpp() {
-    use_a_full_server(Origin::Roscpp, Server::Rosmaster);
-    use_a_simple_server(Origin::Roscpp, Server::Runnel);
+    check_full_server(Origin::Roscpp, Server::Rosmaster);
+    check_simple_server(Origin::Roscpp, Server::Runnel);
 }
 
-/// A client whose goal is worked on by a server.
+/// A client with an active goal at a server.
 fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHandle<TestAction>) {
     let master = Master::start(Server::Rosmaster);
     let server = server(master.graph(), origin, role);
@@ -119,20 +119,20 @@ fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHand
     let client = context.create_node("client").unwrap().create_action_client(ACTION).unwrap();
     assert!(client.wait_for_server(LONG).unwrap());
     let handle = client.send_goal(&TestGoal { goal: 4 }).unwrap();
-    wait_until("the goal is active", within(PATIENCE), || handle.status() == GoalStatus::Active);
+    wait_until("the goal is active", within(TIMEOUT), || handle.status() == GoalStatus::Active);
     (master, server, context, handle)
 }
 
 #[test]
-fn a_goal_is_lost_when_its_server_is_killed_and_another_takes_its_place() {
+fn goal_is_lost_when_its_server_is_replaced() {
     for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
         let (master, mut killed, context, handle) = working(origin, "simple_action_server");
         let client =
             context.create_node("second").unwrap().create_action_client::<TestAction>(ACTION).unwrap();
         assert!(client.wait_for_server(LONG).unwrap());
         killed.signal(Signal::KILL).unwrap();
-        killed.wait_exit(within(PATIENCE)).unwrap();
-        wait_until("the end of the server is seen", within(PATIENCE), || !client.server_is_ready());
+        killed.wait_exit(within(TIMEOUT)).unwrap();
+        wait_until("the end of the server is seen", within(TIMEOUT), || !client.server_is_ready());
         assert_eq!(handle.wait_for_result(SHORT).unwrap(), None, "{origin}: it may come back");
         let _other = server(master.graph(), origin, "simple_action_server");
         let end = handle.wait_for_result(LONG).unwrap().expect("an end");
@@ -142,7 +142,7 @@ fn a_goal_is_lost_when_its_server_is_killed_and_another_takes_its_place() {
 }
 
 #[test]
-fn the_command_shows_actions() {
+fn action_command_shows_actions() {
     for origin in ORIGINS {
         let (master, _server, _context, _handle) = working(origin, "simple_action_server");
         let node = format!("/{origin}_simple_action_server");
@@ -167,9 +167,9 @@ fn the_command_shows_actions() {
     }
 }
 
-/// What a command has said on both streams, whose lines may come in any order, but for the goal's id.
-fn lines(told: &Outcome) -> Vec<String> {
-    let mut lines = told.lines.clone();
+/// Output lines of a command on both streams, sorted, without the goal's id.
+fn lines(outcome: &Outcome) -> Vec<String> {
+    let mut lines = outcome.lines.clone();
     lines.retain(|line| !line.starts_with("sent as goal "));
     lines.sort_unstable();
     lines
@@ -182,7 +182,7 @@ fn sorted(lines: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_command_sends_goals_and_its_exit_code_tells_how_they_ended() {
+fn send_goal_exit_code_gives_result() {
     for origin in ORIGINS {
         let master = Master::start(Server::Rosmaster);
         let _server = server(master.graph(), origin, "simple_action_server");
@@ -198,7 +198,7 @@ fn the_command_sends_goals_and_its_exit_code_tells_how_they_ended() {
         let json = r#"{"status":"ABORTED","text":"no way","result":{"result":2}}"#;
         let expected = sorted(&[json, "error: the goal is ABORTED: no way"]);
         assert_eq!((lines(&aborted), aborted.code), (expected, Some(1)), "{origin}");
-        // By the end of that time the server has begun, which may be one in Python on a busy machine.
+        // Within that time the server has started, even a Python one on a busy machine.
         let late = send(&["actionlib/Test", "4", "-f", "--timeout", "4"]);
         let expected = [
             waiting,
@@ -221,34 +221,34 @@ fn the_command_sends_goals_and_its_exit_code_tells_how_they_ended() {
 }
 
 #[test]
-fn ctrl_c_cancels_the_goal_that_the_command_has_sent() {
+fn ctrl_c_cancels_the_sent_goal() {
     let master = Master::start(Server::Rosmaster);
     let mut server = server(master.graph(), Origin::Roscpp, "simple_action_server");
     let mut command =
         master.graph().runnel("runnel", &["action", "send_goal", ACTION, "actionlib/Test", "4"]);
-    server.wait_for_line(|line| line == "goal 4", within(PATIENCE)).unwrap();
+    server.wait_for_line(|line| line == "goal 4", within(TIMEOUT)).unwrap();
     command.signal(Signal::INT).unwrap();
-    assert_eq!(command.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
-    let said = command.lines();
-    assert!(said.contains(&"interrupted: cancelling the goal".to_owned()), "{said:#?}");
-    assert!(said.contains(&"error: the goal is PREEMPTED: as you wish".to_owned()), "{said:#?}");
+    assert_eq!(command.wait_exit(within(TIMEOUT)).unwrap().code(), Some(1));
+    let printed = command.lines();
+    assert!(printed.contains(&"interrupted: cancelling the goal".to_owned()), "{printed:#?}");
+    assert!(printed.contains(&"error: the goal is PREEMPTED: as you wish".to_owned()), "{printed:#?}");
     let mut waiting =
         master.graph().runnel("runnel", &["action", "send_goal", "/none", "actionlib/Test", "4"]);
-    waiting.wait_for_line(|line| line == "waiting for a server of /none", within(PATIENCE)).unwrap();
+    waiting.wait_for_line(|line| line == "waiting for a server of /none", within(TIMEOUT)).unwrap();
     waiting.signal(Signal::INT).unwrap();
-    assert_eq!(waiting.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
+    assert_eq!(waiting.wait_exit(within(TIMEOUT)).unwrap().code(), Some(1));
 }
 
 #[test]
-fn a_server_of_runnels_that_is_interrupted_ends_its_goals_first() {
+fn interrupted_server_ends_its_goals_first() {
     let (_master, mut server, _context, handle) = working(Origin::Runnel, "simple_action_server");
     server.signal(Signal::INT).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "as you wish"));
-    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(server.wait_exit(within(TIMEOUT)).unwrap().success());
     let (_master, mut server, _context, handle) = working(Origin::Runnel, "action_server");
     server.signal(Signal::INT).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
-    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(server.wait_exit(within(TIMEOUT)).unwrap().success());
 }

@@ -1,4 +1,4 @@
-//! `runnel bench` with every contestant that others have made, and with the original master.
+//! `runnel bench` with every contestant of other projects, and with the original master.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,14 +9,14 @@ use std::process::Command;
 use interop::is_full;
 use serde_json::Value;
 
-/// The program that cargo puts beside the folder of the test executables.
+/// The program, which cargo puts next to the folder of the test executables.
 fn bench(arguments: &[&str], folder: &Path) -> String {
     let mut command = Command::new(interop::built("runnel"));
-    // A master of the folder's own comes before the one that is installed.
+    // A master in this folder takes precedence over the installed one.
     command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
-    let told = command.arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();
-    let progress = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.status.success(), "{progress}");
+    let bench = command.arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();
+    let progress = String::from_utf8_lossy(&bench.stderr).into_owned();
+    assert!(bench.status.success(), "{progress}");
     progress
 }
 
@@ -25,7 +25,7 @@ fn one_of<T>(all: &[T]) -> &[T] {
     if is_full() { all } else { &all[..1] }
 }
 
-/// How often a contestant has figures for one exchange.
+/// Number of results of a contestant for one exchange.
 fn figures(progress: &str, exchange: &str, contestant: &str) -> usize {
     let of_both = |line: &&str| {
         line.contains(&format!("] {exchange} ")) && line.contains(&format!(" {contestant}: call "))
@@ -34,17 +34,17 @@ fn figures(progress: &str, exchange: &str, contestant: &str) -> usize {
 }
 
 #[test]
-fn every_contestant_calls_services_and_sets_and_gets_parameters() {
+fn contestants_call_services_and_parameters() {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = one_of(&["param", "service"]);
     let progress = bench(&[scenarios, &["--quick"]].concat(), folder.path());
-    let everybody = ["runnel-tcpros", "roscpp", "roscpp-at-runnel"].as_slice();
-    // Two rounds in two placements; a parameter is of two sizes.
+    let all_contestants = ["runnel-tcpros", "roscpp", "roscpp-at-runnel"].as_slice();
+    // Two rounds in two placements; a parameter has two sizes.
     let exchanges = [
-        ("param-set", everybody, 8),
-        ("param-get", everybody, 8),
-        ("service-once", everybody, 4),
-        ("service-persistent", &everybody[..2], 4),
+        ("param-set", all_contestants, 8),
+        ("param-get", all_contestants, 8),
+        ("service-once", all_contestants, 4),
+        ("service-persistent", &all_contestants[..2], 4),
     ];
     for (exchange, contestants, runs) in &exchanges[..2 * scenarios.len()] {
         for contestant in *contestants {
@@ -55,14 +55,14 @@ fn every_contestant_calls_services_and_sets_and_gets_parameters() {
             );
         }
     }
-    // Calls of roscpp fail now and then where each is a connection of its own, and nowhere else.
+    // Only here: roscpp calls with a connection each fail occasionally.
     for line in progress.lines().filter(|line| line.contains(" lost")) {
         assert!(line.contains("service-once") && line.contains(" roscpp"), "{line}");
     }
     assert!(!progress.contains("without"), "{progress}");
 }
 
-/// What a bench said, and every turn that it has written down.
+/// Output of a bench, and every run that it has recorded.
 fn turns(arguments: &[&str]) -> (String, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let progress = bench(arguments, folder.path());
@@ -71,20 +71,20 @@ fn turns(arguments: &[&str]) -> (String, Vec<Value>) {
     (progress, results["runs"].as_array().unwrap().clone())
 }
 
-/// The turns of one contestant in one scenario.
+/// The runs of one contestant in one scenario.
 fn played<'a>(runs: &'a [Value], contestant: &'a str, scenario: &'a str) -> impl Iterator<Item = &'a Value> {
     runs.iter().filter(move |run| run["contestant"] == contestant && run["case"]["scenario"] == scenario)
 }
 
 #[test]
-fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
+fn other_middleware_loses_nothing_with_consistent_stamps() {
     let contestants = ["iceoryx2-event", "iceoryx2-poll", "cyclonedds"];
     let scenarios = one_of(&["C", "A", "hello", "chain"]);
     let (progress, runs) = turns(&[scenarios, &["--quick", "--only"], &contestants].concat());
     for contestant in contestants {
         let of = |scenario| played(&runs, contestant, scenario).filter(|run| !failed_once(run, &runs));
         let placed: Vec<usize> = scenarios.iter().map(|scenario| placements(of(scenario))).collect();
-        // Who polls needs two cores, and no third end on them.
+        // A polling contestant needs two cores, without a third end on them.
         let expected = if contestant == "iceoryx2-poll" { [1, 1, 1, 0] } else { [2; 4] };
         assert_eq!(placed, expected[..scenarios.len()], "{contestant}: {progress}");
         of("C").for_each(|run| check_ping_pong(run, &progress));
@@ -98,9 +98,9 @@ fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
+fn shared_memory_payload_is_intact_at_every_size() {
     let (progress, runs) = turns(&["sizes", "--quick", "--only", "iceoryx2-event"]);
-    // A sink that reads anything else fails.
+    // The sink fails on any other payload.
     for payload in ["hand-over", "write", "read"] {
         let largest =
             runs.iter().filter(|run| run["case"]["size"] == 8 << 20 && run["case"]["payload"] == payload);
@@ -110,7 +110,7 @@ fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
 }
 
 #[test]
-fn those_of_ros2_lose_nothing_over_udp_and_runnel_nothing_that_the_network_loses() {
+fn ros2_contestants_lose_nothing_over_udp() {
     let contestants = ["runnel-rtps", "cyclonedds", "fastdds"];
     let scenarios = one_of(&["udp", "loss"]);
     let (progress, runs) = turns(&[scenarios, &["--quick", "--only"], &contestants].concat());
@@ -135,29 +135,29 @@ fn those_of_ros2_lose_nothing_over_udp_and_runnel_nothing_that_the_network_loses
     assert!(!is_full() || lossy().any(slow), "{progress}");
 }
 
-/// A turn that has no figures while another of the same case has: what others wrote misses a wake-up now and then when the
-/// machine is busy, and is not on trial here.
+/// A run without a result where another run of the same case has one: on a busy machine other implementations miss a
+/// wake-up occasionally, which is not tested here.
 fn failed_once(run: &Value, runs: &[Value]) -> bool {
     let is_same = |other: &&Value| other["contestant"] == run["contestant"] && other["case"] == run["case"];
     !run["failure"].is_null() && runs.iter().filter(is_same).any(|other| other["failure"].is_null())
 }
 
-/// In how many placements there were turns.
+/// Number of placements of the runs.
 fn placements<'a>(runs: impl Iterator<Item = &'a Value>) -> usize {
     runs.map(|run| run["case"]["placement"].as_str().unwrap()).collect::<HashSet<_>>().len()
 }
 
-/// All that was sent came once.
+/// Checks that all messages arrived once.
 fn check_whole(run: &Value, progress: &str) {
     assert!(run["sent"].as_u64() > Some(0), "{run} {progress}");
     assert_eq!([&run["lost"], &run["doubled"]], [0, 0], "{run} {progress}");
 }
 
-/// The same, and no sooner than it could.
+/// Checks also that no message arrived too early.
 fn check_ping_pong(run: &Value, progress: &str) {
     check_whole(run, progress);
     let of = |what: &str, figure: &str| run[what][figure].as_u64().unwrap();
-    // Both ways take between a hundred nanoseconds and a second.
+    // A round trip takes between a hundred nanoseconds and a second.
     let plausible = 100..1_000_000_000;
     assert!(
         plausible.contains(&of("one_way_ns", "min")) && plausible.contains(&of("one_way_ns", "max")),
@@ -173,7 +173,7 @@ fn check_one_way(run: &Value, progress: &str) {
     assert!(longest > 100 && longest <= span && span < 20_000_000_000, "{run}");
 }
 
-/// Shared memory of benches that have ended. One that runs beside this has its folder still.
+/// Shared memory of ended benches. A bench that runs at the same time still has its folder.
 fn left_behind() -> Vec<String> {
     let files = fs::read_dir("/dev/shm").unwrap().flatten();
     let of_ended = |name: &String| {
@@ -185,7 +185,7 @@ fn left_behind() -> Vec<String> {
     files.filter_map(|file| file.file_name().into_string().ok()).filter(of_ended).collect()
 }
 
-/// How often roscpp has figures of one exchange, of which nothing was lost.
+/// Number of loss-free results of roscpp for one exchange.
 fn whole(progress: &str, exchange: &str) -> usize {
     let of_exchange = |line: &&str| line.contains(&format!("] {exchange} ")) && line.contains(" roscpp: ");
     let runs: Vec<&str> = progress.lines().filter(of_exchange).collect();
@@ -199,7 +199,7 @@ fn roscpp_plays_every_scenario_that_carries_messages() {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = one_of(&["C", "A", "B", "D", "hello", "chain", "sizes", "scale"]);
     let progress = bench(&[scenarios, &["--quick", "--only", "roscpp"]].concat(), folder.path());
-    // Rounds, placements, and what is varied in each.
+    // Rounds, placements, and parameter values of each.
     let exchanges = [
         ("C", 2 * 2),
         ("A", 2 * 2 * 2),
@@ -219,7 +219,7 @@ fn roscpp_plays_every_scenario_that_carries_messages() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn a_master_that_fails_is_named_and_costs_only_those_who_ask_it() {
+fn failing_master_costs_only_its_contestants() {
     let folder = tempfile::tempdir().unwrap();
     let master = folder.path().join("rosmaster");
     fs::write(&master, "#!/bin/sh\necho no luck >&2\nexit 3\n").unwrap();

@@ -1,19 +1,20 @@
-//! Runnel's nodes answer for themselves while the program's own code does not let them: in callbacks that do not
-//! return, and in programs that never spin.
+//! Runnel's nodes answer requests while user code blocks: in callbacks that do not return, and in programs that never
+//! spin.
 
 use interop::{
-    Master, Origin, PATIENCE, Ros1Graph, Server, Side, hear_out, outcome, ready, told, wait_until,
+    Master, Origin, Ros1Graph, Server, Side, TIMEOUT, check_all_received, next_messages, outcome, ready,
+    wait_until,
 };
 use runnel_testkit::process::{Peer, within};
 
-/// Listeners to `/chatter` whose callbacks will never return, once all are in it. The original master tells nodes of
-/// new publishers in three threads: three nodes that do not answer hold up all others.
+/// Listeners of `/chatter` whose callbacks block for ever, once all are blocked. The original master notifies nodes
+/// of new publishers in three threads: three nodes that do not answer delay all others.
 fn blocked_listeners(graph: &Ros1Graph) -> Vec<Peer> {
     let start = |name: &String| graph.node(Origin::Runnel, "listener", name, &["/chatter", "--block"]);
     let mut listeners: Vec<Peer> = names().iter().map(start).collect();
     let mut talker = graph.talker(Origin::Roscpp, &["/chatter", "--wait", "4", "--count", "1"]);
-    told(&mut talker, "sent", 1, within(PATIENCE));
-    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    next_messages(&mut talker, "sent", 1, within(TIMEOUT));
+    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
     listeners
 }
 
@@ -29,11 +30,11 @@ fn answers(graph: &Ros1Graph, node: &str) {
 }
 
 #[test]
-fn nodes_blocked_in_their_callbacks_keep_nobody_waiting() {
+fn blocked_callbacks_do_not_delay_other_nodes() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _blocked = blocked_listeners(graph);
-    // Each of these publishers concerns the blocked nodes, so the master tells them first.
+    // Each of these publishers concerns the blocked nodes, so the master notifies them first.
     let _others: Vec<Peer> = (0..3)
         .map(|number| {
             graph.node(Origin::Runnel, "talker", &format!("other_{number}"), &["/chatter", "--wait", "9"])
@@ -42,43 +43,43 @@ fn nodes_blocked_in_their_callbacks_keep_nobody_waiting() {
         .collect();
     let mut listener = ready(graph.listener(Origin::Rospy, &["/chatter", "--count", "1"]));
     let mut talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "5", "--count", "1"]));
-    let sent = told(&mut talker, "sent", 1, within(PATIENCE));
-    assert_eq!(told(&mut listener, "got", 1, within(PATIENCE)), sent);
+    let sent = next_messages(&mut talker, "sent", 1, within(TIMEOUT));
+    assert_eq!(next_messages(&mut listener, "got", 1, within(TIMEOUT)), sent);
     names().iter().for_each(|name| answers(graph, &format!("/{name}")));
 }
 
 #[test]
-fn a_blocked_node_is_killed_as_any_other() {
+fn blocked_node_can_be_killed() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _blocked = blocked_listeners(graph);
     let killed = outcome(graph.tool("rosnode", &["kill", "/blocked_0"])).success();
     assert!(killed.contains(&"killed".to_owned()), "{killed:#?}");
-    wait_until("the node is unregistered", within(PATIENCE), || {
+    wait_until("the node is unregistered", within(TIMEOUT), || {
         graph.nodes_at(Side::Subscribers, "/chatter").len() == 3
     });
 }
 
 #[test]
-fn a_publisher_that_never_spins_serves_its_subscribers() {
+fn publisher_serves_subscribers_without_spinning() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let talking = ["/chatter", "--never-spin", "--wait", "4", "--count", "5", "--rate", "10"];
     let mut talker = ready(graph.talker(Origin::Runnel, &talking));
     let mut listeners = Origin::ALL.map(|origin| graph.listener(origin, &["/chatter", "--count", "5"]));
-    hear_out(&mut talker, &mut listeners, 5);
+    check_all_received(&mut talker, &mut listeners, 5);
     answers(graph, "/runnel_talker");
 }
 
 #[test]
-fn a_latching_publisher_that_never_spins_serves_who_comes_late() {
+fn latching_publisher_serves_late_joiner_without_spinning() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let talking = ["/chatter", "--never-spin", "--latch", "--wait", "0", "--count", "1"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    let sent = told(&mut talker, "sent", 1, within(PATIENCE));
-    talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    let sent = next_messages(&mut talker, "sent", 1, within(TIMEOUT));
+    talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
     for mut listener in Origin::ALL.map(|origin| graph.listener(origin, &["/chatter", "--count", "1"])) {
-        assert_eq!(told(&mut listener, "got", 1, within(PATIENCE)), sent, "{}", listener.name());
+        assert_eq!(next_messages(&mut listener, "got", 1, within(TIMEOUT)), sent, "{}", listener.name());
     }
 }

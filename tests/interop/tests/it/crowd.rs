@@ -1,4 +1,4 @@
-//! A hundred nodes with a thousand topics on one master, which is killed and comes back. Its figures:
+//! A hundred nodes with a thousand topics on one master, which is killed and restarted. To print figures:
 //!
 //! ```text
 //! cargo build --release -p runnel-cli -p interop --bins
@@ -8,17 +8,17 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use interop::{Master, PATIENCE, Ros1Graph, Server, wait_until};
+use interop::{Master, Ros1Graph, Server, TIMEOUT, wait_until};
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// Of each kind.
+/// Nodes of each kind.
 const NODES: usize = 50;
 const TOPICS: usize = 20;
 const ALL: usize = NODES * TOPICS;
 
-/// How many calls of a kind are timed.
+/// Number of timed calls of a kind.
 const CALLS: usize = 25;
 
 fn crowd(graph: &Ros1Graph, role: &str) -> Peer {
@@ -27,14 +27,14 @@ fn crowd(graph: &Ros1Graph, role: &str) -> Peer {
 }
 
 fn registered(peer: &mut Peer) -> String {
-    peer.wait_for_line(|line| line.starts_with("registered "), within(PATIENCE)).unwrap()
+    peer.wait_for_line(|line| line.starts_with("registered "), within(TIMEOUT)).unwrap()
 }
 
-/// Waits until messages of every topic come.
-fn all_heard(peer: &mut Peer) {
+/// Waits until messages of every topic arrive.
+fn wait_for_all_topics(peer: &mut Peer) {
     let all = format!("heard {ALL}");
     for _ in 0..2 {
-        peer.wait_for_line(|line| line == all, within(PATIENCE)).unwrap();
+        peer.wait_for_line(|line| line == all, within(TIMEOUT)).unwrap();
     }
 }
 
@@ -45,11 +45,11 @@ fn asker(graph: &Ros1Graph) -> Context {
 
 fn ask(context: &Context, method: &str, params: &[Value]) -> Value {
     let params = [&["/test".into()], params].concat();
-    let answer = context.call_master(method, &params, Duration::from_secs(PATIENCE)).unwrap();
+    let answer = context.call_master(method, &params, Duration::from_secs(TIMEOUT)).unwrap();
     answer.as_array().unwrap()[2].clone()
 }
 
-/// The median of calls, in microseconds.
+/// The median duration of calls, in microseconds.
 fn time(context: &Context, method: &str, params: &[Value]) -> u128 {
     let timed = |_| {
         let begun = Instant::now();
@@ -61,7 +61,7 @@ fn time(context: &Context, method: &str, params: &[Value]) -> u128 {
     times[CALLS / 2]
 }
 
-/// Topics of the crowd that a side of the master's state lists.
+/// Number of the crowd's topics on one side of the master's state.
 fn listed(state: &Value, side: usize) -> usize {
     let rows = state.as_array().unwrap()[side].as_array().unwrap();
     let topic = |row: &&Value| row.as_array().unwrap()[0].as_str().unwrap().starts_with("/crowd/");
@@ -74,14 +74,14 @@ fn resident_megabytes(process: &Peer) -> f64 {
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1.024e-3
 }
 
-fn everything_comes_back(server: Server) {
+fn check_recovery(server: Server) {
     let mut master = Master::start(server);
     let empty = resident_megabytes(master.process());
     let mut publishers = crowd(master.graph(), "publish");
     let publishing = registered(&mut publishers);
     let mut subscribers = crowd(master.graph(), "subscribe");
     let subscribing = registered(&mut subscribers);
-    all_heard(&mut subscribers);
+    wait_for_all_topics(&mut subscribers);
     let full = resident_megabytes(master.process());
     let context = asker(master.graph());
     let node = time(&context, "lookupNode", &["/subscriber_7".into()]);
@@ -94,25 +94,25 @@ fn everything_comes_back(server: Server) {
     master.kill();
     master.restart();
     let begun = Instant::now();
-    wait_until("all is registered again", within(PATIENCE), || {
+    wait_until("all is registered again", within(TIMEOUT), || {
         let state = ask(&context, "getSystemState", &[]);
         listed(&state, 0) == ALL && listed(&state, 1) == ALL
     });
     println!("{server:?}: everything was back {:.2} s after the restart", begun.elapsed().as_secs_f64());
-    all_heard(&mut subscribers);
-    publishers.stop(within(PATIENCE)).unwrap();
+    wait_for_all_topics(&mut subscribers);
+    publishers.stop(within(TIMEOUT)).unwrap();
     subscribers.signal(Signal::INT).unwrap();
     let counted = |line: &str| line.starts_with("messages ");
-    let counted = subscribers.wait_for_line(counted, within(PATIENCE)).unwrap();
+    let counted = subscribers.wait_for_line(counted, within(TIMEOUT)).unwrap();
     assert!(counted.ends_with(" gaps 0"), "{counted}");
 }
 
 #[test]
-fn everything_comes_back_at_the_original_master() {
-    everything_comes_back(Server::Rosmaster);
+fn crowd_recovers_at_original_master() {
+    check_recovery(Server::Rosmaster);
 }
 
 #[test]
-fn everything_comes_back_at_runnels_master() {
-    everything_comes_back(Server::Runnel);
+fn crowd_recovers_at_runnel_master() {
+    check_recovery(Server::Runnel);
 }

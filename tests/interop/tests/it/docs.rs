@@ -1,9 +1,9 @@
-//! The README, the tutorial and the pages beside it: every block of code that a reader is to type is run as it stands there.
+//! Tests of the documentation: every code block that a reader is to type is run as written.
 //!
-//! What follows the language behind the fence says what a block is: `file=NAME` is written to that file, `excerpt` must
-//! compile as part of a program, `background` goes on in a terminal of its own, `output` must be among what the commands
-//! before have printed, and `unchecked` takes what a test has not got. Everything else in `sh` is run to its end, in one
-//! folder after the other as with a single shell.
+//! The info string of a fence gives the kind of a block: `file=NAME` is written to that file, `excerpt` must compile
+//! as part of a program, `background` keeps running in its own terminal, `output` must occur in the output of the
+//! preceding commands, and `unchecked` needs something that tests do not have. Other `sh` blocks are run to their
+//! end, in one shell session.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,10 +16,10 @@ use std::time::Instant;
 use interop::{Ros1Graph, projects, wait_until};
 use runnel_testkit::process::{Peer, free_port, within};
 
-/// Seconds that a command may take, in which cargo builds what it needs and waits for what other documents have it build.
-const PATIENCE: u64 = 600;
+/// Time limit of a command in seconds, including builds and waiting for those of other documents.
+const TIMEOUT: u64 = 600;
 
-/// What excerpts may use without making it.
+/// Definitions that excerpts may use.
 const EXCERPT: &str = "\
 #![allow(dead_code, unused)]
 use runnel::{Borrowed, Context, Node, msgs::sensor_msgs::msg::Image};
@@ -31,22 +31,21 @@ type Excerpt = Result<(), Box<dyn std::error::Error>>;
 /// A block of a document.
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
-    /// The words behind the fence.
+    /// The words of the info string.
     words: Vec<String>,
     text: String,
-    /// The line in which it begins.
+    /// The number of its first line.
     line: usize,
 }
 
-/// The folder in which all documents are read, empty but for this repository. Each document makes folders of other names
-/// there.
+/// The folder in which all documents are run, empty except for this repository. Each document creates other folders.
 fn home() -> PathBuf {
     static EMPTIED: Once = Once::new();
     let home = projects::folder();
     EMPTIED.call_once(|| {
         for entry in fs::read_dir(&home).expect("a folder").map(|entry| entry.expect("an entry")) {
             let path = entry.path();
-            // Another test may be building with it.
+            // Another test may be building there.
             if path.file_name().is_some_and(|name| name == projects::REPOSITORY) {
                 continue;
             }
@@ -74,20 +73,20 @@ fn blocks(document: &str) -> Vec<Block> {
     blocks
 }
 
-/// Who reads a document and does what it says.
+/// Executes the blocks of a document.
 struct Reader {
     page: &'static str,
     graph: Ros1Graph,
-    /// The folder that holds this repository as `runnel`.
+    /// The folder that contains this repository as `runnel`.
     home: PathBuf,
-    /// Where the shell is.
+    /// Current folder of the shell.
     folder: PathBuf,
     background: Vec<Peer>,
-    /// The last commands, and what they printed.
+    /// The last commands, and their output.
     last: String,
     printed: String,
     commands: u32,
-    /// The program that all excerpts are part of.
+    /// The program of all excerpts.
     excerpts: String,
 }
 
@@ -132,12 +131,12 @@ impl Reader {
         }
     }
 
-    /// Who types the next command by hand does so when the master is there: without one some commands look at ROS 2 alone.
+    /// Waits until the master answers, as a reader would: without a master some commands search only ROS 2.
     fn run_in_background(&mut self, script: &str) {
         self.background.push(self.shell(script));
         if script.contains("runnel master") {
             let master = self.graph.master_uri().trim_start_matches("http://").to_owned();
-            wait_until("the master answers", within(PATIENCE), || TcpStream::connect(&master).is_ok());
+            wait_until("the master answers", within(TIMEOUT), || TcpStream::connect(&master).is_ok());
         }
     }
 
@@ -161,7 +160,7 @@ impl Reader {
             document,
         );
         self.write("src/main.rs", &self.excerpts);
-        // The other projects are built: to check these only would check all crates that they use a second time.
+        // The other projects are built; checking these would check all their dependencies a second time.
         self.run("cargo build", &format!("{document}, its excerpts"));
     }
 
@@ -174,11 +173,11 @@ impl Reader {
     fn run(&mut self, script: &str, place: &str) {
         self.commands += 1;
         let end = self.home.join(format!(".end-{}-{}", self.page.replace('/', "-"), self.commands));
-        // A node that has just been started may not be there yet.
-        wait_until(&format!("{place} succeeds:\n{script}"), within(PATIENCE), || {
+        // A node that has just been started may not be visible yet.
+        wait_until(&format!("{place} succeeds:\n{script}"), within(TIMEOUT), || {
             self.background_goes_on();
             let mut shell = self.shell(&format!("set -e\n{script}\npwd >{}", end.display()));
-            let succeeded = shell.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+            let succeeded = shell.wait_exit(within(TIMEOUT)).is_ok_and(|status| status.success());
             self.printed = shell.output();
             succeeded
         });
@@ -196,17 +195,17 @@ impl Reader {
         Peer::spawn("bash", command).expect("a shell")
     }
 
-    /// Each line has been printed by the last commands, or by one in the background, or the commands print it when they are
-    /// typed again.
+    /// Checks that each line has been printed by the last commands or by one in the background, or is printed when
+    /// the commands are repeated.
     fn has_printed(&mut self, lines: &str, place: &str) {
         for line in lines.lines() {
-            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(PATIENCE), || {
+            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(TIMEOUT), || {
                 self.background_goes_on();
                 let mut texts = self.background.iter().map(Peer::output).chain([self.printed.clone()]);
                 let found = texts.any(|text| text.contains(line));
                 if !found {
                     let mut again = self.shell(&self.last);
-                    let _ = again.wait_exit(within(PATIENCE));
+                    let _ = again.wait_exit(within(TIMEOUT));
                     self.printed = again.output();
                 }
                 found
@@ -223,61 +222,61 @@ impl Reader {
 }
 
 #[test]
-fn the_readme_does_what_it_says() {
+fn readme_blocks_work() {
     Reader::new("README.md").read();
 }
 
-/// Its first command, but for the release build that it makes: of the programs here `cargo run` takes the one that is meant.
+/// The first command of the README in debug mode: `cargo run` selects the intended program.
 #[test]
 #[ignore = "in ./test --full"]
-fn cargo_runs_the_command_for_who_names_no_program() {
+fn cargo_run_defaults_to_the_command() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new("cargo");
     command.args(["run", "--locked", "--", "--version"]).current_dir(&repository);
-    // Other tests use the programs that are built already, with the features that tests take.
+    // Other tests use the built programs with the tests' features.
     projects::share_builds(&mut command);
     let mut peer = Peer::spawn("cargo", command).expect("cargo");
-    let succeeded = peer.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+    let succeeded = peer.wait_exit(within(TIMEOUT)).is_ok_and(|status| status.success());
     assert!(succeeded && peer.output().contains("runnel 0."), "{}", peer.output());
 }
 
 #[test]
-fn the_page_about_concepts_does_what_it_says() {
+fn concepts_page_blocks_work() {
     Reader::new("docs/concepts.md").read();
 }
 
 #[test]
-fn the_page_about_nodes_does_what_it_says() {
+fn nodes_page_blocks_work() {
     Reader::new("docs/nodes.md").read();
 }
 
 #[test]
-fn the_page_about_commands_does_what_it_says() {
+fn commands_page_blocks_work() {
     Reader::new("docs/commands.md").read();
 }
 
 #[test]
-fn the_page_about_datagrams_does_what_it_says() {
+fn datagrams_page_blocks_work() {
     Reader::new("docs/udpros.md").read();
 }
 
 #[test]
-fn the_tutorial_does_what_it_says() {
+fn tutorial_blocks_work() {
     Reader::new("docs/tutorial.md").read();
 }
 
 #[test]
-fn the_page_of_the_line_tracer_does_what_it_says() {
+fn line_tracer_page_blocks_work() {
     Reader::new("docs/line-tracer.md").read();
 }
 
 #[test]
-fn programs_of_the_porting_page_work() {
+fn porting_page_programs_work() {
     Reader::new("docs/coming-from.md").read();
 }
 
 #[test]
-fn no_document_has_blocks_that_are_not_run() {
+fn every_document_block_is_run() {
     let run = [
         "README.md",
         "coming-from.md",
@@ -304,7 +303,7 @@ fn no_document_has_blocks_that_are_not_run() {
 }
 
 #[test]
-fn a_document_is_read_block_by_block() {
+fn document_is_split_into_blocks() {
     let document = "a\n```sh\ncd x\nls\n```\nb\n```text file=a/b\nhello\n```\n";
     let [shell, file] = &blocks(document)[..] else { panic!("two blocks") };
     assert_eq!(

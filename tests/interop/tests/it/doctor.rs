@@ -1,16 +1,16 @@
-//! `runnel doctor` in graphs of the originals' and Runnel's nodes: silent about a healthy one, and each fault made for
+//! `runnel doctor` in graphs of original and Runnel nodes: no findings in a healthy graph, and each fault created for
 //! real. Faults of links and registrations are in `doctor_links.rs`.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use interop::doctor::{doctor, finds, finds_nothing, talking};
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, Side, outcome, ready, told, wait_until};
+use interop::doctor::{doctor, expect_findings, expect_no_findings, talker_and_listeners};
+use interop::{Master, Origin, Ros1Graph, Server, Side, TIMEOUT, next_messages, outcome, ready, wait_until};
 use runnel_testkit::process::{Signal, free_port, within};
 
 #[test]
-fn nothing_is_wrong_with_a_healthy_graph() {
+fn healthy_graph_has_no_findings() {
     const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
     for server in Server::BOTH {
         let master = Master::start(server);
@@ -22,61 +22,63 @@ fn nothing_is_wrong_with_a_healthy_graph() {
         let mut listeners = ORIGINS.map(|origin| ready(graph.listener(origin, &["/chatter"])));
         let _talkers = ORIGINS.map(|origin| {
             let talker = graph.talker(origin, &["/chatter", "--rate", "20", "--wait", "3"]);
-            listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 3, within(PATIENCE))));
+            listeners
+                .iter_mut()
+                .for_each(|listener| drop(next_messages(listener, "got", 3, within(TIMEOUT))));
             talker
         });
-        finds_nothing(graph, &[]);
-        finds_nothing(graph, &["--all", "--stamps"]);
-        finds(
+        expect_no_findings(graph, &[]);
+        expect_no_findings(graph, &["--all", "--stamps"]);
+        expect_findings(
             graph,
             &["--report"],
             0,
-            &["ROS_IP=127.0.0.1", "/roscpp_talker", "looked at 9 nodes", "9 connections"],
+            &["ROS_IP=127.0.0.1", "/roscpp_talker", "checked 9 nodes", "9 connections"],
         );
-        finds(graph, &["--json"], 0, &["{\"findings\":[]", "\"node\":9"]);
+        expect_findings(graph, &["--json"], 0, &["{\"findings\":[]", "\"node\":9"]);
     }
 }
 
 #[test]
-fn a_killed_node_is_found_dead_until_it_is_cleaned_up() {
+fn killed_node_is_reported_until_cleaned_up() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
-        let mut nodes = talking(graph, Origin::Roscpp, &[Origin::Rospy, Origin::Runnel]);
+        let mut nodes = talker_and_listeners(graph, Origin::Roscpp, &[Origin::Rospy, Origin::Runnel]);
         nodes[0].signal(Signal::KILL).unwrap();
-        nodes[0].wait_exit(within(PATIENCE)).unwrap();
+        nodes[0].wait_exit(within(TIMEOUT)).unwrap();
         let dead = [
-            "error: /rospy_listener: nobody listens at http://127.0.0.1:",
+            "error: /rospy_listener: no process listens at http://127.0.0.1:",
             "-> runnel node cleanup",
             "1 error,",
         ];
-        finds(graph, &[], 1, &dead);
+        expect_findings(graph, &[], 1, &dead);
         outcome(graph.runnel("runnel", &["node", "cleanup", "--yes"])).success();
-        finds_nothing(graph, &[]);
+        expect_no_findings(graph, &[]);
     }
 }
 
 #[test]
-fn a_stopped_node_is_told_from_a_dead_one() {
+fn stopped_node_is_distinguished_from_dead_one() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    let nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
-    nodes[0].stop(within(PATIENCE)).unwrap();
-    finds(
+    let nodes = talker_and_listeners(graph, Origin::Rospy, &[Origin::Roscpp]);
+    nodes[0].stop(within(TIMEOUT)).unwrap();
+    expect_findings(
         graph,
         &[],
         1,
         &["error: /roscpp_listener: http://127.0.0.1:", "does not answer: it is stopped", "1 error,"],
     );
     nodes[0].signal(Signal::CONT).unwrap();
-    finds_nothing(graph, &[]);
+    expect_no_findings(graph, &[]);
 }
 
 #[test]
 fn fifty_silent_nodes_take_no_longer_than_one() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
-    // A listener that never accepts: the kernel takes the connection, and nobody answers.
+    // A listener that never accepts: the kernel completes the connection, but no answer comes.
     let silent: Vec<TcpListener> =
         (0..50).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
     for (number, listener) in silent.iter().enumerate() {
@@ -85,35 +87,35 @@ fn fifty_silent_nodes_take_no_longer_than_one() {
         graph.call_master("registerSubscriber", &[&node, "/chatter", "std_msgs/String", &uri]);
     }
     let start = Instant::now();
-    finds(graph, &[], 1, &["error: /silent_49: ", "does not answer", "50 errors,"]);
-    // One after another they would take two minutes and a half.
+    expect_findings(graph, &[], 1, &["error: /silent_49: ", "does not answer", "50 errors,"]);
+    // Sequential checks would take two and a half minutes.
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 #[test]
-fn ends_of_different_types_are_named() {
+fn mismatched_types_are_reported() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
         let _listener = ready(graph.listener(Origin::Runnel, &["/chatter"]));
         let twist = ["/chatter", "--type", "geometry_msgs/Twist", "--rate", "20", "--wait", "0"];
         let _talker = ready(graph.talker(Origin::Rospy, &twist));
-        let said = [
+        let printed = [
             "error: /chatter: the types differ: /rospy_talker publishes geometry_msgs/Twist;",
             "/runnel_listener subscribes to std_msgs/String",
             "1 error,",
         ];
-        finds(graph, &[], 1, &said);
+        expect_findings(graph, &[], 1, &printed);
     }
 }
 
 #[test]
-fn a_host_name_that_nobody_knows_is_named() {
+fn unknown_host_name_is_reported() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let arguments = ["/chatter", "--wait", "0", "__name:=lost", "__hostname:=robot.invalid"];
     let _talker = ready(graph.rospy("talker.py", &arguments));
-    finds(
+    expect_findings(
         graph,
         &[],
         1,
@@ -122,36 +124,46 @@ fn a_host_name_that_nobody_knows_is_named() {
 }
 
 #[test]
-fn a_variable_that_names_no_address_of_this_host_is_told() {
+fn foreign_address_variable_is_reported() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    finds(graph, &["__ip:=192.0.2.1"], 1, &["error: __ip: 192.0.2.1 is no address of this host"]);
-    finds(
+    expect_findings(graph, &["__ip:=192.0.2.1"], 1, &["error: __ip: 192.0.2.1 is no address of this host"]);
+    expect_findings(
         graph,
         &["__hostname:=robot.invalid"],
         1,
         &["error: __hostname: the host name robot.invalid does not"],
     );
-    finds(
+    expect_findings(
         graph,
         &["__master:=robot:11311"],
         1,
         &["error: ROS_MASTER_URI: \"robot:11311\" is not a valid address"],
     );
-    finds(
+    expect_findings(
         graph,
         &["__master:=http://127.0.0.1:9"],
         1,
-        &["error: master: nobody listens", "looked at this process"],
+        &["error: master: no process listens", "checked this process"],
     );
-    finds(graph, &["__master:=http://robot.invalid:9"], 1, &["error: master: the host name robot.invalid"]);
+    expect_findings(
+        graph,
+        &["__master:=http://robot.invalid:9"],
+        1,
+        &["error: master: the host name robot.invalid"],
+    );
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let uri = format!("__master:=http://{}", silent.local_addr().unwrap());
-    finds(graph, &[&uri], 1, &["error: master: http://127.0.0.1:", "takes connections and does not answer"]);
+    expect_findings(
+        graph,
+        &[&uri],
+        1,
+        &["error: master: http://127.0.0.1:", "accepts connections and does not answer"],
+    );
 }
 
 #[test]
-fn a_node_at_loopback_is_told_where_the_master_is_not() {
+fn loopback_node_with_remote_master_is_reported() {
     const ADDRESS: &str = "10.77.0.1";
     let added = Command::new("ip").args(["addr", "replace", ADDRESS, "dev", "lo"]).status().unwrap();
     assert!(added.success(), "an address of this host beside loopback");
@@ -159,18 +171,18 @@ fn a_node_at_loopback_is_told_where_the_master_is_not() {
     let graph = Ros1Graph::at(format!("http://{ADDRESS}:{port}"));
     let serve = ["master", "--no-rosout", "--host", ADDRESS, "--port", &port.to_string()];
     let mut master = graph.runnel("runnel", &serve);
-    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(TIMEOUT)).unwrap();
     let _talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "0"]));
-    let said = [
+    let printed = [
         "warning: /rospy_talker: announces itself at http://127.0.0.1:",
         "no other host",
         "0 errors, 1 warning,",
     ];
-    finds(&graph, &[], 0, &said);
+    expect_findings(&graph, &[], 0, &printed);
 }
 
-/// Two hosts joined by a cable, each a network of its own: 10.5.0.1, from which is looked, and 10.5.0.2 with the master
-/// and a node that announces loopback. `$0` is `runnel`.
+/// Two hosts connected by a cable: 10.5.0.1 runs the doctor; 10.5.0.2 has the master and a node that announces
+/// loopback. `$0` is `runnel`.
 const TWO_HOSTS: &str = r#"
 ip link set lo up
 unshare -n sleep 120 & other=$!
@@ -193,53 +205,58 @@ exit 0
 "#;
 
 #[test]
-fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
+fn loopback_address_across_hosts_is_an_error() {
     let runnel = interop::built("runnel");
     let graph = Ros1Graph::at("http://10.5.0.2:11311");
     let hosts = ["-n", "sh", "-c", TWO_HOSTS, runnel.to_str().unwrap()];
     let mut hosts = graph.tool("unshare", &hosts);
-    let status = hosts.wait_exit(within(PATIENCE)).unwrap();
+    let status = hosts.wait_exit(within(TIMEOUT)).unwrap();
     assert!(status.success(), "{}", hosts.output());
-    let said = hosts.lines().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let (node, rest) = said.split_once("OURS").expect("what it says for a sound ROS_IP");
+    let printed = hosts.lines().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (node, rest) = printed.split_once("OURS").expect("what it says for a sound ROS_IP");
     let (ours, pulled) = rest.split_once("PULLED").expect("what it says for loopback");
     let there = "announces itself at http://127.0.0.1:";
-    assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{said}");
+    assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{printed}");
     let here = "error: ROS_IP: 127.0.0.1 is this host alone, but the master is on another";
-    assert!(ours.contains(here) && ours.contains(there), "{said}");
-    assert!(pulled.contains("error: master: ") && pulled.contains("looked at this process"), "{said}");
+    assert!(ours.contains(here) && ours.contains(there), "{printed}");
+    assert!(pulled.contains("error: master: ") && pulled.contains("checked this process"), "{printed}");
 }
 
 #[test]
-fn simulated_time_that_nobody_tells_is_an_error() {
+fn simulated_time_without_publisher_is_an_error() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
         let set =
             |value| outcome(graph.runnel("runnel", &["param", "set", "/use_sim_time", value])).success();
         set("true");
-        finds(graph, &[], 1, &["error: /use_sim_time: true, but nobody publishes /clock", "1 error,"]);
+        expect_findings(
+            graph,
+            &[],
+            1,
+            &["error: /use_sim_time: true, but no node publishes /clock", "1 error,"],
+        );
         let clock =
             ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}", "--ros1"];
-        let mut teller = graph.runnel("runnel", &clock);
-        wait_until("/clock is published", within(PATIENCE), || {
+        let mut publisher = graph.runnel("runnel", &clock);
+        wait_until("/clock is published", within(TIMEOUT), || {
             !graph.nodes_at(Side::Publishers, "/clock").is_empty()
         });
-        finds_nothing(graph, &[]);
+        expect_no_findings(graph, &[]);
         set("false");
-        finds(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
-        teller.signal(Signal::INT).unwrap();
-        teller.wait_exit(within(PATIENCE)).unwrap();
+        expect_findings(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
+        publisher.signal(Signal::INT).unwrap();
+        publisher.wait_exit(within(TIMEOUT)).unwrap();
     }
 }
 
 #[test]
-fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
+fn stopped_or_reversed_clock_is_reported() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    // On a busy host the original's client now and then says that it cannot talk to its master.
+    // On a busy host the original client sometimes reports that it cannot communicate with its master.
     let set = || outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).code == Some(0);
-    wait_until("the parameter set", within(PATIENCE), set);
+    wait_until("the parameter set", within(TIMEOUT), set);
     let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
                   rospy.init_node('sim', disable_rostime=True)\n\
                   p = rospy.Publisher('/clock', Clock, queue_size=1)\nprint('ready')\nimport sys, time\n\
@@ -249,19 +266,19 @@ fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
     std::fs::write(&file, script).unwrap();
     let file = file.to_str().unwrap();
     let silent = ready(graph.tool("python3", &[file]));
-    finds(graph, &[], 0, &["warning: /clock: /sim told no time within a second"]);
+    expect_findings(graph, &[], 0, &["warning: /clock: no message from /sim within a second"]);
     drop(silent);
     let _back = ready(graph.tool("python3", &[file, "back"]));
-    finds(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
+    expect_findings(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
 }
 
 #[test]
-fn a_topic_that_was_misspelt_is_suggested() {
+fn misspelt_topic_gets_suggestion() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Roscpp, &["/robot/chatter", "--wait", "0"]));
     let _listener = ready(graph.listener(Origin::Rospy, &["/chatter"]));
-    finds(
+    expect_findings(
         graph,
         &[],
         0,
@@ -270,18 +287,18 @@ fn a_topic_that_was_misspelt_is_suggested() {
 }
 
 #[test]
-fn stamps_of_another_time_are_told_if_asked_for() {
+fn offset_stamps_are_reported_on_request() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    // The test messages are stamped with the seconds of their number.
+    // The stamps of the test messages are their numbers in seconds.
     let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];
     for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
         let mut talker = graph.talker(origin, &image);
-        told(&mut talker, "sent", 1, within(PATIENCE));
-        let said = format!("warning: /camera: stamps of /{origin}_talker are");
-        finds(graph, &["--stamps"], 0, &[&said, "behind this host's clock"]);
+        next_messages(&mut talker, "sent", 1, within(TIMEOUT));
+        let printed = format!("warning: /camera: stamps of /{origin}_talker are");
+        expect_findings(graph, &["--stamps"], 0, &[&printed, "behind this host's clock"]);
         assert!(!doctor(graph, &[], 0).contains("stamps"));
         talker.signal(Signal::INT).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(within(TIMEOUT)).unwrap();
     }
 }

@@ -1,18 +1,17 @@
-//! `runnel doctor` and what is wrong between nodes: links that stand on one side or lose messages, firewalls, and
-//! registrations that were left over.
+//! `runnel doctor` and faults between nodes: one-sided links, lost messages, firewalls, and stale registrations.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use interop::doctor::{finds, finds_nothing, talking};
-use interop::{Master, Origin, PATIENCE, Server, ready, told};
+use interop::doctor::{expect_findings, expect_no_findings, talker_and_listeners};
+use interop::{Master, Origin, Server, TIMEOUT, next_messages, ready};
 use runnel::ros1::header::ConnectionHeader;
 use runnel_testkit::process::within;
 
 #[test]
-fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
+fn blocked_subscriber_is_reported_with_losses() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
     let image =
@@ -22,15 +21,15 @@ fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
     let mut lazy = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     let header = [("callerid", "/lazy"), ("md5sum", "*"), ("topic", "/camera"), ("type", "*")];
     lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
-    told(&mut talker, "sent", 100, within(PATIENCE));
-    let said = [
+    next_messages(&mut talker, "sent", 100, within(TIMEOUT));
+    let printed = [
         "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
         "while we looked",
     ];
-    finds(graph, &[], 0, &said);
+    expect_findings(graph, &[], 0, &printed);
 }
 
-/// A firewall that lets nothing through to a port, while this lives: later the port may be another program's.
+/// A firewall that blocks a port until dropped: later another program may use the port.
 struct Firewall(u16);
 
 impl Firewall {
@@ -52,49 +51,49 @@ fn nft(rules: &str) {
 }
 
 #[test]
-fn a_firewall_is_told_from_a_process_that_is_gone() {
+fn firewall_is_distinguished_from_dead_process() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    let _nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
+    let _nodes = talker_and_listeners(graph, Origin::Rospy, &[Origin::Roscpp]);
     let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");
     let _messages = Firewall::before(port);
     let behind =
         format!("error: /chatter: messages of /rospy_talker: nothing comes back from 127.0.0.1:{port}");
-    finds(graph, &[], 1, &[&behind, "a firewall lets calls through but not messages"]);
+    expect_findings(graph, &[], 1, &[&behind, "a firewall lets calls through but not messages"]);
     let uri = graph.uri_of("/roscpp_listener").expect("it is registered");
     let port = uri.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
     let _calls = Firewall::before(port);
     let silent = format!("error: /roscpp_listener: nothing comes back from {uri}");
-    finds(graph, &[], 1, &[&silent, "firewall"]);
+    expect_findings(graph, &[], 1, &[&silent, "firewall"]);
 }
 
 #[test]
-fn registrations_that_were_left_over_are_found() {
+fn stale_registrations_are_reported() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
-        let _nodes = talking(graph, Origin::Runnel, &[Origin::Rospy]);
+        let _nodes = talker_and_listeners(graph, Origin::Runnel, &[Origin::Rospy]);
         let uri = graph.uri_of("/rospy_listener").expect("it is registered");
         let listener = "/rospy_listener";
         graph.call_master("registerService", &[listener, "/gone", "rosrpc://127.0.0.1:9", &uri]);
-        finds(
+        expect_findings(
             graph,
             &[],
             1,
-            &["error: /gone: service of /rospy_listener: nobody listens at 127.0.0.1:9", "1 error,"],
+            &["error: /gone: service of /rospy_listener: no process listens at 127.0.0.1:9", "1 error,"],
         );
         graph.call_master("unregisterService", &[listener, "/gone", "rosrpc://127.0.0.1:9"]);
         graph.call_master("registerSubscriber", &[listener, "/rosout", "rosgraph_msgs/Log", &uri]);
-        finds(graph, &[], 1, &["error: /rosout: /runnel_talker -> /rospy_listener: not connected"]);
+        expect_findings(graph, &[], 1, &["error: /rosout: /runnel_talker -> /rospy_listener: not connected"]);
         graph.call_master("unregisterSubscriber", &[listener, "/rosout", &uri]);
         graph.call_master("registerPublisher", &["/ghost", "/statistics", "std_msgs/String", &uri]);
         let shared = "error: /ghost and /rospy_listener: all registered at";
-        finds(graph, &[], 1, &[shared, "where /rospy_listener answers"]);
+        expect_findings(graph, &[], 1, &[shared, "where /rospy_listener answers"]);
     }
 }
 
-/// A subscriber of `/rosout` that connects to the publisher at `port` only when it is first asked for its connections, of
-/// which it says that it has none yet.
+/// A subscriber of `/rosout` that connects to the publisher at `port` only when it is first queried for its
+/// connections, which it reports as empty.
 fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
     let row = format!("1 {publisher} i TCPROS /rosout").split(' ').map(xml_text).collect::<String>();
     let mut link: Option<TcpStream> = None;
@@ -106,7 +105,7 @@ fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
             let mut byte = [0];
             match stream.read_exact(&mut byte) {
                 Ok(()) => request.push(byte[0]),
-                // It ends without a question, or asks none.
+                // The client may close without a request.
                 Err(_) => break,
             }
         }
@@ -127,7 +126,7 @@ fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
         let value = xml_array(&format!("<value><int>1</int></value>{}{value}", xml_text("")));
         let body = format!("<methodResponse><params><param>{value}</param></params></methodResponse>");
         let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}", body.len());
-        // Whoever asks may be gone.
+        // The client may be gone.
         let _ = write!(stream, "{head}\r\n\r\n{body}");
     }
 }
@@ -141,7 +140,7 @@ fn xml_array(values: &str) -> String {
 }
 
 #[test]
-fn a_link_that_is_just_being_made_is_no_fault() {
+fn link_in_progress_is_not_a_fault() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Runnel, &["/rosout_agg", "--wait", "0"]));
@@ -151,5 +150,5 @@ fn a_link_that_is_just_being_made_is_no_fault() {
     let uri = format!("http://{}/", listener.local_addr().unwrap());
     graph.call_master("registerSubscriber", &["/late", "/rosout", "rosgraph_msgs/Log", &uri]);
     std::thread::spawn(move || connects_when_asked(&listener, &publisher, port));
-    finds_nothing(graph, &[]);
+    expect_no_findings(graph, &[]);
 }

@@ -1,28 +1,29 @@
-//! `RUNNEL_IPC_DIR`: a folder by which containers with networks of their own find each other.
+//! `RUNNEL_IPC_DIR`: a folder through which containers with private networks find each other.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use interop::containers::{Container, Network, Talk};
-use interop::{PATIENCE, outcome, wait_until};
+use interop::containers::{Container, Exchange, Network};
+use interop::{TIMEOUT, outcome, wait_until};
 use runnel_testkit::process::{Peer, Signal, within};
 use tempfile::TempDir;
 
 const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
-/// Two containers with networks of their own, the master of both, and the folder that they share as `/mnt/mine` and
+/// Two containers with private networks, their master, and the folder that they share as `/mnt/mine` and
 /// `/mnt/yours`.
 struct Hosts {
-    // Ends before the folder does.
+    // Declared first: ends before the folder is removed.
     containers: [Container; 2],
     _master: Peer,
     folder: TempDir,
 }
 
 impl Hosts {
-    /// The containers see their folder as this, with `:ro` for one that cannot be written, and are told of that.
-    fn new(inside: [&str; 2], told: [&str; 2]) -> Hosts {
+    /// Starts the containers. `inside` are the mount points of the folder, with `:ro` if read-only; `configured` are
+    /// the values of `RUNNEL_IPC_DIR`.
+    fn new(inside: [&str; 2], configured: [&str; 2]) -> Hosts {
         let folder = TempDir::with_prefix("runnel-ipc-").unwrap();
         let shared = folder.path().join("shared");
         fs::create_dir(&shared).unwrap();
@@ -30,18 +31,18 @@ impl Hosts {
             Container::start(Network::Own, &[(&shared, inside[index])])
                 .with("ROS_IP", ADDRESSES[index])
                 .with("ROS_MASTER_URI", format!("http://{}:11311", ADDRESSES[0]))
-                .with("RUNNEL_IPC_DIR", told[index])
+                .with("RUNNEL_IPC_DIR", configured[index])
         });
         Container::join(&containers[0], &containers[1], ADDRESSES);
         let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", ADDRESSES[0]]);
-        wait_until("the master answers", within(PATIENCE), || {
+        wait_until("the master answers", within(TIMEOUT), || {
             outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
         });
         Hosts { containers, _master: master, folder }
     }
 
-    fn talk(&self) -> Talk<'_> {
-        Talk::between(&self.containers[0], &self.containers[1])
+    fn exchange(&self) -> Exchange<'_> {
+        Exchange::between(&self.containers[0], &self.containers[1])
     }
 
     fn shared(&self) -> PathBuf {
@@ -61,80 +62,80 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_joins_containers_that_share_nothing_else() {
+fn shared_folder_connects_containers() {
     let hosts = Hosts::new(["/mnt/mine", "/mnt/yours"], ["/mnt/mine", "/mnt/yours"]);
-    let mut talk = hosts.talk();
-    talk.goes_by_memory();
-    assert!(talk.warnings().is_empty(), "{:?}", talk.warnings());
+    let mut exchange = hosts.exchange();
+    exchange.expect_shared_memory();
+    assert!(exchange.warnings().is_empty(), "{:?}", exchange.warnings());
 }
 
 #[test]
-fn a_folder_that_one_only_is_told_of_joins_nobody() {
-    for told in [["/mnt/mine", ""], ["", "/mnt/yours"]] {
-        let hosts = Hosts::new(["/mnt/mine", "/mnt/yours"], told);
-        let mut talk = hosts.talk();
-        talk.stays_on_network();
-        assert!(talk.warnings().is_empty(), "{:?}", talk.warnings());
+fn folder_configured_on_one_side_is_unused() {
+    for configured in [["/mnt/mine", ""], ["", "/mnt/yours"]] {
+        let hosts = Hosts::new(["/mnt/mine", "/mnt/yours"], configured);
+        let mut exchange = hosts.exchange();
+        exchange.expect_network();
+        assert!(exchange.warnings().is_empty(), "{:?}", exchange.warnings());
     }
 }
 
-/// The talker is told of a folder that is of no use, and says so once.
-fn of_no_use(inside: &str, told: &str, why: &str, prepare: impl FnOnce(&Hosts)) {
-    let hosts = Hosts::new([inside, "/mnt/yours"], [told, "/mnt/yours"]);
+/// Checks that a talker with an unusable folder logs that once.
+fn check_useless_folder(inside: &str, configured: &str, why: &str, prepare: impl FnOnce(&Hosts)) {
+    let hosts = Hosts::new([inside, "/mnt/yours"], [configured, "/mnt/yours"]);
     prepare(&hosts);
-    let mut talk = hosts.talk();
-    talk.stays_on_network();
-    let warnings = talk.warnings();
+    let mut exchange = hosts.exchange();
+    exchange.expect_network();
+    let warnings = exchange.warnings();
     let [warning] = warnings.as_slice() else { panic!("{warnings:#?}") };
-    assert!(warning.contains(&format!("RUNNEL_IPC_DIR={told}")) && warning.contains(why), "{warning}");
+    assert!(warning.contains(&format!("RUNNEL_IPC_DIR={configured}")) && warning.contains(why), "{warning}");
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named() {
-    of_no_use("/mnt/mine", "/mnt/nowhere", "No such file", |_| {});
+fn missing_folder_is_reported() {
+    check_useless_folder("/mnt/mine", "/mnt/nowhere", "No such file", |_| {});
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
-    of_no_use("/mnt/mine:ro", "/mnt/mine", "Read-only", |_| {});
+fn unwritable_folder_is_reported() {
+    check_useless_folder("/mnt/mine:ro", "/mnt/mine", "Read-only", |_| {});
 }
 
 #[test]
-fn a_folder_that_is_a_file_is_named() {
-    of_no_use("/mnt/mine", "/mnt/mine/file", "not a folder", |hosts| {
+fn file_as_folder_is_reported() {
+    check_useless_folder("/mnt/mine", "/mnt/mine/file", "not a folder", |hosts| {
         fs::write(hosts.shared().join("file"), "").unwrap();
     });
 }
 
 #[test]
-fn a_folder_whose_path_is_too_long_for_a_socket_is_named() {
+fn overlong_folder_path_is_reported() {
     let deep = "a_folder_with_a_long_name/and_another_one_with_a_name_so_long/in_it";
-    of_no_use("/mnt/mine", &format!("/mnt/mine/{deep}"), "are allowed", |hosts| {
+    check_useless_folder("/mnt/mine", &format!("/mnt/mine/{deep}"), "are allowed", |hosts| {
         fs::create_dir_all(hosts.shared().join(deep)).unwrap();
     });
 }
 
 #[test]
-fn a_folder_from_which_everyone_may_remove_files_is_named() {
+fn unprotected_folder_is_reported() {
     let hosts = Hosts::new(["/mnt/mine", "/mnt/yours"], ["/mnt/mine", "/mnt/yours"]);
     fs::set_permissions(hosts.shared(), fs::Permissions::from_mode(0o777)).unwrap();
-    let mut talk = hosts.talk();
-    talk.stays_on_network();
-    let warnings = talk.warnings();
+    let mut exchange = hosts.exchange();
+    exchange.expect_network();
+    let warnings = exchange.warnings();
     assert_eq!(warnings.len(), 2, "one for each: {warnings:#?}");
     assert!(warnings.iter().all(|warning| warning.contains("sticky")), "{warnings:#?}");
-    drop(talk);
+    drop(exchange);
     fs::set_permissions(hosts.shared(), fs::Permissions::from_mode(0o1777)).unwrap();
-    hosts.talk().goes_by_memory();
+    hosts.exchange().expect_shared_memory();
 }
 
 #[test]
-fn what_was_killed_leaves_nothing_behind_the_next_start() {
+fn killed_process_leftovers_are_removed_at_start() {
     let hosts = Hosts::new(["/mnt/mine", "/mnt/yours"], ["/mnt/mine", "/mnt/yours"]);
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let mut talk = hosts.talk();
-        talk.goes_by_memory();
+        let mut exchange = hosts.exchange();
+        exchange.expect_shared_memory();
         let sockets = hosts.sockets();
         assert!(sockets.iter().all(|name| is_random(name) && !seen.contains(name)), "{sockets:?} {seen:?}");
         for name in &sockets {
@@ -144,20 +145,20 @@ fn what_was_killed_leaves_nothing_behind_the_next_start() {
         // The talker and the listener; the master has no topics.
         assert_eq!(sockets.len(), 2, "{sockets:?}");
         seen.extend(sockets);
-        for peer in [&mut talk.talker, &mut talk.listener] {
+        for peer in [&mut exchange.talker, &mut exchange.listener] {
             peer.signal(Signal::KILL).unwrap();
-            peer.wait_exit(within(PATIENCE)).unwrap();
+            peer.wait_exit(within(TIMEOUT)).unwrap();
         }
         assert_eq!(hosts.sockets().len(), 2, "a killed process removes nothing");
     }
     let mut last = hosts.containers[0].runnel("runnel_listener", &["/chatter"]);
     wait_until(
         "only the last one's socket",
-        within(PATIENCE),
+        within(TIMEOUT),
         || matches!(hosts.sockets().as_slice(), [name] if !seen.contains(name)),
     );
     last.signal(Signal::INT).unwrap();
-    last.wait_exit(within(PATIENCE)).unwrap();
+    last.wait_exit(within(TIMEOUT)).unwrap();
     assert_eq!(hosts.sockets(), Vec::<String>::new(), "who ends in order takes it along");
     for container in &hosts.containers {
         assert_eq!(left_behind(container), [""; 0]);
@@ -165,7 +166,7 @@ fn what_was_killed_leaves_nothing_behind_the_next_start() {
     }
 }
 
-/// What is named like Runnel in the folders in which programs meet, but for a checkout that lies in one of them.
+/// Files named like Runnel's in the usual folders, except for a checkout that lies there.
 fn left_behind(container: &Container) -> Vec<String> {
     let checkout = interop::checkout();
     let within = checkout.to_str().expect("UTF-8");
@@ -179,7 +180,7 @@ fn left_behind(container: &Container) -> Vec<String> {
     found.lines().filter(|path| !checkout.starts_with(path)).map(str::to_owned).collect()
 }
 
-/// 128 bits in hexadecimal digits, which nobody guesses.
+/// 128 random bits in hexadecimal digits.
 fn is_random(name: &str) -> bool {
     let digits = name.strip_prefix("runnel-").unwrap_or_default();
     digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,32 +1,32 @@
-//! A session in shared memory that is lost while both processes live: its links go on over the network with what was
-//! under way, and come back to shared memory by themselves.
+//! Loss of a shared-memory session while both processes live: its links continue over the network with the messages
+//! in flight, and return to shared memory.
 
 use std::time::{Duration, Instant};
 
-use interop::containers::{self, Container, Network, Talk};
-use interop::{Master, PATIENCE, Server, wait_until};
+use interop::containers::{self, Container, Exchange, Network};
+use interop::{Master, Server, TIMEOUT, wait_until};
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
 use runnel_testkit::process::{Peer, Signal, within};
 
 #[test]
-fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
+fn lost_session_loses_no_message_and_reconnects() {
     let master = Master::start(Server::Runnel);
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
-    let mut talk = Talk::at_rate(&host, &host, 2000);
-    talk.goes_by_memory();
+    let mut exchange = Exchange::at_rate(&host, &host, 2000);
+    exchange.expect_shared_memory();
     for end in 0..4 {
-        let process = [&talk.talker, &talk.listener][end % 2].id();
+        let process = [&exchange.talker, &exchange.listener][end % 2].id();
         let lost = lose_session(process);
-        wait_until("another session", within(PATIENCE), || {
+        wait_until("another session", within(TIMEOUT), || {
             let sockets = connected_packet_sockets(process).unwrap();
             !sockets.is_empty() && !sockets.contains_key(&lost)
         });
-        talk.hear(1000);
-        talk.goes_by_memory();
+        exchange.receive(1000);
+        exchange.expect_shared_memory();
     }
 }
 
-/// Containers of two users whose processes may have sessions with each other.
+/// Containers of two users whose processes may share memory.
 fn of_two_users(master: &Master) -> Option<[Container; 2]> {
     let uri = master.graph().master_uri();
     let far = Container::of_other_user()?.with("ROS_MASTER_URI", uri).with("RUNNEL_IPC_USERS", "0");
@@ -35,58 +35,58 @@ fn of_two_users(master: &Master) -> Option<[Container; 2]> {
 }
 
 #[test]
-fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
+fn killed_other_user_process_messages_are_received() {
     let master = Master::start(Server::Runnel);
     let Some([near, far]) = of_two_users(&master) else { return };
-    let mut talk = Talk::at_rate(&near, &far, 500);
-    talk.goes_by_memory();
-    talk.listener.stop(within(PATIENCE)).unwrap();
-    // Fewer than the queue of a subscription keeps, also where this program looks a second too late.
-    wait_for_more(&talk.talker, 300);
-    talk.talker.signal(Signal::KILL).unwrap();
-    talk.talker.wait_exit(within(PATIENCE)).unwrap();
-    talk.listener.signal(Signal::CONT).unwrap();
+    let mut exchange = Exchange::at_rate(&near, &far, 500);
+    exchange.expect_shared_memory();
+    exchange.listener.stop(within(TIMEOUT)).unwrap();
+    // Fewer than the subscription's queue depth, even if this test is a second late.
+    wait_for_more(&exchange.talker, 300);
+    exchange.talker.signal(Signal::KILL).unwrap();
+    exchange.talker.wait_exit(within(TIMEOUT)).unwrap();
+    exchange.listener.signal(Signal::CONT).unwrap();
     let lines = |peer: &Peer, word: &str| -> Vec<String> {
         peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect()
     };
-    let sent = lines(&talk.talker, "sent ");
-    wait_until("all that was sent is heard", within(PATIENCE), || {
-        lines(&talk.listener, "got ").len() >= sent.len()
+    let sent = lines(&exchange.talker, "sent ");
+    wait_until("all that was sent is heard", within(TIMEOUT), || {
+        lines(&exchange.listener, "got ").len() >= sent.len()
     });
-    assert!(lines(&talk.listener, "got ").starts_with(&sent));
+    assert!(lines(&exchange.listener, "got ").starts_with(&sent));
 }
 
-/// The session of two users whose socket was shut: their doorbells still ring.
+/// A session of two users whose socket was shut down: their doorbells still work.
 #[test]
-fn a_session_between_users_that_is_lost_is_given_up_as_soon_as_both_have_read() {
+fn lost_session_between_users_closes_after_draining() {
     let master = Master::start(Server::Runnel);
     let Some([near, far]) = of_two_users(&master) else { return };
-    let mut talk = Talk::at_rate(&near, &far, 2000);
-    talk.goes_by_memory();
+    let mut exchange = Exchange::at_rate(&near, &far, 2000);
+    exchange.expect_shared_memory();
     let mut shortest = Duration::MAX;
     for end in 0..4 {
-        let processes = [talk.talker.id(), talk.listener.id()];
+        let processes = [exchange.talker.id(), exchange.listener.id()];
         let sockets = processes.map(|process| {
             let sockets = connected_packet_sockets(process).unwrap();
             sockets.into_keys().next().expect("the socket of the session")
         });
         lose_session(processes[end % 2]);
         let began = Instant::now();
-        wait_until("both ends give it up", within(PATIENCE), || {
+        wait_until("both ends give it up", within(TIMEOUT), || {
             processes.iter().all(|process| {
                 let left = connected_packet_sockets(*process).unwrap();
                 sockets.iter().all(|lost| !left.contains_key(lost))
             })
         });
         shortest = shortest.min(began.elapsed());
-        talk.hear(1000);
-        talk.goes_by_memory();
+        exchange.receive(1000);
+        exchange.expect_shared_memory();
     }
-    // It would be given up after a second. Some may be that late because others had the processor.
+    // The timeout is one second. On a busy machine some sessions may reach it.
     assert!(shortest < Duration::from_millis(500), "{shortest:?}");
 }
 
-/// Ends the one session that a process has, and gives the number of its socket.
+/// Shuts down the only session of a process, and returns the number of its socket.
 fn lose_session(process: u32) -> u64 {
     let mut sockets = connected_packet_sockets(process).unwrap();
     let (number, socket) = sockets.pop_first().expect("the socket of the session");
@@ -95,35 +95,35 @@ fn lose_session(process: u32) -> u64 {
     number
 }
 
-/// Waits until a talker has sent so many messages more.
+/// Waits until a talker has sent `count` more messages.
 fn wait_for_more(talker: &Peer, count: usize) {
     let before = talker.lines().len();
-    wait_until("more messages are sent", within(PATIENCE), || talker.lines().len() >= before + count);
+    wait_until("more messages are sent", within(TIMEOUT), || talker.lines().len() >= before + count);
 }
 
-/// A listener is stopped, messages gather in its ring, the session is lost, and the listener goes on when that many
-/// messages more are sent.
+/// Stops a listener, lets messages accumulate in its ring, shuts the session down, and resumes the listener after
+/// `more` further messages.
 fn comes_back_after(more: usize) {
     let master = Master::start(Server::Runnel);
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
-    let mut talk = Talk::between(&host, &host);
-    talk.goes_by_memory();
-    talk.listener.stop(within(PATIENCE)).unwrap();
-    wait_for_more(&talk.talker, 50);
-    lose_session(talk.talker.id());
-    wait_for_more(&talk.talker, more);
-    talk.listener.signal(Signal::CONT).unwrap();
-    talk.hear(100 + more);
-    talk.goes_by_memory();
+    let mut exchange = Exchange::between(&host, &host);
+    exchange.expect_shared_memory();
+    exchange.listener.stop(within(TIMEOUT)).unwrap();
+    wait_for_more(&exchange.talker, 50);
+    lose_session(exchange.talker.id());
+    wait_for_more(&exchange.talker, more);
+    exchange.listener.signal(Signal::CONT).unwrap();
+    exchange.receive(100 + more);
+    exchange.expect_shared_memory();
 }
 
 #[test]
-fn what_a_listener_has_not_read_when_its_session_is_lost_comes_once() {
+fn unread_messages_of_lost_session_arrive_once() {
     comes_back_after(20);
 }
 
 #[test]
-fn what_went_on_over_the_network_without_a_listener_that_is_stopped_comes_once() {
-    // Two seconds, which the talker does not wait.
+fn messages_over_network_to_stopped_listener_arrive_once() {
+    // Two seconds; the talker does not wait.
     comes_back_after(400);
 }

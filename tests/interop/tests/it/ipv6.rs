@@ -1,12 +1,12 @@
-//! A graph that IPv6 alone carries: `ROS_IPV6=on`.
+//! A graph that uses only IPv6: `ROS_IPV6=on`.
 
-use interop::{Origin, PATIENCE, Ros1Graph, hear_out, outcome};
+use interop::{Origin, Ros1Graph, TIMEOUT, check_all_received, outcome};
 use runnel_testkit::process::{Peer, free_port, within};
 
-/// A name that leads to an IPv6 address and to no other.
+/// A name with only an IPv6 address.
 const HOSTS: &str = "127.0.0.1 localhost\n::1 robot6\n";
 
-/// A graph whose hosts are all called so, and its master.
+/// A graph whose hosts all have this name, and its master.
 fn graph(host: &str, by: &'static str, original: bool) -> (Ros1Graph, Peer) {
     let port = free_port();
     let in_uri = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
@@ -18,7 +18,7 @@ fn graph(host: &str, by: &'static str, original: bool) -> (Ros1Graph, Peer) {
     } else {
         graph.runnel("runnel", &["master", "--port", &port, "--host", host])
     };
-    interop::wait_until("the master answers", within(PATIENCE), || {
+    interop::wait_until("the master answers", within(TIMEOUT), || {
         outcome(graph.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (graph, master)
@@ -30,22 +30,22 @@ fn hear_each_other(graph: &Ros1Graph, origins: &[Origin]) {
             let topic = format!("/{from}_{to}");
             let listener = graph.listener(*to, &[&topic, "--count", "3"]);
             let mut talker = graph.talker(*from, &[&topic, "--count", "3"]);
-            hear_out(&mut talker, &mut [listener], 3);
+            check_all_received(&mut talker, &mut [listener], 3);
         }
     }
 }
 
 #[test]
-fn nodes_meet_under_an_ipv6_address() {
+fn nodes_communicate_by_ipv6_address() {
     for original in [true, false] {
         let (graph, _master) = graph("::1", "ROS_IP", original);
-        // roscpp reads no address in brackets.
+        // roscpp cannot parse an address in brackets.
         hear_each_other(&graph, &[Origin::Runnel, Origin::Rospy]);
     }
 }
 
 #[test]
-fn nodes_meet_under_a_name_that_leads_to_an_ipv6_address() {
+fn nodes_communicate_by_ipv6_host_name() {
     for original in [true, false] {
         let (graph, _master) = graph("robot6", "ROS_HOSTNAME", original);
         hear_each_other(&graph, &[Origin::Runnel, Origin::Rospy, Origin::Roscpp]);

@@ -1,12 +1,12 @@
-//! Commands that are started before the master of ROS 1: in ROS 2 at once, and in ROS 1 as soon as the master is there.
+//! Commands started before the ROS 1 master: they use ROS 2 at once, and ROS 1 as soon as the master appears.
 
 use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin as Ros2Origin, Ros2Graph};
-use interop::{Master, Origin, PATIENCE, Server, built, ready};
+use interop::{Master, Origin, Server, TIMEOUT, built, ready};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// A domain of ROS 2 and a master that its programs are told of, which is dead.
+/// A ROS 2 domain whose programs have the address of a master that is not running.
 fn without_master() -> (Master, Ros2Graph) {
     let mut master = Master::start(Server::Rosmaster);
     master.kill();
@@ -20,75 +20,75 @@ fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
     Peer::spawn("runnel", command).expect("it starts")
 }
 
-fn says(peer: &mut Peer, begins: &str) {
-    peer.wait_for_line(|line| line.starts_with(begins), within(PATIENCE)).unwrap();
+fn expect_line_start(peer: &mut Peer, begins: &str) {
+    peer.wait_for_line(|line| line.starts_with(begins), within(TIMEOUT)).unwrap();
 }
 
 fn ends(mut peer: Peer) {
     peer.signal(Signal::INT).unwrap();
-    assert!(peer.wait_exit(within(PATIENCE)).unwrap().success(), "{}", peer.output());
+    assert!(peer.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", peer.output());
 }
 
 #[test]
-fn what_is_echoed_comes_from_ros_2_and_later_from_ros_1_too() {
+fn echo_adds_ros1_when_master_appears() {
     let (mut master, graph) = without_master();
     let value = r#"{"data":"from ROS 2"}"#;
     let words = ["/text", "--value", value, "--rate", "20", "--wait", "0"];
     let _talker = ready(graph.talker(Ros2Origin::Ros2(Distro::Kilted), &words));
     let mut echo = running(&graph, &["topic", "echo", "/text"]);
     let missed = format!("no master at {}/: ROS 1 is joined when it answers", master.graph().master_uri());
-    says(&mut echo, &missed);
-    says(&mut echo, "data: \"from ROS 2\"");
+    expect_line_start(&mut echo, &missed);
+    expect_line_start(&mut echo, "data: \"from ROS 2\"");
     master.restart();
     let _late = ready(master.graph().talker(Origin::Rospy, &["/text", "--rate", "20", "--wait", "0"]));
-    says(&mut echo, "data: \"hello ");
-    says(&mut echo, "data: \"from ROS 2\"");
+    expect_line_start(&mut echo, "data: \"hello ");
+    expect_line_start(&mut echo, "data: \"from ROS 2\"");
     assert!(!echo.output().contains("[WARN]"), "{}", echo.output());
     ends(echo);
 }
 
 #[test]
-fn what_is_measured_may_come_from_ros_1_alone() {
+fn rate_is_measured_in_ros1_only() {
     let (mut master, graph) = without_master();
     let measuring = ["hz", "bw", "delay"].map(|command| running(&graph, &["topic", command, "/image"]));
     let mut measuring = measuring.map(|mut peer| {
-        says(&mut peer, "subscribed to [/image]");
+        expect_line_start(&mut peer, "subscribed to [/image]");
         peer
     });
     master.restart();
     let words = ["/image", "--type", "sensor_msgs/Image", "--size", "640", "--rate", "20", "--wait", "3"];
     let _talker = ready(master.graph().talker(Origin::Roscpp, &words));
-    measuring.iter_mut().for_each(|peer| says(peer, "average"));
+    measuring.iter_mut().for_each(|peer| expect_line_start(peer, "average"));
     measuring.into_iter().for_each(ends);
 }
 
 #[test]
-fn what_is_published_goes_to_ros_1_when_it_is_there() {
+fn publisher_adds_ros1_when_master_appears() {
     let (mut master, graph) = without_master();
     let words = ["topic", "pub", "-r", "20", "/text", "std_msgs/String", "hello"];
     let publishing = running(&graph, &words);
     let mut in_ros2 = graph.listener(Ros2Origin::Ros2(Distro::Kilted), &["/text", "--count", "1"]);
-    says(&mut in_ros2, "done");
+    expect_line_start(&mut in_ros2, "done");
     master.restart();
     let mut in_ros1 = master.graph().listener(Origin::Roscpp, &["/text", "--count", "1"]);
-    says(&mut in_ros1, "done");
+    expect_line_start(&mut in_ros1, "done");
     ends(publishing);
 }
 
-/// Neither a wait for the master nor a line about it at the end.
+/// Checks that the command does not wait for the master, nor mention it at the end.
 #[test]
-fn a_command_ends_as_usual_when_the_master_never_came() {
+fn command_ends_normally_without_master() {
     let (_master, graph) = without_master();
     let time_to_end = || {
         let mut echo = running(&graph, &["topic", "echo", "/text"]);
-        says(&mut echo, "waiting for /text");
+        expect_line_start(&mut echo, "waiting for /text");
         let begun = Instant::now();
         echo.signal(Signal::INT).unwrap();
-        assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+        assert!(echo.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", echo.output());
         let took = begun.elapsed();
         assert_eq!(echo.lines().len(), 2, "{}", echo.output());
         took
     };
-    // A busy machine may be that slow now and then.
+    // A busy machine is sometimes that slow.
     assert!((0..5).any(|_| time_to_end() < Duration::from_secs(1)), "it waits for something");
 }

@@ -1,25 +1,25 @@
-//! The line tracer with one of its nodes swapped for the same written with rospy or roscpp, at both masters; several of it at
-//! one master; its nodes on two hosts; and a bag of it, read by rosbag.
+//! The line tracer with one node replaced by an implementation in rospy or roscpp, at both masters; several robots at
+//! one master; nodes on two hosts; and its bag, read by rosbag.
 
 use std::fs::{self, File};
 
 use interop::containers::{Container, Network};
 use interop::mouse::Mouse;
-use interop::{Master, PATIENCE, Ros1Graph, Server, is_full, outcome, ready, wait_until};
+use interop::{Master, Ros1Graph, Server, TIMEOUT, is_full, outcome, ready, wait_until};
 use runnel::Time;
 use runnel_bag::{Connection, Writer};
 use runnel_testkit::process::{Peer, within};
 
-/// Seconds that a lap and all before it may take on a busy host.
+/// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 120;
 
-/// Waits until the robot of a graph has driven a lap, as it is seen from outside.
+/// Waits until the robot of a graph has completed a lap, as seen from outside.
 fn drives_a_lap(graph: &Ros1Graph) {
     let mut watch = graph.runnel("line_trace", &["watch"]);
     watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
 }
 
-/// Both masters in a full run, and otherwise ours.
+/// Both masters in a full run, otherwise Runnel's.
 fn masters() -> Vec<Server> {
     if is_full() { Server::BOTH.to_vec() } else { vec![Server::Runnel] }
 }
@@ -33,7 +33,7 @@ fn tracer(graph: &Ros1Graph) -> Peer {
 }
 
 #[test]
-fn a_rospy_tracer_drives_our_robot_at_both_masters() {
+fn rospy_tracer_drives_our_robot_at_both_masters() {
     for server in masters() {
         let master = Master::start(server);
         let _control = control(master.graph());
@@ -44,7 +44,7 @@ fn a_rospy_tracer_drives_our_robot_at_both_masters() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn a_roscpp_tracer_drives_our_robot_at_both_masters() {
+fn roscpp_tracer_drives_our_robot_at_both_masters() {
     for server in masters() {
         let master = Master::start(server);
         let _control = control(master.graph());
@@ -55,7 +55,7 @@ fn a_roscpp_tracer_drives_our_robot_at_both_masters() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn our_tracer_drives_a_robot_that_rospy_controls_at_both_masters() {
+fn our_tracer_drives_rospy_robot_at_both_masters() {
     for server in masters() {
         let master = Master::start(server);
         let mouse = Mouse::start();
@@ -68,20 +68,20 @@ fn our_tracer_drives_a_robot_that_rospy_controls_at_both_masters() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn our_control_node_drives_a_robot_by_the_files_of_its_driver() {
+fn control_node_drives_robot_by_device_files() {
     let master = Master::start(Server::Runnel);
     let mouse = Mouse::start();
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
     let mut robot = master.graph().runnel("line_trace", &["robot", "--devices", folder]);
     wait_until("a lap", within(LAP), || mouse.laps() > 0);
     robot.signal(runnel_testkit::process::Signal::INT).expect("it runs");
-    assert!(robot.wait_exit(within(PATIENCE)).expect("it ends").success(), "{}", robot.output());
+    assert!(robot.wait_exit(within(TIMEOUT)).expect("it ends").success(), "{}", robot.output());
     let off = |name: &str| fs::read_to_string(mouse.folder().join(name)).expect("a file of the driver");
     assert_eq!(["rtmotoren0", "rtmotor_raw_l0", "rtmotor_raw_r0", "rtbuzzer0"].map(off), ["0"; 4]);
 }
 
 #[test]
-fn a_robot_that_does_not_work_is_named_and_works_again_when_it_does() {
+fn robot_failure_is_logged_and_recovered() {
     let master = Master::start(Server::Runnel);
     let mouse = Mouse::start();
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
@@ -91,9 +91,9 @@ fn a_robot_that_does_not_work_is_named_and_works_again_when_it_does() {
     let is_off = || fs::read_to_string(&power).is_ok_and(|text| text == "0");
     wait_until("the motors have no power", within(LAP), is_off);
     fs::rename(&power, &moved).expect("the driver's file");
-    for complaint in ["the robot does not work: ", "the motors cannot be switched: "] {
-        let is_told = |line: &str| line.contains(complaint) && line.contains("rtmotoren0: No such file");
-        wait_until(complaint, within(LAP), || robot.lines().iter().any(|line| is_told(line)));
+    for error in ["robot failed: ", "the motors cannot be switched: "] {
+        let is_logged = |line: &str| line.contains(error) && line.contains("rtmotoren0: No such file");
+        wait_until(error, within(LAP), || robot.lines().iter().any(|line| is_logged(line)));
     }
     fs::rename(&moved, &power).expect("the driver's file");
     wait_until("a lap", within(LAP), || mouse.laps() > 0);
@@ -119,7 +119,7 @@ fn control_and_tracer_on_two_hosts_drive_a_lap() {
     });
     Container::join(&robot, &server, addresses);
     let _master = server.runnel("runnel", &["master", "--no-rosout", "--host", addresses[1]]);
-    wait_until("the master answers", within(PATIENCE), || {
+    wait_until("the master answers", within(TIMEOUT), || {
         outcome(robot.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     let _control = robot.runnel("line_trace", &["control", "--simulate"]);
@@ -129,25 +129,25 @@ fn control_and_tracer_on_two_hosts_drive_a_lap() {
 }
 
 #[test]
-fn what_was_recorded_is_read_by_rosbag() {
+fn recorded_bag_is_read_by_rosbag() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
     let bag = graph.home().join("drive.bag");
     let bag = bag.to_str().expect("a name in UTF-8");
     let mut drive = graph.runnel("runnel", &["demo", "--json", "--record", bag]);
     assert!(drive.wait_exit(within(LAP)).expect("it ends").success(), "{}", drive.output());
-    let said = drive.lines();
-    assert!(said[0].contains("\"lost\":0}"), "{said:#?}");
-    let told = outcome(graph.rospy("bag.py", &[bag]));
-    assert_eq!(told.code, Some(0), "{:#?}", told.lines);
+    let printed = drive.lines();
+    assert!(printed[0].contains("\"lost\":0}"), "{printed:#?}");
+    let listing = outcome(graph.rospy("bag.py", &[bag]));
+    assert_eq!(listing.code, Some(0), "{:#?}", listing.lines);
     let count = |topic: &str| {
-        let line = told.lines.iter().find(|line| line.split(' ').next() == Some(topic));
+        let line = listing.lines.iter().find(|line| line.split(' ').next() == Some(topic));
         let words: Vec<&str> =
-            line.unwrap_or_else(|| panic!("{topic}: {:#?}", told.lines)).split(' ').collect();
+            line.unwrap_or_else(|| panic!("{topic}: {:#?}", listing.lines)).split(' ').collect();
         (words[1].to_owned(), words[2].parse::<u32>().expect("a number"))
     };
     let (kind, sensors) = count("/light_sensors");
-    assert!(kind == "raspimouse_msgs/LightSensors" && sensors > 300, "{:#?}", told.lines);
+    assert!(kind == "raspimouse_msgs/LightSensors" && sensors > 300, "{:#?}", listing.lines);
     for (topic, kind) in [
         ("/cmd_vel", "geometry_msgs/Twist"),
         ("/odom", "nav_msgs/Odometry"),
@@ -156,12 +156,12 @@ fn what_was_recorded_is_read_by_rosbag() {
         ("/buzzer", "std_msgs/Int16"),
     ] {
         let (found, messages) = count(topic);
-        assert!(found == kind && messages > 0, "{topic}: {:#?}", told.lines);
+        assert!(found == kind && messages > 0, "{topic}: {:#?}", listing.lines);
     }
 }
 
 #[test]
-fn a_bag_that_was_not_finished_is_mended_by_rosbag() {
+fn unfinished_bag_is_reindexed_by_rosbag() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
     let file = graph.home().join("broken.bag");
@@ -176,7 +176,7 @@ fn a_bag_that_was_not_finished_is_mended_by_rosbag() {
     });
     let text = "x".repeat(100_000);
     let message = [&100_000_u32.to_le_bytes()[..], text.as_bytes()].concat();
-    // Eight of them fill a chunk.
+    // Eight messages fill a chunk.
     for sec in 1..=20 {
         writer.write(connection, Time { sec, nanosec: 0 }, &message).expect("it is written");
     }
@@ -184,6 +184,6 @@ fn a_bag_that_was_not_finished_is_mended_by_rosbag() {
     let bag = file.to_str().expect("a name in UTF-8");
     let mended = outcome(graph.tool("rosbag", &["reindex", bag]));
     assert_eq!(mended.code, Some(0), "{:#?}", mended.lines);
-    let told = outcome(graph.rospy("bag.py", &[bag]));
-    assert_eq!(told.lines, ["/chatter std_msgs/String 16"]);
+    let listing = outcome(graph.rospy("bag.py", &[bag]));
+    assert_eq!(listing.lines, ["/chatter std_msgs/String 16"]);
 }

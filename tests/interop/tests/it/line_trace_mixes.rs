@@ -1,5 +1,5 @@
-//! The line tracer in every mix of generations: robot and tracer each in ROS 1, in ROS 2 or in both, and a robot that rospy or
-//! rclpy controls.
+//! The line tracer in every mix of generations: robot and tracer each in ROS 1, in ROS 2 or in both, and a robot that
+//! rospy or rclpy controls.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,29 +8,29 @@ use interop::ros2::{Distro, Ros2Graph};
 use interop::{Master, Ros1Graph, Server, built, ready, wait_until};
 use runnel_testkit::process::{Peer, within};
 
-/// Seconds that a lap and all before it may take on a busy host.
+/// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 150;
 
-/// Where a node of ours is, as its options say.
+/// Options that select the graphs of a node.
 const ROS_1: &[&str] = &[];
 const ROS_2: &[&str] = &["--ros2"];
 const BOTH: &[&str] = &["--both"];
 
-/// A master, a domain, and what is started there.
-struct Place {
+/// A master, a domain, and the programs in them.
+struct Setup {
     ros2: Ros2Graph,
     master: Master,
-    /// One robot drives at a time: its sensors are to be heard in time.
-    _alone: MutexGuard<'static, ()>,
+    /// One robot drives at a time: its sensor values must arrive in time.
+    _exclusive: MutexGuard<'static, ()>,
 }
 
-impl Place {
+impl Setup {
     fn new() -> Self {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let exclusive = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let master = Master::start(Server::Runnel);
         let uri = master.graph().master_uri().to_owned();
-        Self { ros2: Ros2Graph::new().with("ROS_MASTER_URI", uri), master, _alone: alone }
+        Self { ros2: Ros2Graph::new().with("ROS_MASTER_URI", uri), master, _exclusive: exclusive }
     }
 
     fn ros1(&self) -> &Ros1Graph {
@@ -48,20 +48,20 @@ impl Place {
     }
 }
 
-/// Metres a second that the robot makes at least when it follows the line, and for how many messages on end, 20 a second:
-/// without a line it gives up after a second.
+/// Lowest speed of a robot that follows the line, metres per second, and the number of consecutive messages with it,
+/// 20 a second: without a line the robot gives up after a second.
 const DRIVES: f64 = 0.05;
 const FOR: usize = 100;
 
 #[test]
 #[ignore = "in ./test --full"]
-fn robot_and_tracer_follow_the_line_wherever_they_have_a_graph_in_common() {
+fn robot_and_tracer_drive_with_common_graph() {
     for (robot, tracer) in
         [(ROS_2, ROS_2), (BOTH, BOTH), (ROS_1, BOTH), (BOTH, ROS_1), (ROS_2, BOTH), (BOTH, ROS_2)]
     {
-        let place = Place::new();
-        let nodes = [place.line_trace(&["control", "--simulate"], robot), place.tracer(tracer)];
-        let mut speed = place.ros2.command(built("runnel"));
+        let setup = Setup::new();
+        let nodes = [setup.line_trace(&["control", "--simulate"], robot), setup.tracer(tracer)];
+        let mut speed = setup.ros2.command(built("runnel"));
         speed.args(["topic", "echo", "/odom", "--csv", "--field", "twist.twist.linear.x"]);
         let mut speed = Peer::spawn("echo", speed).expect("it starts");
         let mut driven = 0;
@@ -71,64 +71,68 @@ fn robot_and_tracer_follow_the_line_wherever_they_have_a_graph_in_common() {
             driven == FOR
         };
         let followed = speed.wait_for_line(drives, within(LAP));
-        let said = nodes.each_ref().map(Peer::output).concat();
-        assert!(followed.is_ok() && !said.contains("ERROR"), "robot {robot:?}, tracer {tracer:?}: {said}");
+        let printed = nodes.each_ref().map(Peer::output).concat();
+        assert!(
+            followed.is_ok() && !printed.contains("ERROR"),
+            "robot {robot:?}, tracer {tracer:?}: {printed}"
+        );
     }
 }
 
 #[test]
-fn a_robot_and_a_tracer_that_have_no_graph_in_common_say_so() {
-    let who_is_not_met = |of: &str| format!(" within 5 s: who is in {of} alone is not met");
+fn robot_and_tracer_warn_without_common_graph() {
     for (robot, tracer, graphs) in [(ROS_1, ROS_2, ["ROS 1", "ROS 2"]), (ROS_2, ROS_1, ["ROS 2", "ROS 1"])] {
-        let place = Place::new();
-        let mut control = place.line_trace(&["control", "--simulate"], robot);
-        let mut tracer = place.tracer(tracer);
+        let setup = Setup::new();
+        let mut control = setup.line_trace(&["control", "--simulate"], robot);
+        let mut tracer = setup.tracer(tracer);
         let [here, there] = graphs;
-        let says = |peer: &mut Peer, nobody: &str, here: &str, there: &str| {
-            let expected = format!("{nobody} in {here}{}", who_is_not_met(there));
+        let warns = |peer: &mut Peer, topic: &str, here: &str, there: &str| {
+            let expected = format!(
+                "no publisher of {topic} in {here} within 5 s: nodes that are only in {there} are not found"
+            );
             peer.wait_for_line(|line| line.contains(&expected), within(LAP)).unwrap();
         };
-        says(&mut control, "nobody publishes cmd_vel", here, there);
-        says(&mut tracer, "nobody publishes light_sensors", there, here);
+        warns(&mut control, "cmd_vel", here, there);
+        warns(&mut tracer, "light_sensors", there, here);
     }
 }
 
 #[test]
-fn the_whole_robot_drives_a_lap_in_one_process_in_ros_2() {
-    let place = Place::new();
-    let mut watch = place.line_trace(&["watch"], ROS_2);
-    let _robot = place.line_trace(&["robot", "--simulate"], ROS_2);
+fn whole_robot_drives_lap_in_one_ros2_process() {
+    let setup = Setup::new();
+    let mut watch = setup.line_trace(&["watch"], ROS_2);
+    let _robot = setup.line_trace(&["robot", "--simulate"], ROS_2);
     watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
 }
 
 #[test]
 #[ignore = "in ./test --full"]
-fn our_tracer_drives_a_robot_that_rclpy_controls_from_ros_2_and_from_both() {
+fn our_tracer_drives_rclpy_robot() {
     for tracer in [ROS_2, BOTH] {
-        let (place, mouse) = (Place::new(), Mouse::start());
+        let (setup, mouse) = (Setup::new(), Mouse::start());
         let folder = mouse.folder().to_str().expect("a name in UTF-8");
-        let _control = ready(place.ros2.rclpy(Distro::Kilted, "mouse_control.py", "control", &[folder]));
-        let _tracer = place.tracer(tracer);
+        let _control = ready(setup.ros2.rclpy(Distro::Kilted, "mouse_control.py", "control", &[folder]));
+        let _tracer = setup.tracer(tracer);
         wait_until("a lap", within(LAP), || mouse.laps() > 0);
     }
 }
 
 #[test]
 #[ignore = "in ./test --full"]
-fn a_tracer_in_both_graphs_drives_a_robot_that_rospy_controls() {
-    let (place, mouse) = (Place::new(), Mouse::start());
+fn dual_tracer_drives_rospy_robot() {
+    let (setup, mouse) = (Setup::new(), Mouse::start());
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
-    let _control = ready(place.ros1().rospy("mouse_control.py", &[folder]));
-    let _tracer = place.tracer(BOTH);
+    let _control = ready(setup.ros1().rospy("mouse_control.py", &[folder]));
+    let _tracer = setup.tracer(BOTH);
     wait_until("a lap", within(LAP), || mouse.laps() > 0);
 }
 
 #[test]
-fn a_rospy_tracer_drives_our_robot_in_both_graphs() {
-    let place = Place::new();
-    // A lap is told by who hears the tracer, too.
-    let mut watch = place.line_trace(&["watch"], BOTH);
-    let _control = place.line_trace(&["control", "--simulate"], BOTH);
-    let _tracer = ready(place.ros1().rospy("mouse_tracer.py", &[]));
+fn rospy_tracer_drives_dual_robot() {
+    let setup = Setup::new();
+    // The watcher prints laps also with a rospy tracer.
+    let mut watch = setup.line_trace(&["watch"], BOTH);
+    let _control = setup.line_trace(&["control", "--simulate"], BOTH);
+    let _tracer = ready(setup.ros1().rospy("mouse_tracer.py", &[]));
     watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
 }

@@ -1,64 +1,64 @@
-//! What nodes of Runnel's and of the originals log, gathered and looked at with the commands of both.
+//! Logs of Runnel and original nodes, aggregated and read with the commands of both.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
+use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel_testkit::process::{Peer, within};
 
-/// Those that log; `@foxglove/ros1` does not.
+/// Implementations that log; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
 fn loggers(graph: &Ros1Graph) -> Vec<Peer> {
     ORIGINS.map(|origin| ready(graph.node(origin, "logger", &format!("{origin}_logger"), &[]))).into()
 }
 
-/// `runnel master`, which gathers.
+/// `runnel master`, which aggregates logs.
 fn gathering_master() -> (Peer, Ros1Graph) {
     let port = runnel_testkit::process::free_port();
     let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
     let mut master = graph.runnel("runnel", &["master", "--port", &port.to_string()]);
-    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(TIMEOUT)).unwrap();
     (master, graph)
 }
 
-/// Waits for such a line of a command.
-fn said(peer: &mut Peer, text: &str) -> String {
-    peer.wait_for_line(|line| line.contains(text), within(PATIENCE)).unwrap()
+/// Waits for a line of a command that contains a text.
+fn wait_for_line(peer: &mut Peer, text: &str) -> String {
+    peer.wait_for_line(|line| line.contains(text), within(TIMEOUT)).unwrap()
 }
 
 #[test]
-fn every_nodes_lines_are_gathered_and_followed() {
+fn log_lines_of_every_node_are_aggregated() {
     let (_master, graph) = gathering_master();
     let _loggers = loggers(&graph);
     for origin in ORIGINS {
         let node = format!("/{origin}_logger");
         let mut log = graph.runnel("runnel", &["log", "--node", &node, "--level", "warn", "-n", "3"]);
-        let line = said(&mut log, "warns");
+        let line = wait_for_line(&mut log, "warns");
         assert!(
             line.starts_with("[WARN] [1") && line.ends_with(&format!("[{node}]: {node} warns")),
             "{line}"
         );
-        assert!(log.wait_exit(within(PATIENCE)).unwrap().success());
+        assert!(log.wait_exit(within(TIMEOUT)).unwrap().success());
     }
     let subscribers = graph.nodes_at(interop::Side::Subscribers, "/rosout");
     assert_eq!(subscribers, ["/rosout"], "the command listened where lines are gathered");
     let file = graph.home().join("rosout.log");
     for origin in ORIGINS {
         let text = format!(" WARN /{origin}_logger [");
-        wait_until("the line in rosout.log", within(PATIENCE), || {
+        wait_until("the line in rosout.log", within(TIMEOUT), || {
             fs::read_to_string(&file).is_ok_and(|log| log.contains(&text))
         });
     }
 }
 
 #[test]
-fn without_a_gatherer_each_node_is_followed() {
+fn nodes_are_followed_without_aggregator() {
     let master = Master::start(Server::Rosmaster);
     let _loggers = loggers(master.graph());
     let mut log = master.graph().runnel("runnel", &["log"]);
     for origin in ORIGINS {
-        said(&mut log, &format!("[/{origin}_logger]: /{origin}_logger warns"));
+        wait_for_line(&mut log, &format!("[/{origin}_logger]: /{origin}_logger warns"));
     }
 }
 
@@ -74,11 +74,11 @@ fn levels_are_set_in_every_node() {
         assert_eq!(get().to_lowercase(), "info", "{origin}");
         outcome(graph.runnel("runnel", &["log", "set", &node, logger, "debug"])).success();
         assert_eq!(get().to_lowercase(), "debug", "{origin}");
-        said(&mut log, &format!("{node} details"));
+        wait_for_line(&mut log, &format!("{node} details"));
     }
     let unknown = outcome(graph.runnel("runnel", &["log", "get", "/runnel_logger", "ros.nothing"]));
     assert_eq!(unknown.code, Some(1), "{:#?}", unknown.lines);
-    // Debian's roscpp takes a level and logs as before, and does not live to answer a second call.
+    // Debian's roscpp accepts a level without effect, and crashes on a second call.
     outcome(graph.runnel("runnel", &["log", "set", "/roscpp_logger", "ros", "debug"])).success();
     loggers[1] = ready(graph.node(Origin::Roscpp, "logger", "roscpp_logger", &[]));
     let listed = outcome(graph.runnel("runnel", &["log", "list", "/roscpp_logger"])).success();
@@ -86,7 +86,7 @@ fn levels_are_set_in_every_node() {
 }
 
 #[test]
-fn the_originals_see_and_set_what_a_runnel_node_logs() {
+fn original_tools_read_and_set_log_levels() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _logger = ready(graph.node(Origin::Runnel, "logger", "runnel_logger", &[]));
@@ -99,9 +99,9 @@ fn the_originals_see_and_set_what_a_runnel_node_logs() {
     let mut echo = graph.tool("rostopic", &["echo", "/rosout"]);
     for line in ["name: \"/runnel_logger\"", "msg: \"/runnel_logger details\"", "function: \"runnel_logger\""]
     {
-        said(&mut echo, line);
+        wait_for_line(&mut echo, line);
     }
-    said(&mut echo, "- /rosout");
+    wait_for_line(&mut echo, "- /rosout");
     let info = outcome(graph.tool("rosnode", &["info", "/runnel_logger"])).success();
     for line in [
         " * /rosout [rosgraph_msgs/Log]",
@@ -117,7 +117,7 @@ fn lines_are_kept_in_the_log_folder() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let mut logger = graph.node(Origin::Runnel, "logger", "runnel_logger", &["2"]);
-    assert!(logger.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(logger.wait_exit(within(TIMEOUT)).unwrap().success());
     let files = fs::read_dir(graph.home()).unwrap().map(|file| file.unwrap());
     let is_log = |name: &str| name.starts_with("runnel_logger-") && name.ends_with(".log");
     let log = files.into_iter().find(|file| is_log(&file.file_name().to_string_lossy())).expect("a log");
@@ -127,7 +127,7 @@ fn lines_are_kept_in_the_log_folder() {
 }
 
 #[test]
-fn a_console_that_nobody_reads_costs_lines_and_no_time() {
+fn unread_console_drops_lines_without_blocking() {
     const LINES: usize = 20_000;
     let master = Master::start(Server::Rosmaster);
     let mut logger = Command::new(interop::built("runnel_logger"))
@@ -138,12 +138,12 @@ fn a_console_that_nobody_reads_costs_lines_and_no_time() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Nobody reads standard error until the program has ended.
+    // Standard error is read only after the program has ended.
     let unread = logger.stderr.take().unwrap();
-    let said = std::io::read_to_string(logger.stdout.take().unwrap()).unwrap();
+    let printed = std::io::read_to_string(logger.stdout.take().unwrap()).unwrap();
     assert!(logger.wait().unwrap().success());
     let dropped: usize =
-        said.lines().find_map(|line| line.strip_prefix("dropped ")).unwrap().parse().unwrap();
+        printed.lines().find_map(|line| line.strip_prefix("dropped ")).unwrap().parse().unwrap();
     let read = std::io::read_to_string(unread).unwrap();
     assert!(dropped > LINES / 2, "{dropped}");
     assert_eq!(read.lines().filter(|line| line.ends_with("of many")).count(), LINES - dropped);

@@ -1,4 +1,4 @@
-//! Runnel against the original programs: each module is run in a process and a network of its own by `./test`.
+//! Tests of Runnel against the original programs: `./test` runs each module in its own process and network.
 
 mod actions;
 mod backlog;

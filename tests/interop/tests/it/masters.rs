@@ -1,73 +1,73 @@
-//! `runnel master` in place of the original master, and Runnel's nodes at either.
+//! `runnel master` as a replacement of the original master, and Runnel's nodes at both.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use interop::{
-    Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, all_hear_all, body, hear_out,
-    hears_after_restarts, outcome, ready, told, wait_until,
+    Master, Origin, Outcome, Ros1Graph, Server, Side, TIMEOUT, body, check_all_pairs, check_all_received,
+    check_received_after_restarts, next_messages, outcome, ready, wait_until,
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// How soon a node is registered again after its master came back.
+/// Time limit for a node's registration after its master's restart.
 const REGISTERED_AGAIN: Duration = Duration::from_secs(5);
 
-/// How soon Runnel's master notices that a node was killed: earlier than one that is silent.
+/// Time limit for Runnel's master to notice a killed node; a silent node takes longer.
 const NOTICED: Duration = Duration::from_secs(15);
 
-/// How often a speed is tried: others may have had the processor.
+/// Attempts of a timed check: the machine may be busy.
 const TRIES: u32 = 3;
 
 #[test]
-fn originals_meet_at_runnels_master() {
-    all_hear_all(Master::start(Server::Runnel).graph(), &Origin::OTHERS);
+fn originals_communicate_at_runnel_master() {
+    check_all_pairs(Master::start(Server::Runnel).graph(), &Origin::OTHERS);
 }
 
 #[test]
-fn runnels_nodes_meet_at_runnels_master() {
-    all_hear_all(Master::start(Server::Runnel).graph(), &[Origin::Runnel]);
+fn runnel_nodes_communicate_at_runnel_master() {
+    check_all_pairs(Master::start(Server::Runnel).graph(), &[Origin::Runnel]);
 }
 
 #[test]
-fn nodes_of_every_kind_meet_at_runnels_master() {
-    all_hear_all(Master::start(Server::Runnel).graph(), &Origin::ALL);
+fn mixed_nodes_communicate_at_runnel_master() {
+    check_all_pairs(Master::start(Server::Runnel).graph(), &Origin::ALL);
 }
 
 #[test]
-fn a_latched_message_reaches_late_listeners_at_runnels_master() {
+fn latched_message_reaches_late_joiners_at_runnel_master() {
     let master = Master::start(Server::Runnel);
     for origin in Origin::ALL {
         let topic = format!("/{origin}");
         let mut talker = master.graph().talker(origin, &[&topic, "--latch", "--wait", "0", "--count", "1"]);
         let listeners = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
         let mut late = listeners.map(|listener| master.graph().listener(listener, &[&topic, "--count", "1"]));
-        hear_out(&mut talker, &mut late, 1);
+        check_all_received(&mut talker, &mut late, 1);
     }
 }
 
 #[test]
-fn restarted_talkers_are_heard_again_at_runnels_master() {
+fn restarted_talkers_are_received_at_runnel_master() {
     for (talker, listener) in [(Origin::Runnel, Origin::Rospy), (Origin::Roscpp, Origin::Runnel)] {
-        hears_after_restarts(Server::Runnel, talker, listener);
+        check_received_after_restarts(Server::Runnel, talker, listener);
     }
 }
 
-/// The same graph at each master: a latching talker, and listeners that have heard it.
+/// Creates the same graph at each master: a latching talker, and listeners that have received its message.
 fn same_graph(graph: &Ros1Graph) -> Vec<Peer> {
     let talking = ["/chatter", "--latch", "--wait", "2", "--count", "1"];
     let mut listeners =
         [Origin::Rospy, Origin::Runnel].map(|origin| ready(graph.listener(origin, &["/chatter"])));
     let talker = ready(graph.talker(Origin::Roscpp, &talking));
-    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
     listeners.into_iter().chain([talker]).collect()
 }
 
-/// What a command line comes to.
+/// Outcome of a command line.
 fn run(graph: &Ros1Graph, line: &str) -> Outcome {
     outcome(graph.tool("sh", &["-c", line]))
 }
 
-/// The outcome without what differs from run to run, and in an order that does not.
+/// The outcome in a fixed order, without what differs between runs.
 fn comparable(outcome: Outcome) -> Outcome {
     let Outcome { code, lines } = outcome;
     let mut lines: Vec<String> = lines.iter().map(|line| masked(line)).collect();
@@ -75,7 +75,7 @@ fn comparable(outcome: Outcome) -> Outcome {
     Outcome { code, lines }
 }
 
-/// A line that tells of addresses, processes or times, with `#` for each number.
+/// A line with `#` for each number if it contains addresses, processes or times.
 fn masked(line: &str) -> String {
     let tells = ["http://", "rosrpc://", "Pid: ", "direction: ", "time=", "log file"];
     if !tells.iter().any(|word| line.contains(word)) {
@@ -88,8 +88,8 @@ fn masked(line: &str) -> String {
     text
 }
 
-/// Runs the commands one after the other at both masters and compares how they end and what they print.
-fn run_alike(commands: &[&str]) {
+/// Runs the commands in sequence at both masters, and compares exit codes and output.
+fn check_same_output(commands: &[&str]) {
     let masters = Server::BOTH.map(Master::start);
     let graphs = thread::scope(|scope| {
         let started = masters.each_ref().map(|master| scope.spawn(|| same_graph(master.graph())));
@@ -107,7 +107,7 @@ fn run_alike(commands: &[&str]) {
 
 #[test]
 fn rostopic_finds_the_same_at_both_masters() {
-    run_alike(&[
+    check_same_output(&[
         "rostopic list",
         "rostopic list -v",
         "rostopic list /none",
@@ -124,7 +124,7 @@ fn rostopic_finds_the_same_at_both_masters() {
 
 #[test]
 fn rosnode_finds_the_same_at_both_masters() {
-    run_alike(&[
+    check_same_output(&[
         "rosnode list",
         "rosnode list -a",
         "rosnode list -u",
@@ -159,7 +159,7 @@ fn rosnode_cleans_up_after_killed_nodes_at_both_masters() {
         let mut nodes = same_graph(master.graph());
         for node in &mut nodes[1..] {
             node.signal(Signal::KILL).unwrap();
-            node.wait_exit(within(PATIENCE)).unwrap();
+            node.wait_exit(within(TIMEOUT)).unwrap();
         }
         // Runnel's master may notice by itself before rosnode does.
         let done = run(master.graph(), "echo y | rosnode cleanup");
@@ -170,7 +170,7 @@ fn rosnode_cleans_up_after_killed_nodes_at_both_masters() {
 
 #[test]
 fn rosparam_finds_the_same_at_both_masters() {
-    run_alike(&[
+    check_same_output(&[
         "rosparam list",
         "rosparam set /a/b 5",
         "rosparam set /a/text '\"5\"'",
@@ -196,37 +196,40 @@ fn rosparam_finds_the_same_at_both_masters() {
 }
 
 #[test]
-fn rosnode_kill_ends_a_runnel_node_and_leaves_nothing_registered() {
+fn rosnode_kill_ends_and_unregisters_runnel_node() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
         let mut node = ready(graph.listener(Origin::Runnel, &["/chatter"]));
         let killed = run(graph, "rosnode kill /runnel_listener").success();
         assert!(killed.contains(&"killed".to_owned()), "{server:?}: {killed:?}");
-        assert!(node.wait_exit(within(PATIENCE)).unwrap().success(), "{}", node.output());
+        assert!(node.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", node.output());
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [""; 0], "{server:?}");
         assert_eq!(graph.uri_of("/runnel_listener"), None, "{server:?}");
     }
 }
 
-/// A newer node of the same name ends the older one, and alone is registered and heard.
+/// Checks that a newer node of the same name ends the older one, and that only the newer is registered and receives.
 fn newer_replaces_older(server: Server, older: Origin, newer: Origin) {
     let master = Master::start(server);
     let graph = master.graph();
     let mut old = ready(graph.node(older, "listener", "same", &["/chatter"]));
     let old_uri = graph.uri_of("/same").expect("the older is registered");
     let mut new = ready(graph.node(newer, "listener", "same", &["/chatter"]));
-    old.wait_exit(within(PATIENCE)).unwrap();
+    old.wait_exit(within(TIMEOUT)).unwrap();
     let new_uri = graph.uri_of("/same");
     let what = format!("{newer} after {older} at {server:?}: {new_uri:?} after {old_uri}; {}", new.output());
     assert!(new_uri.is_some_and(|uri| uri != old_uri), "{what}");
     assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), ["/same"]);
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--count", "3"]);
-    assert_eq!(told(&mut new, "got", 3, within(PATIENCE)), told(&mut talker, "sent", 3, within(PATIENCE)));
+    assert_eq!(
+        next_messages(&mut new, "got", 3, within(TIMEOUT)),
+        next_messages(&mut talker, "sent", 3, within(TIMEOUT))
+    );
 }
 
 #[test]
-fn a_newer_node_of_the_same_name_replaces_a_runnel_node() {
+fn newer_node_replaces_runnel_node() {
     for server in Server::BOTH {
         newer_replaces_older(server, Origin::Runnel, Origin::Rospy);
         newer_replaces_older(server, Origin::Runnel, Origin::Runnel);
@@ -234,41 +237,41 @@ fn a_newer_node_of_the_same_name_replaces_a_runnel_node() {
 }
 
 #[test]
-fn a_newer_runnel_node_replaces_another_of_the_same_name() {
+fn newer_runnel_node_replaces_older_node() {
     for server in Server::BOTH {
         newer_replaces_older(server, Origin::Rospy, Origin::Runnel);
     }
-    // At the original master a roscpp node that is told to stop takes its name back: the first line that it logs,
-    // which says that it stops, has it subscribe to a parameter.
+    // At the original master a roscpp node that is shut down takes its name back: its first log line, about the
+    // shutdown, makes it subscribe to a parameter.
     newer_replaces_older(Server::Runnel, Origin::Roscpp, Origin::Runnel);
     newer_replaces_older(Server::Runnel, Origin::Roscpp, Origin::Roscpp);
 }
 
-/// Asserts that what a listener has heard so far is what the talker has sent from the first message on.
+/// Checks that a listener has received a prefix of what the talker has sent.
 fn assert_no_gap(listener: &Peer, talker: &Peer) {
-    let heard = bodies(listener, "got ");
-    // A talker says that it has sent a message when that may have arrived already.
-    let all_are_told = || bodies(talker, "sent ").len() >= heard.len();
-    wait_until("the talker tells what it has sent", within(PATIENCE), all_are_told);
+    let received = bodies(listener, "got ");
+    // A talker prints a message after sending it, so it may have arrived already.
+    let all_are_told = || bodies(talker, "sent ").len() >= received.len();
+    wait_until("the talker tells what it has sent", within(TIMEOUT), all_are_told);
     let sent = bodies(talker, "sent ");
-    assert!(sent.starts_with(&heard), "{} heard {heard:#?} of {sent:#?}", listener.name());
+    assert!(sent.starts_with(&received), "{} heard {received:#?} of {sent:#?}", listener.name());
 }
 
 fn bodies(peer: &Peer, word: &str) -> Vec<String> {
     peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(|line| body(line).to_owned()).collect()
 }
 
-/// Runnel's nodes live through the death of their master, are registered again, and no link loses a message.
+/// Checks that Runnel's nodes outlive their master, register again, and that no link loses a message.
 fn master_is_restarted(server: Server) {
     let mut master = Master::start(server);
     let graph = master.graph();
-    let mut heard = [Origin::Runnel, Origin::Rospy].map(|origin| graph.listener(origin, &["/chatter"]));
+    let mut received = [Origin::Runnel, Origin::Rospy].map(|origin| graph.listener(origin, &["/chatter"]));
     let talker = graph.talker(Origin::Runnel, &["/chatter", "--wait", "2", "--rate", "50"]);
     let mut other = graph.node(Origin::Runnel, "listener", "other_listener", &["/other"]);
     let roscpp = graph.talker(Origin::Roscpp, &["/other", "--rate", "50"]);
     let mut hear_more = || {
-        for listener in heard.iter_mut().chain([&mut other]) {
-            told(listener, "got", 10, within(PATIENCE));
+        for listener in received.iter_mut().chain([&mut other]) {
+            next_messages(listener, "got", 10, within(TIMEOUT));
         }
     };
     hear_more();
@@ -277,7 +280,7 @@ fn master_is_restarted(server: Server) {
         hear_more();
         master.restart();
         let (graph, begun) = (master.graph(), Instant::now());
-        wait_until("Runnel's nodes are registered again", within(PATIENCE), || {
+        wait_until("Runnel's nodes are registered again", within(TIMEOUT), || {
             graph.nodes_at(Side::Publishers, "/chatter") == ["/runnel_talker"]
                 && graph.nodes_at(Side::Subscribers, "/chatter") == ["/runnel_listener"]
                 && graph.nodes_at(Side::Subscribers, "/other") == ["/other_listener"]
@@ -289,19 +292,19 @@ fn master_is_restarted(server: Server) {
     assert!((0..TRIES).any(|_| until_registered() < REGISTERED_AGAIN), "registered late");
     let graph = master.graph();
     let late = graph.node(Origin::Runnel, "listener", "late_listener", &["/chatter"]);
-    told(&mut ready(late), "got", 1, within(PATIENCE));
+    next_messages(&mut ready(late), "got", 1, within(TIMEOUT));
     hear_more();
-    heard.iter().for_each(|listener| assert_no_gap(listener, &talker));
+    received.iter().for_each(|listener| assert_no_gap(listener, &talker));
     assert_no_gap(&other, &roscpp);
 }
 
 #[test]
-fn runnel_nodes_outlive_the_original_master_without_a_gap() {
+fn runnel_nodes_outlive_original_master() {
     master_is_restarted(Server::Rosmaster);
 }
 
 #[test]
-fn runnel_nodes_outlive_runnels_master_without_a_gap() {
+fn runnel_nodes_outlive_runnel_master() {
     master_is_restarted(Server::Runnel);
 }
 
@@ -316,7 +319,7 @@ fn runnels_master_notices_nodes_that_were_killed() {
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [name.as_str()]);
         let begun = Instant::now();
         node.signal(Signal::KILL).unwrap();
-        wait_until(&format!("{name} is gone"), within(PATIENCE), || {
+        wait_until(&format!("{name} is gone"), within(TIMEOUT), || {
             graph.nodes_at(Side::Subscribers, "/chatter").is_empty() && graph.uri_of(&name).is_none()
         });
         begun.elapsed()

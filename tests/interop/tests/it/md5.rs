@@ -1,4 +1,4 @@
-//! MD5 sums and full texts of every installed ROS 1 definition, as the originals' own generators compute them.
+//! MD5 sums and full texts of every installed ROS 1 definition, compared with the originals' generators.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use interop::Ros1Graph;
 use runnel_core::schema::{Kind, Library, ResolveError, TypeName};
 use runnel_testkit::process::within;
 
-/// The packages whose definitions must be there to compare with.
+/// Packages that must be installed for the comparison.
 const PACKAGES: [&str; 17] = [
     "actionlib_msgs",
     "diagnostic_msgs",
@@ -27,7 +27,7 @@ const PACKAGES: [&str; 17] = [
     "visualization_msgs",
 ];
 
-/// What the originals say of one definition.
+/// One definition according to the originals.
 #[derive(Debug)]
 struct Original {
     kind: Kind,
@@ -39,7 +39,7 @@ struct Original {
 }
 
 fn originals() -> Vec<Original> {
-    // Nothing is asked of a master, so there need be none.
+    // No master is needed.
     let mut peer = Ros1Graph::at("http://127.0.0.1:1").rospy("md5sums.py", &[]);
     let status = peer.wait_exit(within(120)).unwrap();
     assert!(status.success(), "{}", peer.output());
@@ -62,7 +62,7 @@ fn original(line: &str) -> Original {
     }
 }
 
-/// The library with the very files that the originals read.
+/// A library of the same files that the originals read.
 fn library_of(originals: &[Original]) -> Library {
     let mut library = Library::new();
     for Original { kind, name, file, .. } in originals {
@@ -78,13 +78,13 @@ fn md5(library: &Library, kind: Kind, name: &TypeName) -> Result<String, Resolve
     }
 }
 
-/// The names for which `differs` holds, with what it tells of each.
+/// The names for which `differs` returns a difference, with that difference.
 fn differences(originals: &[Original], differs: impl Fn(&Original) -> Option<String>) -> Vec<String> {
     originals.iter().filter_map(|one| differs(one).map(|how| format!("{}: {how}", one.name))).collect()
 }
 
 #[test]
-fn every_installed_definition_has_the_md5_of_the_originals() {
+fn installed_definitions_have_original_md5() {
     let originals = originals();
     let library = library_of(&originals);
     let wrong = differences(&originals, |one| match md5(&library, one.kind, &one.name) {
@@ -95,7 +95,7 @@ fn every_installed_definition_has_the_md5_of_the_originals() {
 }
 
 #[test]
-fn every_installed_message_has_the_full_text_of_the_originals() {
+fn installed_messages_have_original_full_text() {
     let originals = originals();
     let library = library_of(&originals);
     let wrong = differences(&originals, |one| {
@@ -107,7 +107,7 @@ fn every_installed_message_has_the_full_text_of_the_originals() {
 }
 
 #[test]
-fn every_definition_that_comes_with_runnel_has_the_md5_of_the_original() {
+fn included_definitions_have_original_md5() {
     let library = runnel_msgs::library();
     let mut compared = 0;
     for one in originals() {

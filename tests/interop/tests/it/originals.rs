@@ -1,10 +1,10 @@
-//! The originals among themselves: when a test of Runnel against one of them fails, these tell whether it is the
-//! original, or its installation, that fails.
+//! The original programs with each other: if a test of Runnel against one of them fails, these show whether the
+//! original or its installation is at fault.
 
-use interop::{Master, Origin, PATIENCE, Server, body, hear_out, ready, told};
+use interop::{Master, Origin, Server, TIMEOUT, body, check_all_received, next_messages, ready};
 use runnel_testkit::process::{Signal, within};
 
-/// `got` or `sent` lines as every implementation must print them for String messages "hello 1" and so on.
+/// The `got` or `sent` lines that every implementation must print for the String messages "hello 1" and so on.
 fn hellos(count: u32) -> Vec<String> {
     let body = |number| {
         let text = format!("hello {number}");
@@ -15,18 +15,18 @@ fn hellos(count: u32) -> Vec<String> {
     (1..=count).map(|number| line(number, body(number))).collect()
 }
 
-/// One talker and a listener of every implementation.
+/// One talker, and a listener of every implementation.
 fn every_listener_hears(talker: Origin, message_type: &str, size: &str) -> Vec<String> {
     let master = Master::start(Server::Rosmaster);
     let arguments = ["/chatter", "--type", message_type, "--count", "5"];
     let talking = [&arguments[..], &["--wait", "3", "--size", size]].concat();
     let mut listeners = Origin::OTHERS.map(|origin| master.graph().listener(origin, &arguments));
     let mut talker = master.graph().talker(talker, &talking);
-    hear_out(&mut talker, &mut listeners, 5)
+    check_all_received(&mut talker, &mut listeners, 5)
 }
 
 #[test]
-fn strings_cross_between_all_as_the_bytes_that_the_specification_gives() {
+fn strings_cross_between_originals_as_specified() {
     for talker in Origin::OTHERS {
         assert_eq!(every_listener_hears(talker, "std_msgs/String", "0"), hellos(5), "{talker}");
     }
@@ -52,53 +52,53 @@ fn floating_point_messages_cross_between_all() {
 }
 
 #[test]
-fn a_late_listener_gets_the_last_message_of_a_latched_topic() {
+fn late_listener_gets_last_latched_message() {
     for talker in Origin::OTHERS {
         let master = Master::start(Server::Rosmaster);
         let latched = ["/chatter", "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(talker, &latched);
-        talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+        talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
         for listener in Origin::OTHERS {
             let mut listener = master.graph().listener(listener, &["/chatter", "--count", "1"]);
-            let heard = told(&mut listener, "got", 1, within(PATIENCE));
-            assert_eq!(body(&heard[0]), body(&hellos(2)[1]), "{} from {}", listener.name(), talker.name());
+            let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+            assert_eq!(body(&received[0]), body(&hellos(2)[1]), "{} from {}", listener.name(), talker.name());
         }
     }
 }
 
 #[test]
-fn a_roscpp_listener_hears_a_roscpp_talker_over_udp() {
+fn roscpp_pair_communicates_over_udp() {
     let master = Master::start(Server::Rosmaster);
     let mut listener = master.graph().listener(Origin::Roscpp, &["/chatter", "--udp"]);
     let talking = ["/chatter", "--count", "3", "--rate", "20", "--size", "5000"];
     let mut talker = master.graph().talker(Origin::Roscpp, &talking);
-    let sent = told(&mut talker, "sent", 3, within(PATIENCE));
-    assert_eq!(told(&mut listener, "got", 3, within(PATIENCE)), sent);
+    let sent = next_messages(&mut talker, "sent", 3, within(TIMEOUT));
+    assert_eq!(next_messages(&mut listener, "got", 3, within(TIMEOUT)), sent);
     let mut info = master.graph().tool("rosnode", &["info", "/roscpp_talker"]);
-    info.wait_for_line(|line| line.contains("transport: UDPROS"), within(PATIENCE)).unwrap();
+    info.wait_for_line(|line| line.contains("transport: UDPROS"), within(TIMEOUT)).unwrap();
 }
 
 #[test]
-fn the_command_line_tools_see_a_node_come_and_go() {
+fn tools_list_node_arrival_and_departure() {
     let master = Master::start(Server::Rosmaster);
     for origin in Origin::OTHERS {
         let name = format!("/{origin}_talker");
         let mut talker = ready(master.graph().talker(origin, &["/chatter", "--wait", "0", "--count", "1"]));
         let mut list = master.graph().tool("rosnode", &["list"]);
-        list.wait_for_line(|line| line == name, within(PATIENCE)).unwrap();
+        list.wait_for_line(|line| line == name, within(TIMEOUT)).unwrap();
         talker.signal(Signal::INT).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(within(TIMEOUT)).unwrap();
         let mut list = master.graph().tool("rosnode", &["list"]);
-        list.wait_exit(within(PATIENCE)).unwrap();
+        list.wait_exit(within(TIMEOUT)).unwrap();
         assert!(!list.lines().contains(&name), "{}", list.output());
     }
 }
 
 #[test]
-fn a_roscpp_pair_plays_ping_pong() {
+fn roscpp_pair_plays_ping_pong() {
     let master = Master::start(Server::Rosmaster);
     let _pong = ready(master.graph().roscpp("pingpong", &["/game", "--role", "pong", "__name:=pong"]));
     let playing = ["/game", "--role", "ping", "--count", "50", "--warm-up", "5", "__name:=ping"];
     let mut ping = master.graph().roscpp("pingpong", &playing);
-    ping.wait_for_line(|line| line.starts_with("rtt_us count 50 "), within(PATIENCE)).unwrap();
+    ping.wait_for_line(|line| line.starts_with("rtt_us count 50 "), within(TIMEOUT)).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The page about a drive in a browser: it is drawn on light and on dark screens, with every figure and without a complaint.
+//! The page of a drive in a browser: light and dark, with every figure and without console errors.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,13 +7,13 @@ use std::process::{Command, Output};
 
 use interop::{Master, Server, outcome};
 
-/// What the browser may be called.
+/// Names of the browser.
 const BROWSERS: [&str; 4] = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
-/// Pixels of the window: all of the page.
+/// Window size in pixels: the whole page.
 const WINDOW: (u32, u32) = (820, 3600);
 
-/// `None` where there is none to be had, which `./test` has said and counts as left out.
+/// `None` without a browser; `./test` has announced that and counts it as skipped.
 fn browser() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
     let places =
@@ -26,25 +26,25 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// What the browser says of itself on the page's console.
+/// Console messages of the browser itself.
 const OF_ITSELF: [&str; 1] = ["Slow network is detected"];
 
-/// What the page has written to its console, and what scripts and styles of it do wrong.
-fn complaints(said: &str) -> impl Iterator<Item = &str> {
+/// Console messages of the page, including errors of its scripts and styles.
+fn console_errors(stderr: &str) -> impl Iterator<Item = &str> {
     let of_browser = |line: &str| OF_ITSELF.iter().any(|words| line.contains(words));
-    said.lines().filter(|line| line.contains("CONSOLE")).filter(move |line| !of_browser(line))
+    stderr.lines().filter(|line| line.contains("CONSOLE")).filter(move |line| !of_browser(line))
 }
 
 #[test]
-fn warnings_of_the_browser_itself_are_no_complaints() {
-    let said = "[1:1:INFO:CONSOLE(0)] \"[Intervention] Slow network is detected. See \
+fn browser_warnings_are_not_page_errors() {
+    let stderr = "[1:1:INFO:CONSOLE(0)] \"[Intervention] Slow network is detected. See \
                 https://www.chromestatus.com/feature/5636954674692096 for more details. Fallback font will be used \
                 while loading: \", source: file:///page.html (0)\n\
                 [1:1:INFO:CONSOLE(7)] \"Uncaught ReferenceError: x is not defined\", source: file:///page.html (7)\n";
-    assert_eq!(complaints(said).collect::<Vec<_>>(), [said.lines().nth(1).unwrap()]);
+    assert_eq!(console_errors(stderr).collect::<Vec<_>>(), [stderr.lines().nth(1).unwrap()]);
 }
 
-/// Shows the page as the arguments say.
+/// Opens the page with these arguments.
 fn show(browser: &Path, home: &Path, page: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(browser);
     command.args([
@@ -58,15 +58,15 @@ fn show(browser: &Path, home: &Path, page: &Path, arguments: &[&str]) -> Output 
     command.arg(format!("--user-data-dir={}", home.join("browser").display()));
     command.arg(format!("file://{}", page.display())).env("HOME", home);
     let output = command.output().expect("the browser starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaints(&said).next().is_none(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && console_errors(&stderr).next().is_none(), "{stderr}");
     output
 }
 
-/// Rows in which the path is, and nothing else that has a colour.
+/// Pixel rows with the path and no other colour.
 const PATH_ROWS: usize = 800;
 
-/// The colour of the first pixel, and how many pixels of the path and of the rest are neither grey nor nearly so.
+/// The colour of the first pixel, and the numbers of coloured pixels in the path's rows and in the rest.
 fn picture(file: &Path) -> ([u8; 3], [usize; 2]) {
     let mut decoder = png::Decoder::new(BufReader::new(File::open(file).expect("the picture")));
     decoder.set_transformations(png::Transformations::normalize_to_color8() | png::Transformations::STRIP_16);
@@ -86,7 +86,7 @@ fn picture(file: &Path) -> ([u8; 3], [usize; 2]) {
 }
 
 #[test]
-fn the_page_of_a_drive_is_drawn_light_and_dark_with_every_figure() {
+fn drive_page_renders_in_light_and_dark() {
     let Some(browser) = browser() else { return };
     let master = Master::start(Server::Runnel);
     let (graph, home) = (master.graph(), master.graph().home());

@@ -1,9 +1,9 @@
-//! Parameters of Runnel's commands and nodes beside the original `rosparam`, at both masters.
+//! Parameters of Runnel's commands and nodes compared with the original `rosparam`, at both masters.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
+use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel::{Context, ContextOptions, ParameterValue};
 use runnel_testkit::process::{Signal, free_port, within};
 
@@ -16,12 +16,12 @@ fn rosparam(graph: &Ros1Graph, words: &[&str]) -> Vec<String> {
     lines.into_iter().filter(|line| !line.is_empty()).collect()
 }
 
-/// What there is for the tests: every kind of value that both write alike.
+/// Parameters for the tests: every kind of value that both print in the same form.
 const TREE: &str =
     "{robot: {name: adam, speed: 0.5, wheels: 2, armed: false, sizes: [1, 2, 3], arm: {left: up}}}";
 
 #[test]
-fn what_one_command_sets_the_other_gets() {
+fn parameter_set_by_one_command_is_read_by_other() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
@@ -48,14 +48,14 @@ fn what_one_command_sets_the_other_gets() {
         assert!(
             !rosparam(graph, &["list"]).iter().any(|name| name.contains("arm/") || name.contains("sizes"))
         );
-        let gone = outcome(graph.runnel("runnel", &["param", "get", "/robot/arm/left"]));
-        assert_eq!(gone.code, Some(1));
-        assert!(gone.lines[0].contains("/robot/arm/left is not set"), "{:#?}", gone.lines);
+        let missing = outcome(graph.runnel("runnel", &["param", "get", "/robot/arm/left"]));
+        assert_eq!(missing.code, Some(1));
+        assert!(missing.lines[0].contains("/robot/arm/left is not set"), "{:#?}", missing.lines);
     }
 }
 
 #[test]
-fn what_one_command_dumps_the_other_loads() {
+fn parameter_dump_of_one_command_is_loaded_by_other() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     runnel(graph, &["set", "/", TREE]);
@@ -68,14 +68,14 @@ fn what_one_command_dumps_the_other_loads() {
     let whole = rosparam(graph, &["get", "/robot"]);
     assert_eq!(rosparam(graph, &["get", "/by_rosparam"]), whole);
     assert_eq!(rosparam(graph, &["get", "/by_runnel"]), whole);
-    // Loading sets what the file holds, and leaves the rest alone.
+    // Loading sets the file's parameters, and keeps the others.
     rosparam(graph, &["set", "/by_runnel/more", "1"]);
     runnel(graph, &["load", &theirs, "/by_runnel"]);
     assert_eq!(rosparam(graph, &["get", "/by_runnel/more"]), ["1"]);
 }
 
 #[test]
-fn private_parameters_of_arguments_are_seen_by_all() {
+fn private_parameter_arguments_are_visible_to_all() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
@@ -87,7 +87,7 @@ fn private_parameters_of_arguments_are_seen_by_all() {
 }
 
 #[test]
-fn changes_by_the_originals_are_heard() {
+fn changes_by_originals_are_received() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
@@ -95,19 +95,19 @@ fn changes_by_the_originals_are_heard() {
         let options = ContextOptions::default().arguments(arguments).signals(false);
         let context = Context::with_options(options).unwrap();
         let node = context.create_node("watcher").unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let note = move |name: &str, value: Option<&ParameterValue>| {
             into.lock().unwrap().push((name.to_owned(), value.cloned()));
         };
         let _watch = node.watch_param("/speed", note).unwrap();
         rosparam(graph, &["set", "/speed", "7"]);
         let expected = [("/speed".to_owned(), None), ("/speed".to_owned(), Some(ParameterValue::from(7)))];
-        wait_until("the change heard", within(PATIENCE), || {
+        wait_until("the change heard", within(TIMEOUT), || {
             context.spin_once(Duration::from_millis(10)).unwrap();
-            heard.lock().unwrap().len() >= 2
+            received.lock().unwrap().len() >= 2
         });
-        assert_eq!(*heard.lock().unwrap(), expected, "{server:?}");
+        assert_eq!(*received.lock().unwrap(), expected, "{server:?}");
     }
 }
 
@@ -119,7 +119,7 @@ fn parameters_outlive_a_master_that_is_killed() {
     let port = port.to_string();
     let start = || {
         let mut master = graph.runnel("runnel", &["master", "--port", &port, "--persist", &file]);
-        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(TIMEOUT)).unwrap();
         master
     };
     let mut master = start();
@@ -128,7 +128,7 @@ fn parameters_outlive_a_master_that_is_killed() {
     rosparam(&graph, &["delete", "/gone"]);
     let before = rosparam(&graph, &["get", "/"]);
     master.signal(Signal::KILL).unwrap();
-    master.wait_exit(within(PATIENCE)).unwrap();
+    master.wait_exit(within(TIMEOUT)).unwrap();
     let mut master = start();
     assert_eq!(rosparam(&graph, &["get", "/"]), before);
     assert!(before.iter().any(|line| line.contains("a \"b\" <c>")), "{before:#?}");
@@ -136,5 +136,5 @@ fn parameters_outlive_a_master_that_is_killed() {
     assert_eq!(second.code, Some(1));
     assert!(second.lines[0].contains("another master stores its parameters there"), "{:#?}", second.lines);
     master.signal(Signal::INT).unwrap();
-    assert!(master.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(master.wait_exit(within(TIMEOUT)).unwrap().success());
 }

@@ -1,4 +1,4 @@
-//! Runnel's commands in a ROS 2 graph of the originals, with no master anywhere.
+//! Runnel's commands in a ROS 2 graph of originals, without a master.
 
 use std::net::UdpSocket;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use interop::fakes;
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::{PATIENCE, Printed, built, ready};
+use interop::{Printed, TIMEOUT, built, ready};
 use runnel_testkit::process::{Peer, Signal, within};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
@@ -16,13 +16,13 @@ const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db128802174
 
 fn runnel(graph: &Ros2Graph, words: &[&str]) -> Printed {
     let mut command = graph.command("timeout");
-    command.args(["--kill-after=5", &PATIENCE.to_string()]).arg(built("runnel")).args(words);
+    command.args(["--kill-after=5", &TIMEOUT.to_string()]).arg(built("runnel")).args(words);
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Printed { code: output.status.code(), output: text(&output.stdout), error: text(&output.stderr) }
 }
 
-/// What a command prints that succeeds and has nothing to complain of.
+/// Output of a command that succeeds without errors.
 fn answer(graph: &Ros2Graph, words: &[&str]) -> String {
     let printed = runnel(graph, words);
     assert_eq!((printed.code, printed.error.as_str()), (Some(0), ""), "{words:?}: {}", printed.output);
@@ -33,7 +33,7 @@ fn json(graph: &Ros2Graph, words: &[&str]) -> serde_json::Value {
     serde_json::from_str(&answer(graph, &[words, &["--json"]].concat())).expect("it is JSON")
 }
 
-/// A command that runs on.
+/// Starts a command that keeps running.
 fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
     let mut command = graph.command(built("runnel"));
     Peer::spawn("runnel", {
@@ -43,12 +43,12 @@ fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
     .expect("it starts")
 }
 
-fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+fn expect_line(peer: &mut Peer, line: &str) {
+    peer.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
 }
 
 #[test]
-fn topics_and_nodes_of_all_vendors_are_listed_with_their_types() {
+fn topics_and_nodes_of_all_vendors_are_listed() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
     let _cyclone =
@@ -74,11 +74,12 @@ fn topics_and_nodes_of_all_vendors_are_listed_with_their_types() {
         "  Reliability: RELIABLE",
         "  Liveliness lease duration: Infinite",
     ] {
-        assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
+        assert!(info.lines().any(|printed| printed == line), "{line} is not in {info}");
     }
     assert!(info.contains("Participant: Fast DDS at "), "{info}");
-    let untold = ["Messages: not known, Fast DDS does not tell", "Link from /kilted_talker: not known"];
-    assert!(untold.iter().all(|line| info.lines().any(|said| said == *line)), "{info}");
+    let unexpected =
+        ["Messages: unknown, Fast DDS does not report them", "Link from /kilted_talker: unknown"];
+    assert!(unexpected.iter().all(|line| info.lines().any(|printed| printed == *line)), "{info}");
     let kept = json(&graph, &["topic", "info", "/kept"]);
     let publisher = &kept["ros2"]["publishers"][0];
     assert_eq!(
@@ -91,14 +92,14 @@ fn topics_and_nodes_of_all_vendors_are_listed_with_their_types() {
 }
 
 #[test]
-fn a_listing_takes_little_longer_than_everybody_may_take_to_answer() {
+fn listing_takes_little_longer_than_discovery() {
     let graph = Ros2Graph::new();
     let _talkers: Vec<Peer> = [KILTED, Origin::Cyclone, Origin::FastDds]
         .into_iter()
         .map(|origin| ready(graph.talker(origin, &["/text", "--wait", "9"])))
         .collect();
     answer(&graph, &["topic", "list"]);
-    // On a busy machine many take longer: one of them does not.
+    // On a busy machine most attempts are slower: one of them must not be.
     let takes = |words: &[&str], least: u64, most: u64| {
         let mut all = Vec::new();
         while all.last().is_none_or(|took| *took >= Duration::from_millis(most)) {
@@ -114,11 +115,11 @@ fn a_listing_takes_little_longer_than_everybody_may_take_to_answer() {
 }
 
 #[test]
-fn whoever_has_announced_himself_and_does_not_answer_is_waited_for_and_named() {
+fn silent_participant_is_awaited_and_named() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
-    // A busy machine may take longer now and then.
-    let mut attempts = (0..5).map(|_| listed_beside_fake(&graph));
+    // A busy machine is sometimes slower.
+    let mut attempts = (0..5).map(|_| list_with_fake(&graph));
     let most = Duration::from_secs(4);
     let (listed, took) = attempts.find(|(_, took)| *took < most).expect("one that takes no longer");
     assert!(took >= Duration::from_secs(2), "{took:?}");
@@ -128,15 +129,15 @@ fn whoever_has_announced_himself_and_does_not_answer_is_waited_for_and_named() {
     assert!(listed.error.lines().count() == 1 && listed.error.trim_end().ends_with(&silent), "{listed:?}");
 }
 
-/// What is listed while a participant announces itself that never answers, and how long that took.
-fn listed_beside_fake(graph: &Ros2Graph) -> (Printed, Duration) {
+/// Output and duration of a listing while a participant that never answers announces itself.
+fn list_with_fake(graph: &Ros2Graph) -> (Printed, Duration) {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             let socket = UdpSocket::bind((fakes::address(1), 0)).unwrap();
             while !over.load(Ordering::Relaxed) {
-                socket.send_to(&fakes::announcement(1), fakes::everybody(graph.domain())).unwrap();
-                // The pace of a participant that begins.
+                socket.send_to(&fakes::announcement(1), fakes::discovery_address(graph.domain())).unwrap();
+                // Announcement period of a starting participant.
                 thread::sleep(Duration::from_millis(50));
             }
         });
@@ -148,7 +149,7 @@ fn listed_beside_fake(graph: &Ros2Graph) -> (Printed, Duration) {
 }
 
 #[test]
-fn messages_of_all_vendors_are_echoed_whatever_they_offer() {
+fn messages_of_any_qos_are_echoed() {
     for (origin, reliability) in
         [(KILTED, "best_effort"), (Origin::Cyclone, "reliable"), (Origin::FastDds, "best_effort")]
     {
@@ -165,7 +166,7 @@ fn messages_of_all_vendors_are_echoed_whatever_they_offer() {
 }
 
 #[test]
-fn a_message_of_many_parts_is_echoed_and_measured() {
+fn nested_message_is_echoed_and_measured() {
     let graph = Ros2Graph::new();
     let value =
         r#"{"header":{"stamp":{"sec":5,"nanosec":6},"frame_id":"map"},"pose":{"position":{"x":1.5}}}"#;
@@ -187,41 +188,41 @@ fn a_message_of_many_parts_is_echoed_and_measured() {
     assert_eq!(typed, echoed);
     for (command, begins) in [("hz", "average rate: "), ("bw", "average: "), ("delay", "average delay: ")] {
         let mut measuring = running(&graph, &["topic", command, "/pose"]);
-        measuring.wait_for_line(|line| line.starts_with(begins), within(PATIENCE)).unwrap();
+        measuring.wait_for_line(|line| line.starts_with(begins), within(TIMEOUT)).unwrap();
         measuring.signal(Signal::INT).unwrap();
-        measuring.wait_exit(within(PATIENCE)).unwrap();
+        measuring.wait_exit(within(TIMEOUT)).unwrap();
     }
 }
 
 #[test]
-fn what_is_kept_for_those_who_come_late_is_echoed() {
+fn transient_local_message_is_echoed() {
     let graph = Ros2Graph::new();
     let words = ["/kept", "--durability", "transient_local", "--depth", "1", "--wait", "0", "--count", "1"];
     let mut talker = graph.talker(KILTED, &words);
-    says(&mut talker, "done");
+    expect_line(&mut talker, "done");
     assert!(answer(&graph, &["topic", "echo", "/kept", "--once"]).starts_with("data: "));
 }
 
 #[test]
-fn what_is_published_reaches_listeners_of_all_vendors() {
+fn published_message_reaches_all_vendors() {
     for origin in [KILTED, Origin::Cyclone, Origin::FastDds] {
         let graph = Ros2Graph::new();
         let mut listener = ready(graph.listener(origin, &["/text", "--count", "3"]));
         answer(&graph, &["topic", "pub", "-n", "3", "-r", "50", "/text", "std_msgs/msg/String", "hello"]);
-        says(&mut listener, "done");
-        let heard: Vec<String> =
+        expect_line(&mut listener, "done");
+        let received: Vec<String> =
             listener.lines().iter().filter(|line| line.starts_with("got ")).cloned().collect();
-        assert!(heard.len() == 3 && heard[0].contains(" len 10 "), "{origin}: {heard:?}");
+        assert!(received.len() == 3 && received[0].contains(" len 10 "), "{origin}: {received:?}");
     }
     let graph = Ros2Graph::new();
     let mut listener = ready(graph.listener(KILTED, &["/text", "--count", "1", "--show"]));
     let published = runnel(&graph, &["topic", "pub", "-1", "/text", "std_msgs/String", "data: once"]);
     assert_eq!(published.code, Some(0), "{published:?}");
-    says(&mut listener, r#"got 1 {"data":"once"}"#);
+    expect_line(&mut listener, r#"got 1 {"data":"once"}"#);
 }
 
 #[test]
-fn one_message_always_reaches_a_listener_that_takes_it_best_effort() {
+fn single_message_reaches_best_effort_listener() {
     let graph = Ros2Graph::new();
     let mut listener = ready(graph.listener(KILTED, &["/text", "--show", "--reliability", "best_effort"]));
     for number in 1..=20 {
@@ -229,29 +230,29 @@ fn one_message_always_reaches_a_listener_that_takes_it_best_effort() {
         let published =
             runnel(&graph, &["topic", "pub", "-1", "-k", "0.1", "/text", "std_msgs/String", &text]);
         assert_eq!(published.code, Some(0), "{published:?}");
-        says(&mut listener, &format!(r#"got {number} {{"data":"{text}"}}"#));
+        expect_line(&mut listener, &format!(r#"got {number} {{"data":"{text}"}}"#));
     }
 }
 
 #[test]
-fn one_message_waits_for_those_who_are_to_hear_it() {
+fn single_message_waits_for_subscriptions() {
     let listening = ["/text", "--show", "--count", "1", "--reliability", "best_effort"];
     for (waiting, listeners) in [(&["-k", "30"][..], 1), (&["-w", "2"], 2)] {
         let graph = Ros2Graph::new();
         let words = [&["topic", "pub", "-1", "/text", "std_msgs/String", "late"], waiting].concat();
         let mut publisher = running(&graph, &words);
-        publisher.wait_for_line(|line| line.starts_with("waiting for "), within(PATIENCE)).unwrap();
+        publisher.wait_for_line(|line| line.starts_with("waiting for "), within(TIMEOUT)).unwrap();
         let names = (0..listeners).map(|number| format!("listener{number}"));
         let listeners: Vec<Peer> =
             names.map(|name| graph.node(KILTED, "listener", &name, &listening)).collect();
         for mut listener in listeners {
-            says(&mut listener, r#"got 1 {"data":"late"}"#);
+            expect_line(&mut listener, r#"got 1 {"data":"late"}"#);
         }
     }
 }
 
 #[test]
-fn what_is_piped_reaches_those_who_are_there() {
+fn piped_messages_reach_matched_listeners() {
     let graph = Ros2Graph::new();
     let mut listener = ready(graph.listener(KILTED, &["/text", "--show", "--count", "2"]));
     let mut command = graph.command("sh");
@@ -262,14 +263,14 @@ fn what_is_piped_reaches_those_who_are_there() {
         &runnel,
     ]);
     let mut publisher = Peer::spawn("runnel", command).expect("it starts");
-    assert!(publisher.wait_exit(within(PATIENCE)).unwrap().success(), "{}", publisher.output());
+    assert!(publisher.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", publisher.output());
     for line in [r#"got 1 {"data":"a"}"#, r#"got 2 {"data":"b"}"#] {
-        says(&mut listener, line);
+        expect_line(&mut listener, line);
     }
 }
 
 #[test]
-fn times_are_typed_in_the_words_of_either_generation() {
+fn times_are_accepted_in_both_spellings() {
     for stamp in ["{sec: 1, nanosec: 2}", "{secs: 1, nsecs: 2}", "[1, 2]"] {
         let graph = Ros2Graph::new();
         let words = ["/header", "--type", "std_msgs/msg/Header", "--count", "1", "--show"];
@@ -278,40 +279,37 @@ fn times_are_typed_in_the_words_of_either_generation() {
         let typed = ["topic", "pub", "-n", "1", "-v", "/header", "std_msgs/Header", &value];
         let expected = "publishing:\nstamp: \n  sec: 1\n  nanosec: 2\nframe_id: \"map\"\n";
         assert_eq!(answer(&graph, &typed), expected);
-        says(&mut listener, r#"got 1 {"stamp":{"sec":1,"nanosec":2},"frame_id":"map"}"#);
+        expect_line(&mut listener, r#"got 1 {"stamp":{"sec":1,"nanosec":2},"frame_id":"map"}"#);
     }
 }
 
 #[test]
-fn who_hears_nothing_of_a_publisher_is_pointed_out() {
+fn incompatible_subscription_is_reported_by_info() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9", "--reliability", "best_effort"]));
     let _listener = ready(graph.listener(KILTED, &["/text"]));
     let info = answer(&graph, &["topic", "info", "/text"]);
-    let expected = "Nothing goes from the publisher of /kilted_talker to the subscription of /kilted_listener: \
-                    reliability BEST_EFFORT is offered and RELIABLE asked for\n";
+    let expected = "No messages from publisher /kilted_talker to subscription /kilted_listener: incompatible QoS: \
+                    reliability BEST_EFFORT is offered, RELIABLE is requested\n";
     assert!(info.ends_with(expected), "{info}");
 }
 
 #[test]
-fn a_reader_of_another_encoding_is_pointed_out() {
+fn reader_of_other_encoding_is_reported() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
     let _listener = ready(graph.listener(Origin::Cyclone11, &["/text", "--xcdr2"]));
     let info = answer(&graph, &["topic", "info", "-v", "/text"]);
     for line in ["Data representation: XCDR1", "Data representation: XCDR2"] {
-        assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
+        assert!(info.lines().any(|printed| printed == line), "{line} is not in {info}");
     }
-    let told = "data representation XCDR1 is offered and XCDR2 asked for\n";
-    assert!(
-        info.contains("Nothing goes from the publisher of /kilted_talker") && info.ends_with(told),
-        "{info}"
-    );
+    let expected = "incompatible QoS: data representation XCDR1 is offered, XCDR2 is requested\n";
+    assert!(info.contains("No messages from publisher /kilted_talker") && info.ends_with(expected), "{info}");
 }
 
-/// A policy that the user names is asked for, also where messages are only counted.
+/// QoS options of the user are requested also by commands that only count messages.
 #[test]
-fn what_is_measured_is_what_the_asked_quality_of_service_brings() {
+fn measured_messages_match_requested_qos() {
     let graph = Ros2Graph::new();
     let words = ["/text", "--wait", "0", "--rate", "20", "--reliability", "best_effort"];
     let _talker = ready(graph.talker(KILTED, &words));
@@ -319,19 +317,19 @@ fn what_is_measured_is_what_the_asked_quality_of_service_brings() {
         let words = ["topic", command, "/text", "--qos-reliability"];
         let mut strict = running(&graph, &[&words[..], &["reliable"]].concat());
         let mut lenient = running(&graph, &[&words[..], &["best_effort"]].concat());
-        lenient.wait_for_line(|line| line.starts_with("average"), within(PATIENCE)).unwrap();
-        strict.wait_for_line(|line| line.contains("reliability"), within(PATIENCE)).unwrap();
+        lenient.wait_for_line(|line| line.starts_with("average"), within(TIMEOUT)).unwrap();
+        strict.wait_for_line(|line| line.contains("reliability"), within(TIMEOUT)).unwrap();
         assert!(!strict.output().contains("average"), "{}", strict.output());
     }
 }
 
 #[test]
-fn without_a_master_ros_1_is_left_out_unless_it_is_asked_for() {
+fn ros1_without_master_is_skipped_unless_requested() {
     let graph = Ros2Graph::new();
     let listed = runnel(&graph, &["topic", "list"]);
     assert_eq!((listed.code, listed.output.as_str()), (Some(1), ""));
     assert!(
-        listed.error.starts_with("nobody is there: no master answers at http://localhost:11311/, and "),
+        listed.error.starts_with("no graph found: no master answers at http://localhost:11311/, and "),
         "{listed:?}"
     );
     let refused = runnel(&graph, &["topic", "list", "--ros1"]);
@@ -343,7 +341,7 @@ fn without_a_master_ros_1_is_left_out_unless_it_is_asked_for() {
 }
 
 #[test]
-fn a_shell_is_offered_what_is_in_the_graph_of_ros_2() {
+fn shell_completes_ros2_names() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
     answer(&graph, &["topic", "list"]);

@@ -1,5 +1,5 @@
-//! Participants that are none: announcements in great number, from addresses where nobody is. What may be counted is held
-//! to limits here; the figures that are times:
+//! Floods of announcements of fake participants, from unused addresses. Limits that can be counted are checked here;
+//! to print the times:
 //!
 //! ```text
 //! cargo build --release -p interop --bins
@@ -7,8 +7,8 @@
 //!   mount -t tmpfs none /dev/shm; cargo test --release -p interop --test it ros2_flood -- --nocapture --test-threads 1'
 //! ```
 //!
-//! `VICTIM=cyclone` or `fastdds` floods the others' talkers. `WAVES=12` repeats the attack of invented participants every five
-//! seconds for a minute.
+//! `VICTIM=cyclone` or `fastdds` floods the talkers of other implementations. `WAVES=12` repeats the attack of
+//! invented participants every five seconds for a minute.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,34 +18,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use interop::PATIENCE;
-use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, everybody};
+use interop::TIMEOUT;
+use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, discovery_address};
 use interop::ros2::{Origin, Ros2Graph};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, QoS, Subscription};
 use runnel_testkit::process::{Peer, within};
 
-/// Fake participants, and how many a second.
+/// Number of fake participants, and their rate per second.
 const FAKES: u32 = 20_000;
 const RATE: u32 = 2_500;
 
-/// Bytes sent back at most for each that came, and bytes that a victim may grow by.
+/// Limits: bytes sent back per received byte, and growth of a victim in bytes.
 const SENT_BACK: f64 = 3.0;
 const GROWTH: i64 = 8 << 20;
 
-/// Bytes that come where the fakes claim to be, by the port that they are sent from, which is one of a participant's.
+/// Counts bytes that arrive at the fakes' addresses, by source port, which identifies a participant.
 struct Echo {
     bytes: Arc<Mutex<HashMap<u16, u64>>>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    _alone: MutexGuard<'static, ()>,
+    _exclusive: MutexGuard<'static, ()>,
 }
 
 impl Echo {
-    /// Waits until no other test listens there.
+    /// Waits until no other test uses the port.
     fn listen() -> Echo {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let exclusive = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let (bytes, over) = (Arc::<Mutex<HashMap<u16, u64>>>::default(), Arc::<AtomicBool>::default());
@@ -57,10 +57,10 @@ impl Echo {
                 *counted.lock().unwrap().entry(from.port()).or_default() += length as u64;
             }
         });
-        Echo { bytes, over, thread: Some(thread), _alone: alone }
+        Echo { bytes, over, thread: Some(thread), _exclusive: exclusive }
     }
 
-    /// Of the participant that got the most.
+    /// Bytes of the participant that sent the most.
     fn most(&self) -> u64 {
         self.bytes.lock().unwrap().values().copied().max().unwrap_or_default()
     }
@@ -73,8 +73,8 @@ impl Drop for Echo {
     }
 }
 
-/// Announces so many fakes from a first one on, each once and at the rate, to all participants of a domain; gives the bytes
-/// that each of these was sent.
+/// Announces each fake once, from the first one on, to all participants of a domain, at the rate; returns the bytes
+/// sent to each participant.
 fn flood(domain: u16, first: u32) -> u64 {
     let begun = Instant::now();
     let mut bytes = 0;
@@ -82,12 +82,12 @@ fn flood(domain: u16, first: u32) -> u64 {
         let (number, due) = (first + index, begun + Duration::from_secs(1) * index / RATE);
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let socket = UdpSocket::bind((address(number), 0)).unwrap();
-        bytes += socket.send_to(&announcement(number), everybody(domain)).unwrap() as u64;
+        bytes += socket.send_to(&announcement(number), discovery_address(domain)).unwrap() as u64;
     }
     bytes
 }
 
-/// A subscription of this process: the longest time between two messages, in nanoseconds.
+/// A subscription of this process that measures the longest time between two messages, in nanoseconds.
 struct Live {
     _subscription: Subscription,
     context: Context,
@@ -115,12 +115,12 @@ impl Live {
         Live { _subscription: subscription, context, longest, count, spinning: Some(spinning) }
     }
 
-    /// How many messages have come.
+    /// Number of received messages.
     fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The longest silence since this was asked before.
+    /// The longest silence since the last call.
     fn longest_silence(&self) -> Duration {
         Duration::from_nanos(self.longest.swap(0, Ordering::Relaxed))
     }
@@ -148,25 +148,25 @@ fn victim() -> Origin {
     }
 }
 
-/// Starts a listener; gives it and how long it took until it had found the talker.
+/// Starts a listener; returns it and how long it took to match the talker.
 fn newcomer(graph: &Ros2Graph) -> (Peer, Duration) {
     let begun = Instant::now();
     let mut command = graph.program(Origin::Runnel, "listener");
     command.args(["/live", "--count", "0", "--depth", "10"]);
     let mut listener = Peer::spawn("newcomer", command).unwrap();
-    listener.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line == "matched 1", within(TIMEOUT)).unwrap();
     (listener, begun.elapsed())
 }
 
 #[test]
-fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
-    // Whatever the flood does to the network, the topic is to be on it.
+fn fake_participant_flood_costs_little_traffic_and_memory() {
+    // The topic must use the network even during the flood.
     let (graph, victim) = (Ros2Graph::new().with("RUNNEL_IPC", "off"), victim());
     let live = Live::begin(&graph, false);
     let mut command = graph.program(victim, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
-    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(TIMEOUT)).unwrap();
     let (before, calm) = (resident(&talker), live.longest_silence());
     let echo = Echo::listen();
     let domain = graph.domain();
@@ -178,7 +178,7 @@ fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
     let (after, silence) = (resident(&talker), live.longest_silence());
     thread::sleep(LEASE + LEASE / 2);
     let (later, quiet, back) = (resident(&talker), live.longest_silence(), echo.most());
-    // An allocator may keep what it is given back; others then take no more.
+    // An allocator may keep freed memory; a second flood then takes no more.
     flood(domain, FAKES);
     let again = resident(&talker);
     let share = back as f64 / sent as f64;
@@ -207,32 +207,31 @@ fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
 }
 
 #[test]
-fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
-    // A flood that nobody understands would prove nothing: one that is answered is.
+fn fake_announcement_is_answered() {
+    // A flood of invalid announcements would prove nothing: this one is answered.
     let graph = Ros2Graph::new();
     let _live = Live::begin(&graph, false);
     let echo = Echo::listen();
-    let everybody = everybody(graph.domain());
+    let group = discovery_address(graph.domain());
     let socket = UdpSocket::bind((address(7), 0)).unwrap();
-    let deadline = within(PATIENCE);
+    let deadline = within(TIMEOUT);
     while echo.most() == 0 {
         assert!(Instant::now() < deadline, "nobody answers");
-        socket.send_to(&announcement(7), everybody).unwrap();
+        socket.send_to(&announcement(7), group).unwrap();
         thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// Invented participants: how many each victim hears of in a wave, at how many addresses of one host, and for how long a wave
-/// is watched before the next.
+/// Invented participants per victim and wave, their addresses on one host, and the duration of a wave.
 const INVENTED: u32 = 1000;
 const ADDRESSES: u32 = 8;
 const WAVE: Duration = Duration::from_secs(5);
 
-/// The prefix of each participant of a graph, and where it is reached.
+/// GUID prefix and address of each participant of a graph.
 fn participants(graph: &Ros2Graph, least: usize) -> Vec<([u8; 12], SocketAddr)> {
     let context = Context::with_options(graph.options().ipc(false)).unwrap();
     let _node = context.create_node("watcher").unwrap();
-    let deadline = within(PATIENCE);
+    let deadline = within(TIMEOUT);
     loop {
         let seen = context.ros2_graph().unwrap().unwrap_or_default().participants;
         let others = seen.iter().filter(|one| !one.is_own && one.answers);
@@ -246,8 +245,8 @@ fn participants(graph: &Ros2Graph, least: usize) -> Vec<([u8; 12], SocketAddr)> 
     }
 }
 
-/// Sends each victim one datagram for each participant of a wave, by the victim's prefix and with a lease that never ends; gives
-/// the bytes that each was sent.
+/// Sends each victim one datagram per invented participant of a wave, with the victim's prefix and an infinite lease;
+/// returns the bytes sent to each.
 fn invent(wave: u32, victims: &[([u8; 12], SocketAddr)]) -> u64 {
     let home = |index: u32| Ipv4Addr::new(127, 66, 0, 1 + index as u8);
     let sockets: Vec<_> = (0..ADDRESSES).map(|index| UdpSocket::bind((home(index), 0)).unwrap()).collect();
@@ -262,14 +261,14 @@ fn invent(wave: u32, victims: &[([u8; 12], SocketAddr)]) -> u64 {
     bytes / victims.len() as u64
 }
 
-/// The attack on a talker and its listener: what they send back, and how their link fares.
+/// Attacks a talker and its listener, and measures their replies and the effect on their link.
 fn invented_participants_draw_little(ipc: bool) {
     let graph = Ros2Graph::new().with("RUNNEL_IPC", if ipc { "on" } else { "off" });
     let live = Live::begin(&graph, ipc);
     let mut command = graph.program(Origin::Runnel, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
-    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(TIMEOUT)).unwrap();
     let victims = participants(&graph, 2);
     let (echo, before, calm) = (Echo::listen(), resident(&talker), live.longest_silence());
     let waves = std::env::var("WAVES").map_or(1, |waves| waves.parse().unwrap());

@@ -1,14 +1,14 @@
-//! A pair of Runnel that has left the network, on a topic on which originals publish and subscribe by UDP: nobody misses a
-//! message or gets one twice, also while the pair goes back to the network and leaves it again.
+//! A Runnel pair in shared memory, on a topic with original publishers and subscribers over UDP: no message is lost
+//! or duplicated, also while the pair returns to the network and leaves it again.
 
 use std::collections::BTreeMap;
 use std::process;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use interop::PATIENCE;
+use interop::TIMEOUT;
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::ros2_words::{crc, text};
+use interop::ros2_options::{crc, text};
 use runnel::QoS;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
@@ -16,20 +16,20 @@ use runnel_testkit::process::{Peer, within};
 
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
 
-/// Messages of each talker. Whose they are is known by their length.
+/// Messages of each talker, which is identified by their length.
 const COUNT: u32 = 300;
 const OURS: usize = 5000;
 const THEIRS: [(Origin, usize); 2] = [(JAZZY, 100), (Origin::Cyclone, 200)];
 
-/// What was heard of each talker, by the length of its messages.
+/// Messages received from each talker, by their length.
 type Heard = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
 
-/// What a talker sends in all.
+/// All messages of a talker.
 fn all_of(size: usize) -> Vec<String> {
     (1..=COUNT).map(|number| text(number, size).data).collect()
 }
 
-/// What a listener has printed of our messages: length and checksum of each.
+/// Length and checksum of each of our messages that a listener has printed.
 fn got_of_ours(listener: &Peer) -> Vec<String> {
     let lines = listener.lines();
     let bodies =
@@ -39,13 +39,13 @@ fn got_of_ours(listener: &Peer) -> Vec<String> {
 }
 
 #[test]
-fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() {
+fn memory_pair_and_udp_originals_share_topic_without_loss() {
     let graph = Ros2Graph::new();
     let [talking, listening] = [(); 2].map(|()| graph.context());
     let (talker, listener) = (talking.create_node("near").unwrap(), listening.create_node("far").unwrap());
     let publisher = talker.create_publisher::<Text>("/shared", QoS::keep_last(1000)).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Heard::default();
+    let into = Arc::clone(&received);
     let subscription = listener
         .create_subscription("/shared", QoS::keep_last(1000), move |message: &Text| {
             into.lock().unwrap().entry(message.data.len()).or_default().push(message.data.clone());
@@ -59,7 +59,7 @@ fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() 
         let words = ["/shared", "--count", &count, "--size", &size, "--rate", "200", "--after", &gate];
         graph.talker(origin, &words)
     });
-    let until = within(PATIENCE);
+    let until = within(TIMEOUT);
     let turn = |what: &str| {
         assert!(Instant::now() < until, "still not: {what}");
         talking.spin_once(Duration::from_millis(1)).unwrap();
@@ -83,11 +83,11 @@ fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() 
         }
     }
     assert!(ended > 0, "a session was ended");
-    let enough = |heard: &BTreeMap<usize, Vec<String>>| {
-        let all = heard.values().map(Vec::len).sum::<usize>();
+    let enough = |received: &BTreeMap<usize, Vec<String>>| {
+        let all = received.values().map(Vec::len).sum::<usize>();
         all >= 3 * COUNT as usize
     };
-    while !enough(&heard.lock().unwrap()) || !is_by_memory() {
+    while !enough(&received.lock().unwrap()) || !is_by_memory() {
         turn("all is heard, and the pair in shared memory again");
     }
     let expected: Vec<String> = (1..=COUNT).map(|number| crc(&text(number, OURS))).collect();
@@ -97,9 +97,9 @@ fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() 
         }
         assert_eq!(got_of_ours(listener), expected, "{}", listener.name());
     }
-    let heard = heard.lock().unwrap();
+    let received = received.lock().unwrap();
     for size in THEIRS.map(|(_, size)| size).into_iter().chain([OURS]) {
-        assert_eq!(heard[&size], all_of(size), "messages of {size} bytes");
+        assert_eq!(received[&size], all_of(size), "messages of {size} bytes");
     }
     assert_eq!((subscription.lost(), subscription.dropped(), publisher.dropped()), (0, 0, 0));
 }

@@ -1,4 +1,4 @@
-//! How long it takes from starting a process until it is matched with one that runs already. The figures:
+//! Time from a process's start until it is matched with a running one. To print the figures:
 //!
 //! ```text
 //! cargo build --release -p interop --bins
@@ -6,19 +6,19 @@
 //!   mount -t tmpfs none /dev/shm; cargo test --release -p interop --test it ros2_joining -- --nocapture'
 //! ```
 //!
-//! `ROUNDS=20` has every pair meet so often, those of two others as well. Without it Runnel meets each once: Cyclone DDS and
-//! Fast DDS do not always meet each other.
+//! `ROUNDS=20` repeats every pair, including those of two other implementations. Without it each pair with Runnel
+//! runs once: Cyclone DDS and Fast DDS do not always match each other.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use interop::PATIENCE;
+use interop::TIMEOUT;
 use interop::ros2::{Origin, Ros2Graph};
 use runnel_testkit::process::{Peer, Signal, within};
 
 const ORIGINS: [Origin; 3] = [Origin::Runnel, Origin::Cyclone, Origin::FastDds];
 
-/// How long a listener has said all that it says at its start.
+/// Time after which a listener has sent its start-up announcements.
 const REST: Duration = Duration::from_millis(1500);
 
 fn start(graph: &Ros2Graph, origin: Origin, role: &str) -> Peer {
@@ -31,19 +31,19 @@ fn start(graph: &Ros2Graph, origin: Origin, role: &str) -> Peer {
 }
 
 fn until_matched(peer: &mut Peer) {
-    peer.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    peer.wait_for_line(|line| line == "matched 1", within(TIMEOUT)).unwrap();
 }
 
 fn end(mut peer: Peer) {
     peer.signal(Signal::INT).unwrap();
-    peer.wait_exit(within(PATIENCE)).unwrap();
+    peer.wait_exit(within(TIMEOUT)).unwrap();
 }
 
-/// Starts a talker beside a listener; gives how long it took until the one and the other had told that they are matched.
-fn meet(talking: Origin, listening: Origin) -> [Duration; 2] {
+/// Starts a talker with a running listener; returns when each of them reported the match.
+fn match_times(talking: Origin, listening: Origin) -> [Duration; 2] {
     let graph = Ros2Graph::new();
     let mut listener = start(&graph, listening, "listener");
-    listener.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
     thread::sleep(REST);
     let begun = Instant::now();
     let mut talker = start(&graph, talking, "talker");
@@ -56,8 +56,8 @@ fn meet(talking: Origin, listening: Origin) -> [Duration; 2] {
     [first, both]
 }
 
-/// Median and greatest, in milliseconds.
-fn told(mut times: Vec<Duration>) -> String {
+/// Median and maximum, in milliseconds.
+fn summary(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let (median, greatest) = (times[times.len() / 2], times[times.len() - 1]);
@@ -65,7 +65,7 @@ fn told(mut times: Vec<Duration>) -> String {
 }
 
 #[test]
-fn a_process_is_matched_with_one_that_runs_already_whichever_they_are() {
+fn new_process_is_matched_with_running_one() {
     let asked = std::env::var("ROUNDS").ok().map(|rounds| rounds.parse().expect("a number of rounds"));
     let rounds = asked.unwrap_or(1);
     let pairs = ORIGINS.iter().flat_map(|talking| ORIGINS.map(|listening| (*talking, listening)));
@@ -74,14 +74,14 @@ fn a_process_is_matched_with_one_that_runs_already_whichever_they_are() {
     let mut times = pairs.map(|pair| (pair, [Vec::new(), Vec::new()])).collect::<Vec<_>>();
     for _ in 0..rounds {
         for ((talking, listening), times) in &mut times {
-            let meeting = meet(*talking, *listening);
-            times.iter_mut().zip(meeting).for_each(|(times, time)| times.push(time));
+            let times_to_match = match_times(*talking, *listening);
+            times.iter_mut().zip(times_to_match).for_each(|(times, time)| times.push(time));
         }
     }
     println!(
         "\nmilliseconds from a talker's start, {rounds} rounds: it is matched; both are (median, greatest)"
     );
     for ((talking, listening), [first, both]) in times {
-        println!("{talking:>8} joins {listening:<8} {} {}", told(first), told(both));
+        println!("{talking:>8} joins {listening:<8} {} {}", summary(first), summary(both));
     }
 }

@@ -1,32 +1,32 @@
-//! Long messages over a cable that loses packets. The figures:
+//! Long messages over a cable with packet loss. To print the figures:
 //!
 //! ```text
 //! bench/ros2.sh large_lossy
 //! ```
 //!
-//! `ROUNDS=7` has every pair exchange so often, one pair after the other in each round, the talkers of the listeners' own vendors
-//! as well. Without it Runnel talks once to each listener that needs no wheels, and only arrival is checked.
+//! `ROUNDS=7` repeats every pair in each round, including talkers of the listeners' own implementations. Without it
+//! Runnel sends once to each listener that needs no ROS 2 installation, and only arrival is checked.
 
 use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin};
+use interop::ros2_checks::expect_line;
 use interop::ros2_hosts::Host;
-use interop::ros2_talks::says;
-use interop::{PATIENCE, ready};
+use interop::{TIMEOUT, ready};
 use runnel_testkit::process::{Peer, within};
 
 const MESSAGE: &[&str] = &["/long", "--type", "std_msgs/msg/UInt8MultiArray", "--depth", "0"];
 const BYTES: &str = "2097152";
 const PER_SECOND: f64 = 30.0;
 
-/// The file that the talker waits for.
+/// The gate file of the talker.
 const GATE: &str = "/tmp/gate";
 
-/// How long after the last message was due one counts as in time.
+/// Grace period after the last deadline for a message to count as in time.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How many seconds later the exchange is given up: with Fast DDS on both sides no message of 64 kB datagrams, of which each
-/// packet must arrive, ever gets through.
+/// Time limit of an exchange, in seconds: with Fast DDS on both sides, messages in 64 kB datagrams never arrive, as
+/// each of their packets must.
 const LONGEST: u64 = 60;
 
 const LISTENERS: [Origin; 5] = [
@@ -37,8 +37,8 @@ const LISTENERS: [Origin; 5] = [
     Origin::Ros2(Distro::Kilted),
 ];
 
-/// What a cable loses: 10 % of the IP packets, so that a long datagram is lost more often than a short one, or 10 % of the
-/// datagrams, after their packets have been put together.
+/// Loss of a cable: 10 % of the IP packets, which affects long datagrams more than short ones, or 10 % of the
+/// reassembled datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
     Packets,
@@ -58,11 +58,11 @@ impl Loss {
     }
 }
 
-/// What came of one exchange.
+/// Result of one exchange.
 #[derive(Clone, Copy)]
 struct Outcome {
     in_time: usize,
-    /// Within the time that is waited at most.
+    /// Messages within the time limit.
     arrived: usize,
     /// From the first message sent to the last one received.
     took: Duration,
@@ -84,10 +84,10 @@ fn exchange(talking: Origin, listening: Origin, loss: Option<Loss>, count: usize
     let mut listener = ready(far.node(listening, "listener", &message, &[]));
     let words = [&message[..], &["--rate", &rate, "--size", BYTES, "--after", GATE]].concat();
     let mut talker = near.node(talking, "talker", &words, &[]);
-    // A volatile reader is owed nothing that was written before it had found the writer.
-    [&mut talker, &mut listener].into_iter().for_each(|peer| says(peer, "matched 1"));
+    // A volatile reader gets nothing that was written before it had discovered the writer.
+    [&mut talker, &mut listener].into_iter().for_each(|peer| expect_line(peer, "matched 1"));
     near.set(&["touch", GATE]);
-    talker.wait_for_line(|line| line.starts_with("sent 1 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 1 "), within(TIMEOUT)).unwrap();
     let begun = Instant::now();
     let due = begun + Duration::from_secs_f64(count as f64 / PER_SECOND) + GRACE;
     let mut in_time = 0;
@@ -114,7 +114,7 @@ fn long_reliable_messages_cross_lossy_cable() {
     }
 }
 
-/// The talkers of Runnel and of the listener's own vendor, by turns.
+/// Alternates between Runnel's talker and that of the listener's own implementation.
 fn print_figures(loss: Option<Loss>, rounds: usize) {
     let path = loss.map_or("no loss, best effort".to_owned(), |loss| format!("{loss:?} lost, reliable"));
     for listening in LISTENERS {

@@ -1,9 +1,9 @@
-//! What nodes of Runnel log in the ROS 2 graph, heard by rclpy, and by what rclpy's nodes are heard.
+//! Logs in the ROS 2 graph: rclpy reads those of Runnel's nodes, and Runnel subscribes to those of rclpy.
 
 use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::{PATIENCE, ready};
+use interop::{TIMEOUT, ready};
 use runnel::msgs::rcl_interfaces::msg::Log;
 use runnel::{Context, QoS};
 use runnel_testkit::process::within;
@@ -11,7 +11,7 @@ use runnel_testkit::process::within;
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 
 #[test]
-fn rclpy_hears_what_a_node_logs_and_has_logged() {
+fn rclpy_receives_past_and_new_log_lines() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();
         let node = graph.context().create_node("robot/camera").unwrap();
@@ -20,13 +20,13 @@ fn rclpy_hears_what_a_node_logs_and_has_logged() {
         let kept = ["--durability", "transient_local", "--count", "0", "--show"];
         let words = [&["/rosout", "--type", "rcl_interfaces/msg/Log"][..], &kept].concat();
         let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
-        let mut told = |text: &str| {
-            let line = listener.wait_for_line(|line| line.contains(text), within(PATIENCE)).unwrap();
+        let mut wait_for_log = |text: &str| {
+            let line = listener.wait_for_line(|line| line.contains(text), within(TIMEOUT)).unwrap();
             serde_json::from_str::<serde_json::Value>(line.splitn(3, ' ').nth(2).unwrap()).unwrap()
         };
-        let before = told("said before");
+        let before = wait_for_log("said before");
         runnel::log_error!(node, "said now");
-        let now = told("said now");
+        let now = wait_for_log("said now");
         for (line, name, level) in [(before, "robot.camera.driver", 30), (now, "robot.camera", 40)] {
             assert_eq!((line["name"].as_str(), line["level"].as_u64()), (Some(name), Some(level)), "{line}");
             assert_eq!(line["function"].as_str(), Some("it::ros2_logging"), "{line}");
@@ -37,14 +37,14 @@ fn rclpy_hears_what_a_node_logs_and_has_logged() {
 }
 
 #[test]
-fn a_subscription_with_the_preset_meets_what_rclpy_logs_by() {
+fn rosout_preset_matches_rclpy_publishers() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();
         let _talker = ready(graph.talker(Origin::Ros2(distro), &["/chatter", "--count", "0", "--wait", "0"]));
         let context = Context::with_options(graph.options().rosout(false)).unwrap();
         let node = context.create_node("ear").unwrap();
         let ear = node.create_subscription("/rosout", QoS::rosout(), |_: &Log| {}).unwrap();
-        let until = Instant::now() + Duration::from_secs(PATIENCE);
+        let until = Instant::now() + Duration::from_secs(TIMEOUT);
         while ear.publisher_count() == 0 {
             assert!(Instant::now() < until, "the talker of {distro:?} is not met");
             context.spin_once(Duration::from_millis(10)).unwrap();

@@ -1,12 +1,11 @@
-//! Messages whose types are known only while the program runs, and messages that are written in place, to and from the
-//! originals of ROS 2.
+//! Messages of types that are known only at run time, and messages written in place, to and from ROS 2 originals.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::ros2_words::crc;
-use interop::{PATIENCE, ready, told};
+use interop::ros2_options::crc;
+use interop::{TIMEOUT, next_messages, ready};
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Library, Schema, TypeName};
 use runnel::core::wire::{Encoding, cdr};
@@ -23,7 +22,7 @@ fn schema(generation: Generation, name: &str) -> Arc<Schema> {
     runnel::msgs::library().message_in(generation, &TypeName::parse(name).unwrap()).unwrap()
 }
 
-/// Arrays in messages in an array.
+/// Arrays of messages with arrays.
 fn markers() -> MarkerArray {
     let points = (0..7).map(|n| Point { x: f64::from(n), y: 0.25, z: -3.0 }).collect();
     let mut marker = Marker { ns: "path".into(), id: -4, points, text: "odd".into(), ..Marker::default() };
@@ -32,19 +31,19 @@ fn markers() -> MarkerArray {
     MarkerArray { markers: vec![marker.clone(), Marker { text: String::new(), ..marker }] }
 }
 
-/// Waits until a listener knows its publisher: Fast DDS owes it nothing that was published before.
-fn has_met(listener: &mut Peer) {
-    listener.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+/// Waits until a listener is matched: Fast DDS gets nothing that was published before.
+fn wait_until_matched(listener: &mut Peer) {
+    listener.wait_for_line(|line| line == "matched 1", within(TIMEOUT)).unwrap();
 }
 
-/// What the listener says of the next message.
-fn heard(listener: &mut Peer) -> String {
-    let said = told(listener, "got", 1, within(PATIENCE)).remove(0);
-    said.split_once(' ').unwrap().1.to_owned()
+/// The next message as the listener prints it, without its number.
+fn next_body(listener: &mut Peer) -> String {
+    let printed = next_messages(listener, "got", 1, within(TIMEOUT)).remove(0);
+    printed.split_once(' ').unwrap().1.to_owned()
 }
 
 #[test]
-fn originals_hear_what_a_dynamic_publisher_says_whichever_form_its_schema_has() {
+fn originals_receive_dynamic_publisher_of_either_schema() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();
         let words = ["/markers", "--type", "visualization_msgs/msg/MarkerArray", "--count", "4"];
@@ -52,33 +51,33 @@ fn originals_hear_what_a_dynamic_publisher_says_whichever_form_its_schema_has() 
         let context = graph.context();
         let node = context.create_node("talker").unwrap();
         let message = markers();
-        // Those of one topic of a node are one to others as long as there is one.
+        // Publishers of one node and topic share one writer as long as one exists.
         let mut publishers = Vec::new();
         let [ros1, ros2] =
             [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| cdr::encode(&message, encoding).unwrap());
         for generation in Generation::ALL {
             let schema = schema(generation, "visualization_msgs/MarkerArray");
             let publisher = node.create_dynamic_publisher("/markers", &schema, 10).unwrap();
-            assert!(publisher.wait_for_subscribers(1, Duration::from_secs(PATIENCE)).unwrap());
+            assert!(publisher.wait_for_subscribers(1, Duration::from_secs(TIMEOUT)).unwrap());
             if publishers.is_empty() {
-                has_met(&mut listener);
+                wait_until_matched(&mut listener);
             }
             let (bytes, dynamic) = match generation {
                 Generation::Ros1 => (&ros1, DynamicMessage::decode(&schema, &ros1).unwrap()),
                 Generation::Ros2 => (&ros2, DynamicMessage::decode_payload(&schema, &ros2).unwrap()),
             };
             publisher.publish(&dynamic).unwrap();
-            assert_eq!(heard(&mut listener), crc(&message), "{distro:?}, a message of {generation:?}");
+            assert_eq!(next_body(&mut listener), crc(&message), "{distro:?}, a message of {generation:?}");
             publisher.publish_bytes(|out| out.extend_from_slice(bytes)).unwrap();
-            assert_eq!(heard(&mut listener), crc(&message), "{distro:?}, bytes of {generation:?}");
+            assert_eq!(next_body(&mut listener), crc(&message), "{distro:?}, bytes of {generation:?}");
             publishers.push(publisher);
         }
-        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
 }
 
 #[test]
-fn originals_see_an_image_that_is_written_in_place() {
+fn originals_receive_image_written_in_place() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();
         let words = ["/image", "--type", "sensor_msgs/msg/Image", "--count", "2"];
@@ -95,55 +94,55 @@ fn originals_see_an_image_that_is_written_in_place() {
             loan.copy_from_slice(&pixels);
             loan
         };
-        // It is lent while nobody listens, and then while ROS 2 does: in one encoding and the other.
+        // Loaned without a reader, and then with a ROS 2 reader: in both encodings.
         let early = lend();
-        assert!(publisher.wait_for_subscribers(1, Duration::from_secs(PATIENCE)).unwrap());
-        has_met(&mut listener);
+        assert!(publisher.wait_for_subscribers(1, Duration::from_secs(TIMEOUT)).unwrap());
+        wait_until_matched(&mut listener);
         for loan in [early, lend()] {
             loan.publish().unwrap();
-            assert_eq!(heard(&mut listener), crc(&whole), "{distro:?}");
+            assert_eq!(next_body(&mut listener), crc(&whole), "{distro:?}");
         }
-        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
 }
 
-/// A raw subscription's messages, each as its type and what talkers say of it.
+/// Messages of a raw subscription: the type of each, and its description in the talkers' format.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<(String, String)>>>);
+struct ReceivedMessages(Arc<Mutex<Vec<(String, String)>>>);
 
-impl Heard {
+impl ReceivedMessages {
     fn take(&self, message: &runnel::RawMessage<'_>, library: &Library) {
         let name = TypeName::parse(message.type_name()).unwrap();
         let schema = library.message_in(message.generation(), &name).unwrap();
         assert_eq!(Some(message.type_hash()), schema.rihs01().as_deref(), "{name}");
-        // Written anew it is what the talker's own encoder makes of it.
+        // Encoded again, as the talker's encoder does it.
         let payload = message.decode(&schema).unwrap().to_payload(Encoding::Xcdr1).unwrap();
-        let said = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
-        self.0.lock().unwrap().push((message.type_name().to_owned(), said));
+        let printed = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
+        self.0.lock().unwrap().push((message.type_name().to_owned(), printed));
     }
 
-    /// Spins until it has heard this.
-    fn wait_for(&self, context: &Context, type_name: &str, said: &str) {
-        let deadline = within(PATIENCE);
-        while !self.has(type_name, said) {
+    /// Spins until this message has been received.
+    fn wait_for(&self, context: &Context, type_name: &str, printed: &str) {
+        let deadline = within(TIMEOUT);
+        while !self.has(type_name, printed) {
             let all = self.0.lock().unwrap().clone();
-            assert!(Instant::now() < deadline, "{type_name} {said} is not among {all:?}");
+            assert!(Instant::now() < deadline, "{type_name} {printed} is not among {all:?}");
             context.spin_once(Duration::from_millis(10)).unwrap();
         }
     }
 
-    fn has(&self, type_name: &str, said: &str) -> bool {
-        self.0.lock().unwrap().iter().any(|(name, body)| name == type_name && body == said)
+    fn has(&self, type_name: &str, printed: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|(name, body)| name == type_name && body == printed)
     }
 }
 
 #[test]
-fn a_raw_subscription_hears_originals_of_several_types_and_qualities_of_service() {
+fn raw_subscription_receives_several_types_and_qos() {
     let graph = Ros2Graph::new();
     let context = graph.context();
     let node = context.create_node("echo").unwrap();
-    let (heard, library) = (Heard::default(), runnel::msgs::library());
-    let into = heard.clone();
+    let (received, library) = (ReceivedMessages::default(), runnel::msgs::library());
+    let into = received.clone();
     let qos = QoS::keep_last(100).transient_local();
     let subscription = node
         .create_raw_subscription("/mixed", None, qos, move |message| into.take(message, &library))
@@ -164,30 +163,30 @@ fn a_raw_subscription_hears_originals_of_several_types_and_qualities_of_service(
         let name = format!("talker{number}");
         let words = [&["/mixed", "--type", type_name, "--count", "3", "--rate", "20"], &words[..]].concat();
         let mut talker = graph.node(Origin::Ros2(distro), "talker", &name, &words);
-        // The subscription is served meanwhile by the thread that its context keeps.
-        for said in told(&mut talker, "sent", 3, within(PATIENCE)) {
-            heard.wait_for(&context, type_name, said.split_once(' ').unwrap().1);
+        // The context's background thread serves the subscription meanwhile.
+        for printed in next_messages(&mut talker, "sent", 3, within(TIMEOUT)) {
+            received.wait_for(&context, type_name, printed.split_once(' ').unwrap().1);
         }
         assert_eq!(subscription.publisher_count(), 1 + number);
         all.push(talker);
     }
-    assert_eq!((subscription.malformed(), heard.0.lock().unwrap().len()), (0, 12));
+    assert_eq!((subscription.malformed(), received.0.lock().unwrap().len()), (0, 12));
 }
 
 #[test]
-fn a_writer_of_xcdr2_alone_is_heard() {
+fn xcdr2_only_writer_is_received() {
     let graph = Ros2Graph::new();
     let context = graph.context();
     let node = context.create_node("echo").unwrap();
-    let (raw, typed) = (Heard::default(), Heard::default());
+    let (raw, typed) = (ReceivedMessages::default(), ReceivedMessages::default());
     let (into_raw, into_typed) = (raw.clone(), typed.clone());
-    // Cyclone tells no hash, without which a message is one of the type of its name.
+    // Cyclone announces no hash, so only the type's name is compared.
     let schema = schema(Generation::Ros2, "std_msgs/UInt8MultiArray");
     let take = move |message: &runnel::RawMessage<'_>| {
         assert_eq!((message.encoding(), message.type_hash()), (Encoding::Xcdr2, ""));
         let payload = message.decode(&schema).unwrap().to_payload(Encoding::Xcdr1).unwrap();
-        let said = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
-        into_raw.0.lock().unwrap().push((message.type_name().to_owned(), said));
+        let printed = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
+        into_raw.0.lock().unwrap().push((message.type_name().to_owned(), printed));
     };
     let _raw = node.create_raw_subscription("/bytes", None, 10, take).unwrap();
     let take = move |message: &UInt8MultiArray| {
@@ -198,8 +197,8 @@ fn a_writer_of_xcdr2_alone_is_heard() {
     let words = ["/bytes", "--type", "std_msgs/msg/UInt8MultiArray", "--count", "3", "--size", "5001"];
     let mut talker =
         graph.talker(Origin::Cyclone11, &[&words[..], &["--xcdr2", "--wait", "2", "--rate", "50"]].concat());
-    for said in told(&mut talker, "sent", 3, within(PATIENCE)) {
-        let body = said.split_once(' ').unwrap().1;
+    for printed in next_messages(&mut talker, "sent", 3, within(TIMEOUT)) {
+        let body = printed.split_once(' ').unwrap().1;
         raw.wait_for(&context, "std_msgs/msg/UInt8MultiArray", body);
         typed.wait_for(&context, "typed", body);
     }

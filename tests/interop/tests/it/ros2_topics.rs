@@ -1,10 +1,10 @@
-//! What Runnel tells the originals of ROS 2, and that what it sends is sound. What goes over the wire with whom is in the
-//! table of `ros2_table`.
+//! Discovery data of Runnel as seen by ROS 2 originals, and validity of its traffic. The table of `ros2_table` has
+//! the exchanges with each implementation.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::ros2_talks::{BYTES, Pair, says, understands};
-use interop::{Master, PATIENCE, Server, ready};
+use interop::ros2_checks::{BYTES, Pair, check_exchange, expect_line};
+use interop::{Master, Server, TIMEOUT, ready};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Graphs};
 use runnel_testkit::process::{Signal, within};
@@ -15,12 +15,12 @@ const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
 const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
 
 #[test]
-fn runnel_and_runnel_understand_each_other() {
-    understands(Origin::Runnel, Origin::Runnel, "100000");
+fn runnel_pair_exchanges_messages() {
+    check_exchange(Origin::Runnel, Origin::Runnel, "100000");
 }
 
 #[test]
-fn a_policy_that_keeps_them_apart_is_told_by_name() {
+fn incompatible_policy_is_named() {
     let graph = Ros2Graph::new();
     for (policy, offered, requested) in [
         ("reliability", ["--reliability", "best_effort"], ["--reliability", "reliable"]),
@@ -30,35 +30,35 @@ fn a_policy_that_keeps_them_apart_is_told_by_name() {
         let topic = format!("/{policy}");
         let mut talker = graph.talker(Origin::Runnel, &[&[topic.as_str()], &offered[..]].concat());
         let mut listener = graph.listener(JAZZY, &[&[topic.as_str()], &requested[..]].concat());
-        says(&mut listener, &format!("incompatible {policy} 1"));
-        let told = |line: &str| {
+        expect_line(&mut listener, &format!("incompatible {policy} 1"));
+        let logged = |line: &str| {
             line.contains(&format!("topic {topic}: the subscription of /")) && line.contains(policy)
         };
-        talker.wait_for_line(told, within(PATIENCE)).unwrap();
+        talker.wait_for_line(logged, within(TIMEOUT)).unwrap();
     }
 }
 
 #[test]
-fn nodes_and_topics_of_runnel_are_seen_as_those_of_any_other() {
+fn runnel_nodes_and_topics_are_visible_to_rclpy() {
     let graph = Ros2Graph::new();
     let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
     let mut talker = ready(
         graph.talker(Origin::Runnel, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]),
     );
     let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /runnel_talker"), within(PATIENCE))
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /runnel_talker"), within(TIMEOUT))
         .unwrap();
     for word in ["std_msgs/msg/String", STRING_HASH, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
         assert!(publisher.contains(word), "{word} is lacking: {publisher}");
     }
     talker.signal(Signal::INT).unwrap();
-    assert!(talker.wait_exit(within(PATIENCE)).unwrap().success(), "{}", talker.output());
-    says(&mut view, "- node /runnel_talker");
+    assert!(talker.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", talker.output());
+    expect_line(&mut view, "- node /runnel_talker");
 }
 
-/// Its user data tells more than that of a node of ROS 2 alone.
+/// The user data of a dual node has additional fields.
 #[test]
-fn a_node_of_both_graphs_is_seen_with_the_hash_of_its_type() {
+fn dual_node_is_visible_with_type_hash() {
     let graph = Ros2Graph::new();
     let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
     let ros1 = Master::start(Server::Runnel);
@@ -68,13 +68,13 @@ fn a_node_of_both_graphs_is_seen_with_the_hash_of_its_type() {
     let node = context.create_node("robot").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), within(PATIENCE))
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), within(TIMEOUT))
         .unwrap();
     assert!(publisher.contains(STRING_HASH), "{publisher}");
 }
 
 #[test]
-fn what_runnel_sends_is_dissected() {
+fn runnel_traffic_is_dissected_without_errors() {
     let capture = Capture::start();
     for (talker, listener) in
         [(Origin::Runnel, JAZZY), (KILTED, Origin::Runnel), (Origin::Runnel, Origin::Cyclone)]
@@ -86,7 +86,7 @@ fn what_runnel_sends_is_dissected() {
     let unsound = frames.unsound_rtps(ours);
     assert!(unsound.is_empty(), "{unsound:#?}");
     for submessage in ["0x06", "0x07", "0x15", "0x16", "0x0e", "0x09"] {
-        let sent = frames.ask(&format!("{ours} && rtps.sm.id == {submessage}"), &["frame.number"]);
+        let sent = frames.query(&format!("{ours} && rtps.sm.id == {submessage}"), &["frame.number"]);
         assert!(!sent.is_empty(), "no {submessage}");
     }
 }

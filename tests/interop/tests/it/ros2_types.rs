@@ -1,5 +1,4 @@
-//! Messages and type hashes of ROS 2 against the original: rclpy with Fast DDS, and the hashes that come with its
-//! packages.
+//! ROS 2 messages and type hashes compared with the originals: rclpy with Fast DDS, and the hashes in its packages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
-use interop::wheels::{Distro, python};
+use interop::distros::{Distro, python};
 use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{Generation, Kind, Library, Schema, TypeName, definition_files};
@@ -18,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(runnel_msgs::library);
 
-/// Packages that must be there to compare with, and how many types are compared at least.
+/// Packages that must be installed for the comparison, and the least number of compared types.
 const PACKAGES: [&str; 12] = [
     "action_msgs",
     "builtin_interfaces",
@@ -35,7 +34,7 @@ const PACKAGES: [&str; 12] = [
 ];
 const LEAST_COMPARED: usize = 170;
 
-/// Where the packages of a release have their definitions.
+/// Folder of a release's definitions.
 fn share(distro: Distro) -> PathBuf {
     let share = python(distro).parent().unwrap().parent().unwrap().join("share");
     let lacking: Vec<_> = PACKAGES.iter().filter(|package| !share.join(package).is_dir()).collect();
@@ -43,7 +42,7 @@ fn share(distro: Distro) -> PathBuf {
     share
 }
 
-/// The hash that comes with each definition of a release.
+/// The hash that is installed with each definition of a release.
 fn hashes(distro: Distro) -> BTreeMap<(Kind, TypeName), String> {
     let files = definition_files(&share(distro)).unwrap();
     let hash = |path: PathBuf| {
@@ -63,9 +62,9 @@ fn hash(library: &Library, kind: Kind, name: &TypeName) -> Option<String> {
 }
 
 #[test]
-fn every_installed_definition_has_the_hash_of_the_original() {
+fn installed_definitions_have_original_hash() {
     for distro in Distro::ALL {
-        // Actions are joined with messages that ROS 1 has besides, which come with Runnel.
+        // Some fields of actions use ROS 1 messages, which are included in Runnel.
         let mut library = Library::new();
         library.add_folder(&share(distro)).unwrap();
         library.add_built_in(runnel_msgs::definitions().iter().copied());
@@ -76,7 +75,7 @@ fn every_installed_definition_has_the_hash_of_the_original() {
 }
 
 #[test]
-fn every_definition_that_comes_with_runnel_has_the_hash_of_the_original() {
+fn included_definitions_have_original_hash() {
     for distro in Distro::ALL {
         let known = hashes(distro).into_iter().filter(|((kind, name), _)| {
             let known = LIBRARY.is_in(Generation::Ros2, *kind, name);
@@ -89,7 +88,7 @@ fn every_definition_that_comes_with_runnel_has_the_hash_of_the_original() {
     }
 }
 
-/// The hash of every type that the definitions of a release name, those that are made of services and actions too.
+/// The hash of every type in a release's definitions, including those derived from services and actions.
 fn all_hashes(distro: Distro) -> BTreeMap<String, String> {
     let files = definition_files(&share(distro)).unwrap().into_iter();
     let hashes = files.flat_map(|file| {
@@ -102,7 +101,7 @@ fn all_hashes(distro: Distro) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_generated_type_has_the_hash_of_the_original() {
+fn generated_types_have_original_hash() {
     macro_rules! each {
         ($($module:ident :: $kind:ident :: $name:ident,)*) => {
             [$((runnel_msgs::$module::$kind::$name::ROS2_TYPE, runnel_msgs::$module::$kind::$name::RIHS01),)*]
@@ -118,7 +117,7 @@ fn every_generated_type_has_the_hash_of_the_original() {
 }
 
 #[test]
-fn the_services_of_an_action_have_the_hashes_of_the_original() {
+fn action_services_have_original_hash() {
     for distro in Distro::ALL {
         let mut library = runnel_msgs::library();
         library.add_folder(&share(distro)).unwrap();
@@ -140,10 +139,10 @@ fn the_services_of_an_action_have_the_hashes_of_the_original() {
     }
 }
 
-/// Takes bytes, and knows which of them only align others.
+/// An encoder that records which bytes are padding.
 #[derive(Default)]
 struct Marking {
-    /// Nothing for a byte that aligns: the original leaves there what was in its memory.
+    /// `None` for padding: the original leaves uninitialized memory there.
     bytes: Vec<Option<u8>>,
 }
 
@@ -169,12 +168,12 @@ struct Asked {
     message: DynamicMessage,
     /// The payload as Runnel writes it.
     payload: Vec<u8>,
-    /// The payload behind its header, where it is known which bytes only align.
+    /// The payload after its header, with padding marked, if known.
     marked: Option<Vec<Option<u8>>>,
 }
 
 impl Asked {
-    /// A message of a schema, written as a dynamic one.
+    /// A dynamic message of a schema.
     fn of_schema(schema: &Arc<Schema>) -> Self {
         let message = distinct_message(schema);
         let payload = message.to_payload(Encoding::Xcdr1).unwrap();
@@ -192,12 +191,12 @@ impl Asked {
         Self { name: M::ROS2_TYPE.to_owned(), marked: Some(marking.bytes), ..asked }
     }
 
-    /// Compares with what rclpy made of it.
+    /// Compares with rclpy's result.
     fn compare(&self, distro: Distro, answer: &Json) {
         let name = format!("{} of {distro:?}", self.name);
         assert_eq!(answer["same"], true, "{name} is another message there");
         let theirs = bytes_of(answer["payload"].as_str().unwrap());
-        // Where a type has a largest size, the original fills up the last word.
+        // For types with a maximum size the original pads the last word.
         let more = theirs.len().checked_sub(self.payload.len());
         assert!(
             more.is_some_and(|more| more < 4),
@@ -221,7 +220,7 @@ fn bytes_of(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// What rclpy makes of each; `None` where the type is not installed.
+/// rclpy's result for each; `None` if the type is not installed.
 fn answers(distro: Distro, asked: &[Asked]) -> Vec<Option<Json>> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("asked");
@@ -241,7 +240,7 @@ fn answers(distro: Distro, asked: &[Asked]) -> Vec<Option<Json>> {
 }
 
 #[test]
-fn every_message_is_written_and_read_as_by_the_original() {
+fn messages_are_encoded_and_decoded_as_original() {
     macro_rules! each {
         ($($module:ident :: $kind:ident :: $name:ident,)*) => {
             vec![$(Asked::of_type::<runnel_msgs::$module::$kind::$name>(),)*]
@@ -260,9 +259,9 @@ fn every_message_is_written_and_read_as_by_the_original() {
     }
 }
 
-/// Every kind of field there is, but for `wstring`, which has no form that is sure.
+/// Every kind of field except `wstring`, whose encoding is not specified.
 #[test]
-fn the_messages_that_ros_2_tests_itself_by_are_written_and_read_as_by_the_original() {
+fn ros2_test_messages_are_encoded_and_decoded_as_original() {
     for distro in Distro::ALL {
         let mut library = Library::new();
         library.add_folder(&share(distro)).unwrap();

@@ -1,71 +1,76 @@
-//! Services of Runnel's and of the originals, called by each other and looked at with the original `rosservice`.
+//! Services of Runnel and originals: calls in all combinations, and the original `rosservice`.
 
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready};
+use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, outcome, ready};
 use runnel_testkit::process::{Peer, within};
 
 const SERVICE: &str = "/power";
 
-/// Those that have services; `@foxglove/ros1` has none.
+/// Implementations with services; `@foxglove/ros1` has none.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
 fn server(graph: &Ros1Graph, origin: Origin) -> Peer {
     ready(graph.node(origin, "server", &format!("{origin}_server"), &[SERVICE]))
 }
 
-/// Every kind of caller calls a service of this kind once and persistently, and hears of a failure.
-fn all_call(server_origin: Origin, master: Server) {
+/// Checks that every kind of caller calls this service once and persistently, and gets a failure.
+fn check_calls(server_origin: Origin, master: Server) {
     let master = Master::start(master);
     let graph = master.graph();
     let _server = server(graph, server_origin);
     let mut calls = 0;
-    // Of its own calls on a connection each, roscpp loses one in a few hundred: it reads the end before the answer.
-    let alone = |origin: &Origin| *origin != Origin::Roscpp || server_origin != Origin::Roscpp;
-    for origin in ORIGINS.into_iter().filter(alone) {
+    // roscpp loses one of a few hundred calls on separate connections to itself: it reads end of file before the
+    // answer.
+    let is_reliable = |origin: &Origin| *origin != Origin::Roscpp || server_origin != Origin::Roscpp;
+    for origin in ORIGINS.into_iter().filter(is_reliable) {
         let mut caller = graph.node(origin, "caller", &format!("{origin}_caller"), &[SERVICE]);
-        let status = caller.wait_exit(within(PATIENCE)).unwrap();
-        let said = caller.lines();
-        assert!(status.success(), "{origin} calls {server_origin}: {said:#?}");
-        let told: Vec<&String> = said.iter().filter(|line| is_told(line)).collect();
+        let status = caller.wait_exit(within(TIMEOUT)).unwrap();
+        let printed = caller.lines();
+        assert!(status.success(), "{origin} calls {server_origin}: {printed:#?}");
+        let results: Vec<&String> = printed.iter().filter(|line| is_result(line)).collect();
         let once: Vec<String> = (1..=3).map(|number| format!("answer call {}", calls + number)).collect();
         let persistent: Vec<String> =
             (5..=7).map(|number| format!("answer call {}", calls + number)).collect();
-        assert_eq!(told[..3], once.iter().collect::<Vec<_>>(), "{origin} calls {server_origin}: {said:#?}");
-        assert!(told[3].starts_with("failed"), "{origin} calls {server_origin}: {said:#?}");
-        // Neither roscpp's server nor its client has a text for a failure.
+        assert_eq!(
+            results[..3],
+            once.iter().collect::<Vec<_>>(),
+            "{origin} calls {server_origin}: {printed:#?}"
+        );
+        assert!(results[3].starts_with("failed"), "{origin} calls {server_origin}: {printed:#?}");
+        // Neither roscpp's server nor its client has an error text.
         if server_origin != Origin::Roscpp && origin != Origin::Roscpp {
-            assert!(told[3].contains("it must stay on"), "{origin} calls {server_origin}: {said:#?}");
+            assert!(results[3].contains("it must stay on"), "{origin} calls {server_origin}: {printed:#?}");
         }
         assert_eq!(
-            told[4..],
+            results[4..],
             persistent.iter().collect::<Vec<_>>(),
-            "{origin} calls {server_origin}: {said:#?}"
+            "{origin} calls {server_origin}: {printed:#?}"
         );
         calls += 7;
     }
 }
 
-fn is_told(line: &str) -> bool {
+fn is_result(line: &str) -> bool {
     line.starts_with("answer ") || line.starts_with("failed")
 }
 
 #[test]
-fn everybody_calls_a_runnel_service_at_the_original_master() {
-    all_call(Origin::Runnel, Server::Rosmaster);
+fn all_clients_call_runnel_service_at_original_master() {
+    check_calls(Origin::Runnel, Server::Rosmaster);
 }
 
 #[test]
-fn everybody_calls_a_runnel_service_at_runnels_master() {
-    all_call(Origin::Runnel, Server::Runnel);
+fn all_clients_call_runnel_service_at_runnel_master() {
+    check_calls(Origin::Runnel, Server::Runnel);
 }
 
 #[test]
-fn everybody_calls_a_rospy_service() {
-    all_call(Origin::Rospy, Server::Rosmaster);
+fn all_clients_call_rospy_service() {
+    check_calls(Origin::Rospy, Server::Rosmaster);
 }
 
 #[test]
-fn everybody_calls_a_roscpp_service() {
-    all_call(Origin::Roscpp, Server::Runnel);
+fn all_clients_call_roscpp_service() {
+    check_calls(Origin::Roscpp, Server::Runnel);
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn rosservice_shows_and_calls_a_runnel_service() {
 }
 
 #[test]
-fn the_command_shows_and_calls_services_as_rosservice_does() {
+fn service_command_output_matches_rosservice() {
     for origin in ORIGINS {
         let master = Master::start(Server::Rosmaster);
         let graph = master.graph();
@@ -105,10 +110,10 @@ fn the_command_shows_and_calls_services_as_rosservice_does() {
             vec!["info", &service],
         ] {
             let ours = [&["service"], words.as_slice()].concat();
-            let said = outcome(graph.runnel("runnel", &ours)).success();
+            let printed = outcome(graph.runnel("runnel", &ours)).success();
             let expected = outcome(graph.tool("rosservice", &words)).success();
             let expected: Vec<String> = expected.into_iter().filter(|line| !line.is_empty()).collect();
-            assert_eq!(said, expected, "{origin}: {words:?}");
+            assert_eq!(printed, expected, "{origin}: {words:?}");
         }
         let call = |data: &str| outcome(graph.runnel("runnel", &["service", "call", &service, data]));
         assert_eq!(call("true").success(), ["success: True", "message: \"call 1\""], "{origin}");
@@ -132,11 +137,11 @@ fn the_command_shows_and_calls_services_as_rosservice_does() {
 }
 
 #[test]
-fn a_runnel_service_that_ends_is_no_longer_listed() {
+fn ended_service_is_unlisted() {
     let master = Master::start(Server::Rosmaster);
     let mut server = server(master.graph(), Origin::Runnel);
     server.signal(runnel_testkit::process::Signal::INT).unwrap();
-    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(server.wait_exit(within(TIMEOUT)).unwrap().success());
     let listed = outcome(master.graph().tool("rosservice", &["list"])).success();
     assert!(!listed.contains(&SERVICE.to_owned()), "{listed:#?}");
 }

@@ -1,4 +1,4 @@
-//! The robot's own program, linked statically, drives where there is nothing but itself, and on the processor of a Raspberry Pi.
+//! The robot's own program, linked statically: in an empty folder, and on the CPU of a Raspberry Pi.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use interop::{Master, Ros1Graph, Server, projects};
 use runnel_testkit::process::{Peer, within};
 use tempfile::TempDir;
 
-/// Seconds that a lap and all before it may take on a busy host.
+/// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 120;
 
-/// `line_trace` for a target of Rust's. [docs/line-tracer.md](../../../../docs/line-tracer.md) builds it in this repository:
-/// so does `./test --full`. Otherwise a project builds it of the crates that `docs` has had built for that target.
+/// `line_trace` for a Rust target. In `./test --full` it is built in this repository as in
+/// [docs/line-tracer.md](../../../../docs/line-tracer.md). Otherwise a project builds it from the crates that the
+/// test `docs` has built for that target.
 fn built_for(target: &str) -> PathBuf {
     let mut command = Command::new("cargo");
     command.args(["build", "--release", "--target", target]);
@@ -29,7 +30,7 @@ fn built_for(target: &str) -> PathBuf {
     results.join(target).join("release/line_trace")
 }
 
-/// A project of the program's source. It reaches this repository's crates by the path by which all projects do.
+/// A project with the program's source. It uses this repository's crates by the same path as all projects.
 fn project() -> PathBuf {
     let repository = projects::folder().join(projects::REPOSITORY);
     let repository = repository.display();
@@ -45,7 +46,7 @@ fn project() -> PathBuf {
     folder
 }
 
-/// Has the robot drive a lap, seen by the same program; `run` starts it with arguments.
+/// Waits until the robot has completed a lap, as seen by the same program; `run` starts it with arguments.
 fn drives_a_lap(graph: &Ros1Graph, run: impl Fn(&Ros1Graph, &[&str]) -> Peer) {
     let _robot = run(graph, &["--simulate"]);
     let mut watch = run(graph, &["watch"]);
@@ -54,7 +55,7 @@ fn drives_a_lap(graph: &Ros1Graph, run: impl Fn(&Ros1Graph, &[&str]) -> Peer) {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn it_drives_in_a_folder_that_holds_nothing_else() {
+fn static_robot_drives_in_empty_folder() {
     let folder = TempDir::with_prefix("runnel-static-").expect("a temporary folder");
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     fs::copy(built_for(&target), folder.path().join("line_trace")).expect("a copy");
@@ -66,7 +67,7 @@ fn it_drives_in_a_folder_that_holds_nothing_else() {
 }
 
 #[test]
-fn it_drives_on_the_processor_of_a_raspberry_pi() {
+fn static_robot_drives_on_raspberry_pi_cpu() {
     let program = built_for("aarch64-unknown-linux-musl");
     let program = program.to_str().expect("a name in UTF-8");
     let master = Master::start(Server::Runnel);

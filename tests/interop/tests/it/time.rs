@@ -1,13 +1,13 @@
-//! Simulated time, told and heard by Runnel's and the originals' nodes; and statistics, which roscpp can be asked for.
+//! Simulated time, published and followed by Runnel and original nodes; and topic statistics of roscpp.
 
-use interop::{Master, Origin, PATIENCE, Server, outcome, ready};
+use interop::{Master, Origin, Server, TIMEOUT, outcome, ready};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// Those that follow `/clock`; `@foxglove/ros1` does not.
+/// Implementations that follow `/clock`; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 
-/// Everybody hears the time that this command tells, from a second to another.
-fn all_follow(server: Server, command: &str) {
+/// Checks that all nodes follow the time that this command publishes, from one second to another.
+fn check_clock(server: Server, command: &str) {
     let master = Master::start(server);
     let graph = master.graph();
     outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
@@ -15,31 +15,31 @@ fn all_follow(server: Server, command: &str) {
     let mut clocked: Vec<Peer> = ORIGINS.into_iter().map(start).collect();
     for secs in [4711, 4712] {
         let message = format!("clock: {{secs: {secs}}}");
-        let tell = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", &message];
-        let mut teller = match command {
-            "rostopic" => graph.tool("rostopic", &tell),
-            _ => graph.runnel("runnel", &[&["topic"], &tell[..]].concat()),
+        let publish = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", &message];
+        let mut publisher = match command {
+            "rostopic" => graph.tool("rostopic", &publish),
+            _ => graph.runnel("runnel", &[&["topic"], &publish[..]].concat()),
         };
         for peer in &mut clocked {
-            peer.wait_for_line(|line| line == format!("now {secs}"), within(PATIENCE)).unwrap();
+            peer.wait_for_line(|line| line == format!("now {secs}"), within(TIMEOUT)).unwrap();
         }
-        teller.signal(Signal::INT).unwrap();
-        teller.wait_exit(within(PATIENCE)).unwrap();
+        publisher.signal(Signal::INT).unwrap();
+        publisher.wait_exit(within(TIMEOUT)).unwrap();
     }
 }
 
 #[test]
-fn everybody_follows_the_time_that_runnel_tells() {
-    all_follow(Server::Rosmaster, "runnel");
+fn all_nodes_follow_clock_published_by_runnel() {
+    check_clock(Server::Rosmaster, "runnel");
 }
 
 #[test]
-fn everybody_follows_the_time_that_rostopic_tells() {
-    all_follow(Server::Runnel, "rostopic");
+fn all_nodes_follow_clock_published_by_rostopic() {
+    check_clock(Server::Runnel, "rostopic");
 }
 
 #[test]
-fn a_roscpp_node_with_statistics_counts_a_runnel_publisher() {
+fn roscpp_statistics_count_runnel_publisher() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
@@ -49,7 +49,7 @@ fn a_roscpp_node_with_statistics_counts_a_runnel_publisher() {
         let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
         for line in ["topic: \"/chatter\"", "node_pub: \"/runnel_talker\"", "node_sub: \"/roscpp_listener\""]
         {
-            echo.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+            echo.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
         }
     }
 }

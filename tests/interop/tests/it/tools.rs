@@ -1,10 +1,11 @@
-//! The `runnel` command beside the original commands at the original master, and the original tools on Runnel's
-//! nodes.
+//! The `runnel` command compared with the original commands at the original master, and the original tools on
+//! Runnel's nodes.
 
 use std::fs;
 
 use interop::{
-    Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, body, outcome, ready, told, wait_until,
+    Master, Origin, Outcome, Ros1Graph, Server, Side, TIMEOUT, body, next_messages, outcome, ready,
+    wait_until,
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
@@ -28,16 +29,16 @@ fn start_original(graph: &Ros1Graph, line: &str) -> Peer {
     graph.tool(command, &words.collect::<Vec<_>>())
 }
 
-/// Runs each command of Runnel's and the original one beside it, and compares what they print.
-fn run_alike(graph: &Ros1Graph, commands: &[(&str, &str)]) {
+/// Runs each command of Runnel and its original, and compares their output.
+fn check_same_output(graph: &Ros1Graph, commands: &[(&str, &str)]) {
     for (ours, theirs) in commands {
         let [ours, theirs] = [(runnel(graph, ours), ours), (original(graph, theirs), theirs)].map(meaningful);
         assert_eq!(ours, theirs, "ours is left, the original right");
     }
 }
 
-/// The lines, in the order of the alphabet, of a command that must have succeeded, but for empty ones, for what Runnel
-/// tells besides (the machine) and for how long a ping took.
+/// The sorted output lines of a command that must have succeeded, without empty lines, ping times, and Runnel's
+/// additional lines (the machine).
 fn meaningful((outcome, line): (Outcome, &&str)) -> Vec<String> {
     assert_eq!(outcome.code, Some(0), "{line}: {:#?}", outcome.lines);
     let lines = outcome.lines.iter().filter(|line| !line.is_empty());
@@ -48,21 +49,21 @@ fn meaningful((outcome, line): (Outcome, &&str)) -> Vec<String> {
     lines
 }
 
-/// A roscpp talker with a rospy and a Runnel listener, of which none will say more.
+/// A roscpp talker with a rospy and a Runnel listener, all idle.
 fn connected_graph(graph: &Ros1Graph) -> [Peer; 3] {
     let talker = ready(graph.talker(Origin::Roscpp, &["/chatter", "--latch", "--wait", "2", "--count", "1"]));
     let [mut rospy, mut runnel] =
         [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));
-    told(&mut rospy, "got", 1, within(PATIENCE));
-    told(&mut runnel, "got", 1, within(PATIENCE));
+    next_messages(&mut rospy, "got", 1, within(TIMEOUT));
+    next_messages(&mut runnel, "got", 1, within(TIMEOUT));
     [talker, rospy, runnel]
 }
 
 #[test]
-fn topics_and_nodes_are_shown_as_the_originals_show_them() {
+fn topic_and_node_output_matches_originals() {
     let master = Master::start(Server::Rosmaster);
     let _nodes = connected_graph(master.graph());
-    run_alike(
+    check_same_output(
         master.graph(),
         &[
             ("topic list", "rostopic list"),
@@ -86,7 +87,7 @@ fn topics_and_nodes_are_shown_as_the_originals_show_them() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn missing_names_are_errors() {
     let master = Master::start(Server::Rosmaster);
     for (line, code) in [
         ("topic info /none", 1),
@@ -103,12 +104,12 @@ fn what_is_not_there_is_an_error() {
         assert_eq!(ended, Some(code), "{line}: {lines:#?}");
         assert!(lines.iter().any(|line| line.starts_with("error: ")), "{line}: {lines:#?}");
     }
-    let nobody = Ros1Graph::at("http://127.0.0.1:9");
-    assert_eq!(runnel(&nobody, "topic list --ros1").code, Some(1));
+    let no_master = Ros1Graph::at("http://127.0.0.1:9");
+    assert_eq!(runnel(&no_master, "topic list --ros1").code, Some(1));
 }
 
 #[test]
-fn messages_are_echoed_as_rostopic_echoes_them() {
+fn echo_output_matches_rostopic() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let mut talkers = Vec::new();
@@ -118,23 +119,23 @@ fn messages_are_echoed_as_rostopic_echoes_them() {
         let latched =
             [&topic, "--type", message_type, "--size", "20", "--latch", "--wait", "0", "--count", "1"];
         let mut talker = graph.node(Origin::Roscpp, "talker", &name, &latched);
-        talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+        talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
         talkers.push(talker);
         let pairs = [
             (format!("topic echo -f -n 1 {topic}"), format!("rostopic echo -n 1 {topic}")),
             (format!("topic echo -n 1 --noarr {topic}"), format!("rostopic echo -n 1 --noarr {topic}")),
             (format!("topic echo -n 1 --nostr {topic}"), format!("rostopic echo -n 1 --nostr {topic}")),
         ];
-        run_alike(graph, &pairs.each_ref().map(|(ours, theirs)| (ours.as_str(), theirs.as_str())));
+        check_same_output(graph, &pairs.each_ref().map(|(ours, theirs)| (ours.as_str(), theirs.as_str())));
     }
-    run_alike(
+    check_same_output(
         graph,
         &[
             ("topic echo -n 1 /topic_1/header/stamp", "rostopic echo -n 1 /topic_1/header/stamp"),
             ("topic echo -n 1 /topic_2/linear/y", "rostopic echo -n 1 /topic_2/linear/y"),
         ],
     );
-    // An element of bytes is more than rostopic can show.
+    // rostopic cannot print an element of a byte array.
     assert_eq!(runnel(graph, "topic echo -n 1 /topic_1/data[3]").success(), ["4", "---"]);
     // The first column is the time of arrival.
     let columns = |outcome: Outcome| -> Vec<String> {
@@ -152,43 +153,43 @@ fn published_messages_reach_every_listener() {
     let graph = master.graph();
     let listen = |origin| ready(graph.listener(origin, &["/in", "--count", "3"]));
     let listeners = Origin::ALL.map(listen);
-    // It stays for a while: roscpp drops what it has not read yet once the master says that the publisher is gone.
+    // The publisher stays for a while: roscpp drops unread messages when the master unregisters a publisher.
     let line = "topic pub -n 3 -r 20 --wait 4 -k 3 /in std_msgs/String hello";
     assert_eq!(runnel(graph, line).code, Some(0));
     let expected: Vec<String> =
         (1..=3).map(|number| format!("{number} len 9 crc {:08x}", crc_of("hello"))).collect();
     for mut listener in listeners {
-        assert_eq!(told(&mut listener, "got", 3, within(PATIENCE)), expected, "{}", listener.name());
+        assert_eq!(next_messages(&mut listener, "got", 3, within(TIMEOUT)), expected, "{}", listener.name());
     }
     let mut echo = start_original(graph, "rostopic echo -n 1 /twist");
     let mut publishing = graph.runnel(
         "runnel",
         &["topic", "pub", "-r", "10", "/twist", "geometry_msgs/Twist", "{linear: {x: 0.5}}"],
     );
-    echo.wait_for_line(|line| line == "  x: 0.5", within(PATIENCE)).unwrap();
+    echo.wait_for_line(|line| line == "  x: 0.5", within(TIMEOUT)).unwrap();
     publishing.signal(Signal::INT).unwrap();
-    assert!(publishing.wait_exit(within(PATIENCE)).unwrap().success(), "{}", publishing.output());
+    assert!(publishing.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", publishing.output());
 }
 
 fn crc_of(text: &str) -> u32 {
     crc32fast::hash(&[&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat())
 }
 
-/// The first figure on the line that begins with this word and ends with this unit.
+/// The first figure on a line that begins with `word` and ends with `unit`.
 fn figure(peer: &mut Peer, word: &str, unit: &str) -> f64 {
-    let line = peer.wait_for_line(|line| line.starts_with(word), within(PATIENCE)).unwrap();
+    let line = peer.wait_for_line(|line| line.starts_with(word), within(TIMEOUT)).unwrap();
     let number = line[word.len()..].trim().strip_suffix(unit).and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{line:?} is not {word:?}, a number and {unit:?}"))
 }
 
-/// A talker of images of 500 bytes twenty times a second.
+/// A talker of images of 500 bytes, twenty times a second.
 fn camera(graph: &Ros1Graph, origin: Origin) -> Peer {
     ready(graph.talker(origin, &["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--size", "443"]))
 }
 
-/// One of the figures that are told, one a second, is about what it should be. A machine that has other work to do may be late
-/// by much.
-fn measures(mut command: Peer, word: &str, unit: &str, expected: f64) {
+/// Checks that one of the printed figures, one a second, is close to the expected value. A busy machine may be far
+/// off at times.
+fn check_figure(mut command: Peer, word: &str, unit: &str, expected: f64) {
     let mut all = Vec::new();
     while all.last().is_none_or(|last| !(expected / 2.0..expected * 2.0).contains(last)) {
         assert!(all.len() < 30, "{word} {all:?}, and not {expected}");
@@ -201,9 +202,9 @@ fn rates_and_sizes_of_original_talkers_are_measured() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _camera = camera(graph, Origin::Roscpp);
-    measures(start_runnel(graph, "topic hz /camera"), "average rate: ", "", 20.0);
-    measures(start_runnel(graph, "topic bw /camera"), "average: ", "KB/s", 10.0);
-    // Its stamps are those of 1970.
+    check_figure(start_runnel(graph, "topic hz /camera"), "average rate: ", "", 20.0);
+    check_figure(start_runnel(graph, "topic bw /camera"), "average: ", "KB/s", 10.0);
+    // Its stamps are of 1970.
     let delay = figure(&mut start_runnel(graph, "topic delay /camera"), "average delay: ", "");
     assert!(delay > 1e9, "{delay}");
 }
@@ -213,24 +214,24 @@ fn rostopic_measures_rates_and_sizes_of_runnel_talkers() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _camera = camera(graph, Origin::Runnel);
-    measures(start_original(graph, "rostopic hz /camera"), "average rate: ", "", 20.0);
-    measures(start_original(graph, "rostopic bw /camera"), "average: ", "KB/s", 10.0);
+    check_figure(start_original(graph, "rostopic hz /camera"), "average rate: ", "", 20.0);
+    check_figure(start_original(graph, "rostopic bw /camera"), "average: ", "KB/s", 10.0);
     let delay = figure(&mut start_original(graph, "rostopic delay /camera"), "average delay: ", "");
     assert!(delay > 1e9, "{delay}");
 }
 
 #[test]
-fn original_nodes_are_killed_and_dead_ones_cleaned_up() {
+fn original_nodes_are_killed_and_cleaned_up() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let [mut roscpp, mut rospy, mut ours] = connected_graph(graph);
     assert_eq!(runnel(graph, "node ping --all").code, Some(0));
     assert_eq!(runnel(graph, "node kill /roscpp_talker").success(), ["killed /roscpp_talker"]);
-    roscpp.wait_exit(within(PATIENCE)).unwrap();
+    roscpp.wait_exit(within(TIMEOUT)).unwrap();
     assert_eq!(runnel(graph, "node kill /rospy_listener").success(), ["killed /rospy_listener"]);
-    rospy.wait_exit(within(PATIENCE)).unwrap();
+    rospy.wait_exit(within(TIMEOUT)).unwrap();
     ours.signal(Signal::KILL).unwrap();
-    ours.wait_exit(within(PATIENCE)).unwrap();
+    ours.wait_exit(within(TIMEOUT)).unwrap();
     assert_eq!(
         runnel(graph, "node list").success(),
         ["/runnel_listener"],
@@ -242,8 +243,8 @@ fn original_nodes_are_killed_and_dead_ones_cleaned_up() {
 }
 
 #[test]
-fn interfaces_are_shown_as_rosmsg_and_rossrv_show_them() {
-    // Nothing is asked of a master.
+fn interface_output_matches_rosmsg_and_rossrv() {
+    // No master is needed.
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     let types = [
         ("rosmsg", "std_msgs/Header"),
@@ -258,12 +259,12 @@ fn interfaces_are_shown_as_rosmsg_and_rossrv_show_them() {
     for (tool, name) in types {
         for verb in ["show", "md5"] {
             let (ours, theirs) = (format!("interface {verb} {name}"), format!("{tool} {verb} {name}"));
-            run_alike(&graph, &[(&ours, &theirs)]);
+            check_same_output(&graph, &[(&ours, &theirs)]);
         }
     }
 }
 
-/// Prints topic, type, MD5 sum, length and CRC of each message of a bag, and at last that the end was reached.
+/// Prints topic, type, MD5 sum, length and CRC of each message of a bag, and finally that the end was reached.
 const READ_BAG: &str = "
 import sys, zlib, rosbag
 with rosbag.Bag(sys.argv[1]) as bag:
@@ -281,8 +282,8 @@ fn rosbag_records_a_runnel_talker_and_reads_it_back() {
     let talking =
         ["/chatter", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--rate", "50", "--count", "10"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    let sent = told(&mut talker, "sent", 10, within(PATIENCE));
-    assert!(recorder.wait_exit(within(PATIENCE)).unwrap().success(), "{}", recorder.output());
+    let sent = next_messages(&mut talker, "sent", 10, within(TIMEOUT));
+    assert!(recorder.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", recorder.output());
     assert!(fs::metadata(file).is_ok(), "{}", recorder.output());
     let info = original(graph, &format!("rosbag info -y {file}")).success();
     for line in ["messages: 10", "    - topic: /chatter", "      type: std_msgs/UInt8MultiArray"] {
@@ -300,7 +301,7 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Runnel, &["/chatter", "--rate", "20"]));
     let mut listeners = [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));
-    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
     let port = graph.tcpros_port("/runnel_talker", "/chatter").expect("the talker's port");
     let info = original(graph, "rosnode info /runnel_talker").success();
     for peer in ["/rospy_listener", "/runnel_listener"] {
@@ -311,7 +312,7 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     let info = original(graph, "rosnode info /runnel_listener").success();
     let peer = format!("/runnel_talker ({uri})");
     assert!(has_connection(&info, &peer, "    * direction: inbound"), "{info:#?}");
-    wait_until("the listener leaves", within(PATIENCE), || {
+    wait_until("the listener leaves", within(TIMEOUT), || {
         let [_, listener] = &listeners;
         let _ = listener.signal(Signal::INT);
         graph.nodes_at(Side::Subscribers, "/chatter") == ["/rospy_listener"]
@@ -320,8 +321,8 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     assert!(!info.iter().any(|line| line.contains("/runnel_listener")), "{info:#?}");
 }
 
-/// Whether the lines of a node's information tell of a connection of `/chatter`: by TCPROS, or between nodes of Runnel
-/// also by shared memory.
+/// Whether the output of `rosnode info` has a connection of `/chatter`: by TCPROS, or between Runnel nodes also by
+/// shared memory.
 fn has_connection(info: &[String], peer: &str, direction: &str) -> bool {
     info.windows(4).any(|lines| {
         lines[0] == " * topic: /chatter"

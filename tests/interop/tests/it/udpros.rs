@@ -1,44 +1,44 @@
-//! Datagram links between Runnel and roscpp, the one original that has them, and what becomes of the wish for them
-//! where a publisher has none.
+//! UDPROS links between Runnel and roscpp, the only original with UDPROS, and the fallback where a publisher lacks
+//! it.
 
 use std::process::Command;
 
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told};
+use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, check_all_received, next_messages, ready};
 use runnel_testkit::process::{Peer, Signal, within};
 
 const MESSAGES: usize = 5;
 
-/// Bytes of an array's message that lie in a datagram of 1472 bytes: 8 are of the header, 4 of the length and 12 of the
-/// message are not the array's.
+/// Payload bytes of an array message in a datagram of 1472 bytes: the header has 8, the length 4, and the message's
+/// other fields 12.
 const IN_ONE: usize = 1472 - 8 - 4 - 12;
 
-/// Whether `rosnode info` tells of this transport, from the node's own mouth.
-fn travels_by(graph: &Ros1Graph, node: &str, transport: &str) {
+/// Checks that `rosnode info` reports this transport.
+fn check_transport(graph: &Ros1Graph, node: &str, transport: &str) {
     let mut info = graph.tool("rosnode", &["info", node]);
     let line = format!("* transport: {transport}");
-    info.wait_for_line(|said| said.trim() == line, within(PATIENCE))
+    info.wait_for_line(|printed| printed.trim() == line, within(TIMEOUT))
         .unwrap_or_else(|error| panic!("{error}: {}", info.output()));
 }
 
-/// A talker of one kind is heard by a listener of another in messages of this size, and `rosnode` is told how.
-fn is_heard(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
+/// Checks that a listener receives a talker's messages of this size, and that `rosnode` reports the transport.
+fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
     let master = Master::start(Server::Rosmaster);
     let size = size.to_string();
-    // At a pace: roscpp begins to read some 100 ms after it has asked, later where others have the processor, and until then
-    // the kernel holds two of the longest of these messages.
+    // Rate-limited: roscpp starts to read some 100 ms after its request, later on a busy machine, and the kernel
+    // buffers only two of the longest messages.
     let typed = ["/data", "--type", "std_msgs/UInt8MultiArray"];
     let talking = [&typed[..], &["--count", "5", "--rate", "3", "--size", &size]].concat();
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
     let mut talker = master.graph().talker(talker, &talking);
-    let sent = told(&mut talker, "sent", MESSAGES, within(PATIENCE));
-    let heard = told(&mut listener, "got", MESSAGES, within(PATIENCE));
-    assert_eq!(heard, sent, "{size} bytes");
+    let sent = next_messages(&mut talker, "sent", MESSAGES, within(TIMEOUT));
+    let received = next_messages(&mut listener, "got", MESSAGES, within(TIMEOUT));
+    assert_eq!(received, sent, "{size} bytes");
     for peer in [&talker, &listener] {
-        travels_by(master.graph(), &format!("/{}", name_of(peer)), transport);
+        check_transport(master.graph(), &format!("/{}", name_of(peer)), transport);
     }
 }
 
-/// Of the node that a talker or listener is.
+/// Node name of a talker or listener.
 fn name_of(peer: &Peer) -> String {
     let origin = if peer.name().starts_with("runnel_") {
         "runnel"
@@ -52,8 +52,8 @@ fn name_of(peer: &Peer) -> String {
 }
 
 fn both_directions(size: usize) {
-    is_heard(Origin::Roscpp, Origin::Runnel, "--udp", size, "UDPROS");
-    is_heard(Origin::Runnel, Origin::Roscpp, "--udp", size, "UDPROS");
+    check_received(Origin::Roscpp, Origin::Runnel, "--udp", size, "UDPROS");
+    check_received(Origin::Runnel, Origin::Roscpp, "--udp", size, "UDPROS");
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn ten_bytes_cross_both_ways() {
 }
 
 #[test]
-fn what_just_fits_one_datagram_crosses_both_ways() {
+fn largest_single_datagram_crosses_both_ways() {
     both_directions(IN_ONE);
 }
 
 #[test]
-fn what_just_does_not_fit_one_datagram_crosses_both_ways() {
+fn smallest_split_message_crosses_both_ways() {
     both_directions(IN_ONE + 1);
 }
 
@@ -82,26 +82,26 @@ fn sixty_kilobytes_cross_both_ways() {
 }
 
 #[test]
-fn runnel_listens_to_runnel() {
-    is_heard(Origin::Runnel, Origin::Runnel, "--udp", 5000, "UDPROS");
+fn runnel_pair_uses_datagrams() {
+    check_received(Origin::Runnel, Origin::Runnel, "--udp", 5000, "UDPROS");
 }
 
 #[test]
-fn a_roscpp_listener_that_takes_either_gets_datagrams() {
-    is_heard(Origin::Runnel, Origin::Roscpp, "--udp-or-tcp", 1000, "UDPROS");
+fn roscpp_listener_of_either_transport_gets_datagrams() {
+    check_received(Origin::Runnel, Origin::Roscpp, "--udp-or-tcp", 1000, "UDPROS");
 }
 
 #[test]
-fn the_wish_for_datagrams_falls_back_to_a_connection_where_there_are_none() {
-    is_heard(Origin::Rospy, Origin::Runnel, "--udp", 60_000, "TCPROS");
+fn udp_request_falls_back_to_tcp() {
+    check_received(Origin::Rospy, Origin::Runnel, "--udp", 60_000, "TCPROS");
 }
 
 #[test]
-fn an_independent_publisher_without_datagrams_is_heard_all_the_same() {
+fn publisher_without_udpros_is_received_by_tcp() {
     let master = Master::start(Server::Rosmaster);
     let listener = ready(master.graph().listener(Origin::Runnel, &["/chatter", "--udp", "--count", "5"]));
     let mut talker = master.graph().talker(Origin::Foxglove, &["/chatter", "--count", "5"]);
-    hear_out(&mut talker, &mut [listener], MESSAGES);
+    check_all_received(&mut talker, &mut [listener], MESSAGES);
 }
 
 #[test]
@@ -111,17 +111,17 @@ fn latched_messages_come_as_datagrams() {
         let topic = format!("/{origin}");
         let arguments = [topic.as_str(), "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(origin, &arguments);
-        let sent = told(&mut talker, "sent", 2, within(PATIENCE));
-        talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+        let sent = next_messages(&mut talker, "sent", 2, within(TIMEOUT));
+        talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
         let mut listener = master.graph().listener(listener, &[topic.as_str(), "--udp"]);
-        let heard = told(&mut listener, "got", 1, within(PATIENCE));
-        assert_eq!(interop::body(&heard[0]), interop::body(&sent[1]), "of {origin}");
-        travels_by(master.graph(), &format!("/{}", name_of(&talker)), "UDPROS");
+        let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+        assert_eq!(interop::body(&received[0]), interop::body(&sent[1]), "of {origin}");
+        check_transport(master.graph(), &format!("/{}", name_of(&talker)), "UDPROS");
     }
 }
 
 #[test]
-fn a_listener_of_either_kind_that_is_killed_leaves_no_link() {
+fn killed_listener_leaves_no_link() {
     let master = Master::start(Server::Rosmaster);
     for listener in [Origin::Runnel, Origin::Roscpp] {
         let topic = format!("/to_{listener}");
@@ -129,11 +129,11 @@ fn a_listener_of_either_kind_that_is_killed_leaves_no_link() {
         let name = format!("talker_to_{listener}");
         let _talker = master.graph().node(Origin::Runnel, "talker", &name, &arguments);
         let mut listener = master.graph().listener(listener, &[topic.as_str(), "--udp"]);
-        told(&mut listener, "got", 1, within(PATIENCE));
-        travels_by(master.graph(), &format!("/{name}"), "UDPROS");
+        next_messages(&mut listener, "got", 1, within(TIMEOUT));
+        check_transport(master.graph(), &format!("/{name}"), "UDPROS");
         listener.signal(Signal::KILL).unwrap();
-        listener.wait_exit(within(PATIENCE)).unwrap();
-        interop::wait_until("the link is gone", within(PATIENCE), || {
+        listener.wait_exit(within(TIMEOUT)).unwrap();
+        interop::wait_until("the link is gone", within(TIMEOUT), || {
             let info = interop::outcome(master.graph().tool("rosnode", &["info", &format!("/{name}")]));
             !info.success().iter().any(|line| line.contains("UDPROS"))
         });
@@ -148,14 +148,14 @@ fn runnel_topic_echo_and_hz_take_datagrams() {
     for command in ["echo", "hz"] {
         let mut shown = graph.runnel("runnel", &["topic", command, "--udp", "/chatter"]);
         let prints = |line: &str| line.starts_with("data: ") || line.starts_with("average rate: ");
-        shown.wait_for_line(prints, within(PATIENCE)).unwrap();
-        travels_by(graph, "/roscpp_talker", "UDPROS");
+        shown.wait_for_line(prints, within(TIMEOUT)).unwrap();
+        check_transport(graph, "/roscpp_talker", "UDPROS");
         shown.signal(Signal::INT).unwrap();
-        shown.wait_exit(within(PATIENCE)).unwrap();
+        shown.wait_exit(within(TIMEOUT)).unwrap();
     }
 }
 
-/// Has the kernel lose every fifth datagram of this length, headers of UDP included, from whatever program.
+/// Makes the kernel drop every fifth datagram of this length, including UDP headers.
 fn lose_every_fifth(length: usize) {
     let rule = format!("add rule ip udpros_{length} lossy udp length {length} numgen inc mod 5 == 0 drop");
     let lines = [
@@ -170,22 +170,22 @@ fn lose_every_fifth(length: usize) {
 }
 
 #[test]
-fn losses_of_roscpps_datagrams_are_counted_and_told() {
+fn lost_roscpp_datagrams_are_counted() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    // A length that no other test here has: 8 of UDP, 8 of the header, 4 and 12 of the message.
+    // A length that no other test uses: UDP 8, header 8, length 4 and message 12.
     lose_every_fifth(8 + 8 + 4 + 12 + 777);
     let typed = ["/lossy", "--type", "std_msgs/UInt8MultiArray", "--size", "777"];
     let _talker =
         ready(graph.talker(Origin::Roscpp, &[&typed[..], &["--wait", "0", "--rate", "100"]].concat()));
     let mut echo = graph.runnel("runnel", &["topic", "echo", "--udp", "--json", "-n", "80", "/lossy"]);
-    assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+    assert!(echo.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", echo.output());
     let lines = echo.lines();
     assert_eq!(lines.iter().filter(|line| line.starts_with('{')).count(), 80);
-    let told = lines.iter().find_map(|line| line.strip_suffix(" messages on the way"));
+    let lost = lines.iter().find_map(|line| line.strip_suffix(" messages on the way"));
     let lost: usize =
-        told.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect("a number of messages");
-    // One for every four that came, and what came after the last was printed.
+        lost.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect("a number of messages");
+    // One per four received, plus those after the last printed message.
     assert!((19..=40).contains(&lost), "{lost} lost: {lines:#?}");
 }
 
@@ -194,11 +194,11 @@ fn many_small_messages_arrive_in_order() {
     let master = Master::start(Server::Rosmaster);
     for (talker, listener) in [(Origin::Runnel, Origin::Roscpp), (Origin::Roscpp, Origin::Runnel)] {
         let topic = format!("/many_of_{talker}");
-        // More than there are numbers for messages.
+        // More than there are message numbers.
         let listening = [topic.as_str(), "--udp", "--count", "600"];
         let listener = ready(master.graph().listener(listener, &listening));
         let talking = [topic.as_str(), "--count", "600", "--rate", "400"];
         let mut talker = master.graph().talker(talker, &talking);
-        hear_out(&mut talker, &mut [listener], 600);
+        check_all_received(&mut talker, &mut [listener], 600);
     }
 }

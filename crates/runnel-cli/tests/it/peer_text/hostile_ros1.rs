@@ -1,15 +1,15 @@
-//! A master that is also every node: all that it says holds control characters.
+//! A master that is also every node. All its answers hold control characters.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-/// Where it is reached.
+/// The address of the server.
 pub struct HostileRos1 {
     pub uri: String,
 }
 
-/// A value of an answer.
+/// A value of an XML-RPC answer.
 enum Value {
     Int(i32),
     Bool(bool),
@@ -20,7 +20,7 @@ enum Value {
 use Value::{Bool, Int, List, Map, Text};
 
 impl HostileRos1 {
-    /// One whose texts hold `evil`.
+    /// Starts a server whose texts hold `evil`.
     pub fn start(evil: &str) -> Self {
         let links = TcpListener::bind("127.0.0.1:0").expect("a port");
         let link_port = links.local_addr().expect("an address").port();
@@ -40,7 +40,7 @@ fn serve(
 ) {
     for stream in listener.incoming().flatten() {
         let serve_one = serve_one.clone();
-        // Whoever called may be gone.
+        // The caller may have closed the connection.
         thread::spawn(move || drop(serve_one(stream)));
     }
 }
@@ -141,7 +141,7 @@ impl Server {
         }
     }
 
-    /// Speaks on a link of a topic or a service.
+    /// Answers on a connection of a topic or a service.
     fn link(&self, mut stream: TcpStream) -> std::io::Result<()> {
         let header = read_frame(&mut stream)?;
         let header = String::from_utf8_lossy(&header).into_owned();
@@ -255,7 +255,7 @@ fn write_xml(value: &Value, out: &mut String) {
     *out += "</value>";
 }
 
-/// As XML, but with all characters that XML forbids as they are.
+/// Escaped for XML, except the characters that XML forbids.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('\r', "&#13;")
 }

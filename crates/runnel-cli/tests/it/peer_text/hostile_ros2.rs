@@ -1,4 +1,4 @@
-//! A participant of ROS 2 whose names, types and data hold control characters.
+//! A ROS 2 participant whose names, types and data hold control characters.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use runnel::msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntiti
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::loopback_participant::LoopbackParticipant;
 
-/// The byte of its GUID prefix.
+/// First byte of its GUID prefix.
 const PREFIX: u8 = 0x0e;
 
-/// How many participants of the domain it announces itself to.
+/// Participants of the domain that it announces itself to.
 const PEERS: u16 = 10;
 
-/// Starts one that stays until the test ends.
+/// Starts a participant that stays until the test ends.
 pub fn start(domain: u16, evil: &str) {
     let evil = evil.to_owned();
     let participant = LoopbackParticipant::new(domain, PREFIX, PEERS, &format!("enclave=/{evil};"));
@@ -45,7 +45,7 @@ fn run(mut hostile: LoopbackParticipant, evil: &str) {
             let nodes = cdr::encode(&nodes, Encoding::Xcdr1).expect("it fits");
             let text = cdr::encode(&text, Encoding::Xcdr1).expect("it fits");
             for (writer, payload) in [(graph, nodes), (plain, text)] {
-                // What is not taken now is written again soon.
+                // A sample that does not fit now is written again soon.
                 let _ = hostile.write(writer, payload);
             }
         }
@@ -53,7 +53,7 @@ fn run(mut hostile: LoopbackParticipant, evil: &str) {
     }
 }
 
-/// A node with a writer.
+/// A node with one writer.
 fn node(name: &str, evil: &str, writer: Gid) -> NodeEntitiesInfo {
     NodeEntitiesInfo {
         node_namespace: format!("/{evil}"),

@@ -1,4 +1,4 @@
-//! Control characters in all that peers say reach no stream of any command as they are.
+//! No command passes control characters of peers on to its output.
 
 mod hostile_ros1;
 
@@ -19,19 +19,19 @@ use serde_json::Value as Json;
 /// A domain that no other test uses.
 const DOMAIN: u16 = 93;
 
-/// That of the test whose only hostile peer of ROS 2 is found by its values.
+/// The domain of the test whose only hostile ROS 2 peer is found by its values.
 const VALUES_DOMAIN: u16 = 94;
 
-/// What a line that peers forge would begin with.
+/// Start of a line that a peer tries to forge.
 const FORGED: &str = "[ERROR] forged";
 
-/// Seconds after which a command that goes on until it is told to end is told so.
+/// Seconds after which a command that runs until Ctrl-C is interrupted.
 const TIME: &str = "6";
 
-/// Seconds after which a command that ends by itself is told to end: longer than any takes on a busy machine.
+/// Seconds after which a command that ends by itself is interrupted: longer than any needs on a busy machine.
 const LONG_TIME: &str = "60";
 
-/// Commands that go on until they are told to end. `topic echo` does so without a count.
+/// Commands that run until Ctrl-C. `topic echo` also does without a count.
 const ENDLESS: &[&str] = &[
     "master",
     "topic bw",
@@ -44,8 +44,8 @@ const ENDLESS: &[&str] = &[
     "ros1 rostopic hz",
 ];
 
-/// Each command, with the lines by which it meets the hostile peers. Those without lines show nothing of peers: they show this
-/// program's own texts, files of the user, or processes that they start themselves.
+/// Each command, with the command lines that contact the hostile peers. Commands without lines show no text of peers:
+/// only texts of this program, files of the user, or output of processes that they start.
 const LINES: &[(&str, &[&str])] = &[
     ("demo", &[]),
     ("bench", &[]),
@@ -148,7 +148,8 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros1 rostopic type", &["/t"]),
 ];
 
-/// All characters that a terminal could obey, on both sides of a forged line. `raw` are those that XML forbids.
+/// All characters that a terminal could interpret, on both sides of a forged line. With `raw`, also the characters
+/// that XML forbids.
 fn evil(raw: bool) -> String {
     let allowed = |character: &char| {
         raw || !matches!(character, '\0'..='\x1f') || matches!(character, '\t' | '\n' | '\r')
@@ -158,8 +159,8 @@ fn evil(raw: bool) -> String {
 }
 
 #[test]
-fn every_command_has_lines_here() {
-    // Those are started by `bench` and speak with it alone.
+fn every_command_has_test_lines() {
+    // `bench` starts these, and they talk only to it.
     let of_bench = |path: &String| path.starts_with("bench-peer ");
     let paths = runnel_commands::command_paths().into_iter().filter(|path| !of_bench(path));
     let paths: BTreeSet<String> = paths.collect();
@@ -170,7 +171,7 @@ fn every_command_has_lines_here() {
 }
 
 #[test]
-fn no_command_passes_on_control_characters() {
+fn commands_pass_on_no_control_characters() {
     require_private_network();
     let peers = [evil(false), evil(true)].map(|evil| HostileRos1::start(&evil));
     hostile_ros2::start(DOMAIN, &evil(true).replace('\0', ""));
@@ -209,7 +210,7 @@ fn no_command_passes_on_control_characters() {
     });
     let leaks = leaks.into_inner().expect("no panic");
     assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
-    // That the peers are heard at all: each of these shows what they say, as escapes.
+    // The peers were reached at all: each of these commands shows their text as escapes.
     let shown = shown.into_inner().expect("no panic");
     for line in [
         "topic echo /t -n 2 --csv",
@@ -250,11 +251,11 @@ fn json_decodes_to_names_of_ros2_peers() {
     hostile_ros2::start(VALUES_DOMAIN, &evil);
     let answer = |line: &str| -> Json {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        // No master is there.
+        // No master runs.
         let output = output_of(&words, "http://127.0.0.1:9", VALUES_DOMAIN);
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
     };
-    // On a busy host a command may have listened for too short a time.
+    // On a busy host a command may listen too briefly.
     let answer_with = |line: &str, is_there: &dyn Fn(&Json) -> bool| {
         let deadline = within(60);
         let answers = std::iter::repeat_with(|| answer(line));
@@ -276,13 +277,13 @@ fn json_decodes_to_names_of_ros2_peers() {
     answer_with("topic list --json --ros2", &|topics| is_listed(topics, &topic, "name"));
 }
 
-/// What a command lets through, if it does, and whether it shows something of its peers.
+/// Text that a command passes on unsanitized, if any, and whether it shows text of its peers.
 fn run(words: &[String], master: &str) -> (Option<String>, bool) {
     let output = output_of(words, master, DOMAIN);
     let streams = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let clears = words.iter().any(|word| word == "-c") && words.iter().any(|word| word == "echo");
     let leak = streams.iter().find_map(|text| {
-        // The screen that the user asks to be cleared.
+        // The escape sequence that clears the screen, at the user's request.
         let text = if clears { text.replace("\x1b[2J\x1b[;H", "") } else { text.clone() };
         let raw = text.chars().find(|character| is_unsafe(*character) && !matches!(character, '\n' | '\t'));
         let forged = text.split('\n').find(|line| line.starts_with(FORGED));
@@ -304,7 +305,7 @@ fn is_endless(words: &[String]) -> bool {
     ENDLESS.iter().any(|path| line.starts_with(path)) || (line.starts_with("topic echo") && !counts)
 }
 
-/// What a command says in the graph of that master and in that domain.
+/// Output of a command with this master and in this domain.
 fn output_of(words: &[String], master: &str, domain: u16) -> Output {
     let mut command = Command::new("timeout");
     let time = if is_endless(words) { TIME } else { LONG_TIME };

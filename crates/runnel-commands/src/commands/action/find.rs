@@ -1,11 +1,11 @@
 //! `runnel action find`
 
 use crate::actions::actions;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
-use crate::session::Session;
 use crate::types::type_name;
 
 /// List the actions of a type
@@ -16,11 +16,11 @@ pub struct Args {
     type_name: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let wanted = type_name(&args.type_name)?.to_string();
-    let context = session.asking()?;
+    let context = cli.query_context()?;
     let found = actions(&Graph::new(&context))?.into_iter();
     let found: Vec<String> =
         found.filter(|(_, action)| action.type_name == wanted).map(|(name, _)| name).collect();
-    session.output.answer(|| lines(&found), || found.iter().map(String::as_str).collect())
+    cli.output.answer(|| lines(&found), || found.iter().map(String::as_str).collect())
 }

@@ -1,33 +1,33 @@
 //! `runnel action info`
 
 use crate::actions::{Action, action};
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
-use crate::session::Session;
 
-/// Show who uses and who provides an action
+/// Show the clients and servers of an action
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The action
     #[arg(add = completion::actions())]
     action: String,
 
-    /// Show the type beside each node
+    /// Show the type behind each node
     #[arg(short = 't', long)]
     show_types: bool,
 
-    /// Only say how many there are
+    /// Only print how many there are
     #[arg(short, long)]
     count: bool,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let name = session.resolve(&args.action)?;
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let name = cli.resolve(&args.action)?;
+    let context = cli.query_context()?;
     let action = action(&Graph::new(&context), &name)?;
-    session.output.answer(|| text(args, &name, &action), || action.json(&name))
+    cli.output.answer(|| text(args, &name, &action), || action.json(&name))
 }
 
 fn text(args: &Args, name: &str, action: &Action) -> String {

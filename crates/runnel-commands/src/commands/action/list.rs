@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::actions::actions;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
 use crate::output::lines;
-use crate::session::Session;
 
 /// List actions
 #[derive(Debug, clap::Args)]
@@ -20,20 +20,20 @@ pub struct Args {
     #[arg(short = 't', long)]
     show_types: bool,
 
-    /// Only say how many there are
+    /// Only print how many there are
     #[arg(short, long, conflicts_with = "show_types")]
     count_actions: bool,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
     let mut actions = actions(&Graph::new(&context))?;
     if let Some(namespace) = &args.namespace {
-        let namespace = session.resolve(namespace)?;
+        let namespace = cli.resolve(namespace)?;
         actions.retain(|name, _| is_within(name, &namespace));
     }
     if args.count_actions {
-        return session.output.answer(|| actions.len().to_string(), || json!(actions.len()));
+        return cli.output.answer(|| actions.len().to_string(), || json!(actions.len()));
     }
     let text = || {
         lines(actions.iter().map(|(name, action)| match args.show_types {
@@ -41,5 +41,5 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
             false => name.clone(),
         }))
     };
-    session.output.answer(text, || actions.iter().map(|(name, action)| action.json(name)).collect())
+    cli.output.answer(text, || actions.iter().map(|(name, action)| action.json(name)).collect())
 }

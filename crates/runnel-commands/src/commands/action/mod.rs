@@ -8,10 +8,10 @@ mod type_name;
 
 use clap::Subcommand;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
-/// Look at actions of ROS 1, and send goals (actionlib, ros2 action)
+/// Inspect ROS 1 actions, and send goals (actionlib, ros2 action)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -22,12 +22,12 @@ pub enum Command {
     SendGoal(send_goal::Args),
 }
 
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Info(args) => info::run(&args, session),
-        Command::Type(args) => type_name::run(&args, session),
-        Command::Find(args) => find::run(&args, session),
-        Command::SendGoal(args) => send_goal::run(&args, session),
+        Command::List(args) => list::run(&args, cli),
+        Command::Info(args) => info::run(&args, cli),
+        Command::Type(args) => type_name::run(&args, cli),
+        Command::Find(args) => find::run(&args, cli),
+        Command::SendGoal(args) => send_goal::run(&args, cli),
     }
 }

@@ -14,18 +14,18 @@ use runnel::{Context, DynamicActionClient, DynamicGoalHandle, GoalOutcome, GoalS
 use serde_json::json;
 
 use crate::actions::actions;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::messages::typed_message;
 use crate::output::{self, Output};
-use crate::session::Session;
-use crate::streaming::{GLANCE, lock};
+use crate::streaming::{POLL_PERIOD, lock};
 use crate::types::{Types, type_name};
 use crate::value_parsers;
 
-/// How long a goal that was cancelled may take to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a cancelled goal may take to end.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,8 +34,8 @@ Examples:
 
 /// Send a goal and print the result
 ///
-/// VALUES is one YAML text, or one text for each field of the goal. Fields that are left out get their defaults. Values
-/// that begin with a hyphen stand behind --. Ctrl-C cancels the goal. Only a goal that succeeds gives exit code 0.
+/// VALUES is one YAML text, or one text per field of the goal. Missing fields get their defaults. Write values that
+/// begin with a hyphen after --. Ctrl-C cancels the goal. The exit code is 0 only if the goal succeeds.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -54,29 +54,29 @@ pub struct Args {
     #[arg(short, long)]
     feedback: bool,
 
-    /// How long to wait at most for the server and then for the result, after which the goal is cancelled [default: as
-    /// long as it takes]
+    /// How long to wait at most for the server, and then for the result; then the goal is cancelled [default: no
+    /// limit]
     #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let action = session.resolve(&args.action)?;
-    let schema = Arc::new(schema(&session.types()?, &args.type_name)?);
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let action = cli.resolve(&args.action)?;
+    let schema = Arc::new(schema(&cli.types()?, &args.type_name)?);
     let goal = goal(&schema, &args.values)?;
-    let context = session.asking()?;
+    let context = cli.query_context()?;
     check_type(&context, &action, &schema.name)?;
-    let node = session.node(&context, "action")?;
+    let node = cli.node(&context, "action")?;
     let client = node.create_dynamic_action_client(&action, &schema)?;
-    let job = Job { args, client, output: session.output, interrupted: Arc::default() };
+    let job = Job { args, client, output: cli.output, interrupted: Arc::default() };
     let reactor = Reactor::new()?;
     let _interrupts = Interrupts::catch(&job.interrupted, reactor.waker())?;
     job.wait_for_server()?;
     let outcome = job.reach(&goal)?;
-    job.tell(outcome)
+    job.report(outcome)
 }
 
-/// The action's type, which may be typed as that of the message that names it in actionlib, too.
+/// The action's type. The type of the action message, with suffix `Action`, is accepted too.
 fn schema(types: &Types, typed: &str) -> Result<ActionSchema, CliError> {
     let name = type_name(typed)?;
     let library = types.library();
@@ -94,7 +94,7 @@ fn goal(schema: &ActionSchema, values: &[String]) -> Result<DynamicMessage, CliE
     })
 }
 
-/// A server of another type would never be found.
+/// A server of another type would never connect.
 fn check_type(context: &Context, action: &str, wanted: &TypeName) -> Result<(), CliError> {
     let known = actions(&Graph::new(context))?.remove(action).map(|known| known.type_name);
     match known.filter(|known| *known != wanted.to_string()) {
@@ -103,17 +103,17 @@ fn check_type(context: &Context, action: &str, wanted: &TypeName) -> Result<(), 
     }
 }
 
-/// One goal from its being sent to its end.
+/// One goal, from sending to its end.
 struct Job<'a> {
     args: &'a Args,
     client: DynamicActionClient,
     output: Output,
-    /// The user wants an end.
+    /// Set by Ctrl-C.
     interrupted: Arc<AtomicBool>,
 }
 
 impl Job<'_> {
-    /// When to wait no longer.
+    /// When to stop waiting.
     fn deadline(&self) -> Option<Instant> {
         self.args.timeout.map(|timeout| clock::monotonic() + timeout)
     }
@@ -125,16 +125,16 @@ impl Job<'_> {
     fn wait_for_server(&self) -> Result<(), CliError> {
         let (action, deadline) = (self.client.action(), self.deadline());
         self.output.note(&format!("waiting for a server of {action}"));
-        while !self.client.wait_for_server(GLANCE)? {
+        while !self.client.wait_for_server(POLL_PERIOD)? {
             if self.is_interrupted() || is_over(deadline) {
-                return Err(CliError::Failed(format!("action {action}: there is no server")));
+                return Err(CliError::Failed(format!("action {action}: no server found")));
             }
         }
-        output::note_found();
+        output::mark_found();
         Ok(())
     }
 
-    /// Sends the goal and waits for its end.
+    /// Sends the goal and waits for its result.
     fn reach(&self, goal: &DynamicMessage) -> Result<GoalOutcome<DynamicMessage>, CliError> {
         let failed = Arc::new(Mutex::new(None));
         let handle = match self.args.feedback {
@@ -153,11 +153,11 @@ impl Job<'_> {
         let deadline = self.deadline();
         let mut connected = true;
         while !self.is_interrupted() && !is_over(deadline) {
-            if let Some(outcome) = handle.wait_for_result(GLANCE)? {
+            if let Some(outcome) = handle.wait_for_result(POLL_PERIOD)? {
                 return Ok(outcome);
             }
             if let Some(error) = lock(&failed).take() {
-                // Nobody reads: the goal is not for anybody either.
+                // The output is closed: no reader is left for the result.
                 handle.cancel()?;
                 return Err(error);
             }
@@ -169,22 +169,22 @@ impl Job<'_> {
         self.give_up(&handle)
     }
 
-    /// Cancels the goal and waits a little for what comes of that.
+    /// Cancels the goal and waits briefly for its end.
     fn give_up(&self, handle: &DynamicGoalHandle) -> Result<GoalOutcome<DynamicMessage>, CliError> {
-        let why = if self.is_interrupted() { "interrupted" } else { "it takes too long" };
+        let why = if self.is_interrupted() { "interrupted" } else { "time-out" };
         self.output.note(&format!("{why}: cancelling the goal"));
         handle.cancel()?;
-        let end = handle.wait_for_result(PATIENCE)?;
+        let end = handle.wait_for_result(CANCEL_TIMEOUT)?;
         end.ok_or_else(|| {
             let (id, status) = (handle.id(), handle.status());
             CliError::Failed(format!(
                 "goal {id} was cancelled and is still {status} after {} s",
-                PATIENCE.as_secs()
+                CANCEL_TIMEOUT.as_secs()
             ))
         })
     }
 
-    fn tell(&self, outcome: GoalOutcome<DynamicMessage>) -> Result<(), CliError> {
+    fn report(&self, outcome: GoalOutcome<DynamicMessage>) -> Result<(), CliError> {
         let GoalOutcome { status, text, result } = outcome;
         let shown = || match &result {
             Some(result) => format!("Result:\n{}\nGoal finished with status: {status}\n", indented(result)),
@@ -210,7 +210,7 @@ fn print_feedback(output: Output, feedback: &DynamicMessage) -> Result<(), CliEr
     output.answer(text, || json!({ "feedback": yaml::to_json(feedback) }))
 }
 
-/// A message as YAML, each line set in.
+/// A message as YAML, indented.
 fn indented(message: &DynamicMessage) -> String {
     let text = yaml::to_yaml(message, &yaml::EchoOptions::default());
     text.lines().map(|line| format!("    {line}\n")).collect()

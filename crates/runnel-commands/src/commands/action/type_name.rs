@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::actions::action;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Print an action's type
 #[derive(Debug, clap::Args)]
@@ -17,9 +17,9 @@ pub struct Args {
     action: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let name = session.resolve(&args.action)?;
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let name = cli.resolve(&args.action)?;
+    let context = cli.query_context()?;
     let type_name = action(&Graph::new(&context), &name)?.type_name;
-    session.output.answer(|| shown(&type_name).into_owned(), || json!(type_name))
+    cli.output.answer(|| shown(&type_name).into_owned(), || json!(type_name))
 }

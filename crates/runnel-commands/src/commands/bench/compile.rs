@@ -1,4 +1,4 @@
-//! Programs that are built when they are first needed: the roscpp ends, and idle nodes in several profiles.
+//! Programs that are built on first use: the ends of other contestants, and idle nodes in several profiles.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::failure::Failure;
 
-/// Where Runnel's own sources were when this program was built.
+/// Runnel's source folder at the time of the build.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The name and the text of each source of a folder of peers.
@@ -23,7 +23,7 @@ const ROSCPP: &[(&str, &str)] = sources!("roscpp":
     "ends.cpp", "calls.hpp", "options.hpp", "pairs.hpp", "small.hpp", "stamps.hpp", "streams.hpp", "talk.hpp",
     "two_ints.hpp");
 
-/// What the Cyclone DDS ends exchange.
+/// Message definition of the Cyclone DDS ends.
 const MESSAGE: &str = "message.idl";
 
 /// The Cyclone DDS ends.
@@ -34,7 +34,7 @@ const CYCLONEDDS: &[(&str, &str)] = sources!("cyclonedds":
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
-/// The Fast DDS ends, which share some with those of roscpp.
+/// The Fast DDS ends. They share files with the roscpp ends.
 const FAST_DDS: &[(&str, &str)] = sources!("fastdds": "ends.cpp", "place.hpp", "roles.hpp", "talk.hpp");
 const SHARED: &[(&str, &str)] = sources!("roscpp": "options.hpp", "stamps.hpp");
 
@@ -51,17 +51,17 @@ const NO_CYCLONEDDS: &str =
 pub enum Build {
     /// In the release profile, linked to the system's libraries.
     Ordinary,
-    /// In the `tiny` profile, with a C library of its own: nothing of the system is needed at run time.
+    /// In the `tiny` profile, linked statically: needs no library of the system.
     Static,
 }
 
-/// The folder of the bench's own programs: beside the build of this one, or in the user's cache.
+/// The folder of the bench's own programs: next to the build of this program, or in the user's cache.
 ///
 /// # Errors
 /// When there is neither.
 pub fn folder() -> Result<PathBuf, Failure> {
     let program = env::current_exe().map_err(Failure::missing("cannot find this program"))?;
-    // Cargo tags only a folder that it has made itself.
+    // Cargo tags only folders that it created.
     let tagged =
         |folder: &&Path| ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|name| folder.join(name).is_file());
     if let Some(target) = program.ancestors().skip(2).take(2).find(tagged) {
@@ -90,7 +90,7 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
     let flags = flags.map_err(missing)?;
     let compile = || {
         ROSCPP.iter().try_for_each(|(name, text)| write_source(&folder.join(name), text))?;
-        // Another bench may be about to do the same: neither is to start what the other has half written.
+        // Another bench may build at the same time: neither may run a half-written program.
         let unfinished = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
         compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &folder.join("ends.cpp")]);
@@ -117,7 +117,7 @@ pub fn cyclonedds(folder: &Path) -> Result<PathBuf, Failure> {
     output(Command::new("idlc").arg("-v")).map_err(missing)?;
     let compile = || {
         CYCLONEDDS.iter().try_for_each(|(name, text)| write_source(&folder.join(name), text))?;
-        // Another bench may be about to do the same: neither is to use what the other has half written.
+        // Another bench may build at the same time: neither may use a half-written program.
         let unfinished = folder.join(std::process::id().to_string());
         fs::create_dir_all(&unfinished)?;
         output(Command::new("idlc").arg("-o").arg(&unfinished).arg(folder.join(MESSAGE)))?;
@@ -150,14 +150,14 @@ pub fn fast_dds(folder: &Path) -> Result<PathBuf, Failure> {
         return Ok(program);
     }
     let header = "#include <fastdds/dds/domain/DomainParticipant.hpp>";
-    let look = || {
-        write_source(&folder.join("look.cpp"), header)?;
-        output(Command::new("g++").args(["-std=c++17", "-fsyntax-only"]).arg(folder.join("look.cpp")))
+    let check = || {
+        write_source(&folder.join("check.cpp"), header)?;
+        output(Command::new("g++").args(["-std=c++17", "-fsyntax-only"]).arg(folder.join("check.cpp")))
     };
-    look().map_err(|_| Failure::Missing(NO_FAST_DDS.into()))?;
+    check().map_err(|_| Failure::Missing(NO_FAST_DDS.into()))?;
     let compile = || {
         sources().try_for_each(|(name, text)| write_source(&folder.join(name), text))?;
-        // Another bench may be about to do the same: neither is to start what the other has half written.
+        // Another bench may build at the same time: neither may run a half-written program.
         let unfinished = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
         compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &folder.join("ends.cpp")]);
@@ -168,7 +168,7 @@ pub fn fast_dds(folder: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// The iceoryx2 ends, built by cargo with the crates that their lock names.
+/// The iceoryx2 ends, built by cargo with the crates of their lock file.
 ///
 /// # Errors
 /// When the sources, cargo or a crate is missing.
@@ -177,7 +177,7 @@ pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
     cargo.arg(Path::new(SOURCES).join("bench/peers/iceoryx2/Cargo.toml")).arg("--target-dir").arg(&target);
-    let lacks = "iceoryx2's ends cannot be built (they take cargo, and from its registry what their Cargo.lock names)";
+    let lacks = "iceoryx2's ends cannot be built (this needs cargo and the crates of their Cargo.lock)";
     output(&mut cargo).map_err(Failure::missing(lacks))?;
     Ok(target.join("release/runnel-bench-iceoryx2"))
 }
@@ -185,13 +185,13 @@ pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
 /// The idle node of an example in `crates/runnel/examples`.
 ///
 /// # Errors
-/// When the sources, cargo or what it needs is missing.
+/// When the sources, cargo or a dependency is missing.
 pub fn idle_node(folder: &Path, example: &str, build: Build) -> Result<PathBuf, Failure> {
     let built = cargo_build(folder, build, &["-p", "runnel", "--example", example]);
     Ok(built.map_err(Failure::missing("the idle node cannot be built"))?.join("examples").join(example))
 }
 
-/// The line tracer's program for a robot, with both nodes in it.
+/// The line tracer's program, with both nodes in it.
 ///
 /// # Errors
 /// As [`idle_node`].
@@ -200,7 +200,7 @@ pub fn robot(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
     Ok(built.map_err(Failure::missing("the robot's program cannot be built"))?.join("line_trace"))
 }
 
-/// Has cargo build what the arguments name, in a folder of the bench's own; gives the one that it is in then.
+/// Runs `cargo build` in a folder of the bench. Returns the folder of the result.
 fn cargo_build(folder: &Path, build: Build, what: &[&str]) -> io::Result<PathBuf> {
     let target = folder.join("cargo");
     let mut cargo = Command::new("cargo");
@@ -243,25 +243,27 @@ pub fn bare(folder: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// What rustc calls this machine with musl for a C library, which makes programs static.
+/// The Rust target of this machine with musl, which makes programs static.
 fn static_machine() -> io::Result<String> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let processor = host.and_then(|host| host.split('-').next());
-    let processor = processor.ok_or_else(|| io::Error::other("rustc does not tell what it builds for"))?;
+    let processor = processor.ok_or_else(|| io::Error::other("rustc does not report its host target"))?;
     let machine = format!("{processor}-unknown-linux-musl");
     let libraries = output(Command::new("rustc").args(["--print", "target-libdir", "--target", &machine]))?;
     if Path::new(libraries.trim()).is_dir() {
         return Ok(machine);
     }
-    Err(io::Error::other(format!("static programs take `rustup target add {machine}`")))
+    Err(io::Error::other(format!(
+        "the target for static programs is not installed. Try: rustup target add {machine}"
+    )))
 }
 
 fn is_built(program: &Path, source: &Path, text: &str) -> bool {
     program.is_file() && fs::read_to_string(source).is_ok_and(|built| built == text)
 }
 
-/// Writes a source and, so that a build that fails is not taken for done, removes what was built before.
+/// Writes a source file. First removes the old program, so that a failed build is not taken for a finished one.
 fn write_source(source: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = source.parent() {
         fs::create_dir_all(folder)?;
@@ -273,16 +275,18 @@ fn write_source(source: &Path, text: &str) -> io::Result<()> {
     fs::write(source, text)
 }
 
-/// What a command says; an error, with the line that begins so or else its last one, if it fails.
+/// Standard output of a command. If it fails, an error with its first line that begins with "error", or its last
+/// line.
 fn output(command: &mut Command) -> io::Result<String> {
     let name = command.get_program().display().to_string();
-    let told = command.output().map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
-    if told.status.success() {
-        return Ok(String::from_utf8_lossy(&told.stdout).into_owned());
+    let result =
+        command.output().map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+    if result.status.success() {
+        return Ok(String::from_utf8_lossy(&result.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&told.stderr);
-    let first = said.lines().find(|line| line.starts_with("error"));
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let why = first.or(last).unwrap_or("it does not say why");
+    let errors = String::from_utf8_lossy(&result.stderr);
+    let first = errors.lines().find(|line| line.starts_with("error"));
+    let last = errors.lines().rev().find(|line| !line.trim().is_empty());
+    let why = first.or(last).unwrap_or("no reason given");
     Err(io::Error::other(format!("{name}: {}", why.trim())))
 }

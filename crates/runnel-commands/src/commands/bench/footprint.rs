@@ -1,4 +1,4 @@
-//! What programs cost that have little or nothing to do: memory, threads, wake-ups.
+//! Cost of programs that have little or nothing to do: memory, threads, wake-ups.
 
 use std::fs;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::compile::{self, Build};
 use super::contestants;
 use super::failure::Failure;
 use super::plan::Amount;
-use super::room::{Place, Room};
-use super::usage::{self, Look};
+use super::usage::{self, UsageSample};
+use super::workspace::{Place, Workspace};
 
-/// How long a program may take to come to rest before it is looked at.
+/// How long a program may take to settle before it is measured.
 const SETTLING: Duration = Duration::from_secs(3);
 
-/// The programs that are looked at. The nodes have one publisher and one subscription each, but for those of the robot, which
-/// works: 60 times a second.
+/// The programs. The nodes have one publisher and one subscription each, except those of the robot, which works 60
+/// times a second.
 pub const PROGRAMS: [&str; 10] = [
     "runnel",
     "runnel-static",
@@ -36,56 +36,60 @@ const IDLE_PEER: [&str; 5] = ["idle", "--size", "10", "--depth", "10"];
 /// One program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Footprint {
-    /// Which.
+    /// Name of the program.
     pub program: &'static str,
-    /// How long its file is; libraries of the system that it takes are not in it.
+    /// Size of its file, without shared libraries of the system.
     pub file_bytes: u64,
-    /// `VmRSS`: the pages that are in memory, those shared with others included.
+    /// `VmRSS`: all pages in memory, including shared ones.
     pub resident_bytes: u64,
-    /// `Pss`: of pages that are shared, this program's part only.
+    /// `Pss`: shared pages count in proportion.
     pub proportional_bytes: u64,
     /// Threads at the end.
     pub threads: usize,
-    /// How often its threads were given a CPU, by their own wish or not.
+    /// How often its threads got a CPU.
     pub context_switches: u64,
-    /// The time in which those were counted.
+    /// Time over which the switches were counted.
     pub seconds: u64,
 }
 
-/// Looks at every program that is wanted and can be had.
+/// Measures each wanted program that is available.
 ///
 /// # Errors
-/// When the user asks for the end, or results cannot be saved.
-pub fn measure(amount: Amount, room: &mut Room) -> Result<(), Failure> {
+/// When the user interrupts, or results cannot be saved.
+pub fn measure(amount: Amount, workspace: &mut Workspace) -> Result<(), Failure> {
     for program in PROGRAMS {
-        if !room.wants(program) {
+        if !workspace.wants(program) {
             continue;
         }
-        match look_at(program, amount.idle_seconds, room) {
+        match measure_program(program, amount.idle_seconds, workspace) {
             Ok(footprint) => {
                 let Footprint { resident_bytes, threads, context_switches, .. } = footprint;
                 let megabytes = resident_bytes as f64 / 1e6;
-                room.progress(&format!(
+                workspace.progress(&format!(
                     "footprint {program}: {megabytes:.2} MB, threads: {threads}, switches: {context_switches}"
                 ));
-                room.report.footprints.push(footprint);
+                workspace.report.footprints.push(footprint);
             }
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-            Err(why) => room.note(format!("footprint without {program}: {why}")),
+            Err(why) => workspace.note(format!("footprint without {program}: {why}")),
         }
-        room.save()?;
+        workspace.save()?;
     }
     Ok(())
 }
 
-fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footprint, Failure> {
-    let command = command(program, room)?;
-    let namespace = room.namespace();
-    let mut process = room.launch(program, &command, Place { namespace, ..Place::default() })?;
+fn measure_program(
+    program: &'static str,
+    seconds: u64,
+    workspace: &mut Workspace,
+) -> Result<Footprint, Failure> {
+    let command = command(program, workspace)?;
+    let namespace = workspace.namespace();
+    let mut process = workspace.launch(program, &command, Place { namespace, ..Place::default() })?;
     process.watch(SETTLING)?;
-    let before = Look::at(&process)?;
+    let before = UsageSample::at(&process)?;
     process.watch(Duration::from_secs(seconds))?;
-    let after = Look::at(&process)?;
+    let after = UsageSample::at(&process)?;
     let (resident_bytes, proportional_bytes) = usage::memory(&process)?;
     // `env` may stand before the program, which is always named by its whole path.
     let file = command.iter().find(|word| word.starts_with('/'));
@@ -101,10 +105,10 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
     })
 }
 
-fn command(program: &str, room: &mut Room) -> Result<Vec<String>, Failure> {
-    let folder = &room.folder().to_owned();
+fn command(program: &str, workspace: &mut Workspace) -> Result<Vec<String>, Failure> {
+    let folder = &workspace.folder().to_owned();
     if matches!(program, "runnel" | "runnel-static" | "dual-static" | "robot-static") {
-        room.progress(&format!("building {program} (the first time takes a minute)"));
+        workspace.progress(&format!("building {program} (the first time takes a minute)"));
     }
     let path = match program {
         "runnel" => compile::idle_node(folder, "idle", Build::Ordinary)?,
@@ -116,13 +120,13 @@ fn command(program: &str, room: &mut Room) -> Result<Vec<String>, Failure> {
             return Ok(vec![robot.display().to_string(), "--simulate".into()]);
         }
         "cyclonedds" | "fastdds" | "iceoryx2-event" => {
-            let mut command = contestants::contestant(program, room)?.program;
+            let mut command = contestants::contestant(program, workspace)?.program;
             command.extend(IDLE_PEER.map(str::to_owned));
             return Ok(command);
         }
         "roscpp" => return Ok(vec![compile::roscpp(folder)?.display().to_string(), "idle".into()]),
         _ => {
-            return Ok([room.program(), "topic", "echo", "/quiet", "std_msgs/String"]
+            return Ok([workspace.program(), "topic", "echo", "/quiet", "std_msgs/String"]
                 .map(str::to_owned)
                 .to_vec());
         }
@@ -132,7 +136,7 @@ fn command(program: &str, room: &mut Room) -> Result<Vec<String>, Failure> {
 
 #[cfg(test)]
 impl Footprint {
-    /// For tests of what holds it.
+    /// Example for tests.
     pub fn example() -> Self {
         Self {
             program: "runnel-static",

@@ -1,4 +1,4 @@
-//! What programs leave in shared memory when they are killed, and some always.
+//! Files in shared memory that programs leave when they are killed, and some always.
 
 use std::fs;
 use std::io;
@@ -7,13 +7,13 @@ use std::path::Path;
 /// Where named shared memory is.
 pub const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Removes the files of a folder that belong to a run: their names begin with that of the run and a dash.
+/// Removes the files of a run from a folder: their names begin with the run's name and a dash.
 ///
 /// # Errors
 /// When one cannot be removed.
 pub fn remove(folder: &Path, run: &str) -> io::Result<()> {
     let start = format!("{run}-");
-    // Without shared memory nothing can have been left there.
+    // Without shared memory there are no files.
     let Ok(files) = fs::read_dir(folder) else { return Ok(()) };
     for file in files.flatten() {
         if file.file_name().as_encoded_bytes().starts_with(start.as_bytes()) {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_belongs_to_the_run_is_removed() {
+    fn only_files_of_the_run_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["run-a-1", "run-a-2", "run-a", "run-ab-1", "other"] {
             fs::write(folder.path().join(name), "").unwrap();

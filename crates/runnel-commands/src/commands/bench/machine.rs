@@ -1,4 +1,4 @@
-//! What the machine has, as far as it decides what can be measured.
+//! Properties of the machine that decide what can be measured.
 
 use std::fs;
 use std::thread;
@@ -18,7 +18,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine, as far as the kernel tells.
+    /// This machine, according to the kernel.
     pub fn this() -> Self {
         let status = read("/proc/self/status");
         Self {
@@ -29,19 +29,19 @@ impl Machine {
     }
 }
 
-/// Bytes of memory that programs can still take; `None` if the kernel does not tell.
+/// Bytes of memory that programs can still allocate; `None` if the kernel does not say.
 pub fn available_memory() -> Option<u64> {
     kibibytes(&read("/proc/meminfo"), "MemAvailable")
 }
 
-/// Why programs cannot have this real-time priority, if they cannot.
+/// Why programs cannot have this real-time priority, if so.
 pub fn priority_refused(priority: i32) -> Option<String> {
-    // A thread of its own takes the priority away again with it.
+    // Tried on a thread of its own, since the priority ends with it.
     let tried = thread::spawn(move || cpu::set_real_time_priority(priority)).join();
     match tried {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(crate::error::plain(&error.to_string())),
-        Err(_) => Some("it could not be tried".to_owned()),
+        Err(_) => Some("the test failed".to_owned()),
     }
 }
 
@@ -56,7 +56,7 @@ pub fn kibibytes(text: &str, name: &str) -> Option<u64> {
     field(text, name)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A file of `/proc`, empty if it is not there.
+/// A file of `/proc`; empty if it does not exist.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_cpus_hold_ranges() {
+    fn cpu_lists_may_hold_ranges() {
         assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
         assert_eq!(cpu_list("3"), [3]);
         assert_eq!(cpu_list(""), [] as [usize; 0]);

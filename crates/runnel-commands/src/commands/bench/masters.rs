@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::process::Process;
-use super::room::{Place, Room};
+use super::workspace::{Place, Workspace};
 
-/// How often a master that does not say when it listens is tried.
+/// Period of connection attempts to a master that does not print when it listens.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
 /// The original master's program.
 const ORIGINAL: &str = "rosmaster";
 
-/// Whose master.
+/// GraphFilter master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `runnel master`, which gathers no logs.
+    /// `runnel master`, which collects no logs.
     Runnel,
     /// `rosmaster --core`.
     Original,
 }
 
 impl Kind {
-    /// Looks whether it is there to be started.
+    /// Checks that the master can be started.
     ///
     /// # Errors
     /// When it is not installed.
@@ -37,45 +37,54 @@ impl Kind {
         Err(Failure::Missing("rosmaster is not installed (Debian: apt-get install python3-rosmaster)".into()))
     }
 
-    /// Starts one and gives its URI once it listens.
+    /// Starts a master and returns its URI once it listens.
     ///
     /// # Errors
-    /// When it does not until `deadline`.
+    /// When it does not listen before `deadline`.
     pub fn start(
         self,
         place: Place<'_>,
         deadline: Instant,
-        room: &mut Room,
+        workspace: &mut Workspace,
     ) -> Result<(Process, String), Failure> {
         match self {
-            Self::Runnel => runnel(place, deadline, room),
-            Self::Original => original(place, deadline, room),
+            Self::Runnel => runnel(place, deadline, workspace),
+            Self::Original => original(place, deadline, workspace),
         }
     }
 }
 
-fn runnel(place: Place<'_>, deadline: Instant, room: &mut Room) -> Result<(Process, String), Failure> {
-    let command = [room.program(), "master", "--no-rosout", "--port", "0", "--host", "127.0.0.1", "--json"];
-    let mut master = room.launch("master", &command.map(str::to_owned), place)?;
+fn runnel(
+    place: Place<'_>,
+    deadline: Instant,
+    workspace: &mut Workspace,
+) -> Result<(Process, String), Failure> {
+    let command =
+        [workspace.program(), "master", "--no-rosout", "--port", "0", "--host", "127.0.0.1", "--json"];
+    let mut master = workspace.launch("master", &command.map(str::to_owned), place)?;
     let uri = master.line_after("{\"uri\":\"", deadline)?;
     Ok((master, uri.trim_end_matches("\"}").to_owned()))
 }
 
-fn original(place: Place<'_>, deadline: Instant, room: &mut Room) -> Result<(Process, String), Failure> {
+fn original(
+    place: Place<'_>,
+    deadline: Instant,
+    workspace: &mut Workspace,
+) -> Result<(Process, String), Failure> {
     let port = free_port().map_err(Failure::missing("no port for rosmaster"))?;
     let command = [ORIGINAL, "--core", "-p", &port.to_string()];
-    let mut master = room.launch(ORIGINAL, &command.map(str::to_owned), place)?;
+    let mut master = workspace.launch(ORIGINAL, &command.map(str::to_owned), place)?;
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if Instant::now() >= deadline {
             let what = format!("listening on port {port}");
-            return Err(Failure::TooLate { who: ORIGINAL.into(), what });
+            return Err(Failure::TooLate { program: ORIGINAL.into(), what });
         }
         master.watch(TRY_AGAIN)?;
     }
     Ok((master, format!("http://127.0.0.1:{port}/")))
 }
 
-/// A port that nobody listens on: the original announces a port only if it is given one.
+/// A free port: rosmaster announces its port only if it is given one.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -21,12 +21,12 @@ mod plan;
 mod process;
 mod published;
 mod results;
-mod room;
 mod statistics;
 mod summary;
 mod table;
 mod turn;
 mod usage;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -35,21 +35,21 @@ use runnel_floor::NUMBER;
 
 use self::failure::Failure;
 use self::plan::{Amount, Scenario};
-use self::room::Room;
+use self::workspace::Workspace;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
-/// Most bytes of a message of `ipc`.
+/// Most bytes of a message in scenario `ipc`.
 const LARGEST: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
 In a network of its own, with nothing else on it:
   unshare -rn bash -c 'ip link set lo up; runnel bench C A footprint'";
 
-/// Measure latency, rate and footprint, beside the floor and roscpp
+/// Measure latency, rate and footprint, compared with the floor and roscpp
 ///
-/// Both ends of every contestant run on the same CPUs, in turns, each turn on one CPU and on two. Results are saved
-/// as JSON after each run.
+/// Both ends of every contestant run on the same CPUs, in turns: on one CPU and on two. Results are saved as JSON
+/// after each run.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(value_enum, ignore_case = true)]
     scenario: Vec<Scenario>,
 
-    /// Fewer rounds and messages: whether it works, not how fast
+    /// Fewer rounds and messages: shows whether it works, not how fast
     #[arg(long)]
     quick: bool,
 
@@ -65,51 +65,56 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 1.., value_parser = PossibleValuesParser::new(names()))]
     only: Vec<String>,
 
-    /// Bytes of the messages of `ipc`; several with commas
+    /// Bytes of the messages in scenario ipc; several with commas
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "10", value_parser = size)]
     size: Vec<usize>,
 
-    /// Folder for the results [default: bench/results beside the build]
+    /// Folder for the results [default: bench/results next to the build]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     out: Option<PathBuf>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let mut room = Room::open(args, session.output)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let mut workspace = Workspace::open(args, cli.output)?;
     let amount = if args.quick { Amount::QUICK } else { Amount::FULL };
-    let measured = measure(&scenarios(&args.scenario), amount, &args.size, &mut room);
-    let report = room.finish()?;
+    let measured = measure(&scenarios(&args.scenario), amount, &args.size, &mut workspace);
+    let report = workspace.finish()?;
     if report.is_empty() && measured.is_ok() {
-        return Err(CliError::failed("nothing was measured, for the reasons above"));
+        return Err(CliError::failed("nothing was measured; the lines above say why"));
     }
-    session.output.answer(|| table::report(&report), || report.to_json())?;
+    cli.output.answer(|| table::report(&report), || report.to_json())?;
     match measured {
-        // What was finished is shown and saved; being asked to end is no failure.
+        // Finished runs are shown and saved; an interrupt is no failure.
         Ok(()) | Err(Failure::Interrupted) => Ok(()),
         Err(failure) => Err(CliError::failed(failure)),
     }
 }
 
-/// The scenarios that are asked for, each once.
+/// The requested scenarios, each once.
 fn scenarios(asked: &[Scenario]) -> Vec<Scenario> {
     Scenario::ALL.into_iter().filter(|scenario| asked.is_empty() || asked.contains(scenario)).collect()
 }
 
-/// A size that a message can have: its number has room, and the memory of any machine that is measured.
+/// A message size: at least its number, at most what any machine has memory for.
 fn size(text: &str) -> Result<usize, String> {
     let size = text.parse::<usize>().ok().filter(|size| (NUMBER..=LARGEST).contains(size));
     size.ok_or_else(|| format!("a number of bytes from {NUMBER} to {LARGEST}"))
 }
 
-fn measure(scenarios: &[Scenario], amount: Amount, sizes: &[usize], room: &mut Room) -> Result<(), Failure> {
-    room.start_master()?;
+fn measure(
+    scenarios: &[Scenario],
+    amount: Amount,
+    sizes: &[usize],
+    workspace: &mut Workspace,
+) -> Result<(), Failure> {
+    workspace.start_master()?;
     for scenario in scenarios {
         for exchange in scenario.exchanges() {
-            exchange::measure(*exchange, exchange.tasks(amount, sizes), amount, room)?;
+            exchange::measure(*exchange, exchange.tasks(amount, sizes), amount, workspace)?;
         }
         if *scenario == Scenario::Footprint {
-            footprint::measure(amount, room)?;
-            first::measure(amount, room)?;
+            footprint::measure(amount, workspace)?;
+            first::measure(amount, workspace)?;
         }
     }
     Ok(())
@@ -129,14 +134,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contestants_and_idle_programs_have_one_name_each() {
+    fn contestant_and_program_names_are_unique() {
         let names = names();
         assert!(names.contains(&"runnel") && names.contains(&"roscpp"));
         assert!(names.iter().all(|name| names.iter().filter(|other| *other == name).count() == 1));
     }
 
     #[test]
-    fn without_names_every_scenario_is_measured_and_each_only_once() {
+    fn every_scenario_is_measured_once_by_default() {
         assert_eq!(scenarios(&[]), Scenario::ALL);
         let twice = [Scenario::Queue, Scenario::Queue];
         assert_eq!(scenarios(&twice), [Scenario::Queue]);

@@ -1,4 +1,4 @@
-//! What came of one run: the stamps of both ends, joined by message number.
+//! Result of one run: the stamps of both ends, joined by message number.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,21 +8,21 @@ use super::failure::Failure;
 use super::plan::{Exchange, Figure, Task};
 use super::usage::Cost;
 
-/// The stamps that both ends took in one run.
+/// The stamps of both ends in one run.
 #[derive(Debug, Default)]
-pub struct Taken {
-    /// By the end that begins: when it sent each message.
+pub struct RunStamps {
+    /// When the first end sent each message.
     pub sent: Vec<Stamp>,
-    /// By the other end: when it received each message (not of calls).
+    /// When the other end received each message (not for calls).
     pub arrived: Vec<Stamp>,
-    /// By the end that begins: when it had each message back or answered (not of what goes one way).
+    /// When the first end had each message back or answered (not for one-way exchanges).
     pub back: Vec<Stamp>,
-    /// How long after it was due each message was sent, where messages are due at times.
+    /// How late each message was sent, where messages have a rate.
     pub late: Vec<Stamp>,
 }
 
-impl Taken {
-    /// What was sent at a rate, if any, whose first message was in time.
+impl RunStamps {
+    /// Stamps of sent messages, with their lateness if they have a rate. The first message was on time.
     pub fn sent(sent: Vec<Stamp>, rate: Option<u32>) -> Self {
         let first = sent.iter().min_by_key(|stamp| stamp.number).copied();
         let late = |stamp: &Stamp| {
@@ -34,14 +34,13 @@ impl Taken {
         Self { sent, late, ..Self::default() }
     }
 
-    /// How long after a time the first message came.
+    /// Time from `at` to the first message.
     pub fn first_after(&self, at: u64) -> Option<u64> {
         let first = self.arrived.iter().map(|stamp| stamp.nanos).filter(|nanos| *nanos >= at).min();
         first.map(|nanos| nanos - at)
     }
 
-    /// The stamps of each case of a task, numbered as if there were no others: of each that takes turns, or of each
-    /// size.
+    /// The stamps of each case of a task, renumbered from 0: one case per exchange that takes turns, or per size.
     pub fn parts(&self, task: &Task) -> Vec<Self> {
         let turns = task.exchange.by_turns().len() as u64;
         if turns > 1 {
@@ -52,7 +51,7 @@ impl Taken {
         (0..sizes).map(|size| self.of(|number| (number / each, number % each), size)).collect()
     }
 
-    /// The stamps of one part, of which each message has its place.
+    /// The stamps of one part, where `place` gives each message its part and its number in the part.
     fn of(&self, place: impl Fn(u64) -> (u64, u64), part: u64) -> Self {
         let one = |stamps: &[Stamp]| {
             let placed = stamps.iter().map(|stamp| (place(stamp.number), stamp.nanos));
@@ -68,7 +67,7 @@ impl Taken {
     }
 }
 
-/// When each message had come to the last of several ends. What did not come to all of them did not come.
+/// When each message had reached the last of several ends. A message that misses an end counts as lost.
 pub fn last_of(mut ends: Vec<Vec<Stamp>>) -> Vec<Stamp> {
     if ends.len() == 1 {
         return ends.remove(0);
@@ -89,37 +88,37 @@ pub fn last_of(mut ends: Vec<Vec<Stamp>>) -> Vec<Stamp> {
     let everywhere = last.into_iter().filter(|(_, (count, _))| *count == ends.len());
     let mut all: Vec<Stamp> = everywhere.map(|(number, (_, nanos))| Stamp { number, nanos }).collect();
     all.sort_unstable_by_key(|stamp| stamp.number);
-    // The first one counts; what came twice is only counted.
+    // The first arrival counts; duplicates are only counted.
     all.extend(doubled);
     all
 }
 
-/// One run. All times are nanoseconds.
+/// Result of one run. All times are nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Messages that were sent and count.
+    /// Messages sent, without the warm-up.
     pub sent: u64,
-    /// Messages that did not arrive or come back, calls that were not answered, or wrongly.
+    /// Messages that did not arrive or come back, and calls without a correct answer.
     pub lost: u64,
     /// Messages that arrived or came back more than once.
     pub doubled: u64,
-    /// Messages that arrived after a later one, each where it came first.
+    /// Messages that arrived after a later one (first arrivals only).
     pub out_of_order: u64,
-    /// From sending to receiving, in ping-pong both ways (not of calls).
+    /// From sending to receiving, in ping-pong both ways (not for calls).
     pub one_way: Vec<u64>,
-    /// From sending to having it back or answered, in the order of sending (not of what goes one way).
+    /// From sending to the answer, in the order of sending (not for one-way exchanges).
     pub round_trip: Vec<u64>,
-    /// From being due to being sent, where messages are due at times.
+    /// How late messages were sent, where they have a rate.
     pub late: Vec<u64>,
-    /// From the first message's sending to the last one's arrival; 0 of calls.
+    /// From the first sending to the last arrival; 0 for calls.
     pub span: u64,
-    /// From the network's return to the first message, where it was away.
+    /// From the network's return to the first message, after a blackout.
     pub healed: Option<u64>,
-    /// What it cost the ends to be there, where that is measured.
+    /// Cost of the ends, where it is measured.
     pub costs: Option<Costs>,
 }
 
-/// What it cost both ends.
+/// Cost of both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// The end that receives.
@@ -133,10 +132,10 @@ impl Outcome {
     ///
     /// # Errors
     /// When they do not belong to the same messages, or a message arrived before it was sent.
-    pub fn of(exchange: Exchange, trial: Trial, taken: &Taken) -> Result<Self, Failure> {
-        let sent = Times::of(&taken.sent, trial)?;
-        let arrived = Times::of(&taken.arrived, trial)?;
-        let back = Times::of(&taken.back, trial)?;
+    pub fn of(exchange: Exchange, trial: Trial, run_stamps: &RunStamps) -> Result<Self, Failure> {
+        let sent = Times::of(&run_stamps.sent, trial)?;
+        let arrived = Times::of(&run_stamps.arrived, trial)?;
+        let back = Times::of(&run_stamps.back, trial)?;
         let one_way = delays(&sent, &arrived)?;
         let round_trip = delays(&sent, &back)?;
         let answered = exchange.figure() == Figure::RoundTrip;
@@ -145,11 +144,11 @@ impl Outcome {
             sent: sent.count(),
             lost: sent.count() - came as u64,
             doubled: arrived.doubled + back.doubled,
-            out_of_order: overtaken(&taken.arrived),
+            out_of_order: overtaken(&run_stamps.arrived),
             one_way,
             round_trip,
-            late: taken.late.iter().map(|stamp| stamp.nanos).collect(),
-            span: span(&taken.sent, &taken.arrived),
+            late: run_stamps.late.iter().map(|stamp| stamp.nanos).collect(),
+            span: span(&run_stamps.sent, &run_stamps.arrived),
             healed: None,
             costs: None,
         };
@@ -159,7 +158,7 @@ impl Outcome {
         Ok(outcome)
     }
 
-    /// Adds what came of others at the same time.
+    /// Adds the result of another group of the same run.
     pub fn join(&mut self, other: Self) {
         self.sent += other.sent;
         self.lost += other.lost;
@@ -173,14 +172,14 @@ impl Outcome {
         self.costs = self.costs.or(other.costs);
     }
 
-    /// Messages a second, from the first one's sending to the last one's arrival.
+    /// Messages a second, from the first sending to the last arrival.
     pub fn messages_per_second(&self) -> Option<f64> {
         let received = self.sent.checked_sub(self.lost)?;
         (self.span > 0).then(|| received as f64 * 1e9 / self.span as f64)
     }
 }
 
-/// When each message of a trial was stamped first.
+/// When each message of a trial was first stamped.
 struct Times {
     at: Vec<Option<u64>>,
     doubled: u64,
@@ -192,7 +191,8 @@ impl Times {
         for stamp in stamps {
             let index = stamp.number.checked_sub(trial.warm_up).and_then(|index| usize::try_from(index).ok());
             let place = index.and_then(|index| times.at.get_mut(index));
-            let unknown = || Failure::Contradiction(format!("message {} was never to be sent", stamp.number));
+            let unknown =
+                || Failure::Contradiction(format!("message {} is not part of the trial", stamp.number));
             match place.ok_or_else(unknown)? {
                 Some(_) => times.doubled += 1,
                 place => *place = Some(stamp.nanos),
@@ -206,7 +206,7 @@ impl Times {
     }
 }
 
-/// How long each message that is in both took from the one to the other.
+/// Delay of each message that is in both.
 fn delays(from: &Times, to: &Times) -> Result<Vec<u64>, Failure> {
     let pairs = from.at.iter().zip(&to.at);
     let delay = |(number, (from, to)): (usize, (&Option<u64>, &Option<u64>))| match (from, to) {
@@ -220,7 +220,7 @@ fn delays(from: &Times, to: &Times) -> Result<Vec<u64>, Failure> {
     pairs.enumerate().filter_map(delay).collect()
 }
 
-/// How many messages others of higher numbers have overtaken.
+/// How many messages arrived after one with a higher number.
 fn overtaken(arrived: &[Stamp]) -> u64 {
     let mut seen = HashSet::new();
     let mut highest = 0;
@@ -251,97 +251,102 @@ mod tests {
     }
 
     #[test]
-    fn a_ping_pong_has_latencies_both_ways_and_round_trips() {
-        let taken = Taken {
+    fn ping_pong_has_latencies_and_round_trips() {
+        let run_stamps = RunStamps {
             sent: stamps(&[(5, 100), (6, 200)]),
             arrived: stamps(&[(5, 103), (6, 204)]),
             back: stamps(&[(5, 110), (6, 206)]),
-            ..Taken::default()
+            ..RunStamps::default()
         };
-        let outcome = Outcome::of(Exchange::PingPong, trial(2, 5), &taken).unwrap();
+        let outcome = Outcome::of(Exchange::PingPong, trial(2, 5), &run_stamps).unwrap();
         assert_eq!(outcome.one_way, [3, 4, 7, 2]);
         assert_eq!(outcome.round_trip, [10, 6]);
         assert_eq!((outcome.sent, outcome.lost, outcome.doubled), (2, 0, 0));
     }
 
     #[test]
-    fn a_burst_has_a_rate_over_its_whole_span() {
-        let taken = Taken {
+    fn burst_rate_covers_its_whole_span() {
+        let run_stamps = RunStamps {
             sent: stamps(&[(0, 0), (1, 10)]),
             arrived: stamps(&[(0, 500), (1, 1000)]),
-            ..Taken::default()
+            ..RunStamps::default()
         };
-        let outcome = Outcome::of(Exchange::Queue, trial(2, 0), &taken).unwrap();
+        let outcome = Outcome::of(Exchange::Queue, trial(2, 0), &run_stamps).unwrap();
         assert_eq!((outcome.one_way.as_slice(), outcome.span), (&[500, 990][..], 1000));
         assert_eq!(outcome.messages_per_second(), Some(2e6));
     }
 
     #[test]
-    fn what_is_lost_or_doubled_is_counted() {
-        let taken = Taken {
+    fn lost_and_doubled_messages_are_counted() {
+        let run_stamps = RunStamps {
             sent: stamps(&[(0, 0), (1, 0), (2, 0)]),
             arrived: stamps(&[(0, 5), (2, 6), (2, 7)]),
-            ..Taken::default()
+            ..RunStamps::default()
         };
-        let outcome = Outcome::of(Exchange::Queue, trial(3, 0), &taken).unwrap();
+        let outcome = Outcome::of(Exchange::Queue, trial(3, 0), &run_stamps).unwrap();
         assert_eq!((outcome.sent, outcome.lost, outcome.doubled), (3, 1, 1));
-        assert_eq!(outcome.out_of_order, 0, "what comes again is only doubled");
-        let taken = Taken { back: stamps(&[(0, 9)]), ..taken };
-        assert_eq!(Outcome::of(Exchange::PingPong, trial(3, 0), &taken).unwrap().lost, 2);
+        assert_eq!(outcome.out_of_order, 0, "a duplicate is not out of order");
+        let run_stamps = RunStamps { back: stamps(&[(0, 9)]), ..run_stamps };
+        assert_eq!(Outcome::of(Exchange::PingPong, trial(3, 0), &run_stamps).unwrap().lost, 2);
     }
 
     #[test]
-    fn what_others_have_overtaken_is_counted() {
+    fn overtaken_messages_are_counted() {
         let arrived = stamps(&[(1, 5), (0, 6), (4, 7), (2, 8), (3, 9), (4, 10), (5, 11)]);
         assert_eq!(overtaken(&arrived), 3);
     }
 
     #[test]
-    fn a_network_has_healed_with_the_first_message_after_it_was_back() {
-        let taken = Taken { arrived: stamps(&[(0, 5), (1, 30), (2, 20)]), ..Taken::default() };
-        assert_eq!((taken.first_after(6), taken.first_after(31)), (Some(14), None));
+    fn network_heals_with_its_first_message() {
+        let run_stamps = RunStamps { arrived: stamps(&[(0, 5), (1, 30), (2, 20)]), ..RunStamps::default() };
+        assert_eq!((run_stamps.first_after(6), run_stamps.first_after(31)), (Some(14), None));
     }
 
     #[test]
-    fn a_call_has_a_round_trip_alone() {
-        let taken =
-            Taken { sent: stamps(&[(5, 100), (6, 200)]), back: stamps(&[(5, 107)]), ..Taken::default() };
-        let outcome = Outcome::of(Exchange::CallOnce, trial(2, 5), &taken).unwrap();
+    fn call_has_only_a_round_trip() {
+        let run_stamps = RunStamps {
+            sent: stamps(&[(5, 100), (6, 200)]),
+            back: stamps(&[(5, 107)]),
+            ..RunStamps::default()
+        };
+        let outcome = Outcome::of(Exchange::CallOnce, trial(2, 5), &run_stamps).unwrap();
         assert_eq!((outcome.sent, outcome.lost, outcome.round_trip.as_slice()), (2, 1, &[7][..]));
         assert_eq!((outcome.one_way.len(), outcome.messages_per_second()), (0, None));
     }
 
     #[test]
-    fn what_takes_turns_is_told_apart_by_its_number() {
-        let taken = Taken {
+    fn turns_are_separated_by_message_number() {
+        let run_stamps = RunStamps {
             sent: stamps(&[(2, 10), (3, 20), (4, 30), (5, 40)]),
             back: stamps(&[(2, 11), (3, 22), (4, 33), (5, 44)]),
-            ..Taken::default()
+            ..RunStamps::default()
         };
-        let trips = |taken: &Taken| Outcome::of(Exchange::SetParam, trial(2, 1), taken).unwrap().round_trip;
+        let trips = |run_stamps: &RunStamps| {
+            Outcome::of(Exchange::SetParam, trial(2, 1), run_stamps).unwrap().round_trip
+        };
         let task = |exchange| Task::of(exchange, 10, 2, 1);
-        let parts = taken.parts(&task(Exchange::SetParam));
+        let parts = run_stamps.parts(&task(Exchange::SetParam));
         assert_eq!(parts.iter().map(trips).collect::<Vec<_>>(), [[1, 3], [2, 4]]);
-        let parts = taken.parts(&task(Exchange::CallOnce));
-        assert_eq!((parts.len(), &parts[0].sent), (1, &taken.sent));
+        let parts = run_stamps.parts(&task(Exchange::CallOnce));
+        assert_eq!((parts.len(), &parts[0].sent), (1, &run_stamps.sent));
     }
 
     #[test]
-    fn each_size_has_its_messages_and_their_lateness() {
+    fn each_size_has_its_own_stamps() {
         let sent = stamps(&[(0, 1000), (1, 1_001_500), (2, 2_001_000), (3, 3_000_900)]);
         let arrived = stamps(&[(0, 1010), (1, 1_001_520), (3, 3_000_940)]);
-        let taken = Taken { arrived, ..Taken::sent(sent, Some(1000)) };
+        let run_stamps = RunStamps { arrived, ..RunStamps::sent(sent, Some(1000)) };
         let task = Task { sizes: vec![10, 20], ..Task::of(Exchange::Rates, 20, 2, 0) };
-        let of = |taken: &Taken| Outcome::of(Exchange::Rates, task.trial(), taken).unwrap();
-        let [small, large] = [0, 1].map(|part| of(&taken.parts(&task)[part]));
+        let of = |run_stamps: &RunStamps| Outcome::of(Exchange::Rates, task.trial(), run_stamps).unwrap();
+        let [small, large] = [0, 1].map(|part| of(&run_stamps.parts(&task)[part]));
         assert_eq!((small.one_way.as_slice(), small.late.as_slice()), (&[10, 20][..], &[0, 500][..]));
         assert_eq!((small.sent, small.lost, large.sent, large.lost), (2, 0, 2, 1));
-        // A message that is sent before it was due is not late.
+        // A message that is sent early is not late.
         assert_eq!((large.one_way, large.late), (vec![40], vec![0, 0]));
     }
 
     #[test]
-    fn a_message_to_many_has_come_when_the_last_one_has_it() {
+    fn message_to_many_arrives_with_the_last() {
         let ends = [&[(0, 5), (1, 9)][..], &[(0, 7), (1, 8), (2, 3)], &[(0, 6), (0, 9), (1, 10)]];
         let last = last_of(ends.map(stamps).to_vec());
         assert_eq!(last, stamps(&[(0, 7), (1, 10), (0, 9)]), "2 did not come to all, 0 came twice to one");
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_told_of_together() {
+    fn results_of_pairs_are_joined() {
         let one = |trip: u64, lost| Outcome {
             sent: 2,
             lost,
@@ -367,13 +372,14 @@ mod tests {
     }
 
     #[test]
-    fn stamps_that_cannot_be_are_refused() {
+    fn impossible_stamps_are_refused() {
         let of = |sent, arrived| {
-            let taken = Taken { sent: stamps(sent), arrived: stamps(arrived), ..Taken::default() };
-            Outcome::of(Exchange::Queue, trial(2, 1), &taken).map_err(|failure| failure.to_string())
+            let run_stamps =
+                RunStamps { sent: stamps(sent), arrived: stamps(arrived), ..RunStamps::default() };
+            Outcome::of(Exchange::Queue, trial(2, 1), &run_stamps).map_err(|failure| failure.to_string())
         };
-        assert!(of(&[(0, 1)], &[]).unwrap_err().contains("never to be sent"));
-        assert!(of(&[(3, 1)], &[]).unwrap_err().contains("never to be sent"));
+        assert!(of(&[(0, 1)], &[]).unwrap_err().contains("not part of the trial"));
+        assert!(of(&[(3, 1)], &[]).unwrap_err().contains("not part of the trial"));
         assert!(of(&[(1, 10)], &[(1, 9)]).unwrap_err().contains("before it was sent"));
         assert!(of(&[(1, 10)], &[(2, 11)]).unwrap_err().contains("was not sent"));
     }

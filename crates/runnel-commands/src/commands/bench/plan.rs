@@ -1,4 +1,4 @@
-//! What is measured: scenarios, placements, amounts.
+//! The plan of measurements: scenarios, placements, amounts.
 
 mod exchange;
 mod task;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 pub use exchange::{BEFORE_CUT, Exchange, Figure};
 pub use task::{Case, Task};
 
-/// Bytes of a parameter that is an int; other sizes are those of strings.
+/// Bytes of an int parameter; other sizes are strings.
 pub const INT: usize = size_of::<i32>();
 
 /// What `runnel bench` can measure. The letters are those of the published evaluation.
@@ -26,7 +26,7 @@ pub enum Scenario {
     /// Ping-pong at a rate, without waiting for each answer; then by several pairs at once
     #[value(name = "D")]
     Flow,
-    /// The operating system's own ways between two processes: ping-pong of `--size`
+    /// The operating system's own transports between two processes: ping-pong of `--size`
     #[value(name = "ipc")]
     Ipc,
     /// A text, a hundred times a second
@@ -35,13 +35,13 @@ pub enum Scenario {
     /// Two integers from the first node to the second, which adds, to the third
     #[value(name = "chain")]
     Chain,
-    /// 10 B to 8 MiB: handed over, written too, read too
+    /// 10 B to 8 MiB: handed over, also written, also read
     #[value(name = "sizes")]
     Sizes,
     /// Two processes joined by 1 to 1000 topics; one topic of 1 to 64 subscribers
     #[value(name = "scale")]
     Scale,
-    /// CPU time of two processes joined by 1 to 1000 topics: all quiet, then a message every 10 ms on one
+    /// CPU time of two processes joined by 1 to 1000 topics: without messages, then with a message every 10 ms on one
     #[value(name = "idle")]
     Idle,
     /// Calls of a service: each with its own connection, then all on one
@@ -59,7 +59,7 @@ pub enum Scenario {
     /// 2 MiB at 30 a second, best effort
     #[value(name = "large")]
     Large,
-    /// A minute without network: how soon messages come again
+    /// A minute without network: how soon messages arrive again
     #[value(name = "blackout")]
     Blackout,
     /// Memory, threads and wake-ups of idle programs; time to a first message
@@ -89,7 +89,7 @@ impl Scenario {
         Self::Footprint,
     ];
 
-    /// What is exchanged in each run of it, one kind of run after the other.
+    /// The exchanges of the scenario, one after the other.
     pub fn exchanges(self) -> &'static [Exchange] {
         match self {
             Self::PingPong => &[Exchange::PingPong],
@@ -154,38 +154,38 @@ impl Serialize for Placement {
 pub struct Amount {
     /// Turns that each contestant has in each placement.
     pub rounds: u32,
-    /// Turns of what takes minutes.
+    /// Rounds of exchanges that take minutes.
     pub long_rounds: u32,
-    /// Ping-pongs, or calls on one connection, that count in one turn.
+    /// Ping-pongs, or calls on one connection, that count per turn.
     pub pings: u64,
-    /// As many before those.
+    /// Ping-pongs before those.
     pub warm_up: u64,
     /// Messages of one burst.
     pub burst: u64,
-    /// Calls with the master that count in one turn.
+    /// Calls that involve the master, per turn.
     pub calls: u64,
     /// Messages a second.
     pub rates: &'static [u32],
     /// Messages of each size at one rate, one way.
     pub of_size: u64,
-    /// Messages of each size at one rate, there and back.
+    /// Messages of each size at one rate, in both directions.
     pub answered: u64,
-    /// Messages of one turn that are sent a hundred times a second.
+    /// Messages per turn at a hundred per second.
     pub paced: u64,
-    /// Messages of one turn that are sent as often to many.
+    /// Messages per turn at the same rate to many subscribers.
     pub to_many: u64,
     /// Topics that join two processes.
     pub topics: &'static [usize],
     /// Subscribers of one topic.
     pub subscribers: &'static [usize],
-    /// Seconds that programs with little or nothing to do are watched for.
+    /// Seconds for which idle programs are watched.
     pub idle_seconds: u64,
     /// Seconds without network.
     pub blackout_seconds: u64,
 }
 
 impl Amount {
-    /// As published, where that was.
+    /// The published amounts, where there are any.
     pub const FULL: Self = Self {
         rounds: 5,
         long_rounds: 2,

@@ -1,4 +1,4 @@
-//! Programs that the bench starts: listened to line by line, waited for with a deadline, gone when their value goes.
+//! Programs that the bench starts: read line by line, waited for with a deadline, killed on drop.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,19 +17,19 @@ use runnel::io::signals::Interrupts;
 use super::failure::Failure;
 use crate::child::ends_within;
 
-/// How often a wait looks whether the user has asked for the end. Rare enough to disturb no measurement.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often a wait checks for an interrupt. Rare enough not to disturb a measurement.
+const INTERRUPT_CHECK: Duration = Duration::from_millis(100);
 
-/// How long a program that was not waited for may take to be gone once its output has ended.
-const LAST_BREATH: Duration = Duration::from_secs(5);
+/// How long a program may take to exit once its output has ended.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest line that a program may say, in bytes.
+/// Longest line that is read, in bytes.
 const LINE: u64 = 4096;
 
-/// Lines that wait to be looked at before the program has to wait.
+/// Lines that wait before the program blocks.
 const LINES: usize = 64;
 
-/// Whether the user has asked for the end, by SIGINT or SIGTERM.
+/// Whether the user interrupted, by SIGINT or SIGTERM.
 #[derive(Debug)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Begins to notice the signals.
+    /// Begins to catch the signals.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -68,7 +68,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a program, which is called `name` in errors. What it says on standard error goes to the file `errors`.
+    /// Starts a program, which is called `name` in errors. Its standard error goes to the file `errors`.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -79,7 +79,7 @@ impl Process {
         stop: &Arc<Stop>,
     ) -> Result<Self, Failure> {
         let start = |command: &mut Command| {
-            // Ctrl-C is for the bench, which then ends what it has started.
+            // Ctrl-C is for the bench, which then ends its programs.
             command
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -89,14 +89,14 @@ impl Process {
         };
         let mut child = start(&mut command).map_err(Failure::missing(format_args!("cannot start {name}")))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (told, lines) = sync_channel(LINES);
+        let (sender, lines) = sync_channel(LINES);
         if let Some(output) = output {
-            thread::spawn(move || listen(output, &told));
+            thread::spawn(move || listen(output, &sender));
         }
         Ok(Self { name: name.to_owned(), child, input, lines, errors, stop: Arc::clone(stop) })
     }
 
-    /// What it is called in errors.
+    /// Its name in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -106,28 +106,28 @@ impl Process {
         self.child.id()
     }
 
-    /// Waits for a line that begins with `start`, and gives what follows; other lines are passed over.
+    /// Waits for a line that begins with `start`, and returns the rest of it. Other lines are skipped.
     ///
     /// # Errors
-    /// When the program ends without saying it, says nothing until `deadline`, or the user asks for the end.
+    /// When the program ends first, prints no such line before `deadline`, or the user interrupts.
     pub fn line_after(&mut self, start: &str, deadline: Instant) -> Result<String, Failure> {
         loop {
             match self.next_line(deadline)? {
-                Heard::Line(line) => {
+                LineEvent::Line(line) => {
                     if let Some(rest) = line.strip_prefix(start) {
                         return Ok(rest.trim().to_owned());
                     }
                 }
-                Heard::Nothing => return Err(self.too_late(&format!("\"{}\"", start.trim()))),
-                Heard::End => return Err(self.has_ended()),
+                LineEvent::Nothing => return Err(self.too_late(&format!("\"{}\"", start.trim()))),
+                LineEvent::End => return Err(self.has_ended()),
             }
         }
     }
 
-    /// Gives the program one line of input.
+    /// Writes a line to the program's input.
     ///
     /// # Errors
-    /// When it takes none any more.
+    /// When it no longer reads.
     pub fn say(&mut self, line: &str) -> Result<(), Failure> {
         let said = self.input.as_mut().map(|input| writeln!(input, "{line}").and_then(|()| input.flush()));
         match said {
@@ -136,21 +136,21 @@ impl Process {
         }
     }
 
-    /// Tells the program that there is no more input, which is for it to end.
+    /// Closes the program's input, which ends the program.
     pub fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Waits until the program has ended by itself and well.
+    /// Waits until the program has exited with success.
     ///
     /// # Errors
-    /// When it ends otherwise or not until `deadline`, or the user asks for the end.
+    /// When it fails or does not exit before `deadline`, or the user interrupts.
     pub fn wait(&mut self, deadline: Instant) -> Result<(), Failure> {
         loop {
             match self.next_line(deadline)? {
-                Heard::Line(_) => {}
-                Heard::Nothing => return Err(self.too_late("its end")),
-                Heard::End => break,
+                LineEvent::Line(_) => {}
+                LineEvent::Nothing => return Err(self.too_late("its end")),
+                LineEvent::End => break,
             }
         }
         match self.exit_status() {
@@ -159,61 +159,61 @@ impl Process {
         }
     }
 
-    /// Lets the program run for a while.
+    /// Lets the program run for this time.
     ///
     /// # Errors
-    /// When it ends meanwhile, or the user asks for the end.
+    /// When it ends meanwhile, or the user interrupts.
     pub fn watch(&mut self, span: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + span;
         loop {
             match self.next_line(deadline)? {
-                Heard::Line(_) => {}
-                Heard::Nothing => return Ok(()),
-                Heard::End => return Err(self.has_ended()),
+                LineEvent::Line(_) => {}
+                LineEvent::Nothing => return Ok(()),
+                LineEvent::End => return Err(self.has_ended()),
             }
         }
     }
 
-    fn next_line(&self, deadline: Instant) -> Result<Heard, Failure> {
+    fn next_line(&self, deadline: Instant) -> Result<LineEvent, Failure> {
         loop {
             self.stop.check()?;
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left.min(LOOK)) {
-                Ok(line) => return Ok(Heard::Line(line)),
-                Err(RecvTimeoutError::Disconnected) => return Ok(Heard::End),
-                Err(RecvTimeoutError::Timeout) if left <= LOOK => return Ok(Heard::Nothing),
+            match self.lines.recv_timeout(left.min(INTERRUPT_CHECK)) {
+                Ok(line) => return Ok(LineEvent::Line(line)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(LineEvent::End),
+                Err(RecvTimeoutError::Timeout) if left <= INTERRUPT_CHECK => return Ok(LineEvent::Nothing),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// How a program has ended whose output has ended.
+    /// The exit status of a program whose output has ended.
     fn exit_status(&mut self) -> Option<ExitStatus> {
-        ends_within(&mut self.child, LAST_BREATH).ok().flatten()
+        ends_within(&mut self.child, EXIT_TIMEOUT).ok().flatten()
     }
 
     fn too_late(&self, what: &str) -> Failure {
-        Failure::TooLate { who: self.name.clone(), what: what.to_owned() }
+        Failure::TooLate { program: self.name.clone(), what: what.to_owned() }
     }
 
     fn has_ended(&mut self) -> Failure {
         let status = self.exit_status();
         let how = status.map_or_else(|| "closed its output".to_owned(), |status| status.to_string());
-        let said = last_line(&self.errors).map_or_else(String::new, |line| format!(": {line}"));
-        Failure::Ended { who: self.name.clone(), how: format!("ended early ({how}){said}") }
+        let error = last_line(&self.errors).map_or_else(String::new, |line| format!(": {line}"));
+        Failure::Ended { program: self.name.clone(), how: format!("ended early ({how}){error}") }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A program that has ended already needs neither; that is no failure.
+        // The program may have ended already; that is no failure.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What a wait for a line came to.
-enum Heard {
+/// Result of a wait for a line.
+enum LineEvent {
     Line(String),
     /// The deadline is past.
     Nothing,
@@ -221,19 +221,19 @@ enum Heard {
     End,
 }
 
-/// Hands on lines until the program's output ends or nobody listens.
-fn listen(output: ChildStdout, told: &SyncSender<String>) {
+/// Passes lines on until the program's output ends or the receiver is dropped.
+fn listen(output: ChildStdout, sender: &SyncSender<String>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while matches!(output.by_ref().take(LINE).read_until(b'\n', &mut line), Ok(count) if count > 0) {
-        if told.send(String::from_utf8_lossy(&line).trim_end().to_owned()).is_err() {
+        if sender.send(String::from_utf8_lossy(&line).trim_end().to_owned()).is_err() {
             break;
         }
         line.clear();
     }
 }
 
-/// The last line of a file that holds anything.
+/// The last line of a file that is not blank.
 fn last_line(path: &PathBuf) -> Option<String> {
     let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
@@ -247,7 +247,7 @@ pub mod tests {
         Instant::now() + Duration::from_secs(20)
     }
 
-    /// A program of the shell, whose file of errors is to be removed.
+    /// A shell script. The caller removes its file of errors.
     pub fn shell(name: &str, script: &str) -> Process {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
@@ -262,7 +262,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_told_and_waited_for() {
+    fn program_is_read_written_and_waited_for() {
         let mut process = shell("talker", "echo noise; echo at 7; read line; echo $line");
         assert_eq!(process.line_after("at ", soon()).unwrap(), "7");
         process.say("go on").unwrap();
@@ -272,7 +272,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_is_named_with_its_last_words() {
+    fn failed_program_is_named_with_its_last_error() {
         let mut process = shell("failure", "echo 'no luck' >&2; exit 3");
         let why = process.line_after("ready", soon()).unwrap_err().to_string();
         assert!(why.starts_with("failure: ended early") && why.ends_with("no luck"), "{why}");
@@ -281,7 +281,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_silent_program_is_too_late() {
+    fn silent_program_is_too_late() {
         let mut process = shell("silence", "read line");
         let why = process.line_after("ready", Instant::now()).unwrap_err().to_string();
         assert_eq!(why, "silence: too late with \"ready\"");

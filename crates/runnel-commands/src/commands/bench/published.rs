@@ -1,4 +1,4 @@
-//! Figures that others have published, of other machines: what ours are shown beside, and compared with by nobody.
+//! Published figures from other machines. They are shown next to ours, never compared with them.
 
 use serde::Serialize;
 
@@ -6,10 +6,10 @@ use super::plan::{Case, Exchange};
 
 const KIB: usize = 1024;
 
-/// An average that was published.
+/// A published average.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Published {
-    /// What was exchanged.
+    /// The exchange.
     #[serde(rename = "scenario")]
     pub exchange: Exchange,
     /// Bytes of payload.
@@ -17,14 +17,15 @@ pub struct Published {
     /// Messages a second, where that was varied.
     #[serde(rename = "rate_hz")]
     pub rate: Option<u32>,
-    /// By what.
-    pub who: &'static str,
-    /// One-way, or of a round trip where messages come back.
+    /// The system that was measured.
+    #[serde(rename = "who")]
+    pub system: &'static str,
+    /// One-way, or a round trip where messages come back, in nanoseconds.
     pub mean_ns: f64,
 }
 
-/// The evaluation of ROS 2, Cyber RT and Isaac; the slides on aibo, on an x86 machine; the paper on the FPGA component,
-/// of whose software two figures are told.
+/// The evaluation of ROS 2, Cyber RT and Isaac; the slides on aibo, on an x86 machine; the paper on the FPGA
+/// component, which has two figures for its software.
 pub const PUBLISHED: [Published; 13] = [
     of(Exchange::PingPong, 10, "ROS 2", 1_250_000.0),
     of(Exchange::PingPong, 10, "Cyber RT", 231_000.0),
@@ -44,15 +45,15 @@ pub const PUBLISHED: [Published; 13] = [
 /// Bytes of the longest text.
 pub const HELLO: usize = "hello world 999".len();
 
-const fn of(exchange: Exchange, size: usize, who: &'static str, mean_ns: f64) -> Published {
-    Published { exchange, size, rate: None, who, mean_ns }
+const fn of(exchange: Exchange, size: usize, system: &'static str, mean_ns: f64) -> Published {
+    Published { exchange, size, rate: None, system, mean_ns }
 }
 
-const fn at_1000(size: usize, who: &'static str, mean_ns: f64) -> Published {
-    Published { rate: Some(1000), ..of(Exchange::Rates, size, who, mean_ns) }
+const fn at_1000(size: usize, system: &'static str, mean_ns: f64) -> Published {
+    Published { rate: Some(1000), ..of(Exchange::Rates, size, system, mean_ns) }
 }
 
-/// What was published of a case.
+/// The published figures of a case.
 pub fn of_case(case: Case) -> impl Iterator<Item = &'static Published> {
     PUBLISHED.iter().filter(move |published| {
         (published.exchange, published.size, published.rate) == (case.exchange, case.size, case.rate)
@@ -65,7 +66,7 @@ mod tests {
     use crate::commands::bench::plan::{Amount, Placement};
 
     #[test]
-    fn every_published_figure_stands_beside_one_of_ours() {
+    fn every_published_figure_matches_a_case() {
         for published in PUBLISHED {
             let tasks = published.exchange.tasks(Amount::FULL, &[10]);
             let mut cases = tasks.iter().flat_map(|task| task.cases(Placement::OneCore));

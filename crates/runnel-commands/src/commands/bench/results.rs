@@ -1,4 +1,4 @@
-//! What was found, in the form in which it is saved. The fields are told of in `bench/README.md`.
+//! The results in the form in which they are saved. `bench/README.md` describes the fields.
 
 use std::fmt;
 use std::fs;
@@ -16,7 +16,7 @@ use super::published::PUBLISHED;
 use super::statistics::{Summary, jitter};
 use super::summary::{CaseSummary, summaries};
 
-/// The number of this form: a change that a reader must know of gets another.
+/// Version of this form. It rises with each change that readers must know.
 const FORMAT: u32 = 1;
 
 /// One turn of one contestant.
@@ -24,22 +24,21 @@ const FORMAT: u32 = 1;
 pub struct Run {
     /// What was exchanged.
     pub case: Case,
-    /// Who.
+    /// Its name.
     pub contestant: &'static str,
-    /// Which turn, from 1 on.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// What came of it, or why nothing did.
+    /// The outcome, or why there is none.
     pub result: Result<Outcome, String>,
 }
 
 impl Run {
-    /// The outcome, if all messages arrived, and each once. Of calls only those that failed are left out: they are told,
-    /// and change nothing for the others, as a lost message does for those that find more room. Where it is told how many are
-    /// lost, all counts.
+    /// The outcome, if all messages arrived once. Failed calls are only left out, since they do not change the
+    /// figures of the others, as a lost message does for those behind it. Exchanges that count losses always count.
     pub fn clean(&self) -> Option<&Outcome> {
         let exchange = self.case.exchange;
-        let whole = |outcome: &&Outcome| outcome.lost == 0 || exchange.is_call() || exchange.tells_faults();
-        let once = |outcome: &&Outcome| outcome.doubled == 0 || exchange.tells_faults();
+        let whole = |outcome: &&Outcome| outcome.lost == 0 || exchange.is_call() || exchange.counts_faults();
+        let once = |outcome: &&Outcome| outcome.doubled == 0 || exchange.counts_faults();
         self.result.as_ref().ok().filter(once).filter(whole)
     }
 
@@ -97,16 +96,16 @@ impl fmt::Display for Run {
     }
 }
 
-/// Everything that was found.
+/// All results.
 #[derive(Debug)]
 pub struct Report {
-    /// Fewer rounds and messages than published.
+    /// True for fewer rounds and messages than published.
     pub quick: bool,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// What could not be measured, or not as it should.
+    /// What could not be measured, or only under other conditions.
     pub notes: Vec<String>,
-    /// Every turn.
+    /// All turns.
     pub runs: Vec<Run>,
     /// Idle programs.
     pub footprints: Vec<Footprint>,
@@ -120,7 +119,7 @@ impl Report {
         self.runs.is_empty() && self.footprints.is_empty() && self.first_messages.is_empty()
     }
 
-    /// Nothing found yet.
+    /// An empty report about this machine.
     pub fn new(quick: bool) -> Self {
         Self {
             quick,
@@ -137,12 +136,12 @@ impl Report {
         self.runs.push(run);
     }
 
-    /// The turns of each contestant summed up.
+    /// The turns of each contestant, summed up.
     pub fn summaries(&self) -> Vec<CaseSummary> {
         summaries(&self.runs)
     }
 
-    /// All of it.
+    /// The report as JSON.
     pub fn to_json(&self) -> Json {
         json!({
             "format": FORMAT,
@@ -158,7 +157,7 @@ impl Report {
         })
     }
 
-    /// Writes all of it to a file, which is never seen half written.
+    /// Writes the report to a file. Readers never see a half-written file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -254,12 +253,13 @@ pub mod tests {
     }
 
     #[test]
-    fn every_field_of_the_results_is_told_of_in_the_readme() {
+    fn readme_describes_every_result_field() {
         let mut found = Vec::new();
         fields(&full().to_json(), &mut found);
         assert!(found.len() > 50);
-        let untold: Vec<_> = found.iter().filter(|name| !README.contains(&format!("`{name}`"))).collect();
-        assert!(untold.is_empty(), "bench/README.md does not tell of {untold:?}");
+        let undocumented: Vec<_> =
+            found.iter().filter(|name| !README.contains(&format!("`{name}`"))).collect();
+        assert!(undocumented.is_empty(), "bench/README.md does not describe {undocumented:?}");
     }
 
     #[test]
@@ -278,7 +278,7 @@ pub mod tests {
     }
 
     #[test]
-    fn progress_tells_of_figures_losses_and_failures() {
+    fn progress_shows_figures_losses_and_failures() {
         let lines: Vec<String> = full().runs.iter().map(Run::to_string).collect();
         assert_eq!(lines[1], "C 10 B one-core round 1 runnel-tcpros: round trip 6.00 us");
         assert_eq!(lines[4], "A 60000 B two-cores round 2 floor-tcp: no figures: late");

@@ -1,8 +1,8 @@
-//! The figures that samples are summed up in.
+//! Statistics of samples.
 
 use serde::Serialize;
 
-/// Samples summed up, in the unit of the samples.
+/// Statistics of samples, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The smallest.
@@ -28,13 +28,13 @@ impl Summary {
     }
 }
 
-/// The smallest of the sorted samples that at least `percent` of a hundred are not greater than.
+/// The smallest of the sorted samples that is not exceeded by `percent` of a hundred.
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The median of figures of several rounds; with an even number of them the mean of the two in the middle.
+/// The median of figures of several rounds; for an even number the mean of the two in the middle.
 pub fn median(mut figures: Vec<f64>) -> Option<f64> {
     figures.sort_unstable_by(f64::total_cmp);
     let upper = figures.len() / 2;
@@ -42,7 +42,7 @@ pub fn median(mut figures: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(*figures.get(lower)?, *figures.get(upper)?))
 }
 
-/// How far the figures of several rounds lie apart: from the least to the greatest, in percent of their median.
+/// The spread of figures of several rounds: from least to greatest, in percent of their median.
 pub fn spread(figures: &[f64]) -> Option<f64> {
     let least = figures.iter().copied().min_by(f64::total_cmp)?;
     let greatest = figures.iter().copied().max_by(f64::total_cmp)?;
@@ -50,7 +50,7 @@ pub fn spread(figures: &[f64]) -> Option<f64> {
     Some((greatest - least) / median * 100.0)
 }
 
-/// How much one sample differs from the one before it, on average.
+/// The mean difference between consecutive samples.
 pub fn jitter(samples: &[u64]) -> Option<f64> {
     let differences = samples.windows(2).filter_map(|pair| Some(pair.first()?.abs_diff(*pair.get(1)?)));
     let sum: f64 = differences.map(|difference| difference as f64).sum();
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_does_not_depend_on_the_order() {
+    fn summary_is_independent_of_sample_order() {
         let mut samples: Vec<u64> = (1..=200).collect();
         samples.reverse();
         let summary = Summary::of(samples).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_figures() {
+    fn no_samples_give_no_figures() {
         assert_eq!(Summary::of(Vec::new()), None);
         assert_eq!(median(Vec::new()), None);
         assert_eq!(spread(&[]), None);
@@ -85,23 +85,23 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_a_sample_that_was_measured() {
+    fn percentile_is_a_measured_sample() {
         assert_eq!(percentile(&[1, 2, 3], 50), Some(2));
         assert_eq!(percentile(&[1, 2, 3, 4], 50), Some(2));
         assert_eq!(percentile(&[1, 2, 3, 4], 99), Some(4));
     }
 
     #[test]
-    fn a_median_of_rounds_lies_in_the_middle() {
+    fn median_of_rounds_lies_in_the_middle() {
         assert_eq!(median(vec![9.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![4.0, 1.0, 2.0, 9.0]), Some(3.0));
     }
 
     #[test]
-    fn the_spread_is_a_share_of_the_median() {
+    fn spread_is_a_share_of_the_median() {
         assert_eq!(spread(&[9.0, 10.0, 11.0]), Some(20.0));
         assert_eq!(spread(&[5.0]), Some(0.0));
-        assert_eq!(spread(&[0.0, 0.0]), None, "of nothing there is no share");
+        assert_eq!(spread(&[0.0, 0.0]), None, "no share of a zero median");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The turns of one contestant in one case, summed up and compared with those of the others.
+//! The turns of each contestant in each case, summed up and compared.
 
 use serde::Serialize;
 
@@ -9,13 +9,13 @@ use super::results::Run;
 use super::statistics::{Summary, jitter, median, spread};
 use super::usage::Cost;
 
-/// All turns of one contestant in one case. Turns in which messages, other than calls, were lost or doubled count for
-/// nothing but that.
+/// All turns of one contestant in one case. Turns in which messages, other than calls, were lost or duplicated only
+/// add to those counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CaseSummary {
     /// What was exchanged.
     pub case: Case,
-    /// Who.
+    /// Its name.
     pub contestant: &'static str,
     /// Turns.
     pub rounds: usize,
@@ -27,15 +27,15 @@ pub struct CaseSummary {
     pub doubled: u64,
     /// Messages that came after later ones in all turns.
     pub out_of_order: u64,
-    /// Why turns came to nothing, each reason once.
+    /// Why turns failed, each reason once.
     pub failures: Vec<String>,
-    /// Of all messages of all turns that count.
+    /// All messages of all turns that count.
     pub one_way_ns: Option<Summary>,
-    /// As above.
+    /// As above, round trips.
     pub round_trip_ns: Option<Summary>,
-    /// From being due to being sent, where messages are due at times.
+    /// How late messages were sent, where they have a rate.
     pub late_ns: Option<Summary>,
-    /// From the network's return to the first message, where it was away.
+    /// From the network's return to the first message, after a blackout.
     pub healed_ns: Option<Summary>,
     /// The median of the turns.
     pub jitter_ns: Option<f64>,
@@ -43,15 +43,16 @@ pub struct CaseSummary {
     pub messages_per_second: Option<f64>,
     /// Millions of bytes of payload a second.
     pub megabytes_per_second: Option<f64>,
-    /// What it cost the end that receives to be there: medians of the turns.
+    /// Cost of the end that receives: medians of the turns.
     pub receiver: Option<Cost>,
-    /// The same of the end that sends.
+    /// Cost of the end that sends.
     pub sender: Option<Cost>,
-    /// How far the turns lie apart, in percent: their medians, or their rates.
+    /// Spread of the turns' medians or rates, in percent.
     pub spread_percent: Option<f64>,
-    /// The median round trip or delay, the rate, or the receiver's CPU time, over that of the floor.
+    /// The figure that contestants are compared by (median round trip or delay, rate, or the receiver's CPU time)
+    /// over the floor's.
     pub to_floor: Option<f64>,
-    /// The same over that of roscpp.
+    /// The same over roscpp's.
     pub to_roscpp: Option<f64>,
 }
 
@@ -99,7 +100,7 @@ impl CaseSummary {
         }
     }
 
-    /// What messages took, there and back if they come back.
+    /// One-way delays, or round trips where messages come back.
     pub fn delays(&self) -> Option<Summary> {
         match self.case.exchange.figure() {
             Figure::RoundTrip => self.round_trip_ns,
@@ -140,7 +141,7 @@ fn failures(runs: &[&Run]) -> Vec<String> {
     failures
 }
 
-/// Sums up turns: scenario by scenario as they were measured, in each case contestant by contestant.
+/// Sums up turns: by scenario in the order of measurement, then by contestant.
 pub fn summaries(runs: &[Run]) -> Vec<CaseSummary> {
     let mut cases: Vec<Case> = Vec::new();
     let mut series: Vec<(Case, &'static str)> = Vec::new();
@@ -153,9 +154,10 @@ pub fn summaries(runs: &[Run]) -> Vec<CaseSummary> {
         }
     }
     series.sort_by_key(|(case, _)| cases.iter().position(|other| other == case));
-    let of = |&(case, who): &(Case, &'static str)| {
-        let runs: Vec<&Run> = runs.iter().filter(|run| run.case == case && run.contestant == who).collect();
-        CaseSummary::of(case, who, &runs)
+    let of = |&(case, contestant): &(Case, &'static str)| {
+        let runs: Vec<&Run> =
+            runs.iter().filter(|run| run.case == case && run.contestant == contestant).collect();
+        CaseSummary::of(case, contestant, &runs)
     };
     compared(series.iter().map(of).collect())
 }
@@ -163,10 +165,11 @@ pub fn summaries(runs: &[Run]) -> Vec<CaseSummary> {
 fn compared(mut summaries: Vec<CaseSummary>) -> Vec<CaseSummary> {
     let figures: Vec<_> =
         summaries.iter().map(|summary| (summary.case, summary.contestant, summary.figure())).collect();
-    let of =
-        |case: Case, name: &str| figures.iter().find(|(other, who, _)| *other == case && *who == name)?.2;
+    let of = |case: Case, name: &str| {
+        figures.iter().find(|(other, contestant, _)| *other == case && *contestant == name)?.2
+    };
     for summary in &mut summaries {
-        // Of nothing there is no ratio.
+        // There is no ratio to zero.
         let to = |name| of(summary.case, name).filter(|other| *other > 0.0);
         let ratio = |name| Some(summary.figure()? / to(name)?);
         let floor = floor_of(summary.case.exchange);
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn all_rounds_are_one_series_and_their_medians_tell_the_spread() {
+    fn rounds_are_one_series_with_a_spread() {
         let runs = [run("floor-tcp", 1, &[9, 10, 11], 0), run("floor-tcp", 2, &[10, 11, 12], 0)];
         let summary = summaries(&runs).remove(0);
         let trip = summary.round_trip_ns.unwrap();
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_with_losses_is_counted_and_not_averaged() {
+    fn round_with_losses_is_not_averaged() {
         let runs = [run("roscpp", 1, &[10], 0), run("roscpp", 2, &[1000], 3)];
         let summary = summaries(&runs).remove(0);
         assert_eq!((summary.lost, summary.rounds, summary.rounds_counted), (3, 2, 1));
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_not_answered_leave_the_others_their_figures() {
+    fn unanswered_calls_keep_figures_of_the_others() {
         let mut run = run("roscpp", 1, &[10, 12], 1);
         run.case.exchange = Exchange::CallOnce;
         let summary = summaries(&[run]).remove(0);
@@ -216,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_the_same_case() {
+    fn ratios_compare_the_same_case() {
         let mut runs = vec![run("floor-tcp", 1, &[10], 0), run("runnel-tcpros", 1, &[14], 0)];
         runs.push(run("roscpp", 1, &[56], 0));
-        let mut elsewhere = run("runnel-tcpros", 1, &[14], 0);
-        elsewhere.case.placement = Placement::TwoCores;
-        runs.push(elsewhere);
+        let mut other_placement = run("runnel-tcpros", 1, &[14], 0);
+        other_placement.case.placement = Placement::TwoCores;
+        runs.push(other_placement);
         let ratios: Vec<_> =
             summaries(&runs).iter().map(|summary| (summary.to_floor, summary.to_roscpp)).collect();
         assert_eq!(ratios[0], (Some(1.0), Some(10.0 / 56.0)));
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_medians_and_compared_by_the_cpu_time_of_the_end_that_receives() {
+    fn costs_are_compared_by_receiver_cpu_time() {
         let run = |contestant, round, receiving: f64, sending| {
             let cost = |cpu_per_mille, resident_bytes| Cost {
                 cpu_per_mille,
@@ -255,11 +258,11 @@ mod tests {
         );
         assert_eq!((receiver.resident_bytes, sender.resident_bytes), (150, 7));
         assert_eq!((roscpp.to_floor, roscpp.to_roscpp), (Some(3.0), Some(1.0)));
-        assert_eq!(of(0.0)[1].to_floor, None, "of nothing there is no ratio");
+        assert_eq!(of(0.0)[1].to_floor, None, "no ratio to zero");
     }
 
     #[test]
-    fn a_contestant_that_only_fails_has_reasons_and_no_figures() {
+    fn failing_contestant_has_reasons_and_no_figures() {
         let mut failed = run("roscpp", 1, &[], 0);
         failed.result = Err("too late".into());
         let summary = summaries(&[failed.clone(), failed]).remove(0);

@@ -1,4 +1,4 @@
-//! One turn of one contestant: its ends and its master are started, watched and waited for, and their stamps read.
+//! One turn of one contestant: starts, watches and waits for its ends and its master, and reads the stamps.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,17 +7,17 @@ use runnel_floor::{Stamp, Stamps, Trial, now};
 
 use super::contestants::{Contestant, Introduction};
 use super::failure::Failure;
-use super::faults::{Fault, Trouble};
-use super::outcome::{Costs, Outcome, Taken, last_of};
+use super::faults::{ActiveFault, Fault};
+use super::outcome::{Costs, Outcome, RunStamps, last_of};
 use super::plan::{BEFORE_CUT, Exchange, Figure, Placement, Task};
 use super::process::Process;
-use super::room::{Place, Room};
 use super::usage;
+use super::workspace::{Place, Workspace};
 
-/// How long ends may take to write down what they have when a run took too long.
+/// How long ends may take to write their stamps after a time-out.
 const SALVAGE: Duration = Duration::from_secs(5);
 
-/// One run, apart from who takes part.
+/// The conditions of one run.
 pub struct Setting<'a> {
     /// What the ends do.
     pub task: &'a Task,
@@ -27,29 +27,33 @@ pub struct Setting<'a> {
     pub priority: Option<i32>,
 }
 
-/// Runs a contestant's turn, and gives what came of each of its cases.
+/// Runs a contestant's turn. Returns the outcome of each of its cases.
 ///
 /// # Errors
-/// When an end or a master does not do its part, or the user asks for the end.
-pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> Result<Vec<Outcome>, Failure> {
+/// When an end or a master fails, or the user interrupts.
+pub fn run(
+    setting: &Setting<'_>,
+    contestant: &Contestant,
+    workspace: &mut Workspace,
+) -> Result<Vec<Outcome>, Failure> {
     let task = setting.task;
-    let deadline = Instant::now() + task.patience() + task.duration();
+    let deadline = Instant::now() + task.timeout() + task.duration();
     let master = match contestant.introduction {
         Introduction::OwnMaster(kind) => {
             let [cpu, _] = setting.placement.cpus();
-            Some(kind.start(setting.place(cpu, 0), deadline, room)?)
+            Some(kind.start(setting.place(cpu, 0), deadline, workspace)?)
         }
         Introduction::Address | Introduction::Master | Introduction::Itself => None,
     };
     let uri = master.as_ref().map(|(_, uri)| uri.as_str());
-    let start = |_| Group::start(setting, contestant, uri, deadline, room);
+    let start = |_| Group::start(setting, contestant, uri, deadline, workspace);
     let mut groups = (0..task.pairs.unwrap_or(1)).map(start).collect::<Result<Vec<_>, _>>()?;
-    let mut whole_again = None;
-    let waited = exchange(task, &mut groups, deadline, &mut whole_again, room);
-    let outcomes = read(task, &groups, whole_again);
+    let mut healed_at = None;
+    let waited = exchange(task, &mut groups, deadline, &mut healed_at, workspace);
+    let outcomes = read(task, &groups, healed_at);
     match (waited, outcomes) {
         (Ok(costs), outcomes) => outcomes.map(|outcomes| with_costs(outcomes, costs)),
-        // What was lost is why it took too long. A call that is not answered yet is only late.
+        // Lost messages explain the time-out. A call without an answer may only be late.
         (Err(Failure::TooLate { .. }), Ok(outcomes))
             if !task.exchange.is_call() && outcomes.iter().any(|outcome| outcome.lost > 0) =>
         {
@@ -61,7 +65,7 @@ pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> R
 
 impl<'a> Setting<'a> {
     fn place(&self, cpu: usize, namespace: usize) -> Place<'a> {
-        // Two real-time ends on one CPU would leave nothing of it to the kernel's own work for them.
+        // Two real-time ends on one CPU would leave no time for the kernel's own work.
         let priority = self.priority.filter(|_| self.placement == Placement::TwoCores);
         Place { cpu: Some(cpu), priority, namespace, master: None }
     }
@@ -76,13 +80,13 @@ struct End {
 }
 
 impl End {
-    /// Whether it ends by itself, after the last message.
+    /// Whether it exits by itself after the last message.
     fn has_the_last(&self) -> bool {
         !matches!(self.role, "pong" | "source" | "talker" | "para-in" | "para-add" | "serve")
     }
 }
 
-/// Ends that exchange messages with each other and nobody else. The last of them begins.
+/// Ends that exchange messages only with each other. The last one begins.
 struct Group {
     ends: Vec<End>,
 }
@@ -95,9 +99,9 @@ impl Group {
         contestant: &Contestant,
         master: Option<&str>,
         deadline: Instant,
-        room: &mut Room,
+        workspace: &mut Workspace,
     ) -> Result<Self, Failure> {
-        let namespace = room.namespace();
+        let namespace = workspace.namespace();
         let [far_cpu, near_cpu] = setting.placement.cpus();
         let (mut ends, mut addresses) = (Vec::new(), Vec::new());
         let stages = stages(setting.task);
@@ -107,7 +111,7 @@ impl Group {
             let place = Place { master, ..setting.place(cpu, namespace) };
             let peers = std::mem::take(&mut addresses);
             for _ in 0..count {
-                let mut end = launch(setting.task, contestant, (role, &peers), place, room)?;
+                let mut end = launch(setting.task, contestant, (role, &peers), place, workspace)?;
                 if contestant.introduction == Introduction::Address && index + 1 < stages.len() {
                     addresses.push(end.process.line_after("at ", deadline)?);
                 }
@@ -123,8 +127,8 @@ impl Group {
     }
 }
 
-/// The roles of the ends in the order in which they are started, and how many of each there are: each is joined to all
-/// that were started just before. The last one begins.
+/// The roles of the ends in their starting order, with the number of each. Each end connects to all ends of the stage
+/// before. The last stage begins.
 fn stages(task: &Task) -> Vec<(Role, usize)> {
     match task.exchange {
         Exchange::PingPong
@@ -154,15 +158,15 @@ fn stages(task: &Task) -> Vec<(Role, usize)> {
     }
 }
 
-/// Starts an end that is told the addresses of its peers.
+/// Starts an end with the addresses of its peers.
 fn launch(
     task: &Task,
     contestant: &Contestant,
     (role, peers): (Role, &[String]),
     place: Place<'_>,
-    room: &mut Room,
+    workspace: &mut Workspace,
 ) -> Result<End, Failure> {
-    let (sent, received) = (room.file("sent"), room.file("received"));
+    let (sent, received) = (workspace.file("sent"), workspace.file("received"));
     let Trial { size, count, warm_up } = task.whole_trial();
     let mut program = contestant.program.clone();
     program.push(role.to_owned());
@@ -177,23 +181,23 @@ fn launch(
     }
     program.extend(task.options());
     program.extend(peers.iter().flat_map(|peer| ["--peer".to_owned(), peer.clone()]));
-    let process = room.launch(&format!("{} {role}", contestant.name), &program, place)?;
+    let process = workspace.launch(&format!("{} {role}", contestant.name), &program, place)?;
     Ok(End { role, process, sent, received })
 }
 
-/// Has all ends exchange what they should, until all have ended; gives what it cost them if they are watched.
+/// Runs the exchange until all ends have exited. Returns their costs if they are watched.
 fn exchange(
     task: &Task,
     groups: &mut [Group],
     deadline: Instant,
-    whole_again: &mut Option<u64>,
-    room: &mut Room,
+    healed_at: &mut Option<u64>,
+    workspace: &mut Workspace,
 ) -> Result<Option<Costs>, Failure> {
     for end in groups.iter_mut().flat_map(|group| &mut group.ends) {
         end.process.line_after("ready", deadline)?;
     }
-    let _trouble = match task.fault {
-        Some(Fault::Lossy(percent)) => Some(Trouble::lossy(percent, room)?),
+    let _active_fault = match task.fault {
+        Some(Fault::Lossy(percent)) => Some(ActiveFault::lossy(percent, workspace)?),
         Some(Fault::Cut(_)) | None => None,
     };
     let mut costs = if task.rate.is_none() { watch(task, groups)? } else { None };
@@ -204,24 +208,24 @@ fn exchange(
         costs = watch(task, groups)?;
     }
     if let Some(Fault::Cut(away)) = task.fault {
-        *whole_again = Some(cut(away, groups)?);
+        *healed_at = Some(cut(away, groups)?);
     }
     wait(&mut groups.iter_mut().flat_map(|group| &mut group.ends).collect::<Vec<_>>(), deadline)?;
     Ok(costs)
 }
 
-/// Takes the network away for a while; gives the time at which it was there again, in nanoseconds of `CLOCK_MONOTONIC`.
+/// Cuts the network for a while. Returns when it was back, in nanoseconds of `CLOCK_MONOTONIC`.
 fn cut(away: Duration, groups: &mut [Group]) -> Result<u64, Failure> {
     let mut watch =
         |span| groups.iter_mut().find_map(Group::near).map_or(Ok(()), |end| end.process.watch(span));
     watch(BEFORE_CUT)?;
-    let trouble = Trouble::cut()?;
+    let active_fault = ActiveFault::cut()?;
     watch(away)?;
-    drop(trouble);
+    drop(active_fault);
     Ok(now())
 }
 
-/// Watches the two ends of the first group, if they are to be.
+/// Watches the two ends of the first group, if the task says so.
 fn watch(task: &Task, groups: &mut [Group]) -> Result<Option<Costs>, Failure> {
     let (Some(span), Some(group)) = (task.watched, groups.first_mut()) else { return Ok(None) };
     let mut ends: Vec<&mut Process> = group.ends.iter_mut().map(|end| &mut end.process).collect();
@@ -237,7 +241,7 @@ fn with_costs(mut outcomes: Vec<Outcome>, costs: Option<Costs>) -> Vec<Outcome> 
     outcomes
 }
 
-/// Waits for the ends that have the last message, which end by themselves, and then for the others, which are told.
+/// Waits for the ends that exit after the last message, then closes the input of the others and waits for them.
 fn wait(ends: &mut [&mut End], deadline: Instant) -> Result<(), Failure> {
     let mut waited = Ok(());
     for end in ends.iter_mut().filter(|end| end.has_the_last()) {
@@ -254,17 +258,17 @@ fn wait(ends: &mut [&mut End], deadline: Instant) -> Result<(), Failure> {
     waited
 }
 
-/// What came of each case, of all groups together.
-fn read(task: &Task, groups: &[Group], whole_again: Option<u64>) -> Result<Vec<Outcome>, Failure> {
+/// The outcome of each case, all groups together.
+fn read(task: &Task, groups: &[Group], healed_at: Option<u64>) -> Result<Vec<Outcome>, Failure> {
     let of_group = |group: &Group| {
-        let taken = taken(task, group)?;
+        let run_stamps = run_stamps(task, group)?;
         let cases = task.cases(Placement::OneCore);
-        let of = |(case, taken): (_, &Taken)| {
-            let healed = whole_again.and_then(|at| taken.first_after(at));
-            Ok(Outcome { healed, ..Outcome::of(case, task.trial(), taken)? })
+        let of = |(case, run_stamps): (_, &RunStamps)| {
+            let healed = healed_at.and_then(|at| run_stamps.first_after(at));
+            Ok(Outcome { healed, ..Outcome::of(case, task.trial(), run_stamps)? })
         };
         let cases = cases.into_iter().map(|case| case.exchange);
-        cases.zip(&taken.parts(task)).map(of).collect::<Result<Vec<_>, _>>()
+        cases.zip(&run_stamps.parts(task)).map(of).collect::<Result<Vec<_>, _>>()
     };
     let mut outcomes = Vec::<Outcome>::new();
     for group in groups {
@@ -276,13 +280,13 @@ fn read(task: &Task, groups: &[Group], whole_again: Option<u64>) -> Result<Vec<O
 }
 
 /// The stamps of a group's ends.
-fn taken(task: &Task, group: &Group) -> Result<Taken, Failure> {
-    // A message that came twice takes part as well, but no program fills the memory.
+fn run_stamps(task: &Task, group: &Group) -> Result<RunStamps, Failure> {
+    // Duplicates are stamped too, but no program may fill the memory.
     let limit = task.whole_trial().total().saturating_mul(2);
     let stamps = |path: &PathBuf| -> Result<Vec<Stamp>, Failure> {
         Stamps::read(path, limit).map_err(Failure::missing("the stamps of an end"))
     };
-    let Some((near, far)) = group.ends.split_last() else { return Ok(Taken::default()) };
+    let Some((near, far)) = group.ends.split_last() else { return Ok(RunStamps::default()) };
     let sent = stamps(&near.sent)?;
     let back = match task.exchange.figure() {
         Figure::RoundTrip => stamps(&near.received)?,
@@ -290,5 +294,5 @@ fn taken(task: &Task, group: &Group) -> Result<Taken, Failure> {
     };
     let receiving = far.iter().filter(|end| end.role != "para-add" && end.role != "serve");
     let arrived = receiving.map(|end| stamps(&end.received)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Taken { arrived: last_of(arrived), back, ..Taken::sent(sent, task.rate) })
+    Ok(RunStamps { arrived: last_of(arrived), back, ..RunStamps::sent(sent, task.rate) })
 }

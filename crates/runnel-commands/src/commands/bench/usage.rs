@@ -1,4 +1,4 @@
-//! What a running program uses, as the kernel tells: memory, CPU time, context switches.
+//! Resources that a running program uses, according to the kernel: memory, CPU time, context switches.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,27 +12,27 @@ use super::failure::Failure;
 use super::machine::{field, kibibytes};
 use super::process::Process;
 
-/// How long ends may take to come to rest, or into step, before they are watched.
+/// How long ends may take to settle before they are watched.
 pub const SETTLING: Duration = Duration::from_secs(2);
 
-/// What it costs a process to be there.
+/// Cost of a running process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// CPU time of its threads, a thousandth of one CPU's being 1.
+    /// CPU time of its threads, in thousandths of one CPU.
     pub cpu_per_mille: f64,
-    /// How often they were given a CPU, by their own wish or not.
+    /// Context switches of its threads per second, voluntary or not.
     pub switches_per_second: f64,
     /// `VmRSS` at the end.
     pub resident_bytes: u64,
 }
 
-/// Watches programs for a while, all at the same time, and gives what it cost each.
+/// Watches programs for this time, all at once. Returns the cost of each.
 ///
 /// # Errors
-/// When one ends meanwhile, the kernel does not tell, or the user asks for the end.
+/// When one ends meanwhile, the kernel does not report, or the user interrupts.
 pub fn watch(programs: &mut [&mut Process], span: Duration) -> Result<Vec<Cost>, Failure> {
     for_a_while(programs, SETTLING)?;
-    let before = programs.iter().map(|program| Look::at(program)).collect::<Result<Vec<_>, _>>()?;
+    let before = programs.iter().map(|program| UsageSample::at(program)).collect::<Result<Vec<_>, _>>()?;
     for_a_while(programs, span)?;
     programs.iter().zip(&before).map(|(program, before)| cost(program, before)).collect()
 }
@@ -42,37 +42,37 @@ fn for_a_while(programs: &mut [&mut Process], span: Duration) -> Result<(), Fail
     programs.iter_mut().try_for_each(|program| program.watch(end.saturating_duration_since(Instant::now())))
 }
 
-fn cost(program: &Process, before: &Look) -> Result<Cost, Failure> {
-    let after = Look::at(program)?;
+fn cost(program: &Process, before: &UsageSample) -> Result<Cost, Failure> {
+    let after = UsageSample::at(program)?;
     let seconds = after.time.duration_since(before.time).as_secs_f64();
     let Spent { cpu, switches } = after.since(before);
-    let not_told = || Failure::Missing("the kernel does not tell CPU times (CONFIG_SCHED_INFO)".into());
+    let unknown = || Failure::Missing("the kernel does not report CPU times (CONFIG_SCHED_INFO)".into());
     let (resident_bytes, _) = memory(program)?;
     Ok(Cost {
-        cpu_per_mille: cpu.ok_or_else(not_told)?.as_secs_f64() / seconds * 1e3,
+        cpu_per_mille: cpu.ok_or_else(unknown)?.as_secs_f64() / seconds * 1e3,
         switches_per_second: switches as f64 / seconds,
         resident_bytes,
     })
 }
 
-/// What a thread has used since it began, or threads have in some time.
+/// Usage of a thread since it began, or of threads over some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
-    /// Time on a CPU, in user code and in the kernel's; `None` if the kernel does not tell.
+    /// CPU time in user code and in the kernel; `None` if the kernel does not report it.
     pub cpu: Option<Duration>,
-    /// How often it was given a CPU.
+    /// Context switches.
     pub switches: u64,
 }
 
-/// The threads of a process at one time.
+/// Usage of all threads of a process at one time.
 #[derive(Debug)]
-pub struct Look {
+pub struct UsageSample {
     time: Instant,
     threads: HashMap<String, Spent>,
 }
 
-impl Look {
-    /// Looks at a program.
+impl UsageSample {
+    /// Takes a sample of a program's usage.
     ///
     /// # Errors
     /// When it has ended.
@@ -84,7 +84,7 @@ impl Look {
         let (time, mut threads) = (Instant::now(), HashMap::new());
         for thread in fs::read_dir(process.join("task"))? {
             let thread = thread?;
-            // A thread that has just ended is none of those that stay.
+            // A thread that has just ended is skipped.
             let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
             let count =
                 |name| field(&status, name).and_then(|count| count.parse::<u64>().ok()).unwrap_or_default();
@@ -96,12 +96,12 @@ impl Look {
         Ok(Self { time, threads })
     }
 
-    /// Threads that were there.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// What these threads have used since an earlier look: all of a thread that was not there then.
+    /// Usage of these threads since an earlier sample. A new thread counts in full.
     pub fn since(&self, before: &Self) -> Spent {
         let mut all = Spent { cpu: Some(Duration::ZERO), switches: 0 };
         for (thread, now) in &self.threads {
@@ -118,25 +118,25 @@ impl Look {
     }
 }
 
-/// The first number of a `schedstat`: nanoseconds.
+/// The first number of a `schedstat`: nanoseconds on a CPU.
 fn on_cpu(schedstat: &str) -> Option<Duration> {
     Some(Duration::from_nanos(schedstat.split_whitespace().next()?.parse().ok()?))
 }
 
-/// A program's resident bytes (`VmRSS`), and its part of them where they are shared (`Pss`).
+/// A program's resident bytes (`VmRSS`) and proportional bytes (`Pss`).
 ///
 /// # Errors
-/// When it has ended, or the kernel does not tell.
+/// When it has ended, or the kernel does not report.
 pub fn memory(program: &Process) -> Result<(u64, u64), Failure> {
     memory_of(&folder(program)).map_err(Failure::missing(format_args!("{}: memory", program.name())))
 }
 
 fn memory_of(process: &Path) -> io::Result<(u64, u64)> {
-    let not_told =
-        |what: &str| io::Error::new(io::ErrorKind::NotFound, format!("the kernel does not tell {what}"));
+    let unknown =
+        |what: &str| io::Error::new(io::ErrorKind::NotFound, format!("the kernel does not report {what}"));
     let resident = kibibytes(&fs::read_to_string(process.join("status"))?, "VmRSS");
     let proportional = kibibytes(&fs::read_to_string(process.join("smaps_rollup"))?, "Pss");
-    Ok((resident.ok_or_else(|| not_told("VmRSS"))?, proportional.ok_or_else(|| not_told("Pss"))?))
+    Ok((resident.ok_or_else(|| unknown("VmRSS"))?, proportional.ok_or_else(|| unknown("Pss"))?))
 }
 
 fn folder(program: &Process) -> PathBuf {
@@ -148,21 +148,21 @@ mod tests {
     use super::*;
     use crate::commands::bench::process::tests::shell;
 
-    fn me() -> Look {
-        Look::of(Path::new("/proc/self")).unwrap()
+    fn me() -> UsageSample {
+        UsageSample::of(Path::new("/proc/self")).unwrap()
     }
 
     #[test]
-    fn this_process_has_memory_and_threads() {
+    fn own_process_has_memory_and_threads() {
         let (resident, proportional) = memory_of(Path::new("/proc/self")).unwrap();
         assert!(resident >= 100_000 && proportional > 0);
         assert!(me().threads() > 0);
     }
 
     #[test]
-    fn a_thread_that_sleeps_is_seen_to_switch() {
+    fn sleeping_thread_is_counted_as_switching() {
         let before = me();
-        // A rendezvous needs a switch on one side at least.
+        // A rendezvous channel needs a context switch on at least one side.
         let (ask, asked) = std::sync::mpsc::sync_channel::<()>(0);
         let answering = std::thread::spawn(move || asked.iter().for_each(drop));
         (0..100).for_each(|_| ask.send(()).unwrap());
@@ -173,17 +173,17 @@ mod tests {
     }
 
     #[test]
-    fn work_is_seen_as_time_on_a_cpu() {
+    fn work_counts_as_cpu_time() {
         let before = me();
         let deadline = Instant::now() + Duration::from_secs(20);
-        // The kernel adds up at its ticks.
+        // The kernel updates the time at its ticks.
         while me().since(&before).cpu.unwrap() < Duration::from_millis(5) {
             assert!(Instant::now() < deadline, "no work is seen");
         }
     }
 
     #[test]
-    fn each_program_that_is_watched_has_its_own_cost() {
+    fn watched_programs_have_separate_costs() {
         let (mut busy, mut idle) = (shell("busy", "while :; do :; done"), shell("idle", "read line"));
         let costs = watch(&mut [&mut busy, &mut idle], Duration::from_millis(300)).unwrap();
         assert!(costs[0].cpu_per_mille > 10.0 && costs[0].cpu_per_mille < 1100.0, "{costs:?}");
@@ -193,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn what_new_threads_use_counts_and_what_ended_ones_did_does_not() {
+    fn new_threads_count_and_ended_ones_do_not() {
         let of = |threads: &[(&str, u64)]| {
             let spent = |count: u64| Spent { cpu: Some(Duration::from_nanos(count * 10)), switches: count };
             let threads = threads.iter().map(|(thread, count)| ((*thread).to_owned(), spent(*count)));
-            Look { time: Instant::now(), threads: threads.collect() }
+            UsageSample { time: Instant::now(), threads: threads.collect() }
         };
         let (before, mut after) = (of(&[("1", 5), ("2", 9)]), of(&[("1", 7), ("3", 4)]));
         assert_eq!(after.since(&before), Spent { cpu: Some(Duration::from_nanos(60)), switches: 6 });
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_on_a_cpu_stands_first() {
+    fn cpu_time_is_the_first_number() {
         assert_eq!(on_cpu("209679 731295 2\n"), Some(Duration::from_nanos(209_679)));
         assert_eq!(on_cpu(""), None);
     }

@@ -1,4 +1,4 @@
-//! How far the drive has come: a screen on a terminal, a line now and then elsewhere.
+//! The progress of a drive: a screen on a terminal, lines otherwise.
 
 use std::borrow::Cow;
 
@@ -8,57 +8,57 @@ use line_trace::signals::{Leds, LightSensors, Switches};
 use line_trace::tracer::Stage;
 use line_trace::track::Track;
 
-use super::place::Place;
+use super::graph::DemoGraph;
 use super::screen::{self, Screen};
 use crate::error::CliError;
 use crate::output::Output;
 
-/// Lines for each lap, where lines do not change.
+/// Lines per lap, if there is no screen.
 const LINES_A_LAP: f64 = 5.0;
 
-/// What is to be seen of a drive.
+/// State of a drive, as it is shown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    /// What the tracer does, once it has shown.
+pub struct DriveState {
+    /// What the tracer does, once known.
     pub stage: Option<Stage>,
-    /// The node that drives in place of the tracer, if one does.
+    /// The node that drives instead of the tracer, if any.
     pub driver: Option<String>,
-    /// The present lap, 1 for the first.
+    /// The current lap, from 1.
     pub lap: u32,
-    /// Laps to drive, if there is a last one.
+    /// Laps to drive; `None` for no limit.
     pub laps: Option<u32>,
-    /// Share of the lap that is driven, 0.0 to 1.0.
+    /// Driven share of the lap, 0.0 to 1.0.
     pub share: f64,
     /// Metres per second.
     pub speed: f64,
-    /// Metres beside the line, positive to the left.
+    /// Metres from the line, positive to the left.
     pub deviation: f64,
-    /// Messages a second of `/light_sensors` and `/cmd_vel`, once they are known.
+    /// Messages a second on `/light_sensors` and `/cmd_vel`, once known.
     pub rates: Option<[f64; 2]>,
-    /// Latencies of the newest messages of the same, once there are any.
+    /// Latencies of the newest messages on the same topics, once there are any.
     pub latencies: [Option<Statistics>; 2],
     /// Where the robot is.
     pub robot: Option<Pose>,
-    /// Where it has been lately.
+    /// Its recent path.
     pub path: Vec<Point>,
-    /// What its sensors see.
+    /// Values of its light sensors.
     pub sensors: Option<LightSensors>,
-    /// Which switches are held.
+    /// GraphFilter switches are pressed.
     pub switches: Option<Switches>,
-    /// Which lamps are lit.
+    /// GraphFilter LEDs are lit.
     pub leds: Option<Leds>,
     /// Frequency of the buzzer in hertz, 0 for silence.
     pub buzzer: i16,
 }
 
-/// Where it is shown.
+/// Where and how the state is shown.
 pub struct Display {
     output: Output,
     form: Form,
 }
 
 enum Form {
-    /// A program reads the answer alone.
+    /// Nothing, since a program reads only the final JSON.
     Silent,
     Screen(Box<Screen>),
     Lines {
@@ -66,83 +66,84 @@ enum Form {
     },
 }
 
-/// What makes a new line: another driver, another stage, another lap, another part of it.
+/// A new line is printed when the driver, the stage, the lap or the part of it changes.
 type Line = (Option<String>, Option<Stage>, u32, u32);
 
 impl Display {
     /// A display on standard output: a screen if that is a terminal and `headless` is false.
     ///
     /// # Errors
-    /// When standard output cannot be written, as all of these.
+    /// When standard output cannot be written; the same holds for all methods.
     pub fn begin(
         output: Output,
         headless: bool,
         track: (&Track, &str),
-        place: &Place,
+        graph: &DemoGraph,
     ) -> Result<Self, CliError> {
         let form = match (output.json, headless || !screen::can_be_drawn_on()) {
             (true, _) => Form::Silent,
             (false, true) => {
-                output.text(&introduction(place))?;
+                output.text(&introduction(graph))?;
                 Form::Lines { last: None }
             }
             (false, false) => {
                 let (track, name) = track;
                 let title = format!("Line tracer, track {name}");
-                Form::Screen(Box::new(Screen::take(track, title, foot(place))?))
+                Form::Screen(Box::new(Screen::take(track, title, foot(graph))?))
             }
         };
         Ok(Self { output, form })
     }
 
-    /// Shows this.
+    /// Shows this state.
     ///
     /// # Errors
     /// As [`Display::begin`].
-    pub fn show(&mut self, seen: &Seen) -> Result<(), CliError> {
+    pub fn show(&mut self, state: &DriveState) -> Result<(), CliError> {
         match &mut self.form {
             Form::Silent => Ok(()),
-            Form::Screen(screen) => Ok(screen.draw(seen)?),
+            Form::Screen(screen) => Ok(screen.draw(state)?),
             Form::Lines { last } => {
-                let part = (seen.share * LINES_A_LAP) as u32;
-                let line = match &seen.driver {
+                let part = (state.share * LINES_A_LAP) as u32;
+                let line = match &state.driver {
                     Some(driver) => (Some(driver.clone()), None, 0, 0),
-                    None => (None, seen.stage, seen.lap, part),
+                    None => (None, state.stage, state.lap, part),
                 };
                 if last.as_ref() == Some(&line) {
                     return Ok(());
                 }
                 *last = Some(line);
-                self.output.line(&text(seen))
+                self.output.line(&text(state))
             }
         }
     }
 }
 
-/// What is about to be seen.
-fn introduction(place: &Place) -> String {
-    let text = "A simulated Raspberry Pi Mouse traces a line. Robot and tracer are nodes in a\n\
+/// Text before the first line.
+fn introduction(graph: &DemoGraph) -> String {
+    let text = "A simulated Raspberry Pi Mouse follows a line. Robot and tracer are nodes in a\n\
                 process each. In another terminal:\n";
-    let lines = commands(place).into_iter().map(|line| format!("  {line}\n"));
+    let lines = commands(graph).into_iter().map(|line| format!("  {line}\n"));
     text.to_owned() + &lines.collect::<String>()
 }
 
-/// What to type next, below the drawing.
-fn foot(place: &Place) -> Vec<String> {
+/// Hints below the drawing.
+fn foot(graph: &DemoGraph) -> Vec<String> {
     let first = "Ctrl-C ends the drive and shows its figures. In another terminal:".to_owned();
-    let commands = commands(place).into_iter().map(|line| format!("  {line}"));
+    let commands = commands(graph).into_iter().map(|line| format!("  {line}"));
     [first].into_iter().chain(commands).collect()
 }
 
-/// What a person types in another terminal to see the topics and to drive.
-fn commands(place: &Place) -> Vec<String> {
+/// Commands to type in another terminal to see the topics and to drive.
+fn commands(graph: &DemoGraph) -> Vec<String> {
     let program = std::env::args_os().next().unwrap_or_else(|| "runnel".into());
     let program = program.display();
-    let twist = if matches!(place, Place::Ros2) { "geometry_msgs/msg/Twist" } else { "geometry_msgs/Twist" };
-    let remark = place.remark().map(|remark| format!("# {remark}"));
+    let twist =
+        if matches!(graph, DemoGraph::Ros2) { "geometry_msgs/msg/Twist" } else { "geometry_msgs/Twist" };
+    let remark = graph.remark().map(|remark| format!("# {remark}"));
     remark
         .into_iter()
-        .chain(place.export())
+        .chain(graph.export())
         .chain([
             format!("{program} topic echo /light_sensors"),
             format!("{program} topic pub -r 10 /cmd_vel {twist} '{{linear: {{x: 0.2}}}}'"),
@@ -150,7 +151,7 @@ fn commands(place: &Place) -> Vec<String> {
         .collect()
 }
 
-/// What the tracer does, in words.
+/// What the tracer does, as text.
 pub fn stage_name(stage: Option<Stage>) -> &'static str {
     match stage {
         None => "waiting for the tracer",
@@ -163,46 +164,46 @@ pub fn stage_name(stage: Option<Stage>) -> &'static str {
     }
 }
 
-/// What moves the robot, in words.
-pub fn activity(seen: &Seen) -> Cow<'_, str> {
-    match &seen.driver {
+/// What moves the robot, as text.
+pub fn activity(state: &DriveState) -> Cow<'_, str> {
+    match &state.driver {
         Some(node) => format!("driven by {node}").into(),
-        None => stage_name(seen.stage).into(),
+        None => stage_name(state.stage).into(),
     }
 }
 
-/// A line for where lines do not change.
-fn text(seen: &Seen) -> String {
-    if seen.driver.is_some() {
-        return activity(seen).into_owned();
+/// One line about the state.
+fn text(state: &DriveState) -> String {
+    if state.driver.is_some() {
+        return activity(state).into_owned();
     }
-    if seen.stage != Some(Stage::Follow) {
-        return stage_name(seen.stage).to_owned();
+    if state.stage != Some(Stage::Follow) {
+        return stage_name(state.stage).to_owned();
     }
-    let Seen { lap, speed, .. } = seen;
-    let (share, beside) = (percent(seen), millimetres(seen));
-    let [sensors, commands] = rates(seen);
+    let DriveState { lap, speed, .. } = state;
+    let (share, deviation) = (percent(state), millimetres(state));
+    let [sensors, commands] = rates(state);
     format!(
-        "lap {lap}: {share:>3} %, {speed:.2} m/s, {beside:.1} mm beside the line, sensors {sensors} Hz, commands {commands} Hz"
+        "lap {lap}: {share:>3} %, {speed:.2} m/s, {deviation:.1} mm from the line, sensors {sensors} Hz, commands {commands} Hz"
     )
 }
 
-fn percent(seen: &Seen) -> u32 {
-    (seen.share * 100.0) as u32
+fn percent(state: &DriveState) -> u32 {
+    (state.share * 100.0) as u32
 }
 
-fn millimetres(seen: &Seen) -> f64 {
-    seen.deviation.abs() * 1e3
+fn millimetres(state: &DriveState) -> f64 {
+    state.deviation.abs() * 1e3
 }
 
-/// The rates, or dashes while they are not known.
-fn rates(seen: &Seen) -> [String; 2] {
-    seen.rates.map_or(["-".into(), "-".into()], |rates| rates.map(|hertz| format!("{hertz:.0}")))
+/// The rates, or dashes while unknown.
+fn rates(state: &DriveState) -> [String; 2] {
+    state.rates.map_or(["-".into(), "-".into()], |rates| rates.map(|hertz| format!("{hertz:.0}")))
 }
 
 #[cfg(test)]
-impl Seen {
-    /// A robot in the midst of its second lap, a little to the right of the line.
+impl DriveState {
+    /// A robot in its second lap, slightly right of the line.
     pub(super) fn example() -> Self {
         Self {
             stage: Some(Stage::Follow),
@@ -229,12 +230,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_lap_speed_distance_and_rates() {
-        let expected = "lap 2:  43 %, 0.28 m/s, 1.3 mm beside the line, sensors 60 Hz, commands 60 Hz";
-        assert_eq!(text(&Seen::example()), expected);
-        assert_eq!(text(&Seen { stage: Some(Stage::SampleLine), ..Seen::example() }), "sampling the line");
-        assert_eq!(text(&Seen { driver: Some("/teleop".into()), ..Seen::example() }), "driven by /teleop");
-        let unknown = text(&Seen { rates: None, ..Seen::example() });
-        assert!(unknown.ends_with("1.3 mm beside the line, sensors - Hz, commands - Hz"), "{unknown}");
+    fn line_shows_lap_speed_distance_and_rates() {
+        let expected = "lap 2:  43 %, 0.28 m/s, 1.3 mm from the line, sensors 60 Hz, commands 60 Hz";
+        assert_eq!(text(&DriveState::example()), expected);
+        assert_eq!(
+            text(&DriveState { stage: Some(Stage::SampleLine), ..DriveState::example() }),
+            "sampling the line"
+        );
+        assert_eq!(
+            text(&DriveState { driver: Some("/teleop".into()), ..DriveState::example() }),
+            "driven by /teleop"
+        );
+        let unknown = text(&DriveState { rates: None, ..DriveState::example() });
+        assert!(unknown.ends_with("1.3 mm from the line, sensors - Hz, commands - Hz"), "{unknown}");
     }
 }

@@ -1,4 +1,4 @@
-//! The drive itself: watched until its last lap, then ended in order.
+//! The drive: watched until its last lap, then ended.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use line_trace::tracer::Stage;
 use line_trace::track::Track;
 use runnel::Context;
 
-use super::display::{Display, Seen, stage_name};
+use super::display::{Display, DriveState, stage_name};
 use super::process::NodeProcess;
 use super::usage;
 use crate::error::CliError;
@@ -21,43 +21,43 @@ use crate::streaming::spin_for;
 const LIGHT_SENSORS: &str = "/light_sensors";
 const CMD_VEL: &str = "/cmd_vel";
 
-/// Between two looks at the drive.
-const LOOK: Duration = Duration::from_millis(66);
+/// Period of updates.
+const UPDATE_PERIOD: Duration = Duration::from_millis(66);
 
 /// Points of the path that are shown: half a minute at 20 a second.
 const TAIL: usize = 600;
 
-/// Messages sent of a topic among which those that came are looked for, to tell how long they take at the moment.
+/// Newest sent messages that are matched with received ones, for the current latency.
 const NEWEST: usize = 240;
 
-/// The node here that watches, which goes first, and the two processes.
+/// The watching node, which is dropped first, and the processes of the other two.
 pub struct Drive {
     watcher: WatcherNode,
     control: NodeProcess,
     tracer: NodeProcess,
-    /// What the tracer was last known to do.
+    /// The tracer's last known stage.
     stage: Option<Stage>,
     rates: Rates,
 }
 
-/// What is to be driven.
+/// When the drive ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// Laps; `None` to drive until the user ends it.
+    /// Laps; `None` to drive until Ctrl-C.
     pub laps: Option<u32>,
-    /// How long each may take, the preparation included, if there is a limit.
+    /// Time limit of each lap with its preparation, if any.
     pub lap_within: Option<Duration>,
-    /// Whether a drive that the user ends is complete.
+    /// Whether Ctrl-C is a regular end.
     pub may_be_interrupted: bool,
 }
 
-/// What is known once it is over.
+/// Results of a drive.
 pub struct Finished {
     /// The laps.
     pub laps: Vec<Lap>,
-    /// Where the robot has been.
+    /// The path of the robot.
     pub path: Vec<PathPoint>,
-    /// What each process took at the end of the last lap, by what it is.
+    /// Memory of each process at the end of the last lap, by its description.
     pub usages: Vec<Process>,
     /// The messages of each topic, joined.
     pub latencies: Vec<(&'static str, Joined)>,
@@ -77,34 +77,34 @@ impl Drive {
         Ok(Self { watcher, control, tracer, stage: None, rates: Rates::new() })
     }
 
-    /// Watches until the laps are driven, or until the user ends a drive that may end so.
+    /// Watches until the last lap is driven, or until Ctrl-C if that is a regular end.
     ///
     /// # Errors
-    /// When a process ends, a lap takes too long, or the drive is interrupted that may not be.
+    /// When a process ends, a lap takes too long, or Ctrl-C interrupts a drive with a last lap.
     pub fn watch(&mut self, context: &Context, goal: Goal, display: &mut Display) -> Result<(), CliError> {
         let (mut driven, mut began) = (0, Instant::now());
         while goal.laps.is_none_or(|laps| driven < laps) {
-            spin_for(context, LOOK)?;
+            spin_for(context, UPDATE_PERIOD)?;
             if !context.ok() {
                 return if goal.may_be_interrupted { Ok(()) } else { Err(self.interrupted()) };
             }
             self.control.check()?;
             self.tracer.check()?;
-            let done = self.watcher.look(|progress| progress.laps().len() as u32);
+            let done = self.watcher.with_progress(|progress| progress.laps().len() as u32);
             if done > driven {
                 (driven, began) = (done, Instant::now());
             } else if let Some(limit) = goal.lap_within.filter(|limit| began.elapsed() >= *limit) {
                 return Err(self.hung(limit));
             }
-            display.show(&self.seen(driven, goal.laps)?)?;
+            display.show(&self.state(driven, goal.laps)?)?;
         }
         Ok(())
     }
 
-    /// Ends the processes and gathers what they recorded.
+    /// Ends the processes and collects their records.
     ///
     /// # Errors
-    /// When one does not end as it should.
+    /// When a process does not end properly.
     pub fn finish(self) -> Result<Finished, CliError> {
         let Self { watcher, control, tracer, .. } = self;
         let usages = vec![
@@ -112,11 +112,12 @@ impl Drive {
             ("tracer".to_owned(), usage::of(tracer.id())),
             ("demo: master and screen".to_owned(), usage::of(std::process::id())),
         ];
-        let (laps, path) = watcher.look(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
-        // It would wonder where its publishers have gone.
+        let (laps, path) =
+            watcher.with_progress(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
+        // Dropped first: otherwise it would warn that its publishers disappear.
         drop(watcher);
-        tracer.tell_to_end()?;
-        control.tell_to_end()?;
+        tracer.terminate()?;
+        control.terminate()?;
         let (traced, controlled) = (tracer.finish()?, control.finish()?);
         let latencies = vec![
             (LIGHT_SENSORS, joined(LIGHT_SENSORS, &controlled, &traced)),
@@ -127,31 +128,31 @@ impl Drive {
 
     fn interrupted(&self) -> CliError {
         let stage = stage_name(self.stage);
-        CliError::Failed(format!("the demonstration was interrupted ({stage})"))
+        CliError::Failed(format!("the demo was interrupted ({stage})"))
     }
 
     fn hung(&self, limit: Duration) -> CliError {
         let (seconds, stage) = (limit.as_secs(), stage_name(self.stage));
         let [sensors, commands] = self.rates.last.unwrap_or_default();
         let mut text = format!(
-            "no lap within {seconds} s: it is still {stage} ({LIGHT_SENSORS} {sensors:.0} Hz, {CMD_VEL} {commands:.0} Hz)"
+            "no lap within {seconds} s: the robot is still {stage} ({LIGHT_SENSORS} {sensors:.0} Hz, {CMD_VEL} {commands:.0} Hz)"
         );
         for node in [&self.control, &self.tracer] {
-            let said = node.last_words();
-            if !said.is_empty() {
-                text.push_str(&format!("\nnode {} said:\n{said}", node.name()));
+            let errors = node.stderr_tail();
+            if !errors.is_empty() {
+                text.push_str(&format!("\nnode {} printed:\n{errors}", node.name()));
             }
         }
         CliError::Failed(text)
     }
 
-    fn seen(&mut self, driven: u32, laps: Option<u32>) -> Result<Seen, CliError> {
+    fn state(&mut self, driven: u32, laps: Option<u32>) -> Result<DriveState, CliError> {
         let rates = self.rates.update(Instant::now(), self.watcher.received());
         let latencies = self.latencies()?;
-        Ok(self.watcher.look(|progress| {
+        Ok(self.watcher.with_progress(|progress| {
             self.stage = progress.stage().or(self.stage);
             let newest = progress.path().len().saturating_sub(TAIL);
-            Seen {
+            DriveState {
                 stage: self.stage,
                 driver: progress.driver().map(str::to_owned),
                 lap: laps.map_or(driven + 1, |laps| laps.min(driven + 1)),
@@ -171,7 +172,7 @@ impl Drive {
         }))
     }
 
-    /// Those of the newest messages of `/light_sensors` and `/cmd_vel`.
+    /// Latencies of the newest messages on `/light_sensors` and `/cmd_vel`.
     fn latencies(&mut self) -> Result<[Option<Statistics>; 2], CliError> {
         let (control, tracer) = (self.control.records()?, self.tracer.records()?);
         let sensors = newest(LIGHT_SENSORS, control, tracer);
@@ -179,27 +180,27 @@ impl Drive {
     }
 }
 
-/// The figures of the newest messages that were recorded at both ends.
+/// Statistics of the newest messages that both ends recorded.
 fn newest(topic: &str, sender: &Log, receiver: &Log) -> Option<Statistics> {
     let sent = sender.topic(topic, Direction::Sent)?.newest(NEWEST);
     let received = receiver.topic(topic, Direction::Received)?.newest(NEWEST / 2);
     Statistics::of(&join(&sent, &received).latencies_ns)
 }
 
-/// The messages of a topic that both ends recorded. Where older records gave way to newer ones, the oldest that the receiver
-/// has left are passed over: their counterparts at the sender may be gone.
+/// The messages of a topic that both ends recorded. Where newer records replaced older ones, the oldest records of
+/// the receiver are skipped: the sender may no longer have their counterparts.
 fn joined(topic: &str, sender: &Log, receiver: &Log) -> Joined {
     let sent = sender.topic(topic, Direction::Sent);
     let received = receiver.topic(topic, Direction::Received);
     let both = |(sent, received): (&TopicLog, &TopicLog)| {
         let kept = received.records.len();
-        let passed_over = if sent.overwritten > 0 { NEWEST } else { 0 };
-        join(sent, &received.newest(kept.saturating_sub(passed_over)))
+        let skipped = if sent.overwritten > 0 { NEWEST } else { 0 };
+        join(sent, &received.newest(kept.saturating_sub(skipped)))
     };
     sent.zip(received).map(both).unwrap_or_default()
 }
 
-/// Messages a second, taken over a second at least.
+/// Messages a second, measured over at least a second.
 struct Rates {
     since: Instant,
     counts: Received,
@@ -211,7 +212,7 @@ impl Rates {
         Self { since: Instant::now(), counts: Received::default(), last: None }
     }
 
-    /// Those of `/light_sensors` and `/cmd_vel`.
+    /// The rates on `/light_sensors` and `/cmd_vel`.
     fn update(&mut self, now: Instant, counts: Received) -> Option<[f64; 2]> {
         let seconds = now.saturating_duration_since(self.since).as_secs_f64();
         if seconds >= 1.0 {
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_taken_over_a_second_and_kept_until_the_next() {
+    fn rates_are_measured_over_a_second() {
         let mut rates = Rates::new();
         let start = rates.since;
         let counts = |light_sensors, cmd_vel| Received { light_sensors, cmd_vel };

@@ -2,7 +2,7 @@
 
 mod display;
 mod drive;
-pub mod place;
+pub mod graph;
 mod process;
 mod recording;
 mod report;
@@ -15,43 +15,45 @@ use std::time::Duration;
 
 use line_trace::track::Track;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 use display::Display;
 use drive::{Drive, Goal};
-use place::Place;
+use graph::DemoGraph;
 use process::NodeProcess;
 use recording::Recording;
 use report::Report;
 use scene::Scene;
 
-/// Watch a simulated robot trace a line, and drive it yourself
+/// Watch a simulated robot follow a line, and drive it yourself
 ///
-/// A master runs in this process, on port 11311 if that is free, and the robot and its tracer in a process each. On a terminal
-/// the robot drives until Ctrl-C, elsewhere one lap. At the end there are the latency of the messages, the memory of each
-/// process, and a page with the path. No ROS is needed. The robot obeys every other publisher of /cmd_vel before its tracer, and
-/// tells where it is on /odom and /tf. With --ros2 there is no master, and every node in the domain sees the robot.
+/// The robot and its tracer run in a process each, with a master on port 11311 if that is free. On a terminal the
+/// robot drives until Ctrl-C, otherwise for one lap. At the end you get message latencies, the memory of each
+/// process, and a page with the driven path. No ROS is needed.
 ///
-/// Exit code: 0 after the last lap, or after Ctrl-C on a terminal; 1 if the drive failed, or was interrupted elsewhere before its
-/// last lap.
+/// Any other publisher of /cmd_vel takes precedence over the tracer. The robot publishes its position on /odom and
+/// /tf. With --ros2 there is no master, and every node in the domain sees the robot.
+///
+/// Exit code: 0 after the last lap, or after Ctrl-C on a terminal; 1 if the drive failed, or was interrupted without
+/// a terminal before its last lap.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Laps to drive, 0 for a drive until Ctrl-C [default: 0 on a terminal, otherwise 1]
+    /// Laps to drive, 0 for no end until Ctrl-C [default: 0 on a terminal, otherwise 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     laps: Option<u32>,
 
     #[command(flatten)]
     scene: Scene,
 
-    /// How long a lap may take, the preparation included [default: 120 if there is a last lap]
+    /// How long a lap with its preparation may take [default: 120 if there is a last lap]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     deadline: Option<u64>,
 
-    /// Drive in ROS 2 instead of ROS 1, with no master, in the domain of ROS_DOMAIN_ID
+    /// Drive in ROS 2 instead of ROS 1, without a master, in the domain of ROS_DOMAIN_ID
     #[arg(long)]
     ros2: bool,
 
-    /// Record all messages of robot and tracer in this new file, a bag for rosbag; only in ROS 1
+    /// Record all messages of robot and tracer in this new file, a bag for rosbag; ROS 1 only
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     record: Option<PathBuf>,
 
@@ -59,38 +61,38 @@ pub struct Args {
     #[arg(long)]
     headless: bool,
 
-    /// The folder, which must exist, for the page: line_trace.html, or line_trace-2.html and so on if that exists
+    /// The folder of the page, which must exist: line_trace.html, or line_trace-2.html and so on if that exists
     #[arg(long, default_value = ".", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
 }
 
-/// How long a lap may take where there is a last one.
+/// Time limit of a lap if there is a last one.
 const LAP_WITHIN: Duration = Duration::from_secs(120);
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     check(args)?;
     let track = args.scene.track()?;
-    let place = Place::prepare(args.ros2)?;
-    let watcher = place.watcher()?;
+    let graph = DemoGraph::prepare(args.ros2)?;
+    let watcher = graph.watcher()?;
     let recording = args.record.as_deref().map(|file| Recording::begin(&watcher, file)).transpose()?;
-    let nodes = start(&place, &args.scene)?;
+    let nodes = start(&graph, &args.scene)?;
     let mut drive = Drive::new(&watcher, &track, nodes)?;
-    let goal = args.goal(args.is_watched(session));
-    let mut display = Display::begin(session.output, args.headless, (&track, args.scene.name()), &place)?;
+    let goal = args.goal(args.is_watched(cli));
+    let mut display = Display::begin(cli.output, args.headless, (&track, args.scene.name()), &graph)?;
     let watched = drive.watch(&watcher, goal, &mut display);
-    // The terminal is itself again, before anything is said.
+    // Restores the terminal before anything is printed.
     drop(display);
     watched?;
     let recorded = recording.map(Recording::finish).transpose()?;
     let finished = drive.finish()?;
     let report = Report::new(&finished, write_page(args, &track, &finished)?, recorded);
-    session.output.answer(|| report.text(), || report.json())
+    cli.output.answer(|| report.text(), || report.json())
 }
 
 impl Args {
-    /// True if a person watches on a terminal, who ends the drive by Ctrl-C.
-    fn is_watched(&self, session: &Session) -> bool {
-        !session.output.json && !self.headless && screen::is_terminal()
+    /// True if a person watches on a terminal and ends the drive by Ctrl-C.
+    fn is_watched(&self, cli: &CliContext) -> bool {
+        !cli.output.json && !self.headless && screen::is_terminal()
     }
 
     fn goal(&self, is_watched: bool) -> Goal {
@@ -101,16 +103,16 @@ impl Args {
     }
 }
 
-/// The two nodes. The tracer is first, as on the robot, whose switches nobody presses before it runs.
-fn start(place: &Place, scene: &Scene) -> Result<[NodeProcess; 2], CliError> {
-    let tracer = NodeProcess::start("tracer", &["tracer".into()], place)?;
+/// The two nodes. The tracer starts first, as on the robot: there it runs before anyone presses a switch.
+fn start(graph: &DemoGraph, scene: &Scene) -> Result<[NodeProcess; 2], CliError> {
+    let tracer = NodeProcess::start("tracer", &["tracer".into()], graph)?;
     let control = [vec!["control".into()], scene.arguments()].concat();
-    Ok([NodeProcess::start("control", &control, place)?, tracer])
+    Ok([NodeProcess::start("control", &control, graph)?, tracer])
 }
 
 fn check(args: &Args) -> Result<(), CliError> {
     if args.ros2 && args.record.is_some() {
-        let why = "--record writes a bag of ROS 1 messages, which there are none of with --ros2. Try: without --ros2";
+        let why = "--record writes a bag of ROS 1 messages, and --ros2 has none. Try: without --ros2";
         return Err(CliError::Usage(why.into()));
     }
     check_folder(&args.out)
@@ -136,7 +138,7 @@ fn write_page(args: &Args, track: &Track, finished: &drive::Finished) -> Result<
     let page =
         report::write_page(&format!("{laps} of track {}", args.scene.name()), track, finished, &args.out)
             .map_err(|(page, error)| CliError::Failed(format!("{}: {error}", page.display())))?;
-    // An absolute path is good in every folder.
+    // An absolute path is valid in every folder.
     Ok(page.canonicalize().unwrap_or(page))
 }
 
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn drive_has_no_end_on_a_terminal_unless_laps_are_given() {
+    fn drive_on_a_terminal_is_endless_by_default() {
         let endless = Goal { laps: None, lap_within: None, may_be_interrupted: true };
         assert_eq!(goal(None, None, true), endless);
         assert_eq!(goal(Some(0), None, false), endless);

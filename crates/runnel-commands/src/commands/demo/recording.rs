@@ -12,13 +12,13 @@ use runnel_bag::{Connection, ConnectionId, Writer};
 use crate::error::CliError;
 use crate::streaming::lock;
 
-/// The recorded topics: all of robot and tracer.
+/// The recorded topics: all topics of robot and tracer.
 const TOPICS: [&str; 7] = ["/light_sensors", "/switches", "/cmd_vel", "/leds", "/buzzer", "/odom", "/tf"];
 
 /// Messages of a topic that may wait to be written.
 const DEPTH: usize = 1000;
 
-/// Records what is said while its context spins.
+/// Records messages while its context spins.
 pub struct Recording {
     file: PathBuf,
     bag: Arc<Mutex<Bag>>,
@@ -32,16 +32,16 @@ pub struct Recorded {
     pub file: PathBuf,
     /// Messages in it.
     pub messages: u64,
-    /// Messages that came and are not in it, since writing took too long.
+    /// Messages that are not in it, since writing took too long.
     pub lost: u64,
 }
 
 struct Bag {
-    /// Until the bag is finished.
+    /// `None` once the bag is finished.
     writer: Option<Writer<BufWriter<File>>>,
-    /// Topics and publishers that have a connection.
+    /// Topics and publishers that have a connection in the bag.
     known: Vec<(&'static str, String, ConnectionId)>,
-    /// What went wrong first; nothing is written after it.
+    /// The first error. Nothing is written after it.
     error: Option<io::Error>,
     messages: u64,
 }
@@ -55,7 +55,7 @@ impl Recording {
         let writer = File::create_new(file).and_then(|file| Writer::new(BufWriter::new(file)));
         let writer = writer.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => CliError::Failed(format!(
-                "{}: the file exists, and no recording replaces it. Try: another name, or remove it first",
+                "{}: the file exists, and recordings never replace a file. Try: another name, or remove it first",
                 file.display()
             )),
             _ => failed(file, &error),
@@ -74,7 +74,7 @@ impl Recording {
     /// Writes the end of the bag.
     ///
     /// # Errors
-    /// When something could not be written, now or before.
+    /// When something could not be written.
     pub fn finish(self) -> Result<Recorded, CliError> {
         let messages = lock(&self.bag).finish().map_err(|error| failed(&self.file, &error))?;
         let lost = self.subscriptions.iter().map(Subscription::dropped).sum();
@@ -84,13 +84,13 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // However the drive has ended, its bag has an end. Where that matters, it was finished before.
+        // The bag is completed even if the drive failed. Errors matter only in `finish`.
         let _ = lock(&self.bag).finish();
     }
 }
 
 impl Bag {
-    /// Writes the end, once; the number of messages.
+    /// Completes the bag, once. Returns the number of messages.
     fn finish(&mut self) -> io::Result<u64> {
         match (self.error.take(), self.writer.take()) {
             (Some(error), _) => Err(error),
@@ -108,7 +108,7 @@ impl Bag {
     }
 }
 
-/// The connection of a topic's publisher: a new one for its first message.
+/// The bag's connection for a topic and publisher; a new one for the first message.
 fn connection(
     writer: &mut Writer<BufWriter<File>>,
     known: &mut Vec<(&'static str, String, ConnectionId)>,

@@ -1,4 +1,4 @@
-//! What a drive comes to: laps, latencies, memory, and the page.
+//! Results of a drive: laps, latencies, memory, and the page.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,12 +29,12 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report on a drive whose page was written there.
+    /// The report on a drive with this page.
     pub fn new(finished: &'a Finished, page: PathBuf, recorded: Option<Recorded>) -> Self {
         Self { finished, page, recorded }
     }
 
-    /// For people, in lines of at most 80 columns but for the page's place.
+    /// For people, in lines of at most 80 columns except for paths.
     pub fn text(&self) -> String {
         let mut text = output::lines(self.finished.laps.iter().map(Lap::to_string));
         if text.is_empty() {
@@ -49,10 +49,7 @@ impl<'a> Report<'a> {
         }
         text.push_str(&format!("\n{}", memory::table(&self.finished.usages)));
         if let Some(Recorded { file, messages, lost }) = &self.recorded {
-            text.push_str(&format!(
-                "\n{messages} messages are recorded in {}, {lost} lost\n",
-                file.display()
-            ));
+            text.push_str(&format!("\n{messages} messages recorded in {}, {lost} lost\n", file.display()));
         }
         text.push_str(&format!(
             "\nNext:\n  open {} in a browser: path, speed and latencies\n  \
@@ -82,7 +79,7 @@ impl<'a> Report<'a> {
 /// Writes the page about the drive into a new file of this folder, and returns it.
 ///
 /// # Errors
-/// When the file cannot be written, which is named.
+/// When the file cannot be written. The error names it.
 pub fn write_page(
     title: &str,
     track: &Track,
@@ -96,7 +93,7 @@ pub fn write_page(
     Ok(name)
 }
 
-/// Makes the first of `line_trace.html`, `line_trace-2.html` and so on that does not exist.
+/// Creates the first of `line_trace.html`, `line_trace-2.html` and so on that does not exist.
 fn new_page(folder: &Path) -> Result<(File, PathBuf), (PathBuf, io::Error)> {
     let mut number = 1;
     loop {

@@ -1,4 +1,4 @@
-//! What is simulated: the track, and how the drive begins.
+//! The simulated scene: the track, and how the drive begins.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use line_trace::track::{TRACKS, Track};
 use crate::completion;
 use crate::error::CliError;
 
-/// Most bytes that are read of a track's file; whoever parses it refuses as many.
+/// Most bytes read of a track's file. The parser refuses longer text.
 const LONGEST: u64 = 1 << 17;
 
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub struct Scene {
         add = completion::names_or_files(TRACKS.iter().map(|(name, _)| *name)))]
     track: String,
 
-    /// Where on the line the robot is set down, metres from the middle of the first straight
+    /// Starting position on the line, metres from the middle of the first straight
     #[arg(long, default_value_t = 0.0, value_name = "METRES", value_parser = metres, allow_negative_numbers = true)]
     start: f64,
 
@@ -30,7 +30,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The arguments that say the same.
+    /// The arguments that describe the same scene.
     pub fn arguments(&self) -> Vec<String> {
         let Self { track, start, seed } = self;
         [("track", track.clone()), ("start", start.to_string()), ("seed", seed.to_string())]
@@ -38,15 +38,15 @@ impl Scene {
             .into()
     }
 
-    /// The track's name, or that of its file.
+    /// The track's name, or its file.
     pub fn name(&self) -> &str {
         &self.track
     }
 
-    /// Draws the track, and sees to it that a robot can be shown floor and line there.
+    /// Reads the track, and checks that a robot can be shown floor and line there.
     ///
     /// # Errors
-    /// When there is none of that name, or its file cannot be read or makes no such track.
+    /// When no track has that name, or its file cannot be read or is no valid track.
     pub fn track(&self) -> Result<Track, CliError> {
         let known = TRACKS.iter().find(|(name, _)| *name == self.track);
         let text = known.map_or_else(|| self.read(), |(_, text)| Ok((*text).to_owned()))?;
@@ -55,7 +55,7 @@ impl Scene {
         Ok(track)
     }
 
-    /// The robot in its box beside the track.
+    /// The robot in its box next to the track.
     ///
     /// # Errors
     /// As [`Scene::track`].
@@ -79,7 +79,7 @@ impl Scene {
         match read {
             Ok(_) => Ok(text),
             Err(_) if !file.exists() => Err(CliError::Usage(format!(
-                "there is no track {} (there are {}) and no such file",
+                "no track {} and no such file; the tracks are {}",
                 self.track,
                 names()
             ))),
@@ -103,7 +103,7 @@ fn metres(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 impl Scene {
-    /// The usual track.
+    /// The default track.
     pub(super) fn example() -> Self {
         Self { track: TRACKS[0].0.to_owned(), start: 0.0, seed: 1 }
     }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_track_has_a_name_or_is_in_a_file() {
+    fn track_has_a_name_or_a_file() {
         assert!(scene("oval").track().is_ok());
         let file = std::env::temp_dir().join(format!("runnel-track-{}", std::process::id()));
         std::fs::write(&file, TRACKS[1].1).unwrap();
@@ -131,10 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn who_names_no_track_is_told_which_there_are() {
+    fn unknown_track_error_lists_all_tracks() {
         let refused = scene("ovla").track().unwrap_err().to_string();
         assert!(
-            refused.contains("no track ovla (there are course, oval, corners, gap, crossing)"),
+            refused.contains(
+                "no track ovla and no such file; the tracks are course, oval, corners, gap, crossing"
+            ),
             "{refused}"
         );
     }

@@ -1,4 +1,4 @@
-//! The terminal as a screen: the track with the robot on it, and beside it what the nodes tell each other.
+//! The terminal as a screen: the track with the robot, and next to it the data of both nodes.
 
 use std::io::{self, IsTerminal, Stdout};
 
@@ -22,107 +22,112 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-use super::display::{Seen, activity};
-use crate::logging::{self, Held};
+use super::display::{DriveState, activity};
+use crate::logging::{self, LogBuffer};
 
 /// Rows of title and progress.
 const HEAD: u16 = 2;
-/// Rows of the gauges beside the track.
+/// Rows of the gauges.
 const BODY: u16 = 17;
-/// Rows of the foot at least.
+/// Minimum rows of the hints below.
 const FOOT: u16 = 3;
-/// Columns of the gauges beside the track.
-const BESIDE: u16 = 34;
-/// The smallest part of the screen that a track is drawn on.
+/// Columns of the gauges.
+const GAUGES: u16 = 34;
+/// The smallest part of the screen on which the track is drawn.
 const SMALLEST: (u16, u16) = (24, 8);
 /// Metres between two points of the drawn line.
 const STRIDE: f64 = 0.004;
-/// Between two points of the path that are farther apart the robot did not drive. Metres.
+/// If two points of the path are farther apart than this, someone carried the robot. Metres.
 const CARRIED: f64 = 0.1;
 /// Cells of a sensor's bar.
 const BAR: usize = 14;
-/// What a bar ends at: more than the floor gives.
+/// The value of a full bar: more than the floor gives.
 const BRIGHTEST: f64 = 600.0;
 
-/// A special character that there is none of.
+/// Disables a special character of the terminal.
 const DISABLED: u8 = 0;
 
 const FAINT: Style = Style::new().fg(Color::DarkGray);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// The terminal, until this is dropped.
+/// The terminal in the demo's mode, until this is dropped.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     picture: Picture,
-    _taken: Taken,
-    // Behind the terminal's return, so that what was logged meanwhile is seen then.
-    log: Held,
+    _mode: TerminalMode,
+    // Dropped after the terminal is restored, so that lines logged meanwhile are visible.
+    log: LogBuffer,
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Takes over the terminal.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn take(track: &Track, title: String, foot: Vec<String>) -> io::Result<Self> {
-        let taken = Taken::new()?;
+        let mode = TerminalMode::new()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self { terminal, picture: Picture::new(track, title, foot), _taken: taken, log: logging::hold() })
+        Ok(Self {
+            terminal,
+            picture: Picture::new(track, title, foot),
+            _mode: mode,
+            log: logging::buffer_lines(),
+        })
     }
 
-    /// Draws what is seen, in the size that the terminal has now.
+    /// Draws the state in the current size of the terminal.
     ///
     /// # Errors
     /// As [`Screen::take`].
-    pub fn draw(&mut self, seen: &Seen) -> io::Result<()> {
+    pub fn draw(&mut self, state: &DriveState) -> io::Result<()> {
         let (picture, warning) = (&self.picture, self.log.warning());
         self.terminal
-            .draw(|frame| picture.draw(seen, warning.as_deref(), frame.area(), frame.buffer_mut()))?;
+            .draw(|frame| picture.draw(state, warning.as_deref(), frame.area(), frame.buffer_mut()))?;
         Ok(())
     }
 }
 
-/// True if a person watches: standard output is a terminal, and the shell has not put the process into the background.
+/// True if a person watches: standard output is a terminal, and the process is in the foreground.
 pub fn is_terminal() -> bool {
     let in_front = |group| group == rustix::process::getpgrp();
     io::stdout().is_terminal() && tcgetpgrp(io::stdin()).is_ok_and(in_front)
 }
 
-/// True if the terminal can be drawn on: it is no dumb one.
+/// True if the terminal can be drawn on: it is not a dumb one.
 pub fn can_be_drawn_on() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     is_terminal() && !dumb
 }
 
-/// The terminal's other screen, with what is typed not shown. Dropping it brings back what was there.
-struct Taken {
+/// The terminal's alternate screen, without echo. Dropping it restores the terminal.
+struct TerminalMode {
     before: Termios,
 }
 
-impl Taken {
-    /// Ctrl-C goes on being a signal; Ctrl-Z and Ctrl-\, which would leave the terminal as it is now, do nothing.
+impl TerminalMode {
+    /// Ctrl-C stays a signal. Ctrl-Z and Ctrl-\, which would leave the terminal in this mode, are disabled.
     fn new() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
-        let taken = Self { before };
-        let mut quiet = taken.before.clone();
+        let mode = Self { before };
+        let mut quiet = mode.before.clone();
         quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
         quiet.special_codes[SpecialCodeIndex::VSUSP] = DISABLED;
         quiet.special_codes[SpecialCodeIndex::VQUIT] = DISABLED;
         tcsetattr(io::stdin(), OptionalActions::Now, &quiet)?;
         execute!(io::stdout(), EnterAlternateScreen, Hide)?;
-        Ok(taken)
+        Ok(mode)
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalMode {
     fn drop(&mut self) {
-        // There is nobody left to be told that the terminal is gone. What was typed meanwhile was for nobody.
+        // If the terminal is gone, nothing can be reported. Input typed meanwhile is discarded.
         let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
     }
 }
 
-/// What is drawn, wherever that is.
+/// The content of the screen, independent of the terminal.
 struct Picture {
     title: String,
     foot: Vec<String>,
@@ -139,22 +144,22 @@ impl Picture {
         Self { title, foot, size: [track.settings().width, track.settings().height], line }
     }
 
-    /// In the last line is `warning`, if there is one, in place of the last line of the foot.
-    fn draw(&self, seen: &Seen, warning: Option<&str>, area: Rect, buffer: &mut Buffer) {
+    /// Draws the state. A warning replaces the last line of the hints.
+    fn draw(&self, state: &DriveState, warning: Option<&str>, area: Rect, buffer: &mut Buffer) {
         let lines: Vec<String> = self.foot.iter().flat_map(|line| wrapped(line, area.width)).collect();
         let left = area.height.saturating_sub(HEAD + BODY).max(FOOT);
         let height = left.min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0), Constraint::Length(height)])
                 .areas(area);
-        Paragraph::new(vec![self.headline(seen), progress_line(seen, head.width)]).render(head, buffer);
-        let has_room = body.width >= SMALLEST.0 + BESIDE && body.height >= SMALLEST.1;
-        let track = if has_room { body.width - BESIDE } else { 0 };
+        Paragraph::new(vec![self.headline(state), progress_line(state, head.width)]).render(head, buffer);
+        let fits = body.width >= SMALLEST.0 + GAUGES && body.height >= SMALLEST.1;
+        let track = if fits { body.width - GAUGES } else { 0 };
         let [left, right] = Layout::horizontal([Constraint::Length(track), Constraint::Min(0)]).areas(body);
-        if has_room {
-            self.draw_track(seen, left, buffer);
+        if fits {
+            self.draw_track(state, left, buffer);
         }
-        Paragraph::new(beside(seen)).render(right, buffer);
+        Paragraph::new(gauges(state)).render(right, buffer);
         let mut lines: Vec<Line<'_>> =
             lines.into_iter().take(foot.height.into()).map(|line| Line::styled(line, FAINT)).collect();
         if let (Some(warning), Some(last)) = (warning, lines.last_mut()) {
@@ -163,26 +168,26 @@ impl Picture {
         Paragraph::new(lines).render(foot, buffer);
     }
 
-    fn headline(&self, seen: &Seen) -> Line<'_> {
-        let of = seen.laps.map_or(String::new(), |laps| format!(" of {laps}"));
-        let stage = format!("  lap {}{of}, {}", seen.lap, activity(seen));
+    fn headline(&self, state: &DriveState) -> Line<'_> {
+        let of = state.laps.map_or(String::new(), |laps| format!(" of {laps}"));
+        let stage = format!("  lap {}{of}, {}", state.lap, activity(state));
         Line::from(vec![Span::styled(self.title.as_str(), BOLD), Span::raw(stage)])
     }
 
-    fn draw_track(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
+    fn draw_track(&self, state: &DriveState, area: Rect, buffer: &mut Buffer) {
         let [x, y] = bounds(self.size, area);
         let canvas = Canvas::default().marker(Marker::Braille).x_bounds(x).y_bounds(y);
-        canvas.paint(|context| self.paint(seen, context)).render(area, buffer);
+        canvas.paint(|context| self.paint(state, context)).render(area, buffer);
     }
 
-    fn paint(&self, seen: &Seen, context: &mut Context<'_>) {
+    fn paint(&self, state: &DriveState, context: &mut Context<'_>) {
         context.draw(&Points { coords: &self.line, color: Color::DarkGray });
         context.layer();
-        let steps = seen.path.array_windows().filter(|[from, to]| from.distance(*to) < CARRIED);
+        let steps = state.path.array_windows().filter(|[from, to]| from.distance(*to) < CARRIED);
         for [from, to] in steps {
             context.draw(&canvas::Line::new(from.x, from.y, to.x, to.y, Color::Cyan));
         }
-        if let Some(robot) = seen.robot {
+        if let Some(robot) = state.robot {
             context.layer();
             let (x, y) = coordinates(robot.position);
             context.print(x, y, Span::styled(arrow(robot), BOLD.fg(Color::Magenta)));
@@ -190,7 +195,7 @@ impl Picture {
     }
 }
 
-/// A line in pieces of at most so many columns, divided at spaces where there are any; later pieces are indented as the first.
+/// A line split at spaces into pieces of at most `width` columns; later pieces are indented like the first.
 fn wrapped(line: &str, width: u16) -> Vec<String> {
     let width = usize::from(width).max(1);
     let text = line.trim_start();
@@ -212,8 +217,8 @@ fn coordinates(point: Point) -> (f64, f64) {
     (point.x, point.y)
 }
 
-/// What the canvas shows, so that all of the floor is on it and a metre is as long across as it is high: a cell has two dots
-/// by four, which are as far from each other either way.
+/// The bounds of the canvas: all of the floor is visible, and a metre has the same length in both directions. A cell
+/// has two by four dots at equal distances.
 fn bounds([width, height]: [f64; 2], area: Rect) -> [[f64; 2]; 2] {
     let (across, up) = (f64::from(area.width) * 2.0, f64::from(area.height) * 4.0);
     let dot = (width / across).max(height / up);
@@ -221,17 +226,17 @@ fn bounds([width, height]: [f64; 2], area: Rect) -> [[f64; 2]; 2] {
     [about(width / 2.0, across), about(height / 2.0, up)]
 }
 
-/// An arrow that points where the robot looks.
+/// An arrow in the robot's direction.
 fn arrow(Pose { heading, .. }: Pose) -> &'static str {
     const ARROWS: [&str; 8] = ["→", "↗", "↑", "↖", "←", "↙", "↓", "↘"];
     let eighth = (heading / std::f64::consts::FRAC_PI_4).round() as i64;
     ARROWS[eighth.rem_euclid(8) as usize]
 }
 
-fn progress_line(seen: &Seen, width: u16) -> Line<'static> {
+fn progress_line(state: &DriveState, width: u16) -> Line<'static> {
     let cells = usize::from(width).saturating_sub(6);
-    let done = (seen.share * cells as f64) as usize;
-    let percent = (seen.share * 100.0) as u32;
+    let done = (state.share * cells as f64) as usize;
+    let percent = (state.share * 100.0) as u32;
     Line::from(vec![
         Span::styled("━".repeat(done), Style::new().fg(Color::Cyan)),
         Span::styled("─".repeat(cells - done.min(cells)), FAINT),
@@ -239,26 +244,26 @@ fn progress_line(seen: &Seen, width: u16) -> Line<'static> {
     ])
 }
 
-/// What the nodes tell each other, a line each.
-fn beside(seen: &Seen) -> Vec<Line<'static>> {
+/// The gauges, line by line.
+fn gauges(state: &DriveState) -> Vec<Line<'static>> {
     let mut lines = vec![Line::raw("")];
-    lines.extend(sensor_lines(seen.sensors));
+    lines.extend(sensor_lines(state.sensors));
     lines.push(Line::raw(""));
     lines.push(dots(
         "switches",
-        seen.switches.map(|Switches { switch0, switch1, switch2 }| [switch0, switch1, switch2]),
+        state.switches.map(|Switches { switch0, switch1, switch2 }| [switch0, switch1, switch2]),
     ));
-    lines.push(dots("leds", seen.leds.map(|Leds { led0, led1, led2, led3 }| [led0, led1, led2, led3])));
-    let buzzer = if seen.buzzer > 0 { format!("{} Hz", seen.buzzer) } else { "silent".into() };
-    lines.push(told("buzzer", buzzer));
+    lines.push(dots("leds", state.leds.map(|Leds { led0, led1, led2, led3 }| [led0, led1, led2, led3])));
+    let buzzer = if state.buzzer > 0 { format!("{} Hz", state.buzzer) } else { "silent".into() };
+    lines.push(value_line("buzzer", buzzer));
     lines.push(Line::raw(""));
-    lines.push(told("speed", format!("{:.2} m/s", seen.speed)));
-    let side = if seen.deviation < 0.0 { "right" } else { "left" };
-    lines.push(told("beside line", format!("{:>4.1} mm {side}", seen.deviation.abs() * 1e3)));
+    lines.push(value_line("speed", format!("{:.2} m/s", state.speed)));
+    let side = if state.deviation < 0.0 { "right" } else { "left" };
+    lines.push(value_line("line offset", format!("{:>4.1} mm {side}", state.deviation.abs() * 1e3)));
     lines.push(Line::raw(""));
     lines.push(Line::styled(row("topic", "Hz", "p50 us", "p99 us"), FAINT));
     for (index, topic) in ["/light_sensors", "/cmd_vel"].into_iter().enumerate() {
-        lines.push(topic_line(topic, seen.rates.map(|rates| rates[index]), seen.latencies[index]));
+        lines.push(topic_line(topic, state.rates.map(|rates| rates[index]), state.latencies[index]));
     }
     lines
 }
@@ -269,11 +274,11 @@ fn sensor_lines(sensors: Option<LightSensors>) -> Vec<Line<'static>> {
     let line = |(index, name): (usize, &str)| {
         let value = values.map(|row| row[index]);
         let cells = (f64::from(value.unwrap_or(0)) / BRIGHTEST * BAR as f64).clamp(0.0, BAR as f64) as usize;
-        let told = value.map_or("-".to_owned(), |value| value.to_string());
+        let text = value.map_or("-".to_owned(), |value| value.to_string());
         Line::from(vec![
             Span::styled(format!("  {name:<11} "), FAINT),
             Span::styled("█".repeat(cells), Style::new().fg(Color::Yellow)),
-            Span::raw(format!("{}{told:>5}", " ".repeat(BAR - cells))),
+            Span::raw(format!("{}{text:>5}", " ".repeat(BAR - cells))),
         ])
     };
     names.into_iter().enumerate().map(line).collect()
@@ -290,7 +295,7 @@ fn dots<const N: usize>(name: &str, on: Option<[bool; N]>) -> Line<'static> {
     }
 }
 
-fn told(name: &str, value: String) -> Line<'static> {
+fn value_line(name: &str, value: String) -> Line<'static> {
     Line::from(vec![Span::styled(format!("  {name:<11} "), FAINT), Span::raw(value)])
 }
 
@@ -310,7 +315,7 @@ fn row(topic: &str, rate: &str, median: &str, p99: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is to be seen on a screen of this size, line by line.
+    /// The lines of a screen of this size.
     fn drawn(width: u16, height: u16) -> Vec<String> {
         drawn_with(None, width, height)
     }
@@ -325,7 +330,7 @@ mod tests {
             "  runnel topic pub -r 10 /cmd_vel geometry_msgs/Twist '{linear: {x: 0.2}}'",
         ];
         let picture = Picture::new(&track, "track course".into(), foot.map(str::to_owned).into());
-        picture.draw(&Seen::example(), warning, area, &mut buffer);
+        picture.draw(&DriveState::example(), warning, area, &mut buffer);
         let cells = |row: u16| (0..width).map(move |column| (column, row));
         (0..height)
             .map(|row| cells(row).map(|cell| buffer[cell].symbol().to_owned()).collect::<String>())
@@ -333,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn in_80_columns_there_are_track_robot_and_everything_beside() {
+    fn screen_of_80_columns_shows_track_and_gauges() {
         let lines = drawn(80, 24);
         assert!(lines[0].starts_with("track course  lap 2 of 3, following the line"), "{}", lines[0]);
         assert!(lines[1].ends_with(" 43 %") && lines[1].starts_with("━━━"), "{}", lines[1]);
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_warning_stands_in_the_last_line() {
+    fn newest_warning_is_in_the_last_line() {
         let lines = drawn_with(Some("[WARN] the wheels are off"), 80, 24);
         assert_eq!(lines[23].trim_end(), "[WARN] the wheels are off");
     }
@@ -365,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_of_any_size_is_drawn_without_the_track_where_it_has_no_room() {
+    fn small_screen_is_drawn_without_the_track() {
         for (width, height) in [(0, 0), (1, 1), (20, 5), (57, 30), (80, 9), (200, 60), (500, 200)] {
             let _ = drawn(width, height);
         }
@@ -374,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metre_is_as_long_across_as_it_is_high_and_all_of_the_floor_is_seen() {
+    fn canvas_shows_the_floor_without_distortion() {
         for area in [Rect::new(0, 0, 40, 20), Rect::new(0, 0, 160, 20), Rect::new(0, 0, 30, 60)] {
             let [x, y] = bounds([1.2, 0.9], area);
             let across = (x[1] - x[0]) / f64::from(area.width * 2);
@@ -385,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arrow_points_where_the_robot_looks() {
+    fn arrow_points_in_the_robots_direction() {
         let towards =
             |degrees: f64| arrow(Pose { position: Point::default(), heading: degrees.to_radians() });
         assert_eq!(

@@ -1,10 +1,10 @@
-//! What a process takes of memory and threads, as the kernel counts it.
+//! Memory and threads of a process, as the kernel counts them.
 
 use std::fs;
 
 use line_trace::memory::Memory;
 
-/// Of the process with this id; `None` if there is none, or `/proc` is not mounted.
+/// Memory of the process with this id; `None` if there is none, or `/proc` is not mounted.
 pub fn of(process: u32) -> Option<Memory> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let rollup = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_takes_memory_and_has_threads() {
+    fn own_process_has_memory_and_threads() {
         let memory = of(std::process::id()).expect("this process");
         assert!(memory.resident > 100 && memory.shared > 0 && memory.threads >= 1, "{memory:?}");
         assert_eq!(of(u32::MAX), None);

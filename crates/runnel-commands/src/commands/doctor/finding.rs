@@ -1,27 +1,27 @@
-//! What is wrong, as the user is told.
+//! Findings, and their text for the user.
 
 use serde_json::{Value as Json, json};
 
 use crate::output::shown;
 
-/// How wide the text is, in columns.
+/// Width of the text, in columns.
 const WIDTH: usize = 80;
 
-/// The longest text of a finding, in characters: parts of it are what peers say.
+/// Longest text of a finding, in characters: parts of it come from peers.
 const LONGEST: usize = 1000;
 
-/// How much it matters.
+/// How severe a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Messages or calls do not arrive.
     Error,
-    /// They may not, or not as they should.
+    /// Messages or calls may not arrive, or not as intended.
     Warning,
-    /// What may be as it should.
+    /// This may be intended.
     Info,
 }
 
-/// What a finding is about, in the order in which findings are told.
+/// The subject area of a finding, in the order of printing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Area {
     /// This process and the master.
@@ -33,13 +33,13 @@ pub enum Area {
     Clock,
 }
 
-/// One thing that is wrong. The order is that in which findings are told: the gravest first.
+/// One finding. The order is that of printing: the most severe first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub severity: Severity,
     pub area: Area,
-    /// Who it is about: a variable, a node, a topic, a service.
-    pub who: String,
+    /// The subject: a variable, a node, a topic, a service.
+    pub subject: String,
     /// What is wrong.
     pub what: String,
     /// What to do.
@@ -49,7 +49,7 @@ pub struct Finding {
 impl Severity {
     pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Info];
 
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
@@ -59,7 +59,7 @@ impl Severity {
 }
 
 impl Area {
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Here => "here",
             Self::Node => "node",
@@ -72,32 +72,38 @@ impl Area {
 }
 
 impl Finding {
-    pub fn error(area: Area, who: impl Into<String>, what: impl Into<String>, advice: &str) -> Self {
-        Self::new(Severity::Error, area, who, what, advice)
+    pub fn error(area: Area, subject: impl Into<String>, what: impl Into<String>, advice: &str) -> Self {
+        Self::new(Severity::Error, area, subject, what, advice)
     }
 
-    pub fn warning(area: Area, who: impl Into<String>, what: impl Into<String>, advice: &str) -> Self {
-        Self::new(Severity::Warning, area, who, what, advice)
+    pub fn warning(area: Area, subject: impl Into<String>, what: impl Into<String>, advice: &str) -> Self {
+        Self::new(Severity::Warning, area, subject, what, advice)
     }
 
-    pub fn info(area: Area, who: impl Into<String>, what: impl Into<String>, advice: &str) -> Self {
-        Self::new(Severity::Info, area, who, what, advice)
+    pub fn info(area: Area, subject: impl Into<String>, what: impl Into<String>, advice: &str) -> Self {
+        Self::new(Severity::Info, area, subject, what, advice)
     }
 
     pub fn new(
         severity: Severity,
         area: Area,
-        who: impl Into<String>,
+        subject: impl Into<String>,
         what: impl Into<String>,
         advice: &str,
     ) -> Self {
-        Self { severity, area, who: clean(&who.into()), what: clean(&what.into()), advice: advice.to_owned() }
+        Self {
+            severity,
+            area,
+            subject: clean(&subject.into()),
+            what: clean(&what.into()),
+            advice: advice.to_owned(),
+        }
     }
 
-    /// What is wrong and, on lines of its own, what to do.
+    /// The finding, with the advice on lines of its own.
     pub fn text(&self) -> String {
-        let Self { severity, who, what, advice, .. } = self;
-        let mut text = wrapped(&format!("{}: {who}: {what}", severity.word()), "", "    ");
+        let Self { severity, subject, what, advice, .. } = self;
+        let mut text = wrapped(&format!("{}: {subject}: {what}", severity.name()), "", "    ");
         if !advice.is_empty() {
             text += &wrapped(advice, "  -> ", "     ");
         }
@@ -105,13 +111,13 @@ impl Finding {
     }
 
     pub fn json(&self) -> Json {
-        let Self { severity, area, who, what, advice } = self;
-        let (severity, area) = (severity.word(), area.word());
-        json!({ "severity": severity, "area": area, "who": who, "what": what, "advice": advice })
+        let Self { severity, area, subject, what, advice } = self;
+        let (severity, area) = (severity.name(), area.name());
+        json!({ "severity": severity, "area": area, "who": subject, "what": what, "advice": advice })
     }
 }
 
-/// What may be printed on a terminal, of a bounded length.
+/// Text that is safe on a terminal, with a limited length.
 fn clean(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => shown(text.get(..end).unwrap_or_default()).into_owned() + " ..",
@@ -119,7 +125,7 @@ fn clean(text: &str) -> String {
     }
 }
 
-/// The words on lines of at most [`WIDTH`] columns. A word that is longer has a line of its own.
+/// Words wrapped into lines of at most [`WIDTH`] columns. A longer word has a line of its own.
 pub fn wrapped(words: &str, first: &str, indent: &str) -> String {
     let (mut text, mut line) = (String::new(), first.to_owned());
     let mut begins = true;
@@ -143,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_is_told_in_80_columns_with_what_to_do_below() {
+    fn finding_fits_80_columns_with_advice_below() {
         let what =
             "http://127.0.0.1:40001/ takes no connection any more: its process ended without unregistering";
         let text = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text();
@@ -155,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_says_is_bounded_and_cannot_paint_the_terminal() {
-        let said = format!("\u{1b}[2Jno\n{}", "x".repeat(1_000_000));
-        let finding = Finding::error(Area::Topic, "/t", said, "");
+    fn peer_text_is_bounded_and_sanitized() {
+        let text = format!("\u{1b}[2Jno\n{}", "x".repeat(1_000_000));
+        let finding = Finding::error(Area::Topic, "/t", text, "");
         assert!(
             finding.what.starts_with("\\x1b[2Jno\\nx") && finding.what.ends_with("x .."),
             "{}",
@@ -167,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gravest_comes_first_and_of_one_kind_the_nearest() {
+    fn findings_are_sorted_by_severity_and_area() {
         let finding = |severity, area| Finding::new(severity, area, "", "", "");
         let mut all = [
             finding(Severity::Info, Area::Here),

@@ -1,4 +1,4 @@
-//! What was found: plain values, gathered over the network and judged without it.
+//! The gathered facts: plain values, collected over the network and judged without it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,38 +7,38 @@ use runnel::Time;
 
 use crate::graph::{Connection, Drops, SystemState};
 
-/// All that was found.
+/// All gathered facts.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     pub here: Here,
-    /// Nothing if the master could not be asked.
+    /// `None` if the master did not answer.
     pub graph: Option<GraphFound>,
 }
 
-/// Where this process stands.
+/// The environment of this process.
 #[derive(Clone, Debug, Default)]
 pub struct Here {
-    /// The variables of ROS that are set.
+    /// The ROS variables that are set.
     pub variables: Vec<(&'static str, String)>,
-    /// A variable or argument that cannot be meant so, with the reason.
+    /// An invalid variable or argument, with the reason.
     pub malformed: Option<String>,
-    /// Whether anything says where the master is.
+    /// Whether a variable or an argument names the master.
     pub master_named: bool,
     pub master: Option<MasterFound>,
-    /// The graph of ROS 2, if there are participants.
+    /// The ROS 2 graph, if there are participants.
     pub ros2: Option<Ros2Found>,
-    /// What this host is told to be called.
+    /// This host's name or address according to a variable or argument.
     pub stated: Option<StatedHost>,
 }
 
-/// The graph of ROS 2.
+/// The ROS 2 graph.
 #[derive(Clone, Debug, Default)]
 pub struct Ros2Found {
-    /// How many, and in which domain.
+    /// Text with the number of participants and the domain.
     pub participants: String,
-    /// How many topics there are.
+    /// Number of topics.
     pub topics: usize,
-    /// Topics, and why a pair of endpoints there does not match.
+    /// Topics with pairs of endpoints that do not match, and the reason of each.
     pub mismatches: Vec<(String, String)>,
 }
 
@@ -54,34 +54,34 @@ pub struct StatedHost {
     pub own: bool,
 }
 
-/// The master as this process reaches it.
+/// The master, as this process reaches it.
 #[derive(Clone, Debug)]
 pub struct MasterFound {
     pub uri: String,
     pub address: Option<IpAddr>,
     /// Whether that is an address of this host.
     pub own: bool,
-    pub trouble: Option<Trouble>,
+    pub fault: Option<ServerFault>,
 }
 
 /// Why a server does not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The master does not know where it is.
+pub enum ServerFault {
+    /// The master has no address of it.
     NoUri,
-    /// What the master knows is no address, and why not.
+    /// The address at the master is invalid, with the reason.
     BadUri(String),
-    /// Its host has no address, and why not.
+    /// Its host name does not resolve, with the reason.
     Unresolved { host: String, why: String },
-    /// Nobody listens on its port.
+    /// No process listens on its port.
     Refused,
-    /// There is no way there, as the system says.
+    /// The operating system finds no route.
     Unreachable(String),
-    /// Nothing comes back from there.
+    /// No packet comes back.
     Silent,
-    /// It takes connections and answers nothing.
+    /// It accepts connections and does not answer.
     Mute,
-    /// It answers what is no answer.
+    /// Its answer is invalid.
     Nonsense(String),
 }
 
@@ -89,77 +89,77 @@ pub enum Trouble {
 #[derive(Clone, Debug, Default)]
 pub struct GraphFound {
     pub state: SystemState,
-    /// The types that the master knows.
+    /// The types according to the master.
     pub types: BTreeMap<String, String>,
     pub nodes: BTreeMap<String, NodeFound>,
     /// What publishers offer on their topics.
     pub offers: Vec<Offer>,
-    /// The MD5 sums of the types that are known here.
+    /// The MD5 sums of types that are known here.
     pub known_md5: BTreeMap<String, String>,
     pub services: Vec<ServiceFound>,
     pub clock: ClockFound,
     pub stamps: Vec<Stamp>,
 }
 
-/// A node that the master knows.
+/// A node that the master lists.
 #[derive(Clone, Debug, Default)]
 pub struct NodeFound {
     pub uri: Option<String>,
     pub address: Option<IpAddr>,
     /// Whether that is an address of this host.
     pub own: bool,
-    pub trouble: Option<Trouble>,
+    pub fault: Option<ServerFault>,
     pub pid: Option<i32>,
-    /// The name of whoever answers there, if it says so; roscpp does not.
-    pub calls_itself: Option<String>,
-    /// Topics and types, as the node itself says.
+    /// The name that the node reports, if it does; roscpp does not.
+    pub reported_name: Option<String>,
+    /// Topics and types, as the node itself reports them.
     pub publications: Option<BTreeMap<String, String>>,
     pub subscriptions: Option<BTreeMap<String, String>>,
     pub connections: Option<Vec<Connection>>,
     pub drops: Vec<Drops>,
-    /// The same later, if some had been dropped.
+    /// The same counts a moment later, if there were any.
     pub drops_later: Vec<Drops>,
 }
 
-/// What a publisher says to whoever would subscribe.
+/// A publisher's answer to a subscriber.
 #[derive(Clone, Debug)]
 pub struct Offer {
     pub topic: String,
     pub node: String,
-    pub said: Result<Offered, Refusal>,
+    pub answer: Result<Offered, Refusal>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
     pub type_name: String,
     pub md5: String,
-    /// The last message is told to whoever comes later.
+    /// The last message is sent to late subscribers.
     pub latching: bool,
-    /// Its messages begin with a header.
+    /// Messages begin with a header.
     pub stamped: bool,
-    /// Where messages come from.
+    /// The address that messages come from.
     pub host: String,
     pub port: u16,
 }
 
-/// Why a publisher or a server offers nothing.
+/// Why a publisher or a service server refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The node was asked and said no, or nothing.
-    Said(String),
+    /// The node refused with this text, or gave no answer.
+    Refused(String),
     /// Its port does not answer.
-    Port { at: String, trouble: Trouble },
+    Port { at: String, fault: ServerFault },
 }
 
-/// A service that the master knows.
+/// A service that the master lists.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceFound {
     pub name: String,
     /// The nodes that provide it.
     pub providers: Vec<String>,
     pub uri: Option<String>,
-    /// What its server says; nothing if it was not asked, since its node does not answer.
-    pub said: Option<Result<Served, Refusal>>,
+    /// The server's answer; `None` if it was not asked, since its node does not answer.
+    pub answer: Option<Result<Served, Refusal>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,23 +169,23 @@ pub struct Served {
     pub type_name: Option<String>,
 }
 
-/// Who tells the time.
+/// Publishers of the time.
 #[derive(Clone, Debug, Default)]
 pub struct ClockFound {
     /// The parameter `/use_sim_time`, if it is set.
     pub simulated: Option<bool>,
     pub publishers: Vec<String>,
-    /// What each of them told within a second.
-    pub heard: Vec<Heard>,
+    /// The times that each of them published within a second.
+    pub sources: Vec<TimeSource>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Heard {
+pub struct TimeSource {
     pub node: String,
     pub times: Vec<Time>,
 }
 
-/// How far the stamp of a message lies from the clock of this host.
+/// Difference between the stamp of a message and the clock of this host.
 #[derive(Clone, Debug)]
 pub struct Stamp {
     pub topic: String,
@@ -194,20 +194,20 @@ pub struct Stamp {
     pub seconds: f64,
 }
 
-impl Trouble {
-    /// As a sentence about the server at `at`.
+impl ServerFault {
+    /// A sentence about the server at `at`.
     pub fn about(&self, at: &str) -> String {
         match self {
-            Self::NoUri => "the master does not know where it answers".to_owned(),
+            Self::NoUri => "the master has no address of it".to_owned(),
             Self::BadUri(why) => why.clone(),
             Self::Unresolved { host, why } => {
                 format!("the host name {host} of {at} does not resolve here: {why}")
             }
-            Self::Refused => format!("nobody listens at {at}"),
-            Self::Unreachable(why) => format!("no way to {at}: {why}"),
-            Self::Silent => format!("nothing comes back from {at}"),
-            Self::Mute => format!("{at} takes connections and does not answer"),
-            Self::Nonsense(why) => format!("{at} answers otherwise than it should: {why}"),
+            Self::Refused => format!("no process listens at {at}"),
+            Self::Unreachable(why) => format!("no route to {at}: {why}"),
+            Self::Silent => format!("no reply from {at}"),
+            Self::Mute => format!("{at} accepts connections and does not answer"),
+            Self::Nonsense(why) => format!("{at} gives an invalid answer: {why}"),
         }
     }
 }
@@ -215,7 +215,7 @@ impl Trouble {
 impl GraphFound {
     /// The node, if it answers.
     pub fn answering(&self, node: &str) -> Option<&NodeFound> {
-        self.nodes.get(node).filter(|node| node.trouble.is_none())
+        self.nodes.get(node).filter(|node| node.fault.is_none())
     }
 
     /// The nodes that publish a topic.

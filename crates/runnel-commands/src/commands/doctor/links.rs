@@ -1,4 +1,4 @@
-//! What may be wrong with the links between publishers and subscribers: what both ends say of them.
+//! Faults of links between publishers and subscribers, from the reports of both ends.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use runnel::ros1::rpc::Uri;
 
 use super::finding::{Area, Finding};
 use super::found::{GraphFound, NodeFound};
-use super::topics::are_of_other_types;
+use super::topics::have_different_types;
 use crate::graph::{Connection, Drops};
 
-/// What to do about ends that do not meet.
-const RESTART: &str = "see what the subscriber logs (another definition of the type, a host name that does not \
-                       resolve there, a firewall, or UDPROS, which the publisher does not speak), and restart it";
+/// Advice for ends that are not connected.
+const RESTART: &str = "read the subscriber's log (another definition of the type, a host name that does not \
+                       resolve there, a firewall, or UDPROS, which the publisher does not support), and restart it";
 
 /// A publisher and a subscriber that the master lists and that both answer.
 struct Pair<'g> {
     topic: &'g str,
     publisher: &'g str,
     subscriber: &'g str,
-    /// Whether each end knows the link; nothing if it does not say.
+    /// Whether each end reports the link; `None` if it reports no links.
     publisher_knows: Option<bool>,
     subscriber_knows: Option<bool>,
 }
@@ -31,7 +31,7 @@ pub fn judge(graph: &GraphFound) -> Vec<Finding> {
     findings
 }
 
-/// The nodes whose links stand on one side, or not at all: at a second look they may do.
+/// The nodes with half-open or missing links. A second look may find them complete.
 pub fn suspects(graph: &GraphFound) -> BTreeSet<String> {
     broken(graph).flat_map(|pair| [pair.publisher.to_owned(), pair.subscriber.to_owned()]).collect()
 }
@@ -60,7 +60,7 @@ fn pair<'g>(
     if publisher == subscriber || in_one_process(from, to) {
         return None;
     }
-    if are_of_other_types(topic, publisher, subscriber, graph) {
+    if have_different_types(topic, publisher, subscriber, graph) {
         return None;
     }
     let knows = |node: &NodeFound, knows: &dyn Fn(&Connection) -> bool| {
@@ -72,12 +72,12 @@ fn pair<'g>(
     Some(Pair { topic, publisher, subscriber, publisher_knows, subscriber_knows })
 }
 
-/// Nodes of one process may hand their messages over without a link.
+/// Nodes of one process may exchange messages without a link.
 fn in_one_process(one: &NodeFound, other: &NodeFound) -> bool {
     one.pid.is_some() && one.pid == other.pid && one.address == other.address
 }
 
-/// Whether this is how a subscriber calls the publisher: by its URI, or by its name.
+/// Whether a subscriber's name of its peer means this publisher: its URI or its name.
 fn is_peer(peer: &str, name: &str, node: &NodeFound) -> bool {
     let endpoint = |uri: &str| Uri::parse(uri).ok().map(|uri| uri.endpoint);
     peer == name || endpoint(peer).is_some_and(|peer| node.uri.as_deref().and_then(endpoint) == Some(peer))
@@ -89,11 +89,11 @@ impl Pair<'_> {
         let ends = format!("{publisher} -> {subscriber}");
         match (self.publisher_knows, self.subscriber_knows) {
             (Some(false), Some(true)) => {
-                let what = format!("{ends}: the subscriber holds a connection that the publisher has lost");
-                Finding::error(Area::Link, *topic, what, "restart the subscriber: it waits in vain")
+                let what = format!("{ends}: the subscriber has a connection that the publisher has lost");
+                Finding::error(Area::Link, *topic, what, "restart the subscriber")
             }
             (Some(true), Some(false)) => {
-                let what = format!("{ends}: the publisher sends, but the subscriber knows of no connection");
+                let what = format!("{ends}: the publisher sends, but the subscriber has no connection");
                 Finding::error(Area::Link, *topic, what, RESTART)
             }
             _ => Finding::error(Area::Link, *topic, format!("{ends}: not connected"), RESTART),
@@ -101,7 +101,7 @@ impl Pair<'_> {
     }
 }
 
-/// What a link has dropped: a warning while it goes on.
+/// The messages that a link has dropped: a warning while the count grows.
 fn dropping(name: &str, node: &NodeFound, drops: &Drops, graph: &GraphFound) -> Option<Finding> {
     let Drops { topic, direction, id, count } = drops;
     if *count <= 0 {
@@ -112,19 +112,19 @@ fn dropping(name: &str, node: &NodeFound, drops: &Drops, graph: &GraphFound) -> 
     let peer = peer(node, drops, graph);
     let (what, advice) = match *direction {
         "o" => (
-            format!("{name} drops messages for {peer}, which takes them too slowly: {later} so far"),
+            format!("{name} drops messages for {peer}, which receives too slowly: {later} in all"),
             "make its callback faster, publish less, or give the publisher a longer queue",
         ),
         _ => (
-            format!("{name} drops messages of {peer}, its callback is too slow: {later} so far"),
+            format!("{name} drops messages of {peer}, its callback is too slow: {later} in all"),
             "make the callback faster, or give the subscription a longer queue",
         ),
     };
     match later - count {
         new if new > 0 => {
-            Some(Finding::warning(Area::Link, topic, format!("{what}, {new} while we looked"), advice))
+            Some(Finding::warning(Area::Link, topic, format!("{what}, {new} during this check"), advice))
         }
-        _ => Some(Finding::info(Area::Link, topic, format!("{what}, none while we looked"), "")),
+        _ => Some(Finding::info(Area::Link, topic, format!("{what}, none during this check"), "")),
     }
 }
 
@@ -141,14 +141,14 @@ fn peer(node: &NodeFound, drops: &Drops, graph: &GraphFound) -> String {
 mod tests {
     use super::*;
     use crate::commands::doctor::finding::Severity;
-    use crate::commands::doctor::found::Trouble;
+    use crate::commands::doctor::found::ServerFault;
 
     fn link(direction: &str, peer: &str) -> Connection {
         let (direction, peer) = (direction.to_owned(), peer.to_owned());
         Connection { id: 7, topic: "/t".into(), direction, peer, connected: true, ..Connection::default() }
     }
 
-    /// `/a` publishes, `/b` subscribes, and this is what each says.
+    /// `/a` publishes, `/b` subscribes; the arguments are their reports.
     fn graph(publisher: Option<Vec<Connection>>, subscriber: Option<Vec<Connection>>) -> GraphFound {
         let node = |port, connections| NodeFound {
             uri: Some(format!("http://robot:{port}/")),
@@ -167,21 +167,21 @@ mod tests {
         graph(Some(vec![link("o", "/b")]), Some(vec![link("i", "http://robot:1")]))
     }
 
-    fn told(graph: &GraphFound) -> Vec<(Severity, String)> {
+    fn reported(graph: &GraphFound) -> Vec<(Severity, String)> {
         judge(graph).into_iter().map(|found| (found.severity, found.what)).collect()
     }
 
     #[test]
-    fn a_link_that_both_ends_know_is_in_order() {
-        assert_eq!(told(&sound()), []);
+    fn link_known_to_both_ends_is_sound() {
+        assert_eq!(reported(&sound()), []);
         assert!(suspects(&sound()).is_empty());
     }
 
     #[test]
-    fn a_link_that_an_end_does_not_know_is_an_error() {
+    fn link_unknown_to_an_end_is_an_error() {
         let cases = [
             (Some(vec![]), Some(vec![link("i", "http://robot:1/")]), "the publisher has lost"),
-            (Some(vec![link("o", "/b")]), Some(vec![]), "the subscriber knows of no connection"),
+            (Some(vec![link("o", "/b")]), Some(vec![]), "the subscriber has no connection"),
             (Some(vec![]), Some(vec![]), "not connected"),
             (None, Some(vec![link("i", "http://robot:3/")]), "not connected"),
             (Some(vec![link("o", "/c")]), None, "not connected"),
@@ -189,38 +189,38 @@ mod tests {
         ];
         for (publisher, subscriber, said) in cases {
             let graph = graph(publisher, subscriber);
-            let told = told(&graph);
-            let [(Severity::Error, what)] = &told[..] else { panic!("{said}: {told:?}") };
+            let reported = reported(&graph);
+            let [(Severity::Error, what)] = &reported[..] else { panic!("{said}: {reported:?}") };
             assert!(what.starts_with("/a -> /b: ") && what.contains(said), "{what}");
             assert!(suspects(&graph).iter().eq(["/a", "/b"]));
         }
     }
 
     #[test]
-    fn who_cannot_say_is_not_blamed() {
-        assert_eq!(told(&graph(None, None)), []);
-        assert_eq!(told(&graph(None, Some(vec![link("i", "/a")]))), [], "called by its name");
+    fn end_without_report_is_not_blamed() {
+        assert_eq!(reported(&graph(None, None)), []);
+        assert_eq!(reported(&graph(None, Some(vec![link("i", "/a")]))), [], "called by its name");
         let mut dead = graph(Some(vec![]), Some(vec![]));
-        dead.nodes.entry("/b".into()).and_modify(|node| node.trouble = Some(Trouble::Mute));
-        assert_eq!(told(&dead), []);
+        dead.nodes.entry("/b".into()).and_modify(|node| node.fault = Some(ServerFault::Mute));
+        assert_eq!(reported(&dead), []);
         let mut one_process = graph(Some(vec![]), Some(vec![]));
         one_process.nodes.values_mut().for_each(|node| node.pid = Some(5));
-        assert_eq!(told(&one_process), []);
+        assert_eq!(reported(&one_process), []);
     }
 
     #[test]
-    fn ends_of_other_types_are_told_elsewhere() {
+    fn type_mismatch_is_no_link_finding() {
         let mut graph = graph(Some(vec![]), Some(vec![]));
         let of = |name: &str| Some([("/t".to_owned(), name.to_owned())].into());
         graph.nodes.entry("/a".into()).and_modify(|node| node.publications = of("x/Y"));
         graph.nodes.entry("/b".into()).and_modify(|node| node.subscriptions = of("x/Z"));
-        assert_eq!(told(&graph), []);
+        assert_eq!(reported(&graph), []);
         graph.nodes.entry("/b".into()).and_modify(|node| node.subscriptions = of("x/Y"));
-        assert_eq!(told(&graph).len(), 1);
+        assert_eq!(reported(&graph).len(), 1);
     }
 
     #[test]
-    fn a_count_of_drops_that_grows_is_a_warning() {
+    fn growing_drop_count_is_a_warning() {
         let drops = |direction, count| vec![Drops { topic: "/t".into(), direction, id: 7, count }];
         let mut graph = sound();
         let mut drop = |node: &str, direction, counts: [i64; 2]| {
@@ -228,15 +228,15 @@ mod tests {
                 node.drops = drops(direction, counts[0]);
                 node.drops_later = drops(direction, counts[1]);
             });
-            told(&graph)
+            reported(&graph)
         };
         assert_eq!(drop("/a", "o", [0, 0]), []);
         let grown = drop("/a", "o", [5, 9]);
         let [(Severity::Warning, what)] = &grown[..] else { panic!("{grown:?}") };
-        assert!(what.contains("/a drops messages for /b") && what.contains("9 so far, 4 while"), "{what}");
+        assert!(what.contains("/a drops messages for /b") && what.contains("9 in all, 4 during"), "{what}");
         let stands = drop("/a", "o", [5, 5]);
         let [(Severity::Info, what)] = &stands[..] else { panic!("{stands:?}") };
-        assert!(what.contains("none while we looked"), "{what}");
+        assert!(what.contains("none during this check"), "{what}");
         drop("/a", "o", [0, 0]);
         let slow = drop("/b", "i", [5, 9]);
         let [(Severity::Warning, what)] = &slow[..] else { panic!("{slow:?}") };

@@ -11,24 +11,24 @@ mod report;
 mod services;
 mod topics;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 use finding::{Finding, Severity};
 use found::Found;
 
-/// Look at the whole graph, and say what is wrong with it and what to do
+/// Check the whole graph, and report problems with advice
 ///
-/// In ROS 1 it asks the master, every node, the publishers of topics that are subscribed to, and every service. In ROS 2 it looks
-/// for publishers and subscriptions that do not match.
+/// In ROS 1 it asks the master, every node, the publishers of topics with subscribers, and every service. In ROS 2 it
+/// looks for publishers and subscriptions that do not match.
 ///
 /// Exit code: 1 if it finds an error; 0 if it finds only warnings, infos or nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also show what was found of the graph: variables, hosts and nodes
+    /// Also print variables, hosts and nodes
     #[arg(short, long)]
     report: bool,
 
-    /// Also ask publishers that nobody subscribes to for their types
+    /// Also ask publishers without subscribers for their types
     #[arg(short, long)]
     all: bool,
 
@@ -37,21 +37,21 @@ pub struct Args {
     stamps: bool,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let found = gather::gather(args, session)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let found = gather::gather(args, cli)?;
     let findings = judge(&found);
     let text = || {
         let report = if args.report { report::report(&found) } else { String::new() };
         report + &report::text(&found, &findings)
     };
-    session.output.answer(text, || report::json(&found, &findings, args.report))?;
+    cli.output.answer(text, || report::json(&found, &findings, args.report))?;
     match report::count(&findings, Severity::Error) {
         0 => Ok(()),
         _ => Err(CliError::Answered),
     }
 }
 
-/// All that is wrong, the gravest first.
+/// All findings, the most severe first.
 fn judge(found: &Found) -> Vec<Finding> {
     let mut findings = process::judge(&found.here);
     if let Some(graph) = &found.graph {

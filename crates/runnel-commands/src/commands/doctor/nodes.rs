@@ -1,4 +1,4 @@
-//! What may be wrong with nodes: whether they answer, where, and who it is that answers.
+//! Faults of nodes: whether they answer, at which address, and which node answers there.
 
 use std::collections::BTreeMap;
 
@@ -6,64 +6,64 @@ use runnel::io::lookup::is_loopback;
 use runnel::ros1::rpc::Uri;
 
 use super::finding::{Area, Finding};
-use super::found::{GraphFound, Here, NodeFound, Trouble};
+use super::found::{GraphFound, Here, NodeFound, ServerFault};
 use crate::graph::names_of;
 use crate::output::listed;
 
-/// How many topics are named in a finding.
+/// Number of topics named in a finding.
 const NAMED: usize = 3;
 
 pub fn judge(here: &Here, graph: &GraphFound) -> Vec<Finding> {
     let shared = shared_uris(graph);
     let mut findings: Vec<Finding> = shared.values().filter_map(|nodes| shared_uri(nodes, graph)).collect();
     for (name, node) in &graph.nodes {
-        let alone = !node.uri.as_ref().is_some_and(|uri| shared.contains_key(uri));
-        match of_loopback(name, node, here, graph) {
-            // Where it cannot be reached by that address, no more is known of it.
-            Some(finding) if !beside_us(here) => findings.push(finding),
+        let is_only_one = !node.uri.as_ref().is_some_and(|uri| shared.contains_key(uri));
+        match loopback_finding(name, node, here, graph) {
+            // An unreachable address hides all further faults.
+            Some(finding) if !has_local_master(here) => findings.push(finding),
             finding => {
                 findings.extend(finding);
-                findings.extend(trouble(name, node));
+                findings.extend(fault(name, node));
             }
         }
-        if alone {
-            findings.extend(of_other_name(name, node).or_else(|| forgotten(name, node, graph)));
+        if is_only_one {
+            findings.extend(other_node_finding(name, node).or_else(|| forgotten_topics(name, node, graph)));
         }
     }
     findings
 }
 
 /// Whether the master is on this host.
-fn beside_us(here: &Here) -> bool {
+fn has_local_master(here: &Here) -> bool {
     here.master.as_ref().is_none_or(|master| master.own)
 }
 
-fn trouble(name: &str, node: &NodeFound) -> Option<Finding> {
-    let trouble = node.trouble.as_ref()?;
-    let what = trouble.about(node.uri.as_deref().unwrap_or_default());
-    let (more, advice) = match trouble {
-        Trouble::Refused => (": its process ended without unregistering", "runnel node cleanup"),
-        Trouble::NoUri | Trouble::BadUri(_) => ("", "start the node again"),
-        Trouble::Unresolved { .. } => {
+fn fault(name: &str, node: &NodeFound) -> Option<Finding> {
+    let fault = node.fault.as_ref()?;
+    let what = fault.about(node.uri.as_deref().unwrap_or_default());
+    let (more, advice) = match fault {
+        ServerFault::Refused => (": its process ended without unregistering", "runnel node cleanup"),
+        ServerFault::NoUri | ServerFault::BadUri(_) => ("", "start the node again"),
+        ServerFault::Unresolved { .. } => {
             ("", "set ROS_IP where the node runs, or add the name to /etc/hosts of every host")
         }
-        Trouble::Mute => (
+        ServerFault::Mute => (
             ": it is stopped, or hangs",
             "look at its process ('ps' shows T for a stopped one), or restart it",
         ),
-        Trouble::Silent => {
-            ("", "its host is off or a firewall is between; if it is gone: runnel node cleanup")
+        ServerFault::Silent => {
+            ("", "its host is off or a firewall is in between; if it is gone: runnel node cleanup")
         }
-        Trouble::Unreachable(_) => {
+        ServerFault::Unreachable(_) => {
             ("", "check the network of both hosts; if it is gone: runnel node cleanup")
         }
-        Trouble::Nonsense(_) => ("", "its port belongs to another program by now: restart the node"),
+        ServerFault::Nonsense(_) => ("", "another program has its port now: restart the node"),
     };
     Some(Finding::error(Area::Node, name, what + more, advice))
 }
 
-/// A node that others cannot reach since it says that it is at loopback.
-fn of_loopback(name: &str, node: &NodeFound, here: &Here, graph: &GraphFound) -> Option<Finding> {
+/// A node that other hosts cannot reach, since it announces a loopback address.
+fn loopback_finding(name: &str, node: &NodeFound, here: &Here, graph: &GraphFound) -> Option<Finding> {
     let master = here.master.as_ref()?;
     let reached = master.address.is_some_and(|address| !address.is_loopback());
     let uri = node.uri.as_deref().filter(|_| reached)?;
@@ -73,14 +73,14 @@ fn of_loopback(name: &str, node: &NodeFound, here: &Here, graph: &GraphFound) ->
     }
     let what = format!("announces itself at {uri}, where no other host can reach it");
     let advice = "set ROS_IP where it runs to an address of that host, and start it again";
-    let elsewhere = |node: &NodeFound| node.address.is_some() && !node.own;
-    match !master.own || graph.nodes.values().any(elsewhere) {
+    let is_remote = |node: &NodeFound| node.address.is_some() && !node.own;
+    match !master.own || graph.nodes.values().any(is_remote) {
         true => Some(Finding::error(Area::Node, name, what, advice)),
         false => Some(Finding::warning(Area::Node, name, what, advice)),
     }
 }
 
-/// The nodes that are registered at one URI with others.
+/// The URIs at which several nodes are registered.
 fn shared_uris(graph: &GraphFound) -> BTreeMap<&String, Vec<&str>> {
     let mut uris: BTreeMap<&String, Vec<&str>> = BTreeMap::new();
     for (name, node) in &graph.nodes {
@@ -94,7 +94,7 @@ fn shared_uris(graph: &GraphFound) -> BTreeMap<&String, Vec<&str>> {
 
 fn shared_uri(nodes: &[&str], graph: &GraphFound) -> Option<Finding> {
     let node = graph.nodes.get(*nodes.first()?)?;
-    let answers = match &node.calls_itself {
+    let answers = match &node.reported_name {
         Some(name) => format!(", where {name} answers"),
         None => String::new(),
     };
@@ -103,24 +103,24 @@ fn shared_uri(nodes: &[&str], graph: &GraphFound) -> Option<Finding> {
     Some(Finding::error(Area::Node, listed(nodes, NAMED), what, advice))
 }
 
-/// Another node took the port of one that is gone.
-fn of_other_name(name: &str, node: &NodeFound) -> Option<Finding> {
-    let other = node.calls_itself.as_ref().filter(|other| *other != name)?;
+/// A node whose port another node has taken.
+fn other_node_finding(name: &str, node: &NodeFound) -> Option<Finding> {
+    let other = node.reported_name.as_ref().filter(|other| *other != name)?;
     let what = format!("{other} answers at {}", node.uri.as_deref().unwrap_or_default());
-    let advice = "the node is gone and its port was taken over: restart the other, then runnel node cleanup";
+    let advice = "the node is gone and another has its port: restart the other, then runnel node cleanup";
     Some(Finding::error(Area::Node, name, what, advice))
 }
 
-/// Whoever answers knows nothing of topics that the master lists: the process is another one, or the node forgot them.
-fn forgotten(name: &str, node: &NodeFound, graph: &GraphFound) -> Option<Finding> {
+/// A node that does not know topics that the master lists for it: another process, or the node forgot them.
+fn forgotten_topics(name: &str, node: &NodeFound, graph: &GraphFound) -> Option<Finding> {
     let own = node.publications.as_ref()?;
     let mut unknown = names_of(&graph.state.publishers, name);
     unknown.retain(|topic| !own.contains_key(topic));
     if unknown.is_empty() {
         return None;
     }
-    let what = format!("registered as publisher of {}, of which it knows nothing", listed(&unknown, NAMED));
-    Some(Finding::warning(Area::Node, name, what, "a registration that was left over: restart the node"))
+    let what = format!("registered as publisher of {}, which it does not publish", listed(&unknown, NAMED));
+    Some(Finding::warning(Area::Node, name, what, "a stale registration: restart the node"))
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
 
     fn here(address: [u8; 4], own: bool) -> Here {
         let uri = "http://master:11311/".into();
-        let master = MasterFound { uri, address: Some(address.into()), own, trouble: None };
+        let master = MasterFound { uri, address: Some(address.into()), own, fault: None };
         Here { master: Some(master), ..Here::default() }
     }
 
@@ -147,88 +147,92 @@ mod tests {
         GraphFound { nodes, ..GraphFound::default() }
     }
 
-    fn told(here: &Here, graph: &GraphFound) -> Vec<(Severity, String, String)> {
+    fn reported(here: &Here, graph: &GraphFound) -> Vec<(Severity, String, String)> {
         let findings = judge(here, graph).into_iter();
         findings
-            .map(|finding| (finding.severity, finding.who, finding.what + " " + &finding.advice))
+            .map(|finding| (finding.severity, finding.subject, finding.what + " " + &finding.advice))
             .collect()
     }
 
     const LOCAL: [u8; 4] = [127, 0, 0, 1];
 
     #[test]
-    fn nodes_that_answer_for_themselves_are_in_order() {
-        let named = NodeFound { calls_itself: Some("/a".into()), ..node("http://127.0.0.1:1/") };
+    fn answering_nodes_are_sound() {
+        let named = NodeFound { reported_name: Some("/a".into()), ..node("http://127.0.0.1:1/") };
         let graph = graph(&[("/a", named), ("/b", node("http://127.0.0.1:2/"))]);
-        assert_eq!(told(&here(LOCAL, true), &graph), []);
+        assert_eq!(reported(&here(LOCAL, true), &graph), []);
     }
 
     #[test]
-    fn each_trouble_is_an_error_with_something_to_do() {
-        let troubles = [
-            (Trouble::Refused, "runnel node cleanup"),
-            (Trouble::Mute, "stopped"),
-            (Trouble::Silent, "firewall"),
-            (Trouble::Unreachable("no route to host".into()), "no route to host"),
-            (Trouble::Unresolved { host: "robot".into(), why: "unknown".into() }, "ROS_IP"),
-            (Trouble::Nonsense("a web page".into()), "a web page"),
-            (Trouble::NoUri, "does not know"),
-            (Trouble::BadUri("no address".into()), "no address"),
+    fn each_fault_is_an_error_with_advice() {
+        let faults = [
+            (ServerFault::Refused, "runnel node cleanup"),
+            (ServerFault::Mute, "stopped"),
+            (ServerFault::Silent, "firewall"),
+            (ServerFault::Unreachable("no route to host".into()), "no route to host"),
+            (ServerFault::Unresolved { host: "robot".into(), why: "unknown".into() }, "ROS_IP"),
+            (ServerFault::Nonsense("a web page".into()), "a web page"),
+            (ServerFault::NoUri, "has no address"),
+            (ServerFault::BadUri("no address".into()), "no address"),
         ];
-        for (trouble, said) in troubles {
-            let dead = NodeFound { trouble: Some(trouble), ..node("http://127.0.0.1:1/") };
-            let told = told(&here(LOCAL, true), &graph(&[("/a", dead)]));
-            let [(Severity::Error, who, text)] = &told[..] else { panic!("{told:?}") };
-            assert!(who == "/a" && text.contains(said), "{text}");
+        for (fault, said) in faults {
+            let dead = NodeFound { fault: Some(fault), ..node("http://127.0.0.1:1/") };
+            let reported = reported(&here(LOCAL, true), &graph(&[("/a", dead)]));
+            let [(Severity::Error, subject, text)] = &reported[..] else { panic!("{reported:?}") };
+            assert!(subject == "/a" && text.contains(said), "{text}");
         }
     }
 
     #[test]
-    fn loopback_is_a_fault_where_the_master_is_reached_otherwise() {
+    fn loopback_node_is_a_fault_with_remote_master() {
         let graph = graph(&[("/a", node("http://localhost:1/")), ("/b", node("http://10.0.0.1:1/"))]);
-        assert_eq!(told(&here(LOCAL, true), &graph), []);
-        let told = |own| told(&here([10, 0, 0, 1], own), &graph);
-        let [(Severity::Error, who, text)] = &told(false)[..] else { panic!() };
-        assert!(who == "/a" && text.contains("no other host"), "{text}");
-        assert_eq!(told(true).first().map(|found| found.0), Some(Severity::Error), "/b is elsewhere");
+        assert_eq!(reported(&here(LOCAL, true), &graph), []);
+        let reported = |own| reported(&here([10, 0, 0, 1], own), &graph);
+        let [(Severity::Error, subject, text)] = &reported(false)[..] else { panic!() };
+        assert!(subject == "/a" && text.contains("no other host"), "{text}");
+        assert_eq!(
+            reported(true).first().map(|found| found.0),
+            Some(Severity::Error),
+            "/b is on another host"
+        );
     }
 
     #[test]
     fn loopback_on_a_single_host_is_a_warning() {
         let graph = graph(&[("/a", node("http://127.0.0.1:1/"))]);
-        let [(Severity::Warning, ..)] = &told(&here([10, 0, 0, 1], true), &graph)[..] else { panic!() };
+        let [(Severity::Warning, ..)] = &reported(&here([10, 0, 0, 1], true), &graph)[..] else { panic!() };
     }
 
     #[test]
-    fn a_node_at_loopback_of_another_host_is_not_called_dead_too() {
-        let dead = NodeFound { trouble: Some(Trouble::Refused), ..node("http://127.0.0.1:1/") };
+    fn loopback_node_of_another_host_has_one_finding() {
+        let dead = NodeFound { fault: Some(ServerFault::Refused), ..node("http://127.0.0.1:1/") };
         let graph = graph(&[("/a", dead)]);
-        assert_eq!(told(&here([10, 0, 0, 1], false), &graph).len(), 1);
-        assert_eq!(told(&here([10, 0, 0, 1], true), &graph).len(), 2);
+        assert_eq!(reported(&here([10, 0, 0, 1], false), &graph).len(), 1);
+        assert_eq!(reported(&here([10, 0, 0, 1], true), &graph).len(), 2);
     }
 
     #[test]
-    fn another_node_at_the_address_is_named_once() {
-        let other = NodeFound { calls_itself: Some("/b".into()), ..node("http://127.0.0.1:1/") };
-        let told_alone = told(&here(LOCAL, true), &graph(&[("/a", other.clone())]));
-        let [(Severity::Error, _, text)] = &told_alone[..] else { panic!("{told_alone:?}") };
+    fn other_node_at_the_address_is_named_once() {
+        let other = NodeFound { reported_name: Some("/b".into()), ..node("http://127.0.0.1:1/") };
+        let one = reported(&here(LOCAL, true), &graph(&[("/a", other.clone())]));
+        let [(Severity::Error, _, text)] = &one[..] else { panic!("{one:?}") };
         assert!(text.contains("/b answers"), "{text}");
-        let told_both = told(&here(LOCAL, true), &graph(&[("/a", other.clone()), ("/b", other)]));
-        let [(Severity::Error, who, text)] = &told_both[..] else { panic!("{told_both:?}") };
-        assert!(who == "/a and /b" && text.contains("where /b answers"), "{text}");
+        let both = reported(&here(LOCAL, true), &graph(&[("/a", other.clone()), ("/b", other)]));
+        let [(Severity::Error, subject, text)] = &both[..] else { panic!("{both:?}") };
+        assert!(subject == "/a and /b" && text.contains("where /b answers"), "{text}");
     }
 
     #[test]
-    fn a_publisher_that_knows_nothing_of_its_topic_is_told() {
+    fn publisher_without_its_topic_is_reported() {
         let own = NodeFound { publications: Some(BTreeMap::new()), ..node("http://127.0.0.1:1/") };
         let mut graph = graph(&[("/a", own)]);
         graph.state.publishers.insert("/t".into(), vec!["/a".into()]);
-        let told_of = told(&here(LOCAL, true), &graph);
-        let [(Severity::Warning, _, text)] = &told_of[..] else { panic!("{told_of:?}") };
+        let found_all = reported(&here(LOCAL, true), &graph);
+        let [(Severity::Warning, _, text)] = &found_all[..] else { panic!("{found_all:?}") };
         assert!(text.contains("/t"), "{text}");
         let mut node = graph.nodes["/a"].clone();
         node.publications = Some([("/t".to_owned(), "a/B".to_owned())].into());
         graph.nodes.insert("/a".into(), node);
-        assert_eq!(told(&here(LOCAL, true), &graph), []);
+        assert_eq!(reported(&here(LOCAL, true), &graph), []);
     }
 }

@@ -1,25 +1,25 @@
-//! What may be wrong with this process: its variables, and its way to the master.
+//! Faults of this process: its variables, and its connection to the master.
 
 use runnel::io::lookup::is_loopback;
 
 use super::finding::{Area, Finding};
-use super::found::{Here, MasterFound, Ros2Found, StatedHost, Trouble};
+use super::found::{Here, MasterFound, Ros2Found, ServerFault, StatedHost};
 
-/// What a user without a master can do.
+/// Advice for users without a master.
 const START: &str = "start one with 'runnel master', or set ROS_MASTER_URI to the one that runs";
 
 pub fn judge(here: &Here) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(why) = &here.malformed {
-        let (who, what) = why.split_once(": ").unwrap_or(("this process", why));
-        findings.push(Finding::error(Area::Here, who, what, "set it anew; nothing else was looked at"));
+        let (subject, what) = why.split_once(": ").unwrap_or(("this process", why));
+        findings.push(Finding::error(Area::Here, subject, what, "correct it; nothing else was checked"));
     }
-    findings.extend(here.master.as_ref().and_then(|master| master_trouble(master, here)));
+    findings.extend(here.master.as_ref().and_then(|master| master_fault(master, here)));
     findings.extend(here.ros2.iter().flat_map(ros2));
     if let Some(stated) = &here.stated {
-        findings.extend(stated_trouble(stated, here.master.as_ref()));
+        findings.extend(stated_fault(stated, here.master.as_ref()));
     }
-    let answers = here.master.as_ref().is_some_and(|master| master.trouble.is_none());
+    let answers = here.master.as_ref().is_some_and(|master| master.fault.is_none());
     if answers && !here.master_named {
         let what = "not set: the master of this host is used";
         let advice = "fine on a single host; with several, set it on each to the same master";
@@ -28,57 +28,60 @@ pub fn judge(here: &Here) -> Vec<Finding> {
     findings
 }
 
-/// Pairs that do not match, and that nothing else is looked at.
+/// Findings for ROS 2: pairs that do not match, and a note on what is not checked.
 fn ros2(found: &Ros2Found) -> Vec<Finding> {
-    let advice = "let both ends have one type and QoS that match; 'runnel topic info -v' shows both";
+    let advice = "use one type and matching QoS at both ends; 'runnel topic info -v' shows both";
     let pair = |(topic, why): &(String, String)| Finding::error(Area::Topic, topic, why, advice);
     let mut findings: Vec<Finding> = found.mismatches.iter().map(pair).collect();
-    let what = format!("{}: only looked at for pairs that do not match", found.participants);
+    let what = format!("{}: only checked for pairs that do not match", found.participants);
     let advice = "'runnel node list' and 'runnel topic info -v' show more";
     findings.push(Finding::info(Area::Here, "ROS 2", what, advice));
     findings
 }
 
-/// A master that does not answer. Nobody needs one that nobody named while there are nodes of ROS 2.
-fn master_trouble(master: &MasterFound, here: &Here) -> Option<Finding> {
-    let trouble = master.trouble.as_ref()?;
-    let mut what = trouble.about(&master.uri);
+/// A master that does not answer. It is only an info if no variable names it and there are ROS 2 participants.
+fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
+    let fault = master.fault.as_ref()?;
+    let mut what = fault.about(&master.uri);
     if !here.master_named {
         what += " (ROS_MASTER_URI is not set)";
     }
     if !here.master_named && here.ros2.is_some() {
-        return Some(Finding::info(Area::Here, "master", what, "only nodes of ROS 1 need one"));
+        return Some(Finding::info(Area::Here, "master", what, "only ROS 1 nodes need a master"));
     }
-    let advice = match trouble {
-        Trouble::Unresolved { .. } => "use its address in ROS_MASTER_URI, or add the name to /etc/hosts",
-        Trouble::Unreachable(_) => "check the network of this host, and the address in ROS_MASTER_URI",
-        Trouble::Silent => "is the host on, and does a firewall let its port through?",
-        Trouble::Mute => "it is stopped or hangs: look at its process, or start it again",
-        Trouble::Nonsense(_) => "something else has its port: does ROS_MASTER_URI name the right one?",
+    let advice = match fault {
+        ServerFault::Unresolved { .. } => "use its address in ROS_MASTER_URI, or add the name to /etc/hosts",
+        ServerFault::Unreachable(_) => "check the network of this host, and the address in ROS_MASTER_URI",
+        ServerFault::Silent => "is the host on, and does a firewall let its port through?",
+        ServerFault::Mute => "it is stopped or hangs: look at its process, or start it again",
+        ServerFault::Nonsense(_) => "something else has its port: does ROS_MASTER_URI name the right one?",
         _ => START,
     };
     Some(Finding::error(Area::Here, "master", what, advice))
 }
 
-fn stated_trouble(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Finding> {
+fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Finding> {
     let StatedHost { variable, host, address, own } = stated;
     let error = |what: String, advice: &str| Some(Finding::error(Area::Here, *variable, what, advice));
     let address = match address {
         Ok(address) => address,
         Err(why) => {
-            let advice = "others could not reach nodes started here: set ROS_IP to an address of this host";
+            let advice = "other hosts cannot reach nodes started here: set ROS_IP to an address of this host";
             return error(format!("the host name {host} does not resolve: {why}"), advice);
         }
     };
     if !own {
         let named = if host == &address.to_string() { String::new() } else { format!(" ({address})") };
-        let advice = "others could not reach nodes started here: correct or unset it";
+        let advice = "other hosts cannot reach nodes started here: correct or unset it";
         return error(format!("{host}{named} is no address of this host"), advice);
     }
-    let elsewhere = master.is_some_and(|master| master.address.is_some() && !master.own);
-    if elsewhere && is_loopback(host) {
-        let advice = "nodes started here could not be reached from there: set it to an address of this host";
-        return error(format!("{host} is this host alone, but the master is on another"), advice);
+    let is_remote = master.is_some_and(|master| master.address.is_some() && !master.own);
+    if is_remote && is_loopback(host) {
+        let advice = "that host cannot reach nodes started here: set it to an address of this host";
+        return error(
+            format!("{host} is reachable only from this host, but the master is on another"),
+            advice,
+        );
     }
     None
 }
@@ -88,9 +91,9 @@ mod tests {
     use super::*;
     use crate::commands::doctor::finding::Severity;
 
-    fn master(trouble: Option<Trouble>) -> MasterFound {
+    fn master(fault: Option<ServerFault>) -> MasterFound {
         let address = Some([10, 0, 0, 1].into());
-        MasterFound { uri: "http://10.0.0.1:11311/".into(), address, own: false, trouble }
+        MasterFound { uri: "http://10.0.0.1:11311/".into(), address, own: false, fault }
     }
 
     fn here() -> Here {
@@ -110,51 +113,51 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_wrong_with_a_process_that_says_what_it_should() {
+    fn sound_process_has_no_findings() {
         assert_eq!(judge(&here()), []);
         assert_eq!(judge(&stated("10.0.0.2", Ok([10, 0, 0, 2]), true)), []);
     }
 
     #[test]
-    fn a_master_that_does_not_answer_is_told_with_the_reason() {
-        let troubles = [
-            (Trouble::Refused, "nobody listens at http://10.0.0.1:11311/"),
-            (Trouble::Silent, "nothing comes back"),
-            (Trouble::Mute, "does not answer"),
-            (Trouble::Unreachable("no route".into()), "no way to http://10.0.0.1:11311/: no route"),
-            (Trouble::Nonsense("404".into()), "404"),
-            (Trouble::Unresolved { host: "robot".into(), why: "unknown".into() }, "robot"),
+    fn silent_master_is_reported_with_the_reason() {
+        let faults = [
+            (ServerFault::Refused, "no process listens at http://10.0.0.1:11311/"),
+            (ServerFault::Silent, "no reply"),
+            (ServerFault::Mute, "does not answer"),
+            (ServerFault::Unreachable("no route".into()), "no route to http://10.0.0.1:11311/: no route"),
+            (ServerFault::Nonsense("404".into()), "404"),
+            (ServerFault::Unresolved { host: "robot".into(), why: "unknown".into() }, "robot"),
         ];
-        for (trouble, said) in troubles {
-            let found = only(&Here { master: Some(master(Some(trouble))), ..here() });
+        for (fault, said) in faults {
+            let found = only(&Here { master: Some(master(Some(fault))), ..here() });
             assert!(found.severity == Severity::Error && found.what.contains(said), "{found:?}");
         }
     }
 
     #[test]
-    fn an_unset_master_is_worth_a_word() {
+    fn unset_master_uri_is_an_info() {
         let found = only(&Here { master_named: false, ..here() });
-        assert_eq!((found.severity, found.who.as_str()), (Severity::Info, "ROS_MASTER_URI"));
-        let unset = Here { master_named: false, master: Some(master(Some(Trouble::Refused))), ..here() };
+        assert_eq!((found.severity, found.subject.as_str()), (Severity::Info, "ROS_MASTER_URI"));
+        let unset = Here { master_named: false, master: Some(master(Some(ServerFault::Refused))), ..here() };
         assert!(only(&unset).what.contains("ROS_MASTER_URI is not set"));
     }
 
     #[test]
     fn pairs_that_do_not_match_in_ros_2_are_errors() {
-        let participants = "2 participants of ROS 2 in domain 0".to_owned();
+        let participants = "2 ROS 2 participants in domain 0".to_owned();
         let found = Ros2Found { participants, topics: 1, mismatches: Vec::new() };
         let only_info = only(&Here { ros2: Some(found.clone()), ..here() });
-        let expected = "2 participants of ROS 2 in domain 0: only looked at for pairs that do not match";
+        let expected = "2 ROS 2 participants in domain 0: only checked for pairs that do not match";
         assert_eq!((only_info.severity, only_info.what.as_str()), (Severity::Info, expected));
         let mismatches = vec![("/scan".to_owned(), "reliability".to_owned())];
         let findings = judge(&Here { ros2: Some(Ros2Found { mismatches, ..found }), ..here() });
         let error = findings.iter().find(|finding| finding.severity == Severity::Error).expect("an error");
-        assert_eq!((error.who.as_str(), error.what.as_str()), ("/scan", "reliability"));
+        assert_eq!((error.subject.as_str(), error.what.as_str()), ("/scan", "reliability"));
     }
 
     #[test]
-    fn master_that_nobody_named_is_no_error_where_ros_2_is() {
-        let master = Some(master(Some(Trouble::Refused)));
+    fn unnamed_master_is_no_error_with_ros_2() {
+        let master = Some(master(Some(ServerFault::Refused)));
         let ros2 = Some(Ros2Found::default());
         let unnamed = Here { master_named: false, master: master.clone(), ros2: ros2.clone(), ..here() };
         assert!(judge(&unnamed).iter().all(|finding| finding.severity == Severity::Info));
@@ -163,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_named() {
+    fn malformed_variable_is_named() {
         let found = only(&Here { malformed: Some("ROS_IP: \"a b\" is none".into()), ..Here::default() });
-        assert_eq!((found.who.as_str(), found.what.as_str()), ("ROS_IP", "\"a b\" is none"));
+        assert_eq!((found.subject.as_str(), found.what.as_str()), ("ROS_IP", "\"a b\" is none"));
     }
 
     #[test]
-    fn a_stated_host_must_be_this_one_and_reachable() {
+    fn stated_host_must_be_this_reachable_one() {
         assert!(only(&stated("robot", Err("unknown"), false)).what.contains("does not resolve"));
         assert_eq!(
             only(&stated("10.0.0.9", Ok([10, 0, 0, 9]), false)).what,

@@ -1,4 +1,4 @@
-//! How findings, and what was looked at, are told.
+//! Text and JSON of the findings, and of what was checked.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use super::found::{Found, GraphFound, NodeFound};
 use crate::graph::names_of;
 use crate::output::{counted, lines, table};
 
-/// How many findings are of a severity.
+/// Number of findings of a severity.
 pub fn count(findings: &[Finding], severity: Severity) -> usize {
     findings.iter().filter(|finding| finding.severity == severity).count()
 }
 
-/// All findings, the gravest first, what was looked at, and a last line of counts.
+/// All findings, the most severe first; what was checked; and a last line of counts.
 pub fn text(found: &Found, findings: &[Finding]) -> String {
-    let told: String = findings.iter().map(Finding::text).collect();
-    let looked = match &found.graph {
-        Some(graph) => looked_at(graph).map(|(word, count)| counted(count, word)).join(", "),
+    let text: String = findings.iter().map(Finding::text).collect();
+    let checked = match &found.graph {
+        Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
     };
     let ros2 = found.here.ros2.as_ref();
-    let looked =
-        looked + &ros2.map_or(String::new(), |ros2| format!(", {} of ROS 2", counted(ros2.topics, "topic")));
-    let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.word()));
-    let verdict = if findings.is_empty() { "nothing is wrong".to_owned() } else { counts.join(", ") };
-    format!("{told}looked at {looked}\n{verdict}\n")
+    let checked =
+        checked + &ros2.map_or(String::new(), |ros2| format!(", {} in ROS 2", counted(ros2.topics, "topic")));
+    let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.name()));
+    let verdict = if findings.is_empty() { "no problems found".to_owned() } else { counts.join(", ") };
+    format!("{text}checked {checked}\n{verdict}\n")
 }
 
-/// What was looked at, and how much of it.
-fn looked_at(graph: &GraphFound) -> [(&'static str, usize); 4] {
+/// What was checked, with counts.
+fn checked_items(graph: &GraphFound) -> [(&'static str, usize); 4] {
     let connections = graph.nodes.values().filter_map(|node| node.connections.as_ref());
     [
         ("node", graph.nodes.len()),
@@ -42,17 +42,17 @@ fn looked_at(graph: &GraphFound) -> [(&'static str, usize); 4] {
 
 pub fn json(found: &Found, findings: &[Finding], whole: bool) -> Json {
     let counts: BTreeMap<_, _> =
-        Severity::ALL.into_iter().map(|severity| (severity.word(), count(findings, severity))).collect();
-    let looked: Option<BTreeMap<_, _>> = found.graph.as_ref().map(|graph| looked_at(graph).into());
+        Severity::ALL.into_iter().map(|severity| (severity.name(), count(findings, severity))).collect();
+    let checked: Option<BTreeMap<_, _>> = found.graph.as_ref().map(|graph| checked_items(graph).into());
     let findings: Vec<Json> = findings.iter().map(Finding::json).collect();
-    let mut json = json!({ "findings": findings, "counts": counts, "looked_at": looked });
+    let mut json = json!({ "findings": findings, "counts": counts, "looked_at": checked });
     if whole {
         json["report"] = report_json(found);
     }
     json
 }
 
-/// What was found of the graph, wrong or not.
+/// The graph as it was found.
 pub fn report(found: &Found) -> String {
     let variable = |(name, value): &(&str, String)| format!("{name}={value}");
     let mut text = lines(found.here.variables.iter().map(variable));
@@ -79,7 +79,7 @@ fn hosts(graph: &GraphFound) -> String {
     for node in graph.nodes.values() {
         let [all, answer] = hosts.entry(host(node)).or_default();
         *all += 1;
-        *answer += usize::from(node.trouble.is_none());
+        *answer += usize::from(node.fault.is_none());
     }
     let rows: Vec<Vec<String>> = hosts
         .into_iter()
@@ -106,7 +106,7 @@ fn report_json(found: &Found) -> Json {
     let master = master.map(|master| json!({ "uri": master.uri, "address": master.address }));
     let node = |(name, node): (&String, &NodeFound)| {
         json!({ "name": name, "uri": node.uri, "address": node.address, "pid": node.pid,
-            "answers": node.trouble.is_none() })
+            "answers": node.fault.is_none() })
     };
     let nodes: Option<Vec<Json>> = found.graph.as_ref().map(|graph| graph.nodes.iter().map(node).collect());
     json!({ "variables": variables, "master": master, "nodes": nodes })
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_counts_what_was_found_and_looked_at() {
-        let looked = "looked at 1 node, 1 topic, 0 connections, 0 services\n";
-        assert_eq!(text(&found(), &[]), format!("{looked}nothing is wrong\n"));
+    fn last_line_counts_findings_and_checks() {
+        let looked = "checked 1 node, 1 topic, 0 connections, 0 services\n";
+        assert_eq!(text(&found(), &[]), format!("{looked}no problems found\n"));
         let finding = Finding::error(Area::Node, "/a", "dead", "bury it");
         let expected = format!("error: /a: dead\n  -> bury it\n{looked}1 error, 0 warnings, 0 infos\n");
         assert_eq!(text(&found(), std::slice::from_ref(&finding)), expected);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_lists_hosts_and_nodes() {
+    fn report_lists_hosts_and_nodes() {
         let text = report(&found());
         assert!(text.contains("host     nodes  answer\nunknown      1       1\n"), "{text}");
         assert!(text.contains("/a    unknown    7     1     0         0\n"), "{text}");

@@ -1,20 +1,20 @@
-//! What may be wrong with topics: ends of different types, publishers that refuse, names that nobody meant.
+//! Faults of topics: ends of different types, publishers that refuse, misspelt names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Area, Finding, Severity};
-use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, Trouble};
+use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, ServerFault};
 use super::gather::CLOCK;
 use crate::output::listed;
 use crate::similar::is_similar;
 
-/// How many nodes or topics are named in a finding.
+/// Number of nodes or topics named in a finding.
 const NAMED: usize = 6;
 
-/// Topics that are published, or subscribed to, whether there is another end or not.
-const FOR_WHOEVER_COMES: [&str; 3] = ["/rosout", "/rosout_agg", "/statistics"];
+/// Topics that may have only one end.
+const ONE_ENDED_TOPICS: [&str; 3] = ["/rosout", "/rosout_agg", "/statistics"];
 
-/// For each type the nodes that use it.
+/// The nodes that use each type.
 type Types<'g> = BTreeMap<&'g str, Vec<&'g str>>;
 
 pub fn judge(graph: &GraphFound) -> Vec<Finding> {
@@ -26,7 +26,7 @@ pub fn judge(graph: &GraphFound) -> Vec<Finding> {
     findings
 }
 
-/// The types of both ends of a topic as the nodes themselves say.
+/// The types at both ends of a topic, as the nodes report them.
 fn types<'g>(topic: &str, graph: &'g GraphFound) -> (Types<'g>, Types<'g>) {
     let published = |node: &'g NodeFound| node.publications.as_ref();
     let subscribed = |node: &'g NodeFound| node.subscriptions.as_ref();
@@ -54,8 +54,8 @@ fn types_of<'g>(
     types
 }
 
-/// Whether a publisher and a subscriber say different types; false if one does not say.
-pub fn are_of_other_types(topic: &str, publisher: &str, subscriber: &str, graph: &GraphFound) -> bool {
+/// Whether a publisher and a subscriber report different types; false if one reports none.
+pub fn have_different_types(topic: &str, publisher: &str, subscriber: &str, graph: &GraphFound) -> bool {
     let (published, subscribed) = types(topic, graph);
     let of = |types: &Types<'_>, node: &str| {
         types.iter().find(|(_, nodes)| nodes.contains(&node)).map(|(name, _)| (*name).to_owned())
@@ -77,25 +77,25 @@ fn types_differ(topic: &str, graph: &GraphFound) -> Option<Finding> {
     let ends = [side(&published, "publishes"), side(&subscribed, "subscribes to")].concat();
     let severity = if published.is_empty() { Severity::Warning } else { Severity::Error };
     let what = format!("the types differ: {}", ends.join("; "));
-    let advice = "nodes of different types do not hear each other: correct one, or remap its topic";
+    let advice = "nodes of different types do not connect: correct one, or remap its topic";
     Some(Finding::new(severity, Area::Topic, topic, what, advice))
 }
 
-/// Publishers of one type that is built from different definitions.
+/// Publishers of one type name with different definitions.
 fn sums_differ(topic: &str, graph: &GraphFound) -> Option<Finding> {
     let offers = graph.offers.iter().filter(|offer| offer.topic == topic);
-    let said: Vec<(&str, &Offered)> =
-        offers.filter_map(|offer| Some((offer.node.as_str(), offer.said.as_ref().ok()?))).collect();
+    let answers: Vec<(&str, &Offered)> =
+        offers.filter_map(|offer| Some((offer.node.as_str(), offer.answer.as_ref().ok()?))).collect();
     let sums = |name: &str| -> BTreeMap<&str, Vec<&str>> {
         let mut sums: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (node, offered) in
-            said.iter().filter(|(_, offered)| offered.type_name == name && offered.md5 != "*")
+            answers.iter().filter(|(_, offered)| offered.type_name == name && offered.md5 != "*")
         {
             sums.entry(&offered.md5).or_default().push(node);
         }
         sums
     };
-    let names: BTreeSet<&str> = said.iter().map(|(_, offered)| offered.type_name.as_str()).collect();
+    let names: BTreeSet<&str> = answers.iter().map(|(_, offered)| offered.type_name.as_str()).collect();
     names.into_iter().find_map(|name| sums_of_type(topic, name, &sums(name), graph))
 }
 
@@ -116,71 +116,75 @@ fn sums_of_type(
     if sums.keys().all(|md5| md5 == known) {
         return None;
     }
-    let what = format!("{name} is defined otherwise than here: {each}; here it is {known}");
+    let what = format!("{name} has another definition here: {each}; here it is {known}");
     Some(Finding::warning(Area::Topic, topic, what, advice))
 }
 
 fn refused(offer: &Offer) -> Option<Finding> {
-    let Offer { topic, node, said } = offer;
-    let (what, advice) = match said.as_ref().err()? {
-        Refusal::Said(why) => (format!("{node} refuses subscribers: {why}"), "see what it logs; restart it"),
-        Refusal::Port { at, trouble } => {
-            let advice = match trouble {
-                Trouble::Unresolved { .. } => "set ROS_IP where it runs: messages come from there",
-                Trouble::Silent => "a firewall lets calls through but not messages: they come from any port",
+    let Offer { topic, node, answer } = offer;
+    let (what, advice) = match answer.as_ref().err()? {
+        Refusal::Refused(why) => {
+            (format!("{node} refuses subscribers: {why}"), "see what it logs; restart it")
+        }
+        Refusal::Port { at, fault } => {
+            let advice = match fault {
+                ServerFault::Unresolved { .. } => {
+                    "set ROS_IP where it runs: it is the address that messages come from"
+                }
+                ServerFault::Silent => "a firewall passes calls but not messages, which use any port",
                 _ => "restart it",
             };
-            (format!("messages of {node}: {}", trouble.about(at)), advice)
+            (format!("messages of {node}: {}", fault.about(at)), advice)
         }
     };
     Some(Finding::error(Area::Topic, topic, what, advice))
 }
 
-/// Topics with one end: a name that is alike is suggested, and the others are told in one line.
+/// Topics with one end. If a similar name exists it is suggested; the others are listed in one line.
 fn unmatched(graph: &GraphFound) -> Vec<Finding> {
     let one_ended = |ends: &'_ BTreeMap<String, Vec<String>>, others: &'_ BTreeMap<String, Vec<String>>| {
-        let excepted = |topic: &str| topic == CLOCK || FOR_WHOEVER_COMES.contains(&topic);
+        let excepted = |topic: &str| topic == CLOCK || ONE_ENDED_TOPICS.contains(&topic);
         let without = |(topic, nodes): (&String, &Vec<String>)| {
             !nodes.is_empty() && others.get(topic).is_none_or(Vec::is_empty) && !excepted(topic)
         };
         ends.iter().filter(|end| without(*end)).map(|(topic, _)| topic.clone()).collect::<Vec<_>>()
     };
     let state = &graph.state;
-    let mut unheard = one_ended(&state.publishers, &state.subscribers);
-    let (mut findings, mut deaf) = (Vec::new(), Vec::new());
+    let mut unused = one_ended(&state.publishers, &state.subscribers);
+    let (mut findings, mut unpublished) = (Vec::new(), Vec::new());
     for topic in one_ended(&state.subscribers, &state.publishers) {
-        match meant(&topic, graph, &mut unheard) {
+        match meant(&topic, graph, &mut unused) {
             Some(finding) => findings.push(finding),
-            None => deaf.push(topic),
+            None => unpublished.push(topic),
         }
     }
-    findings.extend(in_one_line(&deaf, "subscribed to, but nobody publishes", "runnel topic info TOPIC"));
-    findings.extend(in_one_line(&unheard, "published, but nobody subscribes", "runnel topic info TOPIC"));
+    findings.extend(in_one_line(&unpublished, "subscribed to, but not published", "runnel topic info TOPIC"));
+    findings.extend(in_one_line(&unused, "published, but not subscribed to", "runnel topic info TOPIC"));
     findings
 }
 
-/// What the subscribers of a topic that nobody publishes may have meant: a topic that nobody hears, which is not told
-/// again, or else any other.
-fn meant(topic: &str, graph: &GraphFound, unheard: &mut Vec<String>) -> Option<Finding> {
+/// The topic that subscribers without publisher may have meant: a topic without subscribers, which is then removed
+/// from `unused`, or any other.
+fn meant(topic: &str, graph: &GraphFound, unused: &mut Vec<String>) -> Option<Finding> {
     let same_type = |other: &str| {
         let of = |topic: &str| graph.types.get(topic).map(String::as_str).filter(|of| *of != "*");
         of(topic).zip(of(other)).is_none_or(|(one, other)| one == other)
     };
     let fits = |other: &&String| is_similar(topic, other) && same_type(other);
-    let pair = unheard.iter().position(|other| fits(&other));
+    let pair = unused.iter().position(|other| fits(&other));
     let other = match pair {
-        Some(index) => unheard.remove(index),
+        Some(index) => unused.remove(index),
         None => graph.state.publishers.keys().find(fits)?.clone(),
     };
     let nodes = |nodes: &[String]| listed(nodes, NAMED);
     let what = format!(
-        "{} subscribed, but nobody publishes; {} published by {}",
+        "{} subscribed, but no node publishes; {} published by {}",
         nodes(graph.subscribers(topic)),
-        if pair.is_some() { format!("{other}, which nobody hears, is") } else { format!("{other} is") },
+        if pair.is_some() { format!("{other}, which has no subscriber, is") } else { format!("{other} is") },
         nodes(graph.publishers(&other)),
     );
     let severity = if pair.is_some() { Severity::Warning } else { Severity::Info };
-    let advice = format!("if the same is meant, start one with {topic}:={other}");
+    let advice = format!("if both mean the same topic, start one with {topic}:={other}");
     Some(Finding::new(severity, Area::Topic, topic, what, &advice))
 }
 
@@ -221,43 +225,43 @@ mod tests {
     }
 
     fn offer(node: &str, of: &str, md5: &str) -> Offer {
-        let said = Offered { type_name: of.into(), md5: md5.into(), ..Offered::default() };
-        Offer { topic: "/t".into(), node: node.into(), said: Ok(said) }
+        let answer = Offered { type_name: of.into(), md5: md5.into(), ..Offered::default() };
+        Offer { topic: "/t".into(), node: node.into(), answer: Ok(answer) }
     }
 
-    fn told(graph: &GraphFound) -> Vec<(Severity, String)> {
+    fn reported(graph: &GraphFound) -> Vec<(Severity, String)> {
         let findings = judge(graph).into_iter();
         findings
-            .map(|found| (found.severity, format!("{}: {} -> {}", found.who, found.what, found.advice)))
+            .map(|found| (found.severity, format!("{}: {} -> {}", found.subject, found.what, found.advice)))
             .collect()
     }
 
     fn only(graph: &GraphFound) -> (Severity, String) {
-        let told = told(graph);
-        assert_eq!(told.len(), 1, "{told:?}");
-        told[0].clone()
+        let reported = reported(graph);
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        reported[0].clone()
     }
 
     #[test]
-    fn a_topic_with_ends_of_one_type_is_in_order() {
+    fn topic_with_one_type_is_sound() {
         let mut graph = graph(&[("/t", &["/a x/Y"], &["/b x/Y", "/c *"])]);
         graph.offers = vec![offer("/a", "x/Y", "1"), offer("/b", "x/Y", "1")];
         graph.known_md5.insert("x/Y".into(), "1".into());
-        assert_eq!(told(&graph), []);
+        assert_eq!(reported(&graph), []);
     }
 
     #[test]
-    fn ends_of_different_types_are_named_with_their_types() {
+    fn ends_of_different_types_are_named() {
         let graph = graph(&[("/t", &["/a x/Y"], &["/b x/Z", "/c x/Y"])]);
         let (severity, text) = only(&graph);
         assert_eq!(severity, Severity::Error);
         assert!(text.contains("/a publishes x/Y; /c subscribes to x/Y; /b subscribes to x/Z"), "{text}");
-        assert!(are_of_other_types("/t", "/a", "/b", &graph));
-        assert!(!are_of_other_types("/t", "/a", "/c", &graph));
+        assert!(have_different_types("/t", "/a", "/b", &graph));
+        assert!(!have_different_types("/t", "/a", "/c", &graph));
     }
 
     #[test]
-    fn definitions_that_differ_are_an_error_between_publishers_and_a_warning_from_ours() {
+    fn differing_definitions_are_reported_by_severity() {
         let mut graph = graph(&[("/t", &["/a x/Y", "/b x/Y"], &["/c x/Y"])]);
         graph.offers = vec![offer("/a", "x/Y", "1"), offer("/b", "x/Y", "2")];
         let (severity, text) = only(&graph);
@@ -269,12 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn a_publisher_that_refuses_is_an_error() {
+    fn refusing_publisher_is_an_error() {
         let mut graph = graph(&[("/t", &["/a x/Y"], &["/c x/Y"])]);
-        let refuse = |why| Offer { said: Err(why), ..offer("/a", "", "") };
-        graph.offers = vec![refuse(Refusal::Said("full".into()))];
+        let refuse = |why| Offer { answer: Err(why), ..offer("/a", "", "") };
+        graph.offers = vec![refuse(Refusal::Refused("full".into()))];
         assert!(only(&graph).1.contains("/a refuses subscribers: full"));
-        graph.offers = vec![refuse(Refusal::Port { at: "robot:5".into(), trouble: Trouble::Silent })];
+        graph.offers = vec![refuse(Refusal::Port { at: "robot:5".into(), fault: ServerFault::Silent })];
         let (severity, text) = only(&graph);
         assert!(
             severity == Severity::Error && text.contains("robot:5") && text.contains("firewall"),
@@ -283,23 +287,23 @@ mod tests {
     }
 
     #[test]
-    fn two_ends_of_one_name_misspelt_are_put_together() {
+    fn misspelt_ends_of_one_topic_are_paired() {
         let graph = graph(&[("/scan", &["/a x/Y"], &[]), ("/robot/scan", &[], &["/b x/Y"])]);
         let (severity, text) = only(&graph);
         assert!(severity == Severity::Warning && text.contains("/robot/scan:=/scan"), "{text}");
     }
 
     #[test]
-    fn a_topic_that_is_heard_is_suggested_with_less_weight_and_one_of_another_type_not() {
-        let heard = graph(&[("/scan", &["/a x/Y"], &["/c x/Y"]), ("/scam", &[], &["/b x/Y"])]);
-        let (severity, text) = only(&heard);
+    fn used_topic_of_the_same_type_is_suggested() {
+        let used = graph(&[("/scan", &["/a x/Y"], &["/c x/Y"]), ("/scam", &[], &["/b x/Y"])]);
+        let (severity, text) = only(&used);
         assert!(severity == Severity::Info && text.contains("/scan is published by /a"), "{text}");
         let other = graph(&[("/scan", &["/a x/Y"], &["/c x/Y"]), ("/scam", &[], &["/b x/Z"])]);
-        assert!(only(&other).1.contains("nobody publishes -> runnel"));
+        assert!(only(&other).1.contains("not published -> runnel"));
     }
 
     #[test]
-    fn topics_with_one_end_are_told_in_one_line_but_for_logs_and_the_clock() {
+    fn topics_with_one_end_share_one_line() {
         let graph = graph(&[
             ("/one", &["/a x/Y"], &[]),
             ("/another", &["/a x/Y"], &[]),

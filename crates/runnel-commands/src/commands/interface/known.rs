@@ -1,4 +1,4 @@
-//! Which of the known types are wanted: kinds, and generations.
+//! Filters of the known types: kinds, and generations.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use runnel::core::schema::{Generation, Kind, TypeName};
 use crate::error::CliError;
 use crate::types::{Types, spelt};
 
-/// One generation, if the user narrows it.
+/// One generation, if the user restricts the search.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Only {
-    /// Types as ROS 1 has them
+    /// Only ROS 1 types
     #[arg(long, conflicts_with = "ros2")]
     ros1: bool,
 
-    /// Types as ROS 2 has them
+    /// Only ROS 2 types
     #[arg(long)]
     ros2: bool,
 }
 
 impl Only {
-    /// The generation that is meant alone.
+    /// The requested generation, if there is one.
     pub fn generation(self) -> Option<Generation> {
         match self {
             Self { ros1: true, .. } => Some(Generation::Ros1),
@@ -29,8 +29,8 @@ impl Only {
         }
     }
 
-    /// The names of the wanted types of a kind, as the generation spells them. What both have is spelt as in ROS 2, unless ROS 1
-    /// is meant alone.
+    /// The names of the wanted types of a kind, as their generation spells them. Types of both generations are spelt
+    /// as in ROS 2, unless only ROS 1 is wanted.
     pub fn names(self, types: &Types, kind: Kind) -> Vec<(&TypeName, String)> {
         let ros2: BTreeSet<&TypeName> = match self.ros1 {
             true => BTreeSet::new(),
@@ -50,20 +50,20 @@ impl Only {
         names.map(|(name, _)| name.package.clone()).collect()
     }
 
-    /// Makes sure that a package is known.
+    /// Checks that a package is known.
     ///
     /// # Errors
-    /// When no type of it is.
+    /// When no type of it is known.
     pub fn check(self, types: &Types, package: &str) -> Result<(), CliError> {
         if self.packages(types, &Kind::ALL).contains(package) {
             return Ok(());
         }
         let generation = self.generation().map_or("", |only| match only {
-            Generation::Ros1 => " of ROS 1",
-            Generation::Ros2 => " of ROS 2",
+            Generation::Ros1 => " in ROS 1",
+            Generation::Ros2 => " in ROS 2",
         });
         let hint = "see 'runnel interface packages', and name folders with --interfaces";
-        Err(CliError::Failed(format!("no package {package}{generation} is known ({hint})")))
+        Err(CliError::Failed(format!("unknown package {package}{generation} ({hint})")))
     }
 }
 
@@ -84,7 +84,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The kinds that are wanted: all unless some are named.
+    /// The requested kinds; all if none is named.
     pub fn wanted(self) -> Vec<Kind> {
         let wanted = [self.only_msgs, self.only_srvs, self.only_actions];
         let all = !wanted.contains(&true);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_generations_have_is_listed_once_as_in_ros_2() {
+    fn types_of_both_generations_are_listed_once() {
         for (name, [in_both, in_ros1, in_ros2]) in [
             ("std_msgs/msg/String", [true, false, true]),
             ("std_msgs/String", [false, true, false]),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_an_action_are_messages_in_ros_1_alone() {
+    fn action_parts_are_messages_only_in_ros_1() {
         let part = |only| names(only, Kind::Message).iter().any(|name| name.contains("LookupTransform"));
         assert_eq!([part(ROS1), part(ROS2)], [true, false]);
         assert!(has(BOTH, Kind::Message, "tf2_msgs/LookupTransformGoal"));

@@ -4,18 +4,18 @@ use runnel::core::schema::Kind;
 use serde_json::{Map, Value as Json};
 
 use super::known::{Kinds, Only};
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::output::lines;
-use crate::session::Session;
 
-/// List the types that are known: built in, below --interfaces, and in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH
+/// List known types: built-in ones, and those below --interfaces, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH
 ///
-/// What ROS 2 has is spelt as there, std_msgs/msg/String; what ROS 1 alone has, roscpp/Logger. With --ros1 all that ROS 1 has
-/// is, std_msgs/String.
+/// ROS 2 types are spelt as in ROS 2, std_msgs/msg/String. Types of ROS 1 only are spelt as in ROS 1, roscpp/Logger.
+/// With --ros1 all ROS 1 types are, std_msgs/String.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those of this package
+    /// Only types of this package
     #[arg(add = completion::packages())]
     package: Option<String>,
 
@@ -26,8 +26,8 @@ pub struct Args {
     only: Only,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let types = session.types()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let types = cli.types()?;
     let package = args.package.as_ref();
     package.map_or(Ok(()), |package| args.only.check(&types, package))?;
     let names = |kind| {
@@ -37,10 +37,10 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     };
     let found: Vec<(Kind, Vec<String>)> =
         args.kinds.wanted().into_iter().map(|kind| (kind, names(kind))).collect();
-    session.output.answer(|| text(&found), || json(&found))
+    cli.output.answer(|| text(&found), || json(&found))
 }
 
-/// Names alone if they are of one kind, and otherwise under headings.
+/// Names without heading if they are of one kind, else with headings.
 fn text(found: &[(Kind, Vec<String>)]) -> String {
     match found {
         [(_, names)] => lines(names),

@@ -9,12 +9,12 @@ mod show;
 
 use clap::Subcommand;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
 pub use known::Only;
 
-/// Look at message, service and action types (rosmsg, rossrv, ros2 interface)
+/// Inspect message, service and action types (rosmsg, rossrv, ros2 interface)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -24,12 +24,12 @@ pub enum Command {
     Md5(md5::Args),
 }
 
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Show(args) => show::run(&args, session),
-        Command::Package(args) => package::run(&args, session),
-        Command::Packages(args) => packages::run(&args, session),
-        Command::Md5(args) => md5::run(&args, session),
+        Command::List(args) => list::run(&args, cli),
+        Command::Show(args) => show::run(&args, cli),
+        Command::Package(args) => package::run(&args, cli),
+        Command::Packages(args) => packages::run(&args, cli),
+        Command::Md5(args) => md5::run(&args, cli),
     }
 }

@@ -3,10 +3,10 @@
 use runnel::core::schema::Kind;
 
 use super::known::Only;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::output::lines;
-use crate::session::Session;
 
 /// List the types of a package
 #[derive(Debug, clap::Args)]
@@ -19,11 +19,11 @@ pub struct Args {
     only: Only,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let types = session.types()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let types = cli.types()?;
     args.only.check(&types, &args.package)?;
     let names = Kind::ALL.into_iter().flat_map(|kind| args.only.names(&types, kind));
     let names: Vec<String> =
         names.filter(|(name, _)| name.package == args.package).map(|(_, name)| name).collect();
-    session.output.answer(|| lines(&names), || names.iter().map(String::as_str).collect())
+    cli.output.answer(|| lines(&names), || names.iter().map(String::as_str).collect())
 }

@@ -1,9 +1,9 @@
 //! `runnel interface packages`
 
 use super::known::{Kinds, Only};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::lines;
-use crate::session::Session;
 
 /// List the packages that have types
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct Args {
     only: Only,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let packages = args.only.packages(&session.types()?, &args.kinds.wanted());
-    session.output.answer(|| lines(&packages), || packages.iter().map(String::as_str).collect())
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let packages = args.only.packages(&cli.types()?, &args.kinds.wanted());
+    cli.output.answer(|| lines(&packages), || packages.iter().map(String::as_str).collect())
 }

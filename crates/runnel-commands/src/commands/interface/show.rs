@@ -4,22 +4,22 @@ use runnel::core::schema::{Field, Schema};
 use serde_json::{Value as Json, json};
 
 use super::Only;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::interfaces::{Found, definition_text, full_type};
-use crate::session::Session;
 
-/// Show the fields of a type, those of messages within it indented
+/// Show the fields of a type, with those of nested messages indented
 ///
-/// A type that is spelt as in ROS 2, std_msgs/msg/Header, is shown as it is there, with its hash in JSON; std_msgs/Header is that
-/// of ROS 1, if that has it.
+/// A type spelt as in ROS 2, std_msgs/msg/Header, is shown in its ROS 2 form, in JSON with its hash. A type spelt as
+/// in ROS 1, std_msgs/Header, is shown in its ROS 1 form if it has one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The type: std_msgs/String, std_srvs/srv/SetBool, or String to look in all packages
+    /// The type: std_msgs/String, std_srvs/srv/SetBool, or String to search all packages
     #[arg(value_name = "TYPE", add = completion::all_types())]
     type_name: String,
 
-    /// Show the file as it is, with comments
+    /// Show the definition file with comments
     #[arg(short, long)]
     raw: bool,
 
@@ -27,10 +27,10 @@ pub struct Args {
     only: Only,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let types = session.types()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let types = cli.types()?;
     let found = Found::all(&types, &args.type_name, args.only.generation())?;
-    session.output.answer(|| text(args, &found), || found.iter().map(to_json).collect())
+    cli.output.answer(|| text(args, &found), || found.iter().map(to_json).collect())
 }
 
 fn text(args: &Args, found: &[Found]) -> String {
@@ -63,7 +63,7 @@ fn to_json(found: &Found) -> Json {
     let name = found.name().to_string();
     let mut json =
         json!({ "name": name, "kind": found.kind().extension(), "md5": found.md5(), "parts": parts });
-    // ROS 2 has another sum of a definition.
+    // ROS 2 has a type hash instead of an MD5 sum.
     if let Some(hash) = found.type_hash() {
         (json["md5"], json["type_hash"]) = (Json::Null, json!(hash));
     }
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn messages_within_a_message_are_indented() {
+    fn nested_messages_are_indented() {
         let expected = "std_msgs/Header header\n  uint32 seq\n  time stamp\n  string frame_id\n\
                         geometry_msgs/Point point\n  float64 x\n  float64 y\n  float64 z\n";
         assert_eq!(shown("geometry_msgs/PointStamped", false), expected);
     }
 
     #[test]
-    fn a_default_value_stands_behind_the_name_as_in_the_file() {
+    fn default_value_follows_the_field_name() {
         assert_eq!(
             shown("geometry_msgs/msg/Quaternion", false),
             "float64 x 0.0
@@ -102,7 +102,7 @@ float64 w 1.0
     }
 
     #[test]
-    fn a_type_spelt_as_in_ros_2_is_that_of_ros_2() {
+    fn ros_2_spelling_selects_the_ros_2_type() {
         let expected = "builtin_interfaces/Time stamp\nstring frame_id\n";
         assert_eq!(shown("std_msgs/msg/Header", false), expected);
         let types = Types::new(&[]).expect("no folder to read");
@@ -121,7 +121,7 @@ float64 w 1.0
     }
 
     #[test]
-    fn examples_of_courses_are_built_in() {
+    fn example_interfaces_are_built_in() {
         let types = Types::new(&[]).expect("no folder to read");
         let found = Found::all(&types, "example_interfaces/srv/AddTwoInts", None).expect("known");
         let hash = "RIHS01_e118de6bf5eeb66a2491b5bda11202e7b68f198d6f67922cf30364858239c81a";
@@ -131,13 +131,13 @@ float64 w 1.0
     }
 
     #[test]
-    fn a_service_has_two_parts() {
+    fn service_has_two_parts() {
         assert_eq!(shown("std_srvs/SetBool", false), "bool data\n---\nbool success\nstring message\n");
         assert_eq!(shown("std_srvs/Empty", false), "---\n");
     }
 
     #[test]
-    fn a_name_without_package_gets_a_heading() {
+    fn name_without_package_gets_a_heading() {
         let fields = "bool data\n---\nbool success\nstring message\n\n";
         let expected = format!("[example_interfaces/srv/SetBool]:\n{fields}[std_srvs/SetBool]:\n{fields}");
         assert_eq!(shown("SetBool", false), expected);

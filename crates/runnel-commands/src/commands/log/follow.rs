@@ -8,17 +8,17 @@ use runnel::logging::Level;
 use runnel::msgs::rosgraph_msgs::msg::Log;
 use serde_json::{Value as Json, json};
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
 use crate::output::{Output, counted, shown};
-use crate::session::Session;
 use crate::streaming::Ending;
 
-/// Lines that wait at most while others are printed.
+/// Most lines that wait while others are printed.
 const DEPTH: usize = 10_000;
 
-/// Where a master gathers what all nodes log, and where each node logs.
+/// The topic on which a master collects what all nodes log, and the topic of each node.
 const GATHERED: &str = "/rosout_agg";
 const EACH: &str = "/rosout";
 
@@ -36,16 +36,16 @@ pub struct Follow {
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
 
-    /// End after so many lines
+    /// Stop after this many lines
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// Show where in the program each was logged
+    /// Show the source location of each line
     #[arg(short = 'p', long)]
     place: bool,
 }
 
-/// Prints lines until it has printed enough.
+/// Prints lines until there are enough.
 struct Printer {
     output: Output,
     level: Level,
@@ -56,32 +56,32 @@ struct Printer {
     left: Option<u64>,
 }
 
-pub fn run(args: &Follow, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
+pub fn run(args: &Follow, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.running_context()?;
     let topic = if is_gathered(&Graph::new(&context))? { GATHERED } else { EACH };
-    let node = session.node(&context, "log")?;
+    let node = cli.node(&context, "log")?;
     let ending = Ending::of(&context);
-    let mut printer = Printer::new(args, session)?;
+    let mut printer = Printer::new(args, cli)?;
     let end = ending.clone();
     let take = move |line: &Log| {
         if printer.left == Some(0) {
             return;
         }
-        end.unless_ok(printer.take(line));
+        end.check(printer.take(line));
         if printer.left == Some(0) {
-            end.reached();
+            end.complete();
         }
     };
     let subscription = node.create_subscription(topic, QoS::keep_last(DEPTH), take)?;
     ending.wait()?;
     if subscription.dropped() > 0 {
         let dropped = counted(subscription.dropped(), "line");
-        log::warn!("dropped {dropped}, since more came than could be printed");
+        log::warn!("dropped {dropped}: they arrived faster than they could be printed");
     }
     Ok(())
 }
 
-/// Whether a node that lives gathers lines.
+/// Whether a live node collects lines.
 fn is_gathered(graph: &Graph<'_>) -> Result<bool, CliError> {
     let publishers = graph.system_state()?.publishers.remove(GATHERED).unwrap_or_default();
     let lives = |node: &String| {
@@ -92,10 +92,10 @@ fn is_gathered(graph: &Graph<'_>) -> Result<bool, CliError> {
 }
 
 impl Printer {
-    fn new(args: &Follow, session: &Session) -> Result<Self, CliError> {
-        let nodes = args.node.iter().map(|name| session.resolve(name));
+    fn new(args: &Follow, cli: &CliContext) -> Result<Self, CliError> {
+        let nodes = args.node.iter().map(|name| cli.resolve(name));
         Ok(Self {
-            output: session.output,
+            output: cli.output,
             level: args.level,
             nodes: nodes.collect::<Result<_, CliError>>()?,
             grep: args.grep.clone(),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_picked_by_level_node_and_text() {
+    fn lines_are_filtered_by_level_node_and_text() {
         let printer = |level, node: &str, grep: Option<&str>| Printer {
             output: Output { json: false },
             level,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_its_place_if_it_is_to() {
+    fn line_shows_its_place_on_request() {
         let printer = Printer {
             output: Output { json: false },
             level: Level::Debug,

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::loggers;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Print the level of a logger
 #[derive(Debug, clap::Args)]
@@ -20,13 +20,13 @@ pub struct Args {
     logger: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
-    let node = session.resolve(&args.node)?;
-    let loggers = loggers(&session.node(&context, "log")?, &node)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
+    let node = cli.resolve(&args.node)?;
+    let loggers = loggers(&cli.node(&context, "log")?, &node)?;
     let found = loggers.into_iter().find(|logger| logger.name == args.logger);
     let unknown =
         || CliError::Failed(format!("{node} has no logger {} (see 'runnel log list')", args.logger));
     let level = found.ok_or_else(unknown)?.level;
-    session.output.answer(|| shown(&level).into_owned(), || json!(level))
+    cli.output.answer(|| shown(&level).into_owned(), || json!(level))
 }

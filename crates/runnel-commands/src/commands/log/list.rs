@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::loggers;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::output::lines;
-use crate::session::Session;
 
 /// List the loggers of a node with their levels
 #[derive(Debug, clap::Args)]
@@ -16,12 +16,12 @@ pub struct Args {
     node: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
-    let loggers = loggers(&session.node(&context, "log")?, &session.resolve(&args.node)?)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
+    let loggers = loggers(&cli.node(&context, "log")?, &cli.resolve(&args.node)?)?;
     let text = || lines(loggers.iter().map(|logger| format!("{} {}", logger.name, logger.level)));
     let json = || {
         loggers.iter().map(|logger| json!({ "name": logger.name, "level": logger.level })).collect::<Json>()
     };
-    session.output.answer(text, json)
+    cli.output.answer(text, json)
 }

@@ -14,15 +14,15 @@ use runnel::msgs::roscpp::{
     srv::{GetLoggers, GetLoggersRequest},
 };
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
 /// How long a node may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Follow what nodes of ROS 1 log, and set their levels (rqt_console, rosconsole)
+/// Follow the log of ROS 1 nodes, and set their log levels (rqt_console, rosconsole)
 ///
-/// Without a command, prints lines as nodes log them, until Ctrl-C.
+/// Without a subcommand, prints lines as nodes log them, until Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -40,19 +40,19 @@ enum Command {
     Set(set::Args),
 }
 
-pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     match args.command {
-        None => follow::run(&args.follow, session),
-        Some(Command::List(args)) => list::run(&args, session),
-        Some(Command::Get(args)) => get::run(&args, session),
-        Some(Command::Set(args)) => set::run(&args, session),
+        None => follow::run(&args.follow, cli),
+        Some(Command::List(args)) => list::run(&args, cli),
+        Some(Command::Get(args)) => get::run(&args, cli),
+        Some(Command::Set(args)) => set::run(&args, cli),
     }
 }
 
 /// The loggers of a node, by name.
 fn loggers(asker: &Node, node: &str) -> Result<Vec<Logger>, CliError> {
     let client = asker.create_client::<GetLoggers>(&format!("{node}/get_loggers"))?;
-    let mut told = client.call_timeout(&GetLoggersRequest::default(), PATIENCE)?;
-    told.loggers.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(told.loggers)
+    let mut answer = client.call_timeout(&GetLoggersRequest::default(), CALL_TIMEOUT)?;
+    answer.loggers.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(answer.loggers)
 }

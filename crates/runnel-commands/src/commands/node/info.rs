@@ -7,13 +7,13 @@ use serde_json::{Value as Json, json};
 
 use super::ros2::Ros2Info;
 use super::unknown;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
-use crate::graphs::{Listening, Sight, Which};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::nodes::{connection_text, direction};
 use crate::output::{lines, shown};
-use crate::session::Session;
 
 /// Show what nodes publish, subscribe to and serve, and their connections
 #[derive(Debug, clap::Args)]
@@ -22,43 +22,43 @@ pub struct Args {
     #[arg(value_name = "NODE", required = true, add = completion::nodes())]
     nodes: Vec<String>,
 
-    /// Of ROS 1, only what the master knows, without asking the nodes
+    /// In ROS 1, show only the master's data, without asking the nodes
     #[arg(short, long)]
     quiet: bool,
 
     #[command(flatten)]
-    which: Which,
+    filter: GraphFilter,
 
     #[command(flatten)]
-    listening: Listening,
+    discovery: Discovery,
 }
 
-/// What is known of a node.
+/// Data about a node.
 struct Info {
     node: String,
     uri: Option<String>,
     publications: Vec<(String, Option<String>)>,
     subscriptions: Vec<(String, Option<String>)>,
     services: Vec<String>,
-    /// What the node says itself, if it was asked.
+    /// The node's own answer, if it was asked.
     own: Option<Result<Own, CliError>>,
 }
 
-/// What a node says itself.
+/// A node's own answer.
 struct Own {
     pid: i32,
     connections: Vec<Connection>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let nodes = args.nodes.iter().map(|name| session.resolve(name)).collect::<Result<Vec<_>, CliError>>()?;
-    let sight = Sight::open(session, args.which, &args.listening)?;
-    nodes.iter().try_for_each(|node| show(args, session, &sight, node))
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let nodes = args.nodes.iter().map(|name| cli.resolve(name)).collect::<Result<Vec<_>, CliError>>()?;
+    let snapshot = GraphSnapshot::open(cli, args.filter, &args.discovery)?;
+    nodes.iter().try_for_each(|node| show(args, cli, &snapshot, node))
 }
 
-fn show(args: &Args, session: &Session, sight: &Sight, node: &str) -> Result<(), CliError> {
-    let ros1 = sight.ros1().map(|graph| Found::of(&graph, node, args.quiet)).transpose()?.flatten();
-    let ros2 = sight.ros2.as_ref().and_then(|graph| Ros2Info::of(graph, node));
+fn show(args: &Args, cli: &CliContext, snapshot: &GraphSnapshot, node: &str) -> Result<(), CliError> {
+    let ros1 = snapshot.ros1().map(|graph| Found::of(&graph, node, args.quiet)).transpose()?.flatten();
+    let ros2 = snapshot.ros2.as_ref().and_then(|graph| Ros2Info::of(graph, node));
     if ros1.is_none() && ros2.is_none() {
         return Err(unknown(node));
     }
@@ -78,14 +78,14 @@ fn show(args: &Args, session: &Session, sight: &Sight, node: &str) -> Result<(),
         }
         json
     };
-    session.output.answer(text, json)?;
+    cli.output.answer(text, json)?;
     match ros1.and_then(|found| found.info.own) {
         Some(Err(error)) => Err(CliError::Failed(format!("node {node} does not answer: {error}"))),
         _ => Ok(()),
     }
 }
 
-/// A node that the master knows, and the names of those that it is linked to by their addresses.
+/// A node that the master knows, and the names of its peers by address.
 struct Found {
     info: Info,
     peers: BTreeMap<String, String>,
@@ -110,7 +110,7 @@ impl Found {
 }
 
 impl Info {
-    /// What the master knows.
+    /// The master's data.
     fn known(
         state: &SystemState,
         types: &BTreeMap<String, String>,
@@ -136,7 +136,7 @@ impl Info {
         own.into_iter().flat_map(|own| &own.connections).filter(|connection| connection.connected)
     }
 
-    /// The names of the nodes whose URIs stand in the connections.
+    /// The names of the nodes whose URIs are in the connections.
     fn peers(&self, graph: &Graph<'_>, state: &SystemState) -> Result<BTreeMap<String, String>, CliError> {
         let mut names = BTreeMap::new();
         for connection in self.connections().filter(|connection| Uri::parse(&connection.peer).is_ok()) {
@@ -157,7 +157,7 @@ impl Info {
         text += &section("Services", self.services.iter().map(|service| format!(" * {service}")));
         match (&self.uri, &self.own) {
             (Some(uri), Some(_)) => text += &format!("\ncontacting node {} ...\n", shown(uri)),
-            (None, _) => text += "\nThe master does not know where it answers.\n",
+            (None, _) => text += "\nThe master has no address of it.\n",
             _ => {}
         }
         if let Some(Ok(own)) = &self.own {

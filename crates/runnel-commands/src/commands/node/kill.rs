@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::unknown_to_master;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::shown;
-use crate::session::Session;
 
-/// Ask nodes to end
+/// Shut down nodes
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The nodes
@@ -21,27 +21,27 @@ pub struct Args {
     all: bool,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
     let graph = Graph::new(&context);
     let nodes = match args.all {
         true => graph.system_state()?.nodes().into_iter().map(str::to_owned).collect(),
-        false => args.nodes.iter().map(|name| session.resolve(name)).collect::<Result<Vec<_>, CliError>>()?,
+        false => args.nodes.iter().map(|name| cli.resolve(name)).collect::<Result<Vec<_>, CliError>>()?,
     };
-    // All are looked up before the first is asked: a typing error ends nothing.
+    // All names are resolved first, so that a typing error shuts down nothing.
     let uris = nodes.iter().map(|node| graph.node_uri(node)?.ok_or_else(|| unknown_to_master(node)));
     let uris = uris.collect::<Result<Vec<String>, CliError>>()?;
     let mut refused = Vec::new();
     for (node, uri) in nodes.iter().zip(&uris) {
         match graph.shut_down(uri, "user request") {
             Ok(()) => {
-                session.output.answer(|| format!("killed {}", shown(node)), || json!({ "killed": node }))?
+                cli.output.answer(|| format!("killed {}", shown(node)), || json!({ "killed": node }))?
             }
             Err(error) => refused.push(format!("{node} ({error})")),
         }
     }
     match refused.as_slice() {
         [] => Ok(()),
-        refused => Err(CliError::Failed(format!("could not be asked to end: {}", refused.join(", ")))),
+        refused => Err(CliError::Failed(format!("could not be shut down: {}", refused.join(", ")))),
     }
 }

@@ -9,10 +9,10 @@ mod ros2;
 
 use clap::Subcommand;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
-/// Look at nodes, and end them (rosnode, ros2 node)
+/// Inspect nodes, and shut them down (rosnode, ros2 node)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -22,22 +22,22 @@ pub enum Command {
     Cleanup(cleanup::Args),
 }
 
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Info(args) => info::run(&args, session),
-        Command::Ping(args) => ping::run(&args, session),
-        Command::Kill(args) => kill::run(&args, session),
-        Command::Cleanup(args) => cleanup::run(&args, session),
+        Command::List(args) => list::run(&args, cli),
+        Command::Info(args) => info::run(&args, cli),
+        Command::Ping(args) => ping::run(&args, cli),
+        Command::Kill(args) => kill::run(&args, cli),
+        Command::Cleanup(args) => cleanup::run(&args, cli),
     }
 }
 
-/// The error for a node that nobody knows.
+/// The error for a node that is in no graph.
 fn unknown(node: &str) -> CliError {
     CliError::Failed(format!("no node {node} (see 'runnel node list')"))
 }
 
-/// The error for a node that the master does not know, though it may be in ROS 2.
+/// The error for a node that the master does not know. It may be in ROS 2.
 fn unknown_to_master(node: &str) -> CliError {
-    CliError::Failed(format!("no node {node} of ROS 1 (see 'runnel node list --ros1')"))
+    CliError::Failed(format!("no ROS 1 node {node} (see 'runnel node list --ros1')"))
 }

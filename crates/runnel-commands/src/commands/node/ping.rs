@@ -7,23 +7,23 @@ use runnel::{Context, Rate};
 use serde_json::json;
 
 use super::unknown_to_master;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, NODE_DEADLINE};
 use crate::nodes::{milliseconds, ping_reply};
 use crate::output::Output;
-use crate::session::Session;
 
-/// See whether nodes answer
+/// Check whether nodes answer
 ///
-/// Pings a node once a second until Ctrl-C, or all nodes once. Exit code 1 if one does not answer.
+/// Pings a node once a second until Ctrl-C, or all nodes once. Exit code: 1 if a node does not answer.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node
     #[arg(required_unless_present = "all", add = completion::ros1_nodes())]
     node: Option<String>,
 
-    /// End after so many pings
+    /// Stop after this many pings
     #[arg(short, long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "all")]
     count: Option<u64>,
 
@@ -32,28 +32,28 @@ pub struct Args {
     all: bool,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     match &args.node {
-        Some(node) => ping_one(&session.resolve(node)?, args.count, session),
-        None => ping_all(session),
+        Some(node) => ping_one(&cli.resolve(node)?, args.count, cli),
+        None => ping_all(cli),
     }
 }
 
-fn ping_one(node: &str, count: Option<u64>, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
+fn ping_one(node: &str, count: Option<u64>, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.running_context()?;
     let graph = Graph::new(&context);
     let uri = graph.node_uri(node)?.ok_or_else(|| unknown_to_master(node))?;
-    announce(node, session.output)?;
+    announce(node, cli.output)?;
     let mut times = Vec::new();
     let mut rate = Rate::new(&context, 1.0);
     while context.ok() {
-        times.push(ping(&graph, node, &uri, session.output)?);
+        times.push(ping(&graph, node, &uri, cli.output)?);
         if count.is_some_and(|count| times.len() as u64 >= count) {
             break;
         }
         rate.sleep()?;
     }
-    report_mean(&times, session.output)
+    report_mean(&times, cli.output)
 }
 
 fn announce(node: &str, output: Output) -> Result<(), CliError> {
@@ -71,7 +71,7 @@ fn report_mean(times: &[Duration], output: Output) -> Result<(), CliError> {
     output.line(&format!("ping average: {:.6}ms", milliseconds(total) / times.len() as f64))
 }
 
-/// Asks a node for its process id; gives how long that took.
+/// Asks a node for its process id. Returns how long that took.
 fn ping(graph: &Graph<'_>, node: &str, uri: &str, output: Output) -> Result<Duration, CliError> {
     let start = clock::monotonic();
     let answer = graph.pid(uri);
@@ -85,22 +85,22 @@ fn ping(graph: &Graph<'_>, node: &str, uri: &str, output: Output) -> Result<Dura
     Ok(took)
 }
 
-fn ping_all(session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
+fn ping_all(cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
     let failed = silent_nodes(&context, |graph, node, uri| {
-        announce(node, session.output)?;
-        ping(graph, node, uri, session.output).map(drop)
+        announce(node, cli.output)?;
+        ping(graph, node, uri, cli.output).map(drop)
     })?;
     match failed.len() {
         0 => Ok(()),
         count => {
-            failed.iter().for_each(|(_, why)| session.output.note(why));
+            failed.iter().for_each(|(_, why)| cli.output.note(why));
             Err(CliError::Failed(format!("nodes that do not answer: {count} (see 'runnel node cleanup')")))
         }
     }
 }
 
-/// The nodes that do not answer, each with the reason. Ends at once if nobody reads the output.
+/// The nodes that do not answer, each with the reason. Stops if the output is closed.
 pub fn silent_nodes(
     context: &Context,
     ping: impl Fn(&Graph<'_>, &str, &str) -> Result<(), CliError>,
@@ -110,7 +110,7 @@ pub fn silent_nodes(
     for node in graph.system_state()?.nodes() {
         let answer = match graph.node_uri(node)? {
             Some(uri) => ping(&graph, node, &uri),
-            None => Err(CliError::Failed(format!("node {node}: the master does not know where it answers"))),
+            None => Err(CliError::Failed(format!("node {node}: the master has no address of it"))),
         };
         match answer {
             Ok(()) => {}

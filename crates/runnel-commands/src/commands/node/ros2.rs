@@ -1,4 +1,4 @@
-//! The part of `runnel node info` that is about ROS 2.
+//! The ROS 2 part of `runnel node info`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::output::{lines, shown};
 /// Names with their types.
 type Typed = BTreeSet<(String, String)>;
 
-/// What a node has in ROS 2. One that has a name in common with others has what all of them have.
+/// Endpoints of a ROS 2 node. Nodes of the same name are joined.
 #[derive(Default)]
 pub struct Ros2Info {
     subscribers: Typed,
@@ -21,12 +21,12 @@ pub struct Ros2Info {
     service_clients: Typed,
     action_servers: Typed,
     action_clients: Typed,
-    /// Where its process is.
+    /// Addresses of its processes.
     places: Vec<String>,
 }
 
 impl Ros2Info {
-    /// What a node has; `None` if there is no such node.
+    /// The endpoints of a node; `None` if there is no such node.
     pub fn of(graph: &Ros2Graph, node: &str) -> Option<Self> {
         let here: Vec<_> = graph.nodes.iter().filter(|known| known.full_name == node).collect();
         if here.is_empty() {
@@ -44,7 +44,7 @@ impl Ros2Info {
     fn add(&mut self, end: &EndpointInfo) {
         use EndpointType::{Publisher, Subscription};
         let Some(topic) = end.ros_topic() else { return };
-        // Of a service, whoever hears requests serves, and whoever hears replies calls.
+        // A subscription to requests is a service, a subscription to replies is a client.
         let (list, name) = match (topic, end.endpoint_type) {
             (DdsTopic::Topic(name), Publisher) => (&mut self.publishers, name),
             (DdsTopic::Topic(name), Subscription) => (&mut self.subscribers, name),
@@ -55,7 +55,7 @@ impl Ros2Info {
         list.insert((name.to_owned(), end.ros_type()));
     }
 
-    /// Actions are known by the service that takes goals; what else belongs to them is not listed on its own.
+    /// Actions are identified by their goal service. Their other topics and services are not listed.
     fn find_actions(&mut self) {
         let goals = |services: &Typed| services.iter().filter_map(action_of).collect::<Typed>();
         self.action_servers = goals(&self.service_servers);
@@ -103,7 +103,7 @@ impl Ros2Info {
     }
 }
 
-/// The action that a service takes goals of, with its type.
+/// The action whose goals a service takes, with its type.
 fn action_of((service, type_name): &(String, String)) -> Option<(String, String)> {
     let name = service.strip_suffix("/_action/send_goal")?;
     let type_name = type_name.strip_suffix("_SendGoal").unwrap_or(type_name);
@@ -117,7 +117,7 @@ mod tests {
     use runnel::NodeInfo;
 
     #[test]
-    fn a_node_is_told_of_as_ros2_does() {
+    fn node_info_reads_as_in_ros2() {
         let mut graph = graph(&[
             ("rt/chatter", 1, true),
             ("rt/parameter_events", 1, false),

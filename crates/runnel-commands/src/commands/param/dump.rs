@@ -3,34 +3,34 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output;
 use crate::params::yaml;
-use crate::session::Session;
 
 /// Write all parameters, or those below a name, as a YAML file
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file; without one, or with -, standard output
+    /// The file; standard output if omitted or -
     #[arg(value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
-    /// Only what lies below this name
+    /// Only parameters below this name
     #[arg(default_value = "/", add = completion::parameters())]
     namespace: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let namespace = session.resolve(&args.namespace)?;
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let namespace = cli.resolve(&args.namespace)?;
+    let context = cli.query_context()?;
     let value = Graph::new(&context).param(&namespace)?;
-    let value = value.ok_or_else(|| CliError::Failed(format!("nothing is set below {namespace}")))?;
-    output::note_found();
+    let value = value.ok_or_else(|| CliError::Failed(format!("no parameter is set below {namespace}")))?;
+    output::mark_found();
     let text = yaml::to_text(&value)?;
     match args.file.as_deref().filter(|file| file.as_os_str() != "-") {
-        None => session.output.answer(|| text, || yaml::to_json(&value)),
+        None => cli.output.answer(|| text, || yaml::to_json(&value)),
         Some(file) => {
             fs::write(file, text).map_err(|error| CliError::Failed(format!("{}: {error}", file.display())))
         }

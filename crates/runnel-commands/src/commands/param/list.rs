@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
 use crate::output::lines;
-use crate::session::Session;
 
 /// List parameters
 #[derive(Debug, clap::Args)]
@@ -16,12 +16,12 @@ pub struct Args {
     namespace: Option<String>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
     let mut names = Graph::new(&context).param_names()?;
     if let Some(namespace) = &args.namespace {
-        let namespace = session.resolve(namespace)?;
+        let namespace = cli.resolve(namespace)?;
         names.retain(|name| is_within(name, &namespace));
     }
-    session.output.answer(|| lines(&names), || names.iter().map(String::as_str).collect::<Json>())
+    cli.output.answer(|| lines(&names), || names.iter().map(String::as_str).collect::<Json>())
 }

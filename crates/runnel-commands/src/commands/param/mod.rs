@@ -10,10 +10,10 @@ mod set;
 use clap::Subcommand;
 use runnel::core::names;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
-/// Read and set parameters of ROS 1 (rosparam, ros2 param)
+/// Read and set ROS 1 parameters (rosparam, ros2 param)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -24,19 +24,19 @@ pub enum Command {
     Load(load::Args),
 }
 
-/// The name of a parameter: `/robot/speed`, or as ros2 has it a node and a parameter of that, `/robot speed`.
+/// The name of a parameter: `/robot/speed`, or as in ros2 param a node and its parameter, `/robot speed`.
 fn of_node(name: &str, parameter: Option<&str>) -> String {
     parameter.map_or_else(|| name.to_owned(), |parameter| names::join(name, &parameter.replace('.', "/")))
 }
 
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Get(args) => get::run(&args, session),
-        Command::Set(args) => set::run(&args, session),
-        Command::Delete(args) => delete::run(&args, session),
-        Command::Dump(args) => dump::run(&args, session),
-        Command::Load(args) => load::run(&args, session),
+        Command::List(args) => list::run(&args, cli),
+        Command::Get(args) => get::run(&args, cli),
+        Command::Set(args) => set::run(&args, cli),
+        Command::Delete(args) => delete::run(&args, cli),
+        Command::Dump(args) => dump::run(&args, cli),
+        Command::Load(args) => load::run(&args, cli),
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn node_may_be_named_before_its_parameter() {
+    fn node_may_stand_before_its_parameter() {
         assert_eq!(of_node("/robot/speed", None), "/robot/speed");
         assert_eq!(of_node("/robot", Some("limits.speed")), "/robot/limits/speed");
     }

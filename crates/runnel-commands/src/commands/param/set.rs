@@ -1,11 +1,11 @@
 //! `runnel param set`
 
 use super::of_node;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::params::yaml;
-use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,7 +13,7 @@ Examples:
   runnel param set /robot '{speed: 0.5, name: adam}'
   runnel param set /robot/offset -- -1";
 
-/// Set a parameter, or with a YAML mapping several below a name
+/// Set a parameter, or several below a name with a YAML mapping
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -25,13 +25,13 @@ pub struct Args {
     #[arg(allow_negative_numbers = true)]
     value: String,
 
-    /// The value, where a node is named first as for ros2
+    /// The value, after a node and a parameter as in ros2 param
     #[arg(allow_negative_numbers = true, hide = true)]
     value_of_node: Option<String>,
 }
 
 impl Args {
-    /// Name and value: `/robot/speed 0.5`, or as for ros2 `/robot speed 0.5`.
+    /// Name and value: `/robot/speed 0.5`, or as in ros2 param `/robot speed 0.5`.
     fn pair(&self) -> (String, &str) {
         match &self.value_of_node {
             Some(value) => (of_node(&self.name, Some(&self.value)), value),
@@ -40,15 +40,15 @@ impl Args {
     }
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let (name, value) = args.pair();
-    let name = session.resolve(&name)?;
-    let wrong = |error| CliError::Usage(format!("the value for {name}: {error}"));
+    let name = cli.resolve(&name)?;
+    let wrong = |error| CliError::Usage(format!("parameter {name}: {error}"));
     let value = yaml::from_text(value).map_err(wrong)?;
-    let context = session.asking()?;
+    let context = cli.query_context()?;
     let graph = Graph::new(&context);
     match yaml::leaves(&name, value.clone()) {
-        // As rosparam does: what else there is below the name stays.
+        // As in rosparam: other parameters below the name stay.
         Ok(leaves) if !leaves.is_empty() => {
             leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value))
         }

@@ -1,11 +1,11 @@
 //! `runnel service find`
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
 use crate::services::probe;
-use crate::session::Session;
 use crate::types::type_name;
 
 /// List the services of a type
@@ -16,11 +16,11 @@ pub struct Args {
     type_name: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let wanted = type_name(&args.type_name)?.to_string();
-    let context = session.asking()?;
+    let context = cli.query_context()?;
     let services = Graph::new(&context).system_state()?.services;
-    let node = session.node(&context, "service")?;
+    let node = cli.node(&context, "service")?;
     let mut found = Vec::new();
     for service in services.into_keys() {
         match probe(&node, &service) {
@@ -29,5 +29,5 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
             Err(error) => log::warn!("{error}"),
         }
     }
-    session.output.answer(|| lines(&found), || found.iter().map(String::as_str).collect())
+    cli.output.answer(|| lines(&found), || found.iter().map(String::as_str).collect())
 }

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
 use crate::services::{arguments, probe};
-use crate::session::Session;
 
-/// Show who provides a service, where, of which type and with which arguments
+/// Show the provider, address, type and arguments of a service
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The service
@@ -17,14 +17,14 @@ pub struct Args {
     service: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let service = session.resolve(&args.service)?;
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let service = cli.resolve(&args.service)?;
+    let context = cli.query_context()?;
     let uri = Graph::new(&context).service_uri(&service)?;
     let none = || CliError::Failed(format!("no service {service} (see 'runnel service list')"));
     let uri = uri.ok_or_else(none)?;
-    let info = probe(&session.node(&context, "service")?, &service)?;
-    let arguments = session.types()?.service(&info.type_name).ok().as_ref().map(arguments);
+    let info = probe(&cli.node(&context, "service")?, &service)?;
+    let arguments = cli.types()?.service(&info.type_name).ok().as_ref().map(arguments);
     let text = || {
         let known = arguments.as_ref().map_or("unknown".to_owned(), |names| names.join(" "));
         lines([
@@ -34,7 +34,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
             format!("Args: {known}"),
         ])
     };
-    session.output.answer(text, || {
+    cli.output.answer(text, || {
         json!({
             "name": service, "node": info.node, "uri": uri, "type": info.type_name, "md5": info.md5,
             "arguments": arguments,

@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
 use crate::output::lines;
 use crate::services::probe;
-use crate::session::Session;
 
 /// List services
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(add = completion::services())]
     namespace: Option<String>,
 
-    /// Show who provides them
+    /// Show the nodes that provide them
     #[arg(short, long)]
     nodes: bool,
 
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(short = 't', long)]
     show_types: bool,
 
-    /// Only say how many there are
+    /// Only print how many there are
     #[arg(short, long, conflicts_with_all = ["nodes", "show_types"])]
     count_services: bool,
 }
@@ -32,21 +32,21 @@ pub struct Args {
 struct Listed {
     service: String,
     nodes: Vec<String>,
-    /// The type, or why it is not known.
+    /// The type, or why it is unknown.
     type_name: Option<Result<String, String>>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let context = cli.query_context()?;
     let mut services = Graph::new(&context).system_state()?.services;
     if let Some(namespace) = &args.namespace {
-        let namespace = session.resolve(namespace)?;
+        let namespace = cli.resolve(namespace)?;
         services.retain(|service, _| is_within(service, &namespace));
     }
     if args.count_services {
-        return session.output.answer(|| services.len().to_string(), || json!(services.len()));
+        return cli.output.answer(|| services.len().to_string(), || json!(services.len()));
     }
-    let node = args.show_types.then(|| session.node(&context, "service")).transpose()?;
+    let node = args.show_types.then(|| cli.node(&context, "service")).transpose()?;
     let listed = |(service, nodes): (String, Vec<String>)| {
         let type_name = node
             .as_ref()
@@ -55,7 +55,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     };
     let listed: Vec<Listed> = services.into_iter().map(listed).collect();
     let text = || lines(listed.iter().map(|listed| listed.text(args.nodes)));
-    session.output.answer(text, || listed.iter().map(Listed::json).collect())
+    cli.output.answer(text, || listed.iter().map(Listed::json).collect())
 }
 
 impl Listed {

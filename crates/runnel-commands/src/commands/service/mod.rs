@@ -8,10 +8,10 @@ mod type_name;
 
 use clap::Subcommand;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::session::Session;
 
-/// Look at services of ROS 1, and call them (rosservice, ros2 service)
+/// Inspect ROS 1 services, and call them (rosservice, ros2 service)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -21,12 +21,12 @@ pub enum Command {
     Call(call::Args),
 }
 
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Info(args) => info::run(&args, session),
-        Command::Type(args) => type_name::run(&args, session),
-        Command::Find(args) => find::run(&args, session),
-        Command::Call(args) => call::run(&args, session),
+        Command::List(args) => list::run(&args, cli),
+        Command::Info(args) => info::run(&args, cli),
+        Command::Type(args) => type_name::run(&args, cli),
+        Command::Find(args) => find::run(&args, cli),
+        Command::Call(args) => call::run(&args, cli),
     }
 }

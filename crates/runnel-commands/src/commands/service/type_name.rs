@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::output::shown;
 use crate::services::probe;
-use crate::session::Session;
 
 /// Print a service's type
 #[derive(Debug, clap::Args)]
@@ -16,9 +16,9 @@ pub struct Args {
     service: String,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let service = session.resolve(&args.service)?;
-    let context = session.asking()?;
-    let type_name = probe(&session.node(&context, "service")?, &service)?.type_name;
-    session.output.answer(|| shown(&type_name).into_owned(), || json!(type_name))
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let service = cli.resolve(&args.service)?;
+    let context = cli.query_context()?;
+    let type_name = probe(&cli.node(&context, "service")?, &service)?.type_name;
+    cli.output.answer(|| shown(&type_name).into_owned(), || json!(type_name))
 }

@@ -2,19 +2,19 @@
 
 use super::listen::ListenArgs;
 use super::subject;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::measure::bandwidth;
-use crate::session::Session;
 
-/// Show how many bytes arrive
+/// Show how many bytes per second arrive
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The topic
     #[arg(add = completion::topics())]
     topic: String,
 
-    /// Average over so many messages
+    /// Average over this many messages
     #[arg(short, long, default_value_t = 100, value_parser = super::window)]
     window: usize,
 
@@ -22,10 +22,10 @@ pub struct Args {
     listen: ListenArgs,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    subject::check(session, [&args.topic])?;
-    let sight = args.listen.sight(session)?;
-    let topic = subject::topic(session, &sight, &args.topic)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    subject::check(cli, [&args.topic])?;
+    let snapshot = args.listen.open_graphs(cli)?;
+    let topic = subject::topic(cli, &snapshot, &args.topic)?;
     let of = args.listen.measured(args.window);
-    bandwidth::measure(session, sight.context(), topic, of)
+    bandwidth::measure(cli, snapshot.context(), topic, of)
 }

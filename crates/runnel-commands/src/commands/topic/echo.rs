@@ -6,25 +6,25 @@ use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml::{self, EchoOptions};
 use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
-use super::excuses::Excuses;
+use super::diagnostics::Diagnostics;
 use super::listen::ListenArgs;
 use super::qos::matching;
 use super::subject::{self, Subject};
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::Sight;
-use crate::measure::tell_lost;
+use crate::graphs::GraphSnapshot;
+use crate::measure::warn_of_losses;
 use crate::output::{Output, counted, json_text};
-use crate::session::Session;
 use crate::streaming::Ending;
 use crate::types::ReceivedTypes;
 
-/// Messages that wait at most while others are printed.
+/// Most messages that wait while others are printed.
 const DEPTH: usize = 256;
 
 /// Print messages as they arrive
 ///
-/// The type is learnt from the publisher. Long arrays and strings are cut as ros2 does; -f prints them whole as
+/// The type comes from the publisher. Long arrays and strings are truncated as in ros2; -f prints them completely, as
 /// rostopic does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -32,19 +32,19 @@ pub struct Args {
     #[arg(add = completion::topics())]
     topic: String,
 
-    /// Take only messages of this type
+    /// Accept only messages of this type
     #[arg(value_name = "TYPE", add = completion::message_types())]
     type_name: Option<String>,
 
-    /// End after one message
+    /// Stop after one message
     #[arg(short = '1', long)]
     once: bool,
 
-    /// End after so many messages
+    /// Stop after this many messages
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "once")]
     count: Option<u64>,
 
-    /// Print only this field, such as pose.position.x; an index in brackets picks an element, [0:3] several
+    /// Print only this field, such as pose.position.x; an index in brackets selects an element, [0:3] several
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
 
@@ -64,11 +64,11 @@ pub struct Args {
     #[arg(long, alias = "nostr")]
     no_str: bool,
 
-    /// Print long arrays and strings whole
+    /// Print long arrays and strings completely
     #[arg(short, long)]
     full_length: bool,
 
-    /// Print so many elements of an array and characters of a string
+    /// Print this many elements of an array and characters of a string
     #[arg(short = 'l', long, value_name = "LENGTH", default_value_t = 128, conflicts_with = "full_length")]
     truncate_length: usize,
 
@@ -76,7 +76,7 @@ pub struct Args {
     listen: ListenArgs,
 }
 
-/// The form of what is printed.
+/// The form of output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Yaml,
@@ -85,42 +85,42 @@ enum Form {
     Json,
 }
 
-/// Prints messages until it has printed enough.
+/// Prints messages until there are enough.
 struct Printer {
     output: Output,
     form: Form,
     options: EchoOptions,
     field: Option<String>,
     types: ReceivedTypes,
-    excuses: Excuses,
+    diagnostics: Diagnostics,
     printed: u64,
     most: Option<u64>,
 }
 
-pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
-    subject::check(session, [&args.topic])?;
-    let sight = args.listen.sight(session)?;
-    let context = sight.context();
-    let subject = Subject::find(session, &sight, &args.topic)?;
-    let node = session.node(context, "echo")?;
+pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
+    subject::check(cli, [&args.topic])?;
+    let snapshot = args.listen.open_graphs(cli)?;
+    let context = snapshot.context();
+    let subject = Subject::find(cli, &snapshot, &args.topic)?;
+    let node = cli.node(context, "echo")?;
     let ending = Ending::of(context);
-    let schema = args.type_name.as_ref().map(|name| session.types()?.message_in(sight.generation(), name));
+    let schema = args.type_name.as_ref().map(|name| cli.types()?.message_in(snapshot.generation(), name));
     let schema = schema.transpose()?;
-    let options = args.listen.options(best_qos(&sight, &subject.topic, schema.is_some()));
-    let printer = Printer::new(args, subject.field, session)?;
+    let options = args.listen.options(best_qos(&snapshot, &subject.topic, schema.is_some()));
+    let printer = Printer::new(args, subject.field, cli)?;
     let subscription = subscribe(&node, &subject.topic, schema.as_deref(), options, printer, ending.clone())?;
     ending.wait()?;
-    tell_lost([&subscription]);
+    warn_of_losses([&subscription]);
     if subscription.dropped() > 0 {
         let dropped = counted(subscription.dropped(), "message");
-        log::warn!("dropped {dropped}, since more came than could be printed");
+        log::warn!("dropped {dropped}: they arrived faster than they could be printed");
     }
     Ok(())
 }
 
-/// Asks for as much as publishers give: each publisher where any type is taken, and all of them where it is one type.
-fn best_qos(sight: &Sight, topic: &str, one_type: bool) -> QoS {
-    let Some(graph) = sight.ros2.as_ref() else { return QoS::keep_last(DEPTH) };
+/// The best QoS that publishers offer: that of each publisher for any type, and that of all for one type.
+fn best_qos(snapshot: &GraphSnapshot, topic: &str, one_type: bool) -> QoS {
+    let Some(graph) = snapshot.ros2.as_ref() else { return QoS::keep_last(DEPTH) };
     if !one_type {
         return QoS::keep_last(DEPTH).reliability_best_available().durability_best_available();
     }
@@ -143,18 +143,18 @@ fn subscribe(
         if printer.has_enough() {
             return;
         }
-        ending.unless_ok(printer.take(message));
+        ending.check(printer.take(message));
         if printer.has_enough() {
-            ending.reached();
+            ending.complete();
         }
     };
     Ok(node.create_raw_subscription(topic, schema, options, take)?)
 }
 
 impl Printer {
-    fn new(args: Args, field: Option<String>, session: &Session) -> Result<Self, CliError> {
+    fn new(args: Args, field: Option<String>, cli: &CliContext) -> Result<Self, CliError> {
         let form = match args {
-            _ if session.output.json => Form::Json,
+            _ if cli.output.json => Form::Json,
             Args { csv: true, .. } => Form::Csv,
             Args { plot: true, .. } => Form::Plot,
             _ => Form::Yaml,
@@ -165,7 +165,7 @@ impl Printer {
         }
         let truncate = (!args.full_length).then_some(args.truncate_length);
         Ok(Self {
-            output: session.output,
+            output: cli.output,
             form,
             options: EchoOptions {
                 no_arr: args.no_arr,
@@ -174,8 +174,8 @@ impl Printer {
                 ..EchoOptions::default()
             },
             field,
-            types: ReceivedTypes::new(session.types_loader()),
-            excuses: Excuses::default(),
+            types: ReceivedTypes::new(cli.types_loader()),
+            diagnostics: Diagnostics::default(),
             printed: 0,
             most: if args.once { Some(1) } else { args.count },
         })
@@ -185,7 +185,7 @@ impl Printer {
         self.most.is_some_and(|most| self.printed >= most)
     }
 
-    /// Prints a message. One that cannot be read, or has no such element, is passed over with a word about it.
+    /// Prints a message. A message that cannot be decoded, or lacks the field, is skipped with a diagnostic.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
         let schema = self.types.of(message)?;
         let printed = message.decode(&schema).and_then(|decoded| self.text(&decoded, message.generation()));
@@ -195,14 +195,14 @@ impl Printer {
                 self.output.paragraph(&text)
             }
             Err(error) => {
-                let said = self.excuses.of(message.type_name(), message.publisher(), &error)?;
-                said.into_iter().for_each(|line| log::error!("{line}"));
+                let line = self.diagnostics.line(message.type_name(), message.publisher(), &error)?;
+                line.into_iter().for_each(|line| log::error!("{line}"));
                 Ok(())
             }
         }
     }
 
-    /// The part at a path with a slice, such as `ranges[0:3]` or `poses[1:].position.x`, as rostopic reads it.
+    /// The part at a path with a slice, such as `ranges[0:3]` or `poses[1:].position.x`, as in rostopic.
     fn slice(
         &self,
         message: &DynamicMessage,
@@ -218,7 +218,7 @@ impl Printer {
         })
     }
 
-    /// A message as the tools of its generation print it.
+    /// A message in the form of the tools of its generation.
     fn text(&self, message: &DynamicMessage, generation: Generation) -> Result<String, DynamicError> {
         let (field, options) = (self.field.as_deref(), &EchoOptions { generation, ..self.options });
         if let Some(field) = field.filter(|field| field.contains(':')) {

@@ -1,4 +1,4 @@
-//! The part of `runnel topic info` that is about ROS 2.
+//! The ROS 2 part of `runnel topic info`.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use crate::error::CliError;
 use crate::graphs::place;
 use crate::output::{lines, shown};
 
-/// How many pairs that do not meet are told of.
-const MOST_TOLD: usize = 20;
+/// Number of mismatching pairs that are listed.
+const MOST_MISMATCHES: usize = 20;
 
 /// The publishers and subscriptions of a topic in ROS 2.
 pub struct Endpoints<'a> {
     graph: &'a Ros2Graph,
     publishers: Vec<&'a EndpointInfo>,
     subscriptions: Vec<&'a EndpointInfo>,
-    /// What they have told of their links, if they were asked.
+    /// Their own data about their links, if they were asked.
     links: Option<Links>,
 }
 
-/// The pairs of a graph that do not match, each with its topic and a sentence that says why.
+/// The pairs of a graph that do not match, each with its topic and a sentence with the reason.
 pub fn mismatches(graph: &Ros2Graph) -> Vec<(String, String)> {
     let topics: BTreeSet<&str> = graph
         .endpoints
@@ -36,14 +36,14 @@ pub fn mismatches(graph: &Ros2Graph) -> Vec<(String, String)> {
         })
         .collect();
     let of_topic = |topic: &str| {
-        let pairs = Endpoints::of(graph, topic).map(|ends| ends.strangers()).unwrap_or_default();
+        let pairs = Endpoints::of(graph, topic).map(|ends| ends.mismatches()).unwrap_or_default();
         pairs.into_iter().map(|why| (topic.to_owned(), why)).collect::<Vec<_>>()
     };
     topics.into_iter().flat_map(of_topic).collect()
 }
 
 impl<'a> Endpoints<'a> {
-    /// Those of a topic; `None` if there are none.
+    /// The endpoints of a topic; `None` if there are none.
     pub fn of(graph: &'a Ros2Graph, topic: &str) -> Option<Self> {
         let of_topic = graph.endpoints.iter().filter(|end| end.ros_topic() == Some(DdsTopic::Topic(topic)));
         let (mut publishers, mut subscriptions): (Vec<_>, Vec<_>) =
@@ -65,7 +65,7 @@ impl<'a> Endpoints<'a> {
         Ok(())
     }
 
-    /// As `ros2 topic info` prints it, and what is known of links.
+    /// As `ros2 topic info` prints it, with the data about links.
     pub fn text(&self, verbose: bool) -> String {
         let types = shown(&self.types().join(", ")).into_owned();
         let counted = |word: &str, ends: &[&EndpointInfo]| {
@@ -79,9 +79,9 @@ impl<'a> Endpoints<'a> {
         let (publishers, subscriptions) = (&self.publishers, &self.subscriptions);
         let text = format!("Type: {types}\n{}", counted("Publisher", publishers));
         let text = text.trim_end_matches('\n').to_owned() + "\n" + &counted("Subscription", subscriptions);
-        let strangers = self.strangers();
-        let gap = if strangers.is_empty() || verbose { "" } else { "\n" };
-        text + gap + &lines(strangers)
+        let mismatches = self.mismatches();
+        let gap = if mismatches.is_empty() || verbose { "" } else { "\n" };
+        text + gap + &lines(mismatches)
     }
 
     fn types(&self) -> Vec<String> {
@@ -102,7 +102,7 @@ impl<'a> Endpoints<'a> {
         };
         let participant = self.graph.participant(end.gid).map(place).unwrap_or_default();
         let participant = shown(&participant);
-        let publishers = self.met_by(end);
+        let publishers = self.matched_publishers(end);
         let links =
             self.links.as_ref().map(|links| links.text(self.graph, end, &publishers)).unwrap_or_default();
         format!(
@@ -116,29 +116,29 @@ impl<'a> Endpoints<'a> {
         )
     }
 
-    /// The publishers that an endpoint gets messages of.
-    fn met_by(&self, end: &EndpointInfo) -> Vec<&EndpointInfo> {
-        let met = self.publishers.iter().filter(|publisher| why_not(publisher, end).is_none());
-        met.copied().collect()
+    /// The publishers that an endpoint has matched.
+    fn matched_publishers(&self, end: &EndpointInfo) -> Vec<&EndpointInfo> {
+        let matched = self.publishers.iter().filter(|publisher| mismatch(publisher, end).is_none());
+        matched.copied().collect()
     }
 
-    /// A line for each publisher and subscription that get nothing from each other.
-    fn strangers(&self) -> Vec<String> {
+    /// A line for each publisher and subscription that do not match.
+    fn mismatches(&self) -> Vec<String> {
         let pairs =
             self.publishers.iter().flat_map(|one| self.subscriptions.iter().map(move |other| (one, other)));
-        let mut told: Vec<String> = pairs
+        let mut lines: Vec<String> = pairs
             .filter_map(|(publisher, subscription)| {
-                let why = why_not(publisher, subscription)?;
+                let why = mismatch(publisher, subscription)?;
                 let (from, to) = (named(publisher), named(subscription));
-                Some(format!("Nothing goes from the publisher of {from} to the subscription of {to}: {why}"))
+                Some(format!("No messages from publisher {from} to subscription {to}: {why}"))
             })
             .collect();
-        let more = told.len().saturating_sub(MOST_TOLD);
-        told.truncate(MOST_TOLD);
+        let more = lines.len().saturating_sub(MOST_MISMATCHES);
+        lines.truncate(MOST_MISMATCHES);
         if more > 0 {
-            told.push(format!("So it is between {more} more"));
+            lines.push(format!("{more} more pairs do not match"));
         }
-        told
+        lines
     }
 
     /// For programs.
@@ -154,7 +154,7 @@ impl<'a> Endpoints<'a> {
                 "qos": qos::to_json(&end.qos, end.has_history),
             });
             if let Some(links) = &self.links {
-                json["traffic"] = links.json(self.graph, end, &self.met_by(end));
+                json["traffic"] = links.json(self.graph, end, &self.matched_publishers(end));
             }
             json
         };
@@ -163,7 +163,7 @@ impl<'a> Endpoints<'a> {
             "types": self.types(),
             "publishers": ends(&self.publishers),
             "subscriptions": ends(&self.subscriptions),
-            "incompatible": self.strangers(),
+            "incompatible": self.mismatches(),
         })
     }
 }
@@ -178,7 +178,7 @@ fn participant_json(participant: &ParticipantInfo) -> Json {
     })
 }
 
-/// Namespace and name of a node, in the words of ros2 where they are not known.
+/// Namespace and name of a node; the placeholders of ros2 if they are unknown.
 fn split_name(full: Option<&str>) -> (&str, &str) {
     match full.and_then(|full| full.rsplit_once('/')) {
         Some(("", name)) => ("/", name),
@@ -191,18 +191,18 @@ fn named(end: &EndpointInfo) -> String {
     end.node.clone().unwrap_or_else(|| end.gid.to_string())
 }
 
-/// Why a subscription gets nothing from a publisher; `None` if it does.
-fn why_not(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<String> {
+/// Why a publisher and a subscription do not match; `None` if they do.
+fn mismatch(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<String> {
     if publisher.dds_type != subscription.dds_type {
-        return Some(format!("the types are {} and {}", publisher.ros_type(), subscription.ros_type()));
+        return Some(format!("type mismatch: {} and {}", publisher.ros_type(), subscription.ros_type()));
     }
-    let missing = subscription.incompatible_with(publisher);
-    let word = |policy: &Policy| {
+    let incompatible = subscription.incompatible_with(publisher);
+    let describe = |policy: &Policy| {
         let (offered, asked) = (value(publisher, *policy), value(subscription, *policy));
-        format!("{policy} {offered} is offered and {asked} asked for")
+        format!("{policy} {offered} is offered, {asked} is requested")
     };
-    let words: Vec<String> = missing.iter().map(word).collect();
-    (!words.is_empty()).then(|| words.join("; "))
+    let policies: Vec<String> = incompatible.iter().map(describe).collect();
+    (!policies.is_empty()).then(|| format!("incompatible QoS: {}", policies.join("; ")))
 }
 
 fn value(end: &EndpointInfo, policy: Policy) -> String {
@@ -228,7 +228,7 @@ mod tests {
     use runnel::core::qos::QoS;
 
     #[test]
-    fn it_reads_as_ros2_prints_it() {
+    fn text_reads_as_in_ros2() {
         let graph = graph(&[("rt/chatter", 1, true), ("rt/chatter", 2, false), ("rt/other", 2, false)]);
         let ends = Endpoints::of(&graph, "/chatter").expect("it is there");
         assert_eq!(
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_nothing_is_told_why() {
+    fn mismatching_pairs_are_listed_with_reasons() {
         let mut graph =
             graph(&[("rt/a", 1, true), ("rt/a", 2, false), ("rt/a", 3, false), ("rt/a", 4, false)]);
         graph.endpoints[0].qos = QoS::keep_last(1).best_effort();
@@ -261,11 +261,11 @@ mod tests {
         graph.endpoints[3].representations = vec![DataRepresentation::Xcdr2, DataRepresentation::Xml];
         let ends = Endpoints::of(&graph, "/a").expect("it is there");
         let expected = [
-            "Nothing goes from the publisher of /node1 to the subscription of /node2: reliability BEST_EFFORT is offered and RELIABLE asked for",
-            "Nothing goes from the publisher of /node1 to the subscription of /node3: the types are std_msgs/msg/String and std_msgs/msg/Int32",
-            "Nothing goes from the publisher of /node1 to the subscription of /node4: data representation XCDR1 is offered and XCDR2, XML asked for",
+            "No messages from publisher /node1 to subscription /node2: incompatible QoS: reliability BEST_EFFORT is offered, RELIABLE is requested",
+            "No messages from publisher /node1 to subscription /node3: type mismatch: std_msgs/msg/String and std_msgs/msg/Int32",
+            "No messages from publisher /node1 to subscription /node4: incompatible QoS: data representation XCDR1 is offered, XCDR2, XML is requested",
         ];
-        assert_eq!(ends.strangers(), expected);
+        assert_eq!(ends.mismatches(), expected);
         assert_eq!(mismatches(&graph), expected.map(|why| ("/a".to_owned(), why.to_owned())));
         assert!(ends.text(false).ends_with(&format!("Subscription count: 3\n\n{}\n", expected.join("\n"))));
     }

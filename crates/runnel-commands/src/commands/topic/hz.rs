@@ -2,20 +2,20 @@
 
 use super::listen::ListenArgs;
 use super::subject;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::measure::rate;
 use crate::measure::statistics::WIDEST;
-use crate::session::Session;
 
-/// Show how often messages arrive
+/// Show how many messages per second arrive
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The topic, or several
+    /// One or more topics
     #[arg(required = true, value_name = "TOPIC", add = completion::topics())]
     topics: Vec<String>,
 
-    /// Average over so many messages
+    /// Average over this many messages
     #[arg(short, long, default_value_t = WIDEST, value_parser = super::window)]
     window: usize,
 
@@ -23,10 +23,10 @@ pub struct Args {
     listen: ListenArgs,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    subject::check(session, &args.topics)?;
-    let sight = args.listen.sight(session)?;
-    let topics = subject::topics(session, &sight, &args.topics)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    subject::check(cli, &args.topics)?;
+    let snapshot = args.listen.open_graphs(cli)?;
+    let topics = subject::topics(cli, &snapshot, &args.topics)?;
     let of = args.listen.measured(args.window);
-    rate::measure(session, sight.context(), topics, of, rate::report)
+    rate::measure(cli, snapshot.context(), topics, of, rate::report)
 }

@@ -6,12 +6,12 @@ use serde_json::{Value as Json, json};
 
 use super::endpoints::Endpoints;
 use super::subject;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph};
-use crate::graphs::{Listening, Sight, Which};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::output::{lines, shown};
-use crate::session::Session;
 
 /// Show a topic's type, publishers and subscribers
 #[derive(Debug, clap::Args)]
@@ -20,15 +20,15 @@ pub struct Args {
     #[arg(add = completion::topics())]
     topic: String,
 
-    /// Show the QoS of each publisher and subscription, and what its node says of its links
+    /// Also show the QoS of each publisher and subscription, and the state of its links
     #[arg(short, long)]
     verbose: bool,
 
     #[command(flatten)]
-    which: Which,
+    filter: GraphFilter,
 
     #[command(flatten)]
-    listening: Listening,
+    discovery: Discovery,
 }
 
 struct Info {
@@ -42,32 +42,32 @@ struct Info {
 struct End {
     node: String,
     uri: Option<String>,
-    asked: Option<Asked>,
+    answer: Option<Answer>,
 }
 
-/// What a node says itself, or why it does not, with its address.
-type Asked = Result<Said, String>;
+/// A node's own answer, or why there is none, with its address.
+type Answer = Result<NodeAnswer, String>;
 
-struct Said {
+struct NodeAnswer {
     pid: i32,
     connections: usize,
-    /// By what they go, each once.
+    /// The transports of its links, each once.
     transports: BTreeSet<String>,
-    /// Messages that it dropped for slow connections, if it counts them.
+    /// Messages dropped for slow connections, if the node counts them.
     dropped: Option<i64>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let topic = session.resolve(&args.topic)?;
-    let sight = Sight::open(session, args.which, &args.listening)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let topic = cli.resolve(&args.topic)?;
+    let snapshot = GraphSnapshot::open(cli, args.filter, &args.discovery)?;
     let ros1 =
-        sight.ros1().map(|graph| Info::of(session, &graph, &topic, args.verbose)).transpose()?.flatten();
-    let mut ros2 = sight.ros2.as_ref().and_then(|graph| Endpoints::of(graph, &topic));
+        snapshot.ros1().map(|graph| Info::of(cli, &graph, &topic, args.verbose)).transpose()?.flatten();
+    let mut ros2 = snapshot.ros2.as_ref().and_then(|graph| Endpoints::of(graph, &topic));
     if let Some(ends) = ros2.as_mut().filter(|_| args.verbose) {
-        ends.ask(sight.context())?;
+        ends.ask(snapshot.context())?;
     }
     if ros1.is_none() && ros2.is_none() {
-        let hint = match subject::meant(&sight.topics()?.state(), &topic).as_str() {
+        let hint = match subject::meant(&snapshot.topics()?.state(), &topic).as_str() {
             "" => " (see 'runnel topic list')".to_owned(),
             meant => meant.to_owned(),
         };
@@ -80,10 +80,10 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         (Some(ros1), None) => ros1.text(),
         (None, ros2) => ros2.as_ref().map(|ros2| ros2.text(args.verbose)).unwrap_or_default(),
     };
-    session.output.answer(text, || to_json(&topic, ros1.as_ref(), ros2.as_ref()))
+    cli.output.answer(text, || to_json(&topic, ros1.as_ref(), ros2.as_ref()))
 }
 
-/// What ROS 1 knows stands at the top, what ROS 2 knows below its name.
+/// ROS 1 data at the top, ROS 2 data below its name.
 fn to_json(topic: &str, ros1: Option<&Info>, ros2: Option<&Endpoints<'_>>) -> Json {
     let mut json = ros1.map_or_else(|| json!({ "name": topic }), |info| info.json(topic));
     if let Some(ends) = ros2 {
@@ -92,27 +92,27 @@ fn to_json(topic: &str, ros1: Option<&Info>, ros2: Option<&Endpoints<'_>>) -> Js
     json
 }
 
-/// The sum of a type that is known here.
-fn md5(session: &Session, type_name: Option<&str>) -> Option<String> {
-    let schema = session.types().ok()?.message(type_name?).ok()?;
+/// The MD5 sum of a type that is known here.
+fn md5(cli: &CliContext, type_name: Option<&str>) -> Option<String> {
+    let schema = cli.types().ok()?.message(type_name?).ok()?;
     Some(schema.md5.clone())
 }
 
 impl End {
-    /// Asks for a node, and the node itself if `links` names topic and direction.
+    /// Looks up a node's address, and asks the node if `links` has topic and direction.
     fn of(graph: &Graph<'_>, node: &str, links: Option<(&str, &str)>) -> Result<Self, CliError> {
         let uri = graph.node_uri(node)?;
-        let asked = uri.as_deref().zip(links).map(|(uri, (topic, direction))| {
-            Said::of(graph, uri, topic, direction).map_err(|error| error.to_string())
+        let answer = uri.as_deref().zip(links).map(|(uri, (topic, direction))| {
+            NodeAnswer::of(graph, uri, topic, direction).map_err(|error| error.to_string())
         });
-        Ok(Self { node: node.to_owned(), uri, asked })
+        Ok(Self { node: node.to_owned(), uri, answer })
     }
 
     fn text(&self) -> String {
-        let Self { node, uri, asked } = self;
+        let Self { node, uri, answer } = self;
         let address = uri.as_deref().unwrap_or("unknown address");
-        match asked {
-            Some(Ok(said)) => format!(" * {node} ({address}){}", said.text()),
+        match answer {
+            Some(Ok(answer)) => format!(" * {node} ({address}){}", answer.text()),
             Some(Err(why)) => format!(" * {node}: {why}"),
             None => format!(" * {node} ({address})"),
         }
@@ -120,12 +120,12 @@ impl End {
 
     fn json(&self) -> Json {
         let mut json = json!({ "node": self.node, "uri": self.uri });
-        match &self.asked {
-            Some(Ok(said)) => {
-                json["pid"] = json!(said.pid);
-                json["connections"] = json!(said.connections);
-                json["transports"] = json!(said.transports);
-                json["dropped"] = json!(said.dropped);
+        match &self.answer {
+            Some(Ok(answer)) => {
+                json["pid"] = json!(answer.pid);
+                json["connections"] = json!(answer.connections);
+                json["transports"] = json!(answer.transports);
+                json["dropped"] = json!(answer.dropped);
             }
             Some(Err(error)) => json["error"] = json!(error),
             None => {}
@@ -134,8 +134,8 @@ impl End {
     }
 }
 
-impl Said {
-    /// Asks a node. One that does not answer is asked nothing else, since that would take as long again.
+impl NodeAnswer {
+    /// Asks a node. If it does not answer the first question it is not asked further, since each would take as long.
     fn of(graph: &Graph<'_>, uri: &str, topic: &str, direction: &str) -> Result<Self, CliError> {
         let here = |link: &&Connection| link.topic == topic && link.direction == direction && link.connected;
         let pid = graph.pid(uri)?;
@@ -155,13 +155,8 @@ impl Said {
 }
 
 impl Info {
-    /// What is known of a topic in ROS 1; `None` if it is not there.
-    fn of(
-        session: &Session,
-        graph: &Graph<'_>,
-        topic: &str,
-        verbose: bool,
-    ) -> Result<Option<Self>, CliError> {
+    /// Data about a topic in ROS 1; `None` if it does not exist.
+    fn of(cli: &CliContext, graph: &Graph<'_>, topic: &str, verbose: bool) -> Result<Option<Self>, CliError> {
         let state = graph.system_state()?;
         if !state.topics().contains(topic) {
             return Ok(None);
@@ -172,7 +167,7 @@ impl Info {
             nodes.iter().map(end).collect::<Result<Vec<_>, CliError>>()
         };
         let type_name = graph.topic_types()?.remove(topic).filter(|name| name != "*");
-        let md5 = if verbose { md5(session, type_name.as_deref()) } else { None };
+        let md5 = if verbose { md5(cli, type_name.as_deref()) } else { None };
         let (publishers, subscribers) = (ends(&state.publishers, "o")?, ends(&state.subscribers, "i")?);
         Ok(Some(Self { type_name, md5, publishers, subscribers }))
     }
@@ -208,7 +203,7 @@ mod tests {
     use crate::graph::fake;
 
     #[test]
-    fn of_a_node_that_does_not_answer_is_told_why() {
+    fn silent_node_is_shown_with_the_reason() {
         let node = fake::server(vec![None]);
         let context = fake::context(vec![Some(fake::granted(node.clone()))]);
         let end = End::of(&Graph::new(&context), "/a", Some(("/t", "o"))).expect("the master answers");

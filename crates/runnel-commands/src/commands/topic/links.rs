@@ -1,4 +1,4 @@
-//! What the links of ROS 2 endpoints are and have carried, which only their own processes know.
+//! Links of ROS 2 endpoints and their traffic, which only their own processes know.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -9,18 +9,18 @@ use serde_json::{Value as Json, json};
 use crate::error::CliError;
 use crate::output::shown;
 
-/// Nodes of this vendor answer.
+/// Only nodes of this vendor answer.
 const ANSWERS: &str = "Runnel";
 
-/// How long one of them may take.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a node may take to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What endpoints have told of their links.
+/// The answers of endpoints about their links.
 #[derive(Default)]
 pub struct Links(HashMap<Gid, EndpointLinks>);
 
 impl Links {
-    /// Asks the processes of these endpoints, but none any more that has not answered once.
+    /// Asks the processes of these endpoints. A process that once did not answer is not asked again.
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -29,28 +29,28 @@ impl Links {
         graph: &Ros2Graph,
         endpoints: impl Iterator<Item = &'a EndpointInfo>,
     ) -> Result<Self, CliError> {
-        let (mut told, mut silent) = (HashMap::new(), HashSet::new());
+        let (mut answers, mut silent) = (HashMap::new(), HashSet::new());
         for end in endpoints.filter(|end| vendor(graph, end) == ANSWERS) {
             let process = end.gid.participant();
             if silent.contains(&process) {
                 continue;
             }
-            match context.ros2_links(end.gid, PATIENCE)? {
-                Some(links) => drop(told.insert(end.gid, links)),
+            match context.ros2_links(end.gid, ANSWER_TIMEOUT)? {
+                Some(links) => drop(answers.insert(end.gid, links)),
                 None => drop(silent.insert(process)),
             }
         }
-        Ok(Self(told))
+        Ok(Self(answers))
     }
 
-    /// How the messages of a publisher come to a subscription; `None` if neither side tells.
+    /// The transport from a publisher to a subscription; `None` if neither side knows.
     fn kind(
         &self,
         graph: &Ros2Graph,
         publisher: &EndpointInfo,
         subscription: &EndpointInfo,
     ) -> Option<&'static str> {
-        // Nobody else can meet Runnel's nodes but by the network.
+        // Other vendors reach Runnel's nodes only by the network.
         let [one, other] = [publisher, subscription].map(|end| vendor(graph, end) == ANSWERS);
         match self.0.get(&subscription.gid) {
             Some(links) if links.in_memory.contains(&publisher.gid) => Some("memory"),
@@ -60,33 +60,33 @@ impl Links {
         }
     }
 
-    /// The lines below an endpoint: its counters, and how it gets the messages of each of these publishers.
+    /// The lines about an endpoint: its counters, and the transport from each of these publishers.
     pub fn text(&self, graph: &Ros2Graph, end: &EndpointInfo, publishers: &[&EndpointInfo]) -> String {
         let is_publisher = end.endpoint_type == EndpointType::Publisher;
         let word = if is_publisher { "published" } else { "received" };
         let mut text = match self.0.get(&end.gid) {
             Some(links) => counters(links, word),
-            None => format!("Messages: not known, {} does not tell\n", vendor(graph, end)),
+            None => format!("Messages: unknown, {} does not report them\n", vendor(graph, end)),
         };
         for publisher in publishers.iter().filter(|_| !is_publisher) {
             let from = publisher.node.clone().unwrap_or_else(|| publisher.gid.to_string());
-            let kind = self.kind(graph, publisher, end).unwrap_or("not known");
+            let kind = self.kind(graph, publisher, end).unwrap_or("unknown");
             text += &format!("Link from {}: {kind}\n", shown(&from));
         }
         text
     }
 
-    /// The same for programs; null is for what is not known.
+    /// The same for programs; null for unknown values.
     pub fn json(&self, graph: &Ros2Graph, end: &EndpointInfo, publishers: &[&EndpointInfo]) -> Json {
         let link = |publisher: &&EndpointInfo| {
             let kind = self.kind(graph, publisher, end);
             json!({ "publisher": publisher.gid.to_string(), "kind": kind })
         };
-        let told = self.0.get(&end.gid);
+        let links = self.0.get(&end.gid);
         let mut json = json!({
-            "messages": told.map(|links| links.messages),
-            "dropped": told.map(|links| links.dropped),
-            "corrections": told.map(|links| links.corrections),
+            "messages": links.map(|links| links.messages),
+            "dropped": links.map(|links| links.dropped),
+            "corrections": links.map(|links| links.corrections),
         });
         if end.endpoint_type == EndpointType::Subscription {
             json["links"] = publishers.iter().map(link).collect();
@@ -95,7 +95,7 @@ impl Links {
     }
 }
 
-/// The line of an endpoint's counters. Corrections are rare, and named only where there are any.
+/// The line of an endpoint's counters. Corrections are rare, and shown only if there are any.
 fn counters(links: &EndpointLinks, word: &str) -> String {
     let corrections = match links.corrections {
         0 => String::new(),
@@ -114,25 +114,25 @@ mod tests {
     use crate::graphs::tests::graph;
 
     #[test]
-    fn how_messages_come_is_told_by_who_gets_them_and_otherwise_known_only_beside_others() {
+    fn link_transport_comes_from_the_subscriber() {
         let mut graph =
             graph(&[("rt/a", 1, true), ("rt/a", 2, true), ("rt/a", 3, false), ("rt/a", 4, false)]);
         for one in [0, 2] {
             graph.participants[one].vendor = ANSWERS.into();
         }
-        let [ours, theirs, hears, foreign] = &graph.endpoints[..] else { panic!("{graph:?}") };
-        let told = EndpointLinks { messages: 8, dropped: 1, corrections: 0, in_memory: vec![ours.gid] };
-        let links = Links([(hears.gid, told)].into());
+        let [ours, theirs, receiver, foreign] = &graph.endpoints[..] else { panic!("{graph:?}") };
+        let answer = EndpointLinks { messages: 8, dropped: 1, corrections: 0, in_memory: vec![ours.gid] };
+        let links = Links([(receiver.gid, answer)].into());
         let publishers = [ours, theirs];
         assert_eq!(
-            links.text(&graph, hears, &publishers),
+            links.text(&graph, receiver, &publishers),
             "Messages: 8 received, 1 dropped\nLink from /node1: memory\nLink from /node2: UDP\n"
         );
         assert_eq!(
             links.text(&graph, foreign, &publishers),
-            "Messages: not known, Fast DDS does not tell\nLink from /node1: UDP\nLink from /node2: not known\n"
+            "Messages: unknown, Fast DDS does not report them\nLink from /node1: UDP\nLink from /node2: unknown\n"
         );
-        assert_eq!(links.text(&graph, ours, &publishers), "Messages: not known, Runnel does not tell\n");
+        assert_eq!(links.text(&graph, ours, &publishers), "Messages: unknown, Runnel does not report them\n");
         let corrected = EndpointLinks { messages: 8, dropped: 1, corrections: 2, in_memory: vec![] };
         assert_eq!(
             counters(&corrected, "received"),
@@ -140,6 +140,6 @@ mod tests {
         );
         let json = links.json(&graph, foreign, &publishers);
         assert_eq!((&json["messages"], &json["links"][1]["kind"]), (&Json::Null, &Json::Null));
-        assert_eq!(links.json(&graph, hears, &publishers)["links"][0]["kind"], "memory");
+        assert_eq!(links.json(&graph, receiver, &publishers)["links"][0]["kind"], "memory");
     }
 }

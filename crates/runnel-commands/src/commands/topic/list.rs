@@ -2,25 +2,25 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::graphs::{Asking, Side, Topic, Topics, keys, words};
+use crate::graphs::{Side, Topic, TopicQuery, Topics, graph_names, keys};
 use crate::output::{columns, counted, lines};
-use crate::session::Session;
 
 /// List topics
 ///
-/// Where both generations have topics, each is shown with its own.
+/// If both ROS 1 and ROS 2 have topics, each line names the graphs of its topic.
 ///
-/// Exit code: 1 if neither a master nor a participant of ROS 2 is found.
+/// Exit code: 1 if neither a master nor a ROS 2 participant is found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this topic, and those below it
     #[arg(add = completion::topics())]
     namespace: Option<String>,
 
-    /// Show types, and how many publish and subscribe
+    /// Show types, and the number of publishers and subscribers
     #[arg(short, long)]
     verbose: bool,
 
@@ -36,22 +36,22 @@ pub struct Args {
     #[arg(short, long, conflicts_with = "publishers")]
     subscribers: bool,
 
-    /// Only say how many there are
+    /// Only print how many there are
     #[arg(short, long, conflicts_with_all = ["verbose", "show_types"])]
     count_topics: bool,
 
     #[command(flatten)]
-    asking: Asking,
+    query: TopicQuery,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let namespace = args.namespace.as_ref().map(|name| session.resolve(name)).transpose()?;
-    let (mut topics, presence) = args.asking.topics(session)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let namespace = args.namespace.as_ref().map(|name| cli.resolve(name)).transpose()?;
+    let (mut topics, presence) = args.query.topics(cli)?;
     if let Some(namespace) = namespace {
         topics.retain(|topic| is_within(topic, &namespace));
     }
     topics.keep_ends(!args.subscribers, !args.publishers);
-    session.output.answer(|| text(&topics, args), || to_json(&topics, args))?;
+    cli.output.answer(|| text(&topics, args), || to_json(&topics, args))?;
     presence.check()
 }
 
@@ -63,12 +63,12 @@ fn text(topics: &Topics, args: &Args) -> String {
     }
 }
 
-/// A topic a line, with its graphs if there are topics in both.
+/// One topic per line, with its graphs if both graphs have topics.
 fn plain_text(topics: &Topics, show_types: bool) -> String {
     let both = topics.are_in_both();
     let row = |(name, topic): (&String, &Topic)| {
         let name = if show_types { format!("{name} {}", types_text(&topic.types())) } else { name.clone() };
-        let graphs = words(topic.ros1.is_some(), topic.ros2.is_some());
+        let graphs = graph_names(topic.ros1.is_some(), topic.ros2.is_some());
         [name, if both { graphs.to_owned() } else { String::new() }]
     };
     columns(topics.0.iter().map(row))
@@ -125,11 +125,11 @@ fn to_json(topics: &Topics, args: &Args) -> Json {
     topics.0.iter().map(topic).collect()
 }
 
-/// The nodes at one end of a topic, where one that is in both graphs is one.
+/// The nodes at one end of a topic. A dual node counts once.
 fn in_either(topic: &Topic, of: fn(&Side) -> &Vec<String>) -> Vec<&str> {
-    let of_ros2: Vec<&str> = topic.ros2.iter().flat_map(of).map(String::as_str).collect();
-    let of_ros1 = topic.ros1.iter().flat_map(of).map(String::as_str);
-    of_ros1.filter(|node| !of_ros2.contains(node)).chain(of_ros2.iter().copied()).collect()
+    let ros2_nodes: Vec<&str> = topic.ros2.iter().flat_map(of).map(String::as_str).collect();
+    let ros1_nodes = topic.ros1.iter().flat_map(of).map(String::as_str);
+    ros1_nodes.filter(|node| !ros2_nodes.contains(node)).chain(ros2_nodes.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_is_a_line_and_says_its_graphs_if_there_are_topics_in_both() {
+    fn topic_line_names_its_graphs_if_necessary() {
         assert_eq!(plain_text(&topics(false), false), "/chatter\n");
         assert_eq!(plain_text(&topics(false), true), "/chatter [std_msgs/msg/String]\n");
         assert_eq!(plain_text(&topics(true), false), "/chatter      ROS 2\n/longer/name  ROS 1, ROS 2\n");
     }
 
     #[test]
-    fn a_node_of_both_graphs_is_told_once() {
+    fn dual_node_counts_once() {
         let (ros1, ros2) =
             (side("m/T", &["/dual", "/old"], &[]), side("m/msg/T", &["/dual", "/new", "/new"], &[]));
         let topic = Topic { ros1, ros2 };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn who_publishes_is_counted_in_each_graph() {
+    fn publishers_are_counted_per_graph() {
         let text = held(&topics(true), "publisher", |side| side.publishers.len());
         let expected = " * /chatter [std_msgs/msg/String] 2 publishers in ROS 2\n \
                         * /longer/name [m/msg/T] 1 publisher in ROS 2\n";

@@ -1,17 +1,17 @@
-//! Arguments of the commands that subscribe to topics.
+//! Arguments of commands that subscribe to topics.
 
 use runnel::{QoS, SubscriptionOptions};
 
 use super::qos::AskedQos;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Which};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::measure::Measured;
-use crate::session::Session;
 
 /// How a command subscribes, and in which graphs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ListenArgs {
-    /// Have publishers send datagrams (UDPROS) if they can: what is lost is not sent again
+    /// Request datagrams (UDPROS) from ROS 1 publishers: lost messages are not sent again
     #[arg(long)]
     udp: bool,
 
@@ -19,28 +19,28 @@ pub struct ListenArgs {
     qos: AskedQos,
 
     #[command(flatten)]
-    which: Which,
+    filter: GraphFilter,
 
     #[command(flatten)]
-    listening: Listening,
+    discovery: Discovery,
 }
 
 impl ListenArgs {
-    /// Looks at the graphs, for a command that runs until Ctrl-C.
+    /// Opens the graphs for a command that runs until Ctrl-C.
     ///
     /// # Errors
-    /// When a graph that the user asked for cannot be reached.
-    pub fn sight(&self, session: &Session) -> Result<Sight, CliError> {
-        Sight::running(session, self.which, &self.listening)
+    /// When a requested graph cannot be reached.
+    pub fn open_graphs(&self, cli: &CliContext) -> Result<GraphSnapshot, CliError> {
+        GraphSnapshot::open_running(cli, self.filter, &self.discovery)
     }
 
-    /// How a topic is subscribed to, where the command chooses `otherwise` unless the user asks for something else.
-    pub fn options(&self, otherwise: QoS) -> SubscriptionOptions {
-        let options = SubscriptionOptions::from(self.qos.over(otherwise)).strict_qos();
+    /// Options of a subscription: the QoS that the user requests, or else `default`.
+    pub fn options(&self, default: QoS) -> SubscriptionOptions {
+        let options = SubscriptionOptions::from(self.qos.over(default)).strict_qos();
         if self.udp { options.udpros() } else { options }
     }
 
-    /// What is measured over a window of so many messages.
+    /// Measurement over a window of this many messages.
     pub fn measured(&self, window: usize) -> Measured {
         let all = Measured::all(window);
         Measured { qos: self.qos.over(all.qos), udp: self.udp, ..all }

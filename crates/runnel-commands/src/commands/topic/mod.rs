@@ -2,9 +2,9 @@
 
 mod bw;
 mod delay;
+mod diagnostics;
 mod echo;
 mod endpoints;
-mod excuses;
 mod find;
 mod hz;
 mod info;
@@ -19,19 +19,19 @@ mod type_name;
 use clap::Subcommand;
 pub use endpoints::mismatches;
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::measure::statistics::WIDEST;
-use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
-  runnel topic list -t                     what there is, in ROS 1 and in ROS 2
+  runnel topic list -t                     all topics with types, ROS 1 and ROS 2
   runnel topic echo /scan --field ranges   one field of each message
-  runnel topic info -v /scan               who publishes and subscribes, and how
-  runnel topic hz /scan /odom --ros2       how often, looking at ROS 2 alone
+  runnel topic info -v /scan               publishers, subscriptions, QoS, links
+  runnel topic hz /scan /odom --ros2       message rates, in ROS 2 only
   runnel topic pub -1 /chatter std_msgs/String hello";
 
-/// Look at topics, and publish to them (rostopic, ros2 topic)
+/// Inspect topics, and publish to them (rostopic, ros2 topic)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Command {
@@ -46,21 +46,21 @@ pub enum Command {
     Delay(delay::Args),
 }
 
-pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Info(args) => info::run(&args, session),
-        Command::Type(args) => type_name::run(&args, session),
-        Command::Find(args) => find::run(&args, session),
-        Command::Echo(args) => echo::run(args, session),
-        Command::Pub(args) => publish::run(&args, session),
-        Command::Hz(args) => hz::run(&args, session),
-        Command::Bw(args) => bw::run(&args, session),
-        Command::Delay(args) => delay::run(&args, session),
+        Command::List(args) => list::run(&args, cli),
+        Command::Info(args) => info::run(&args, cli),
+        Command::Type(args) => type_name::run(&args, cli),
+        Command::Find(args) => find::run(&args, cli),
+        Command::Echo(args) => echo::run(args, cli),
+        Command::Pub(args) => publish::run(&args, cli),
+        Command::Hz(args) => hz::run(&args, cli),
+        Command::Bw(args) => bw::run(&args, cli),
+        Command::Delay(args) => delay::run(&args, cli),
     }
 }
 
-/// How many messages can be averaged over.
+/// A number of messages to average over.
 fn window(text: &str) -> Result<usize, String> {
     let window = text.parse().ok().filter(|window| (1..=WIDEST).contains(window));
     window.ok_or_else(|| format!("a number of messages from 1 to {WIDEST}"))

@@ -13,25 +13,25 @@ use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, EndpointInfo, EndpointType, QoS, Rate, Reliability};
 
 use super::qos::AskedQos;
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Topic, Which};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot, Topic};
 use crate::messages::{documents, typed_message};
 use crate::output::{Output, counted};
-use crate::session::Session;
-use crate::streaming::GLANCE;
+use crate::streaming::POLL_PERIOD;
 use crate::types::Types;
 use crate::value_parsers;
 
-/// Messages that wait at most for a slow subscriber.
+/// Most messages that wait for a slow subscriber.
 const DEPTH: usize = 100;
 
-/// How long a few messages wait for subscribers, or are kept for them.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a limited number of messages waits for subscribers, or is kept for them.
+const SUBSCRIBER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a few messages wait after best-effort subscriptions have acknowledged that they know the publisher, and how long
-/// that stays after the last message: in many implementations one thread hears of publishers that come and go, and another,
-/// which receives, is behind it for a moment or before it. To other subscriptions what is lost is sent again.
+/// Pause before the first and after the last of a limited number of messages, for best-effort subscriptions. In many
+/// implementations one thread handles discovery and another receives, so a subscription that has acknowledged the
+/// publisher may still miss messages, or drop them at its end. Other subscriptions get lost messages again.
 const SETTLING: Duration = Duration::from_millis(100);
 
 /// How long standard input waits at most for a slow subscriber.
@@ -45,14 +45,14 @@ Examples:
 
 /// Publish messages
 ///
-/// VALUES is one YAML text ('{linear: {x: 0.5}}', 'data: hello', or the bare value of a message of one field), or
-/// one text for each field. Fields that are left out get their defaults. A time may be now, a header auto. Values
-/// that begin with a hyphen stand behind --.
+/// VALUES is one YAML text ('{linear: {x: 0.5}}', 'data: hello', or the bare value of a message with one field), or
+/// one text per field. Missing fields get their defaults. A time may be now, a header auto. Write values that begin
+/// with a hyphen after --.
 ///
-/// It publishes once a second unless told otherwise. With -1 it keeps the message for 3 s for subscribers to come, as
-/// rostopic does; with -n, and where a node of ROS 2 subscribes, it first gives the known subscribers up to 3 s to
-/// connect. Where only ROS 2 is, -1 waits up to 3 s for a first subscriber, and ends when all reliable subscribers
-/// have acknowledged the message.
+/// The default rate is one message a second. With -1 the message is kept for 3 s for late subscribers, as in
+/// rostopic. With -n, and if a ROS 2 node subscribes, known subscribers first get up to 3 s to connect. In ROS 2
+/// only, -1 waits up to 3 s for a first subscriber, and ends when all reliable subscribers have acknowledged the
+/// message.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -71,23 +71,23 @@ pub struct Args {
     #[arg(short = '1', long)]
     once: bool,
 
-    /// Publish so many messages a second [default: 1]
+    /// Publish this many messages a second [default: 1]
     #[arg(short, long, value_name = "HZ", value_parser = value_parsers::rate, conflicts_with = "once", allow_negative_numbers = true)]
     rate: Option<f64>,
 
-    /// Publish so many messages and end
+    /// Publish this many messages and end
     #[arg(short = 'n', short_alias = 't', long, value_name = "COUNT", conflicts_with = "once")]
     times: Option<u64>,
 
-    /// Wait for so many subscribers before the first message, however long it takes
+    /// Wait for this many subscribers before the first message, without a time limit
     #[arg(short, long, alias = "wait-matching-subscriptions", value_name = "COUNT")]
     wait: Option<usize>,
 
-    /// Stay for so long after the last message [default: 3 with -1 where a master is but not with --wait, otherwise 0]
+    /// Stay this long after the last message [default: 3 with -1 and a master and without --wait, otherwise 0]
     #[arg(short, long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     keep_alive: Option<Duration>,
 
-    /// Keep the last message for subscribers that come later; without -r, -n and -1 publish it only once
+    /// Keep the last message for late subscribers; without -r, -n and -1 publish it only once
     #[arg(short, long)]
     latch: bool,
 
@@ -95,7 +95,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["values", "once", "times"])]
     stdin: bool,
 
-    /// Print what is published
+    /// Print each published message
     #[arg(short, long)]
     verbose: bool,
 
@@ -103,73 +103,77 @@ pub struct Args {
     qos: AskedQos,
 
     #[command(flatten)]
-    which: Which,
+    filter: GraphFilter,
 
-    /// Listen for subscribers of ROS 2 for at least so long, where messages are few [default: 0.2]
+    /// Listen for ROS 2 subscribers for at least this long, with -1, -n or --stdin [default: 0.2]
     #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
     spin_time: Option<Duration>,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let types = session.types()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let types = cli.types()?;
     if !args.stdin {
-        // What was typed is looked at before anyone is bothered.
+        // Typed values are checked before any graph is contacted.
         message(&known(&types, &args.type_name)?, &args.values)?;
     }
-    let topic = session.resolve(&args.topic)?;
-    let sight = Sight::running(session, args.which, &args.listening())?;
-    let context = sight.context().clone();
-    let schema = types.message_in(sight.generation(), &args.type_name)?;
-    let node = session.node(&context, "pub")?;
+    let topic = cli.resolve(&args.topic)?;
+    let snapshot = GraphSnapshot::open_running(cli, args.filter, &args.discovery())?;
+    let context = snapshot.context().clone();
+    let schema = types.message_in(snapshot.generation(), &args.type_name)?;
+    let node = cli.node(&context, "pub")?;
     let mut publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
     let job =
-        Job { args, context: &context, publisher, generation: sight.generation(), output: session.output };
-    let came = job.wait_for_subscribers(&sight)?;
-    let settling = if args.ends() && some_lose(&context, &topic)? { SETTLING } else { Duration::ZERO };
+        Job { args, context: &context, publisher, generation: snapshot.generation(), output: cli.output };
+    let has_subscriber = job.wait_for_subscribers(&snapshot)?;
+    let settling = if args.is_limited() && has_best_effort_subscription(&context, &topic)? {
+        SETTLING
+    } else {
+        Duration::ZERO
+    };
     context.sleep(settling)?;
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
-        _ => job.publish_again_and_again()?,
+        _ => job.publish_repeatedly()?,
     }
     context.sleep(settling)?;
-    job.stay(came, &sight)?;
-    job.tell_of_losses();
+    job.stay(has_subscriber, &snapshot)?;
+    job.warn_of_drops();
     Ok(())
 }
 
 impl Args {
-    /// How many messages are to be published; `None` for no end.
+    /// Number of messages to publish; `None` for no limit.
     fn times(&self) -> Option<u64> {
         if self.once { Some(1) } else { self.times }
     }
 
-    /// What is read as fast as it comes waits for slow subscribers; what is published at a rate does not.
+    /// Messages from standard input wait for slow subscribers; messages at a rate do not.
     fn qos(&self) -> QoS {
         let qos = if self.stdin { QoS::keep_all() } else { QoS::keep_last(DEPTH) };
         self.qos.over(if self.latch || self.once { qos.transient_local() } else { qos })
     }
 
-    /// It publishes a number of messages and ends: those who are there are to hear them.
-    fn ends(&self) -> bool {
+    /// True if the number of messages is limited, so that known subscribers must get them all.
+    fn is_limited(&self) -> bool {
         self.times().is_some() || self.stdin
     }
 
-    /// Who publishes on and on need not know who is there.
-    fn listening(&self) -> Listening {
-        let needless = !self.ends() || self.wait.is_some();
-        Listening::lasting(if needless { Some(Duration::ZERO) } else { self.spin_time })
+    /// Without a limit there is no need to discover subscribers first.
+    fn discovery(&self) -> Discovery {
+        let is_unneeded = !self.is_limited() || self.wait.is_some();
+        Discovery::at_least(if is_unneeded { Some(Duration::ZERO) } else { self.spin_time })
     }
 
-    /// True of one message that is kept for subscribers to come.
+    /// True for one message that is kept for late subscribers.
     fn is_kept(&self) -> bool {
         self.once && !self.keep_alive().is_zero()
     }
 
-    /// How long to stay for subscribers that come late.
+    /// How long to stay for late subscribers.
     fn keep_alive(&self) -> Duration {
-        let default = if self.once && self.wait.is_none() { PATIENCE } else { Duration::ZERO };
+        let default = if self.once && self.wait.is_none() { SUBSCRIBER_TIMEOUT } else { Duration::ZERO };
         self.keep_alive.unwrap_or(default)
     }
 }
@@ -182,12 +186,12 @@ fn known(types: &Types, name: &str) -> Result<Arc<Schema>, CliError> {
     })
 }
 
-/// The message that the values mean now.
+/// The message of these values; `now` is the current time.
 fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(schema, values).map_err(|error| match values.len() {
         0 | 1 => wrong_message(schema, &error),
         count => {
-            let hint = format!("{count} texts are one for each field; a whole message is one text");
+            let hint = format!("{count} texts stand for {count} fields; quote a whole message as one text");
             CliError::Usage(format!("{}; {hint}", wrong_message(schema, &error)))
         }
     })
@@ -198,45 +202,45 @@ fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show {name}')"))
 }
 
-/// True if a subscription of ROS 2 gets what is lost on the way no second time.
-fn some_lose(context: &Context, topic: &str) -> Result<bool, CliError> {
+/// True if a best-effort subscription of ROS 2 exists, which gets lost messages only once.
+fn has_best_effort_subscription(context: &Context, topic: &str) -> Result<bool, CliError> {
     let graph = context.ros2_graph()?.unwrap_or_default();
-    let loses = |end: &EndpointInfo| end.qos.reliability == Reliability::BestEffort;
-    Ok(graph.endpoints.iter().any(|end| subscribes(end, topic) && loses(end)))
+    let is_best_effort = |end: &EndpointInfo| end.qos.reliability == Reliability::BestEffort;
+    Ok(graph.endpoints.iter().any(|end| subscribes(end, topic) && is_best_effort(end)))
 }
 
 fn subscribes(end: &EndpointInfo, topic: &str) -> bool {
     end.endpoint_type == EndpointType::Subscription && end.ros_topic() == Some(DdsTopic::Topic(topic))
 }
 
-/// True if anybody subscribes, in whatever type and QoS.
-fn subscribed(sight: &Sight, topic: &str) -> Result<bool, CliError> {
-    let graph = sight.context().ros2_graph()?.unwrap_or_default();
-    let of_ros2 = graph.endpoints.iter().any(|end| subscribes(end, topic));
-    let of_ros1 = sight.ros1().and_then(|graph| graph.system_state().ok());
-    Ok(of_ros2 || of_ros1.is_some_and(|state| state.subscribers.contains_key(topic)))
+/// True if any node subscribes, with any type and QoS.
+fn subscribed(snapshot: &GraphSnapshot, topic: &str) -> Result<bool, CliError> {
+    let graph = snapshot.context().ros2_graph()?.unwrap_or_default();
+    let in_ros2 = graph.endpoints.iter().any(|end| subscribes(end, topic));
+    let ros1_state = snapshot.ros1().and_then(|graph| graph.system_state().ok());
+    Ok(in_ros2 || ros1_state.is_some_and(|state| state.subscribers.contains_key(topic)))
 }
 
-/// The subscribers of ROS 1 that are not in ROS 2 as well, which are connected once.
-fn in_ros1_alone(topic: &Topic) -> usize {
-    let of_ros2 = topic.ros2.as_ref().map_or(&[][..], |side| &side.subscribers);
-    let of_ros1 = topic.ros1.iter().flat_map(|side| &side.subscribers);
-    of_ros1.filter(|node| !of_ros2.contains(node)).count()
+/// Number of ROS 1 subscribers that are not dual nodes. A dual node connects once.
+fn ros1_only_count(topic: &Topic) -> usize {
+    let ros2 = topic.ros2.as_ref().map_or(&[][..], |side| &side.subscribers);
+    let ros1 = topic.ros1.iter().flat_map(|side| &side.subscribers);
+    ros1.filter(|node| !ros2.contains(node)).count()
 }
 
 struct Job<'a> {
     args: &'a Args,
     context: &'a Context,
     publisher: DynamicPublisher,
-    /// In whose form messages are made.
+    /// The generation whose form messages have.
     generation: Generation,
     output: Output,
 }
 
 impl Job<'_> {
-    /// Waits as long as it takes for as many as the user wants; otherwise, if messages are few, for a while for those
-    /// that are known, or for one that is to come. False if that one has not.
-    fn wait_for_subscribers(&self, sight: &Sight) -> Result<bool, CliError> {
+    /// Waits without a limit for the requested number of subscribers. Otherwise, if messages are limited, waits a
+    /// while for the known subscribers, or for a first one. False if no first one connected.
+    fn wait_for_subscribers(&self, snapshot: &GraphSnapshot) -> Result<bool, CliError> {
         if let Some(count) = self.args.wait {
             self.output.note(&format!(
                 "waiting for {} of {}",
@@ -245,34 +249,37 @@ impl Job<'_> {
             ));
             return self.wait_for(count, None);
         }
-        let topics = sight.topics()?;
+        let topics = snapshot.topics()?;
         let topic = topics.0.get(self.publisher.topic());
-        let of_ros2 = topic.and_then(|topic| topic.ros2.as_ref()).map_or(0, |side| side.subscribers.len());
+        let ros2_count = topic.and_then(|topic| topic.ros2.as_ref()).map_or(0, |side| side.subscribers.len());
         let is_kept = self.args.is_kept();
-        let known = of_ros2 + topic.map_or(0, in_ros1_alone);
+        let known = ros2_count + topic.map_or(0, ros1_only_count);
         if is_kept && known == 0 && self.generation == Generation::Ros2 {
             self.output.note(&format!("waiting for a subscriber of {}", self.publisher.topic()));
             return self.wait_for(1, Some(self.args.keep_alive()));
         }
-        // A message that is kept needs no waiting before it, but in ROS 2 only those get it later who ask for that.
+        // A kept message needs no wait before it. But in ROS 2 only transient-local subscriptions get it later.
         let is_piped_to_nobody = self.args.stdin && known == 0;
-        if !self.args.ends() || is_piped_to_nobody || is_kept && of_ros2 == 0 {
+        if !self.args.is_limited() || is_piped_to_nobody || is_kept && ros2_count == 0 {
             return Ok(true);
         }
         if known == 0 {
-            log::warn!("nobody subscribes to {}", self.publisher.topic());
-        } else if !self.wait_for(known, Some(PATIENCE))? {
+            log::warn!("no subscriber on {}", self.publisher.topic());
+        } else if !self.wait_for(known, Some(SUBSCRIBER_TIMEOUT))? {
             let connected = self.publisher.subscription_count();
-            log::warn!("of {known} subscribers {connected} connected within {} s", PATIENCE.as_secs());
+            log::warn!(
+                "{connected} of {known} subscribers connected within {} s",
+                SUBSCRIBER_TIMEOUT.as_secs()
+            );
         }
         Ok(true)
     }
 
-    /// False if so many subscribers did not come within `patience`.
-    fn wait_for(&self, count: usize, patience: Option<Duration>) -> Result<bool, CliError> {
-        let until = patience.map(|patience| clock::monotonic() + patience);
+    /// False if fewer subscribers connect within the time-out.
+    fn wait_for(&self, count: usize, timeout: Option<Duration>) -> Result<bool, CliError> {
+        let until = timeout.map(|timeout| clock::monotonic() + timeout);
         while self.context.ok() {
-            if self.publisher.wait_for_subscribers(count, GLANCE)? {
+            if self.publisher.wait_for_subscribers(count, POLL_PERIOD)? {
                 return Ok(true);
             }
             if until.is_some_and(|until| clock::monotonic() >= until) {
@@ -282,25 +289,27 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Stays for those who come late, unless they were waited for before. Says so if a message that was kept for somebody had
-    /// nobody to hear it.
-    fn stay(&self, came: bool, sight: &Sight) -> Result<(), CliError> {
+    /// Stays for late subscribers, unless a first subscriber was waited for in vain. Warns if a kept message reached
+    /// no subscriber.
+    fn stay(&self, has_subscriber: bool, snapshot: &GraphSnapshot) -> Result<(), CliError> {
         let keep_alive =
-            if came && !self.is_acknowledged() { self.args.keep_alive() } else { Duration::ZERO };
+            if has_subscriber && !self.is_acknowledged() { self.args.keep_alive() } else { Duration::ZERO };
         let until = clock::monotonic() + keep_alive;
         if self.args.is_kept() && !self.wait_for(1, Some(keep_alive))? {
             let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
-            if subscribed(sight, topic)? {
-                log::warn!("nobody heard it: who subscribes to {topic} does not take it");
+            if subscribed(snapshot, topic)? {
+                log::warn!(
+                    "message not delivered: the subscribers of {topic} do not match (see 'runnel topic info {topic}')"
+                );
             } else {
-                log::warn!("nobody heard it: nobody subscribed to {topic} within {seconds} s");
+                log::warn!("message not delivered: no subscriber on {topic} within {seconds} s");
             }
         }
         Ok(self.context.sleep(until.since(clock::monotonic()))?)
     }
 
-    /// True if subscribers of ROS 2 have the message, or will have it before the program ends, which waits for their
-    /// acknowledgements. Those of ROS 1 acknowledge nothing.
+    /// True if ROS 2 subscribers have the message, or will have it before the program ends, since that waits for
+    /// their acknowledgements. ROS 1 has no acknowledgements.
     fn is_acknowledged(&self) -> bool {
         let is_default = self.args.keep_alive.is_none();
         is_default && self.generation == Generation::Ros2 && self.publisher.subscription_count() > 0
@@ -308,18 +317,18 @@ impl Job<'_> {
 
     fn publish_latched(&self) -> Result<(), CliError> {
         self.publish(&message(self.publisher.schema(), &self.args.values)?)?;
-        self.output.note("latched; Ctrl-C ends");
+        self.output.note("publishing one latched message; Ctrl-C ends");
         Ok(self.context.spin()?)
     }
 
-    fn publish_again_and_again(&self) -> Result<(), CliError> {
+    fn publish_repeatedly(&self) -> Result<(), CliError> {
         if self.args.is_kept() {
             self.note_kept();
-        } else if !self.args.ends() {
+        } else if !self.args.is_limited() {
             self.note_endless();
         }
         let values = &self.args.values;
-        // The time that goes into these is that of each message.
+        // Values with these words change from message to message.
         let changes = values.iter().any(|value| value.contains("now") || value.contains("auto"));
         let typed = || message(self.publisher.schema(), values);
         let mut next = typed()?;
@@ -354,7 +363,7 @@ impl Job<'_> {
         let mut rate = self.args.rate.map(|hertz| Rate::new(self.context, hertz));
         let documents = documents(io::stdin);
         while self.context.ok() {
-            let text = match documents.recv_timeout(GLANCE) {
+            let text = match documents.recv_timeout(POLL_PERIOD) {
                 Ok(text) => text?,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -378,7 +387,7 @@ impl Job<'_> {
         self.output.answer(text, || yaml::to_json_in(generation, message))
     }
 
-    fn tell_of_losses(&self) {
+    fn warn_of_drops(&self) {
         if self.publisher.dropped() > 0 {
             log::warn!("dropped {} for slow subscribers", counted(self.publisher.dropped(), "message"));
         }

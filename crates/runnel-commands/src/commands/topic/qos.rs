@@ -1,18 +1,18 @@
-//! Quality of service: as ros2 prints it, and as users ask for it.
+//! Quality of service: as ros2 prints it, and as options.
 
 use std::time::Duration;
 
 use runnel::core::qos::{Durability, History, Liveliness, QoS, Reliability};
 use serde_json::{Value as Json, json};
 
-/// What the user asks for; what is left out is up to the command.
+/// The QoS options; the command has a default for those not given.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AskedQos {
-    /// QoS of this name, which the other options of QoS change
+    /// Start from the QoS profile of this name; other options change it
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     qos_profile: Option<Profile>,
 
-    /// Keep so many messages
+    /// Keep this many messages
     #[arg(long, value_name = "N", help_heading = HEADING, value_parser = depth)]
     qos_depth: Option<usize>,
 
@@ -24,7 +24,7 @@ pub struct AskedQos {
     #[arg(long, value_name = "POLICY", help_heading = HEADING)]
     qos_reliability: Option<AskedReliability>,
 
-    /// Whether who comes late gets earlier messages
+    /// Whether late subscribers get earlier messages
     #[arg(long, value_name = "POLICY", help_heading = HEADING)]
     qos_durability: Option<AskedDurability>,
 }
@@ -73,14 +73,14 @@ fn depth(text: &str) -> Result<usize, String> {
     depth.ok_or_else(|| format!("must be a number from 1 to {MOST_DEPTH}"))
 }
 
-/// The deepest queue that can be asked for.
+/// The largest queue that can be requested.
 const MOST_DEPTH: usize = 1_000_000;
 
 impl AskedQos {
-    /// What is asked for, where `otherwise` is what the command would choose.
-    pub fn over(&self, otherwise: QoS) -> QoS {
+    /// The requested QoS, based on the command's default.
+    pub fn over(&self, default: QoS) -> QoS {
         let mut qos = match self.qos_profile {
-            None => otherwise,
+            None => default,
             Some(Profile::Default) => QoS::default(),
             Some(Profile::SystemDefault) => QoS::system_default(),
             Some(Profile::SensorData) => QoS::sensor_data(),
@@ -110,19 +110,19 @@ impl AskedQos {
     }
 }
 
-/// What a subscription asks for to hear all these publishers, as ros2 chooses: reliable if all are, and earlier messages if
-/// all keep them.
+/// The QoS with which a subscription matches all these publishers, as ros2 chooses it: reliable if all are reliable,
+/// transient local if all are.
 pub fn matching(publishers: &[QoS], depth: usize) -> QoS {
     let all = |fits: fn(&QoS) -> bool| !publishers.is_empty() && publishers.iter().all(fits);
-    let some_lose = publishers.iter().any(|offered| offered.reliability == Reliability::BestEffort);
+    let any_best_effort = publishers.iter().any(|offered| offered.reliability == Reliability::BestEffort);
     let mut qos = QoS::keep_last(depth);
-    if some_lose {
+    if any_best_effort {
         qos = qos.best_effort();
     }
     if all(QoS::is_latching) { qos.transient_local() } else { qos }
 }
 
-/// The word for a reliability.
+/// The name of a reliability.
 pub fn reliability(of: Reliability) -> &'static str {
     match of {
         Reliability::Reliable => "RELIABLE",
@@ -130,7 +130,7 @@ pub fn reliability(of: Reliability) -> &'static str {
     }
 }
 
-/// The word for a durability.
+/// The name of a durability.
 pub fn durability(of: Durability) -> &'static str {
     match of {
         Durability::TransientLocal => "TRANSIENT_LOCAL",
@@ -138,7 +138,7 @@ pub fn durability(of: Durability) -> &'static str {
     }
 }
 
-/// The word for a liveliness.
+/// The name of a liveliness.
 pub fn liveliness(of: Liveliness) -> &'static str {
     match of {
         Liveliness::Automatic => "AUTOMATIC",
@@ -146,15 +146,15 @@ pub fn liveliness(of: Liveliness) -> &'static str {
     }
 }
 
-/// A time as ros2 prints it; `None` is for ever.
+/// A duration as ros2 prints it; `None` is infinite.
 pub fn time(of: Option<Duration>) -> String {
     of.map_or_else(|| "Infinite".to_owned(), |time| format!("{} nanoseconds", time.as_nanos()))
 }
 
-/// History and depth, unless these are not told.
-fn history(qos: &QoS, told: bool) -> String {
+/// History and depth, if they are known.
+fn history(qos: &QoS, is_known: bool) -> String {
     match qos.history {
-        _ if !told => "UNKNOWN".to_owned(),
+        _ if !is_known => "UNKNOWN".to_owned(),
         History::KeepAll => "KEEP_ALL".to_owned(),
         History::KeepLast => format!("KEEP_LAST ({})", qos.depth),
     }
@@ -174,7 +174,7 @@ pub fn text(qos: &QoS, has_history: bool) -> String {
     rows.iter().map(|(name, value)| format!("  {name}: {value}\n")).collect()
 }
 
-/// The same for programs. Times are in nanoseconds; null is for ever, or not known.
+/// The same for programs. Durations are in nanoseconds; null is infinite or unknown.
 pub fn to_json(qos: &QoS, has_history: bool) -> Json {
     let time = |of: Option<Duration>| of.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     let keeps_last = has_history && qos.history == History::KeepLast;
@@ -199,16 +199,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_changes_what_the_command_would_choose_and_nothing_else() {
-        let otherwise = QoS::keep_last(256).transient_local();
-        assert_eq!(AskedQos::default().over(otherwise), otherwise);
+    fn options_change_only_their_part_of_the_default() {
+        let default = QoS::keep_last(256).transient_local();
+        assert_eq!(AskedQos::default().over(default), default);
         let asked = AskedQos {
             qos_profile: Some(Profile::SensorData),
             qos_depth: Some(7),
             qos_durability: Some(AskedDurability::TransientLocal),
             ..AskedQos::default()
         };
-        assert_eq!(asked.over(otherwise), QoS::keep_last(7).best_effort().transient_local());
+        assert_eq!(asked.over(default), QoS::keep_last(7).best_effort().transient_local());
         let asked = AskedQos {
             qos_history: Some(AskedHistory::KeepAll),
             qos_reliability: Some(AskedReliability::BestEffort),
@@ -219,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn what_matches_all_publishers_is_the_least_that_they_offer() {
-        let (sure, latched) = (QoS::keep_last(1), QoS::keep_last(1).transient_local());
+    fn matching_qos_is_the_least_offered() {
+        let (reliable, latched) = (QoS::keep_last(1), QoS::keep_last(1).transient_local());
         assert_eq!(matching(&[], 5), QoS::keep_last(5));
-        assert_eq!(matching(&[sure, latched], 5), QoS::keep_last(5));
+        assert_eq!(matching(&[reliable, latched], 5), QoS::keep_last(5));
         assert_eq!(matching(&[latched, latched], 5), QoS::keep_last(5).transient_local());
         assert_eq!(
             matching(&[latched, latched.best_effort()], 5),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_reads_as_ros2_prints_it() {
+    fn profile_reads_as_in_ros2() {
         let qos = QoS::keep_last(7).best_effort().deadline(Duration::from_millis(100));
         let expected = "  Reliability: BEST_EFFORT\n  History (Depth): KEEP_LAST (7)\n  Durability: VOLATILE\n  \
                         Lifespan: Infinite\n  Deadline: 100000000 nanoseconds\n  Liveliness: AUTOMATIC\n  \

@@ -1,9 +1,9 @@
-//! What a command that listens is about.
+//! The topic and field that a discovery command is about.
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::SystemState;
-use crate::graphs::{Side, Sight, Topic, Topics};
-use crate::session::Session;
+use crate::graphs::{GraphSnapshot, Side, Topic, Topics};
 use crate::similar::is_similar;
 
 /// A topic, and perhaps a field of its messages.
@@ -16,25 +16,25 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The topic that the user named; or, as in rostopic, a topic and behind it a field: `/scan/ranges[3]`. Says so
-    /// if nobody publishes it yet.
+    /// The topic that the user named; or, as in rostopic, a topic with a field: `/scan/ranges[3]`. Prints a note if
+    /// it has no publisher yet.
     ///
     /// # Errors
     /// When the name is not valid, or the master does not answer.
-    pub fn find(session: &Session, sight: &Sight, typed: &str) -> Result<Self, CliError> {
+    pub fn find(cli: &CliContext, snapshot: &GraphSnapshot, typed: &str) -> Result<Self, CliError> {
         let (name, index) = typed.split_at(typed.find('[').unwrap_or(typed.len()));
-        let name = session.resolve(name)?;
-        let topics = sight.topics()?;
+        let name = cli.resolve(name)?;
+        let topics = snapshot.topics()?;
         let state = topics.state();
         let subject = Self::within(&state, &name, index);
         let subject =
-            subject.ok_or_else(|| CliError::Failed(format!("no topic is published that has {typed}")))?;
-        note_unless_published(session, &state, &subject.topic);
-        note_if_mixed(session, &topics, &subject.topic);
+            subject.ok_or_else(|| CliError::Failed(format!("no published topic has a field {typed}")))?;
+        note_unless_published(cli, &state, &subject.topic);
+        note_if_mixed(cli, &topics, &subject.topic);
         Ok(subject)
     }
 
-    /// `None` if `index` follows what is no field of a published topic.
+    /// `None` if `index` follows no field of a published topic.
     fn within(state: &SystemState, name: &str, index: &str) -> Option<Self> {
         let fields =
             |topic: &&String| name.strip_prefix(topic.as_str()).is_some_and(|rest| rest.starts_with('/'));
@@ -50,64 +50,65 @@ impl Subject {
     }
 }
 
-/// Makes sure that these can be topics, before anyone is bothered.
+/// Checks that these are valid topic names, before any graph is contacted.
 ///
 /// # Errors
 /// When a name is not valid.
-pub fn check<'a>(session: &Session, typed: impl IntoIterator<Item = &'a String>) -> Result<(), CliError> {
+pub fn check<'a>(cli: &CliContext, typed: impl IntoIterator<Item = &'a String>) -> Result<(), CliError> {
     let name = |typed: &'a String| typed.split('[').next().unwrap_or_default();
-    typed.into_iter().try_for_each(|typed| session.resolve(name(typed)).map(drop))
+    typed.into_iter().try_for_each(|typed| cli.resolve(name(typed)).map(drop))
 }
 
-/// Resolves topics. Says so of those that nobody publishes yet.
+/// Resolves topics. Prints a note for each without a publisher.
 ///
 /// # Errors
 /// As [`Subject::find`].
-pub fn topics(session: &Session, sight: &Sight, typed: &[String]) -> Result<Vec<String>, CliError> {
-    let found = sight.topics()?;
+pub fn topics(cli: &CliContext, snapshot: &GraphSnapshot, typed: &[String]) -> Result<Vec<String>, CliError> {
+    let found = snapshot.topics()?;
     let state = found.state();
-    let topics = typed.iter().map(|typed| session.resolve(typed)).collect::<Result<Vec<_>, CliError>>()?;
+    let topics = typed.iter().map(|typed| cli.resolve(typed)).collect::<Result<Vec<_>, CliError>>()?;
     for topic in &topics {
-        note_unless_published(session, &state, topic);
-        note_if_mixed(session, &found, topic);
+        note_unless_published(cli, &state, topic);
+        note_if_mixed(cli, &found, topic);
     }
     Ok(topics)
 }
 
-/// The same for one.
+/// The same for one topic.
 ///
 /// # Errors
 /// As [`Subject::find`].
-pub fn topic(session: &Session, sight: &Sight, typed: &str) -> Result<String, CliError> {
-    let topics = topics(session, sight, &[typed.to_owned()])?;
+pub fn topic(cli: &CliContext, snapshot: &GraphSnapshot, typed: &str) -> Result<String, CliError> {
+    let topics = topics(cli, snapshot, &[typed.to_owned()])?;
     Ok(topics.concat())
 }
 
-fn note_unless_published(session: &Session, state: &SystemState, topic: &str) {
+fn note_unless_published(cli: &CliContext, state: &SystemState, topic: &str) {
     if !state.publishers.contains_key(topic) {
         let meant = meant(state, topic);
-        session.output.note(&format!("waiting for {topic}: nobody publishes it yet{meant}"));
+        cli.output.note(&format!("waiting for {topic}: no publisher yet{meant}"));
     }
 }
 
-/// Says that messages of two graphs come as one, if nodes of ROS 1 publish the topic beside others of ROS 2. A node in both is one.
-fn note_if_mixed(session: &Session, topics: &Topics, topic: &str) {
+/// Prints a note if a ROS 1 node and a ROS 2 node publish the topic: their messages are mixed. A dual node counts
+/// once.
+fn note_if_mixed(cli: &CliContext, topics: &Topics, topic: &str) {
     if topics.0.get(topic).is_some_and(is_mixed) {
         let narrow = "Try: --ros1 or --ros2 for one of them";
-        session
-            .output
-            .note(&format!("{topic} is published in ROS 1 and in ROS 2, both are shown as one. {narrow}"));
+        cli.output.note(&format!(
+            "{topic} has publishers in ROS 1 and in ROS 2; their messages are mixed. {narrow}"
+        ));
     }
 }
 
 fn is_mixed(topic: &Topic) -> bool {
     let publishers = |side: &Option<Side>| side.as_ref().map_or(Vec::new(), |side| side.publishers.clone());
-    let (of_ros1, of_ros2) = (publishers(&topic.ros1), publishers(&topic.ros2));
-    let is_other = |node: &String| !of_ros2.contains(node);
-    !of_ros2.is_empty() && of_ros1.iter().any(is_other)
+    let (ros1, ros2) = (publishers(&topic.ros1), publishers(&topic.ros2));
+    let is_other = |node: &String| !ros2.contains(node);
+    !ros2.is_empty() && ros1.iter().any(is_other)
 }
 
-/// The topic that is spelt most like this one, as a question; empty if none is like it.
+/// The most similar topic, as a question; empty if none is similar.
 pub fn meant(state: &SystemState, topic: &str) -> String {
     let topics = state.topics();
     let similar = topics.iter().filter(|other| is_similar(topic, other));
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn topic_of_two_talkers_in_two_graphs_is_mixed() {
+    fn topic_of_two_publishers_in_two_graphs_is_mixed() {
         let side = |nodes: &[&str]| {
             let publishers = nodes.iter().map(|node| (*node).to_owned()).collect();
             Some(Side { publishers, ..Side::default() })
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_answered_with_what_is_there() {
+    fn misspelt_topic_gets_a_suggestion() {
         let state = state(&["/chatter", "/robot/scan"], &["/chart"]);
         assert_eq!(meant(&state, "/chater"), " (did you mean /chatter?)");
         assert_eq!(meant(&state, "/scan"), " (did you mean /robot/scan?)");
@@ -159,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_exists_is_no_field() {
+    fn existing_topic_is_no_field() {
         for topic in ["/scan", "/scan/raw", "/a/b", "/new", "/scanner/x"] {
             assert_eq!(parts(topic, ""), Some((topic.to_owned(), None)));
         }
     }
 
     #[test]
-    fn what_follows_a_published_topic_is_a_field() {
+    fn name_below_a_published_topic_is_a_field() {
         assert_eq!(parts("/scan/ranges", "[3]"), Some(("/scan".into(), Some("ranges[3]".into()))));
         assert_eq!(
             parts("/scan/raw/header/stamp", ""),

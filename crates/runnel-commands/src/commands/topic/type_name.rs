@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
+use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Which};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::output::{lines, shown};
-use crate::session::Session;
 
 /// Print a topic's type
 ///
-/// A type that both generations have is spelt as in ROS 2, which all commands understand. Where publishers and
-/// subscribers do not agree, each type is on a line.
+/// Types of both generations are spelt as in ROS 2; all commands accept both spellings. If publishers and subscribers
+/// disagree, each type is on a line.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The topic
@@ -19,21 +19,21 @@ pub struct Args {
     topic: String,
 
     #[command(flatten)]
-    which: Which,
+    filter: GraphFilter,
 
     #[command(flatten)]
-    listening: Listening,
+    discovery: Discovery,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let topic = session.resolve(&args.topic)?;
-    let topics = Sight::open(session, args.which, &args.listening)?.topics()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let topic = cli.resolve(&args.topic)?;
+    let topics = GraphSnapshot::open(cli, args.filter, &args.discovery)?.topics()?;
     let types = topics.0.get(&topic).map(|topic| topic.types()).unwrap_or_default();
     match types.as_slice() {
         [] => {
             Err(CliError::Failed(format!("the type of topic {topic} is not known (see 'runnel topic list')")))
         }
-        [only] => session.output.answer(|| shown(only).into_owned(), || json!(only)),
-        several => session.output.answer(|| lines(several), || json!(several)),
+        [only] => cli.output.answer(|| shown(only).into_owned(), || json!(only)),
+        several => cli.output.answer(|| lines(several), || json!(several)),
     }
 }

@@ -7,15 +7,15 @@ use runnel::{QoS, RawMessage, Time};
 
 use super::Failure;
 use super::subject::Subject;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
-use crate::ros1::tell;
-use crate::session::Session;
+use crate::ros1::print_error;
 use crate::streaming::Ending;
 use crate::types::ReceivedTypes;
 
-/// Messages that wait at most while others are printed.
+/// Most messages that wait while others are printed.
 const DEPTH: usize = 256;
 
 /// Print messages as they arrive
@@ -24,7 +24,7 @@ pub struct Args {
     /// The topic, or a field of its messages: /scan/ranges, /path/poses[0]/pose, /scan/ranges[2:8]
     topic: String,
 
-    /// End after so many messages
+    /// Stop after this many messages
     #[arg(short = 'n', value_name = "COUNT")]
     count: Option<u64>,
 
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(short, long)]
     clear: bool,
 
-    /// Print numbers in so many columns
+    /// Print numbers in this many columns
     #[arg(short, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(2..))]
     width: Option<u16>,
 
@@ -53,40 +53,40 @@ pub struct Args {
     nostr: bool,
 }
 
-/// Prints messages until it has printed enough.
+/// Prints messages until there are enough.
 struct Printer {
     args: Args,
     output: Output,
     options: EchoOptions,
     field: Option<String>,
-    /// The type of that field, or else of the message.
+    /// The type of that field, or of the message.
     field_type: String,
     types: ReceivedTypes,
     printed: u64,
 }
 
-pub fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    let context = session.running()?;
+pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.running_context()?;
     Graph::new(&context).check_master()?;
-    let node = session.node(&context, "echo")?;
-    let Some(subject) = Subject::wait_for(session, &session.types()?, &context, &args.topic)? else {
+    let node = cli.node(&context, "echo")?;
+    let Some(subject) = Subject::wait_for(cli, &cli.types()?, &context, &args.topic)? else {
         return Ok(());
     };
     let (no_arr, no_str) = (args.noarr, args.nostr);
     let width = args.width.map(usize::from);
     let options = EchoOptions { no_arr, no_str, width, ..EchoOptions::default() };
-    let types = ReceivedTypes::new(session.types_loader());
-    let field_type = subject.field_type(&session.types()?);
+    let types = ReceivedTypes::new(cli.types_loader());
+    let field_type = subject.field_type(&cli.types()?);
     let Subject { topic, field, .. } = subject;
-    let mut printer = Printer { args, output: session.output, options, field, field_type, types, printed: 0 };
+    let mut printer = Printer { args, output: cli.output, options, field, field_type, types, printed: 0 };
     let ending = Ending::of(&context);
     let ended = ending.clone();
     let take = move |message: &RawMessage<'_>| {
         if !printer.has_enough() {
-            ended.unless_ok(printer.take(message));
+            ended.check(printer.take(message));
         }
         if printer.has_enough() {
-            ended.reached();
+            ended.complete();
         }
     };
     let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), take)?;
@@ -98,7 +98,7 @@ impl Printer {
         self.args.count.is_some_and(|most| self.printed >= most)
     }
 
-    /// Prints a message. One that has no such element, or cannot be read, is passed over with a word about it.
+    /// Prints a message. A message that lacks the field or cannot be decoded is skipped with a diagnostic.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
         let schema = self.types.of(message)?;
         self.options.since = self.args.offset.then(clock::realtime);
@@ -112,7 +112,7 @@ impl Printer {
                 self.output.paragraph(&text)
             }
             Err(error) => {
-                tell(&format!("message of publisher {}: {error}", message.publisher()));
+                print_error(&format!("message of publisher {}: {error}", message.publisher()));
                 Ok(())
             }
         }
@@ -128,7 +128,7 @@ impl Printer {
         } + "\n---")
     }
 
-    /// A part of a message, or what stands for it if it is not to be printed.
+    /// A part of a message, or a placeholder if it is not to be printed.
     fn part(&self, value: &Value) -> String {
         match value {
             Value::Array(array) if self.options.no_arr => {
@@ -142,7 +142,7 @@ impl Printer {
         }
     }
 
-    /// A line of values, and before the first one that of names.
+    /// A line of values, with a line of names before the first.
     fn plot(&self, message: &DynamicMessage) -> Result<String, DynamicError> {
         let selected = self.field.as_deref().map(|field| message.select(field)).transpose()?;
         let value = selected.as_ref().map_or(ValueRef::Message(message), |value| value.view());
@@ -153,7 +153,7 @@ impl Printer {
     }
 }
 
-/// When a message was stamped, or else the time now.
+/// The stamp of a message, or else the current time.
 fn stamp(value: ValueRef<'_>) -> Time {
     let ValueRef::Message(message) = value else { return clock::realtime() };
     match message.get("header.stamp") {

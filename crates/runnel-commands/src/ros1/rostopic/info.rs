@@ -2,11 +2,11 @@
 
 use super::Failure;
 use super::subject::Subject;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::{Graph, Holders};
 use crate::output::{lines, shown};
 use crate::ros1::print_joined;
-use crate::session::Session;
 
 /// Show a topic's type, publishers and subscribers
 #[derive(Debug, clap::Args)]
@@ -30,9 +30,9 @@ pub struct FindArgs {
     type_name: String,
 }
 
-pub fn info(args: &InfoArgs, session: &Session) -> Result<(), Failure> {
-    let topic = session.absolute(&args.topic);
-    let context = session.asking()?;
+pub fn info(args: &InfoArgs, cli: &CliContext) -> Result<(), Failure> {
+    let topic = cli.absolute(&args.topic);
+    let context = cli.query_context()?;
     let graph = Graph::new(&context);
     let listing = graph.listing()?;
     let [publishers, subscribers] = [&listing.publishers, &listing.subscribers].map(|all| nodes(all, &topic));
@@ -45,7 +45,7 @@ pub fn info(args: &InfoArgs, session: &Session) -> Result<(), Failure> {
     for (word, nodes) in [("Publishers", publishers), ("Subscribers", subscribers)] {
         text += &section(&graph, word, nodes)?;
     }
-    Ok(session.output.paragraph(&text)?)
+    Ok(cli.output.paragraph(&text)?)
 }
 
 fn nodes<'a>(holders: &'a Holders, topic: &str) -> Option<&'a [String]> {
@@ -62,25 +62,25 @@ fn section(graph: &Graph<'_>, word: &str, nodes: Option<&[String]>) -> Result<St
     Ok(text + "\n")
 }
 
-pub fn type_name(args: &TypeArgs, session: &Session) -> Result<(), Failure> {
-    let context = session.asking()?;
-    let types = session.types()?;
-    let found = Subject::find(session, &types, &Graph::new(&context), &args.topic)?;
+pub fn type_name(args: &TypeArgs, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.query_context()?;
+    let types = cli.types()?;
+    let found = Subject::find(cli, &types, &Graph::new(&context), &args.topic)?;
     let Some(subject) = found else {
-        let topic = session.resolve(&args.topic)?;
-        return Err(Failure::said(1, format!("unknown topic type [{topic}]")));
+        let topic = cli.resolve(&args.topic)?;
+        return Err(Failure::error(1, format!("unknown topic type [{topic}]")));
     };
     let of_field = subject.field_type(&types);
-    Ok(session.output.line(&match &subject.field {
+    Ok(cli.output.line(&match &subject.field {
         None => subject.type_name,
         Some(field) => format!("{} {field} {of_field}", subject.type_name),
     })?)
 }
 
-pub fn find(args: &FindArgs, session: &Session) -> Result<(), Failure> {
-    let context = session.asking()?;
+pub fn find(args: &FindArgs, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.query_context()?;
     let types = Graph::new(&context).listed_topic_types()?;
     let found: Vec<String> =
         types.into_iter().filter(|(_, name)| *name == args.type_name).map(|(topic, _)| topic).collect();
-    Ok(print_joined(session, &found)?)
+    Ok(print_joined(cli, &found)?)
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use runnel::ros1::rpc::Uri;
 
 use super::Failure;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::{Graph, Holders};
 use crate::output::lines;
 use crate::ros1::{lies_in, print_joined};
-use crate::session::Session;
 
 /// List topics
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Args {
     /// Only this topic, and those below it
     namespace: Option<String>,
 
-    /// Show types, and how many publish and subscribe
+    /// Show types, and the number of publishers and subscribers
     #[arg(short, long)]
     verbose: bool,
 
@@ -29,38 +29,38 @@ pub struct Args {
     #[arg(short)]
     subscribers: bool,
 
-    /// Group them by the hosts of their nodes
+    /// Group topics by the hosts of their nodes
     #[arg(long)]
     host: bool,
 }
 
-/// Topics that are published, and those that are subscribed to.
+/// Published topics, and topics with subscribers.
 #[derive(Debug, Default, PartialEq)]
 struct Topics {
     publishers: Holders,
     subscribers: Holders,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), Failure> {
-    let context = session.asking()?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.query_context()?;
     let graph = Graph::new(&context);
     let listing = graph.listing()?;
     let mut topics = Topics { publishers: listing.publishers, subscribers: listing.subscribers };
     if let Some(namespace) = &args.namespace {
-        let is_wanted = lies_in(session, namespace);
+        let is_wanted = lies_in(cli, namespace);
         topics.publishers.retain(|(topic, _)| is_wanted(topic));
         topics.subscribers.retain(|(topic, _)| is_wanted(topic));
     }
     let types = if args.verbose { graph.topic_types()? } else { BTreeMap::new() };
     if !args.host {
-        return Ok(show(args, session, &topics, &types, "")?);
+        return Ok(show(args, cli, &topics, &types, "")?);
     }
     for (host, topics) in by_host(topics, |node| host_of(&graph, node))? {
         if !args.subscribers && !topics.publishers.is_empty()
             || !args.publishers && !topics.subscribers.is_empty()
         {
-            session.output.line(&format!("Host [{host}]:"))?;
-            show(args, session, &topics, &types, "  ")?;
+            cli.output.line(&format!("Host [{host}]:"))?;
+            show(args, cli, &topics, &types, "  ")?;
         }
     }
     Ok(())
@@ -69,8 +69,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), Failure> {
 /// The host in a node's address.
 fn host_of(graph: &Graph<'_>, node: &str) -> Result<String, CliError> {
     let uri = graph.node_uri(node)?;
-    let uri =
-        uri.ok_or_else(|| CliError::Failed(format!("the master does not know where {node} answers")))?;
+    let uri = uri.ok_or_else(|| CliError::Failed(format!("node {node}: the master has no address of it")))?;
     Ok(Uri::parse(&uri).map_err(CliError::failed)?.endpoint.host)
 }
 
@@ -105,19 +104,19 @@ fn add(holders: &mut Holders, topic: &str, node: &str) {
 
 fn show(
     args: &Args,
-    session: &Session,
+    cli: &CliContext,
     topics: &Topics,
     types: &BTreeMap<String, String>,
     indent: &str,
 ) -> Result<(), CliError> {
     if args.verbose {
-        return session.output.text(&verbose_text(args, topics, types, indent));
+        return cli.output.text(&verbose_text(args, topics, types, indent));
     }
     let published = topics.publishers.iter().filter(|_| !args.subscribers);
     let subscribed = topics.subscribers.iter().filter(|_| !args.publishers);
     let names: BTreeSet<String> =
         published.chain(subscribed).map(|(topic, _)| format!("{indent}{topic}")).collect();
-    print_joined(session, &Vec::from_iter(names))
+    print_joined(cli, &Vec::from_iter(names))
 }
 
 fn verbose_text(args: &Args, topics: &Topics, types: &BTreeMap<String, String>, indent: &str) -> String {
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_are_grouped_by_the_hosts_of_their_nodes() {
+    fn topics_are_grouped_by_host() {
         let topics = Topics {
             publishers: holders(&[("/t", &["/b1", "/a1", "/b2"])]),
             subscribers: holders(&[("/t", &["/a1"])]),
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_long_list_is_indented_below_a_host() {
+    fn verbose_list_is_indented_below_a_host() {
         let args = Args { namespace: None, verbose: true, publishers: false, subscribers: false, host: true };
         let topics = Topics { publishers: holders(&[("/t", &["/a", "/b"])]), subscribers: holders(&[]) };
         let types = BTreeMap::from([("/t".to_owned(), "std_msgs/String".to_owned())]);

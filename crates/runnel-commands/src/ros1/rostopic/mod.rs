@@ -10,9 +10,9 @@ mod subject;
 use clap::{Parser, Subcommand};
 
 use super::Failure;
-use crate::session::Session;
+use crate::cli_context::CliContext;
 
-/// Look at topics, and publish to them, as the rostopic of ROS 1 does
+/// Inspect topics, and publish to them, like rostopic of ROS 1
 #[derive(Debug, Parser)]
 #[command(name = "rostopic")]
 pub struct Cli {
@@ -33,16 +33,16 @@ enum Command {
     Type(info::TypeArgs),
 }
 
-pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
-    match cli.command {
-        Command::Bw(args) => rates::bw(&args, session),
-        Command::Delay(args) => rates::delay(&args, session),
-        Command::Echo(args) => echo::run(args, session),
-        Command::Find(args) => info::find(&args, session),
-        Command::Hz(args) => rates::hz(&args, session),
-        Command::Info(args) => info::info(&args, session),
-        Command::List(args) => list::run(&args, session),
-        Command::Pub(args) => publish::run(&args, session),
-        Command::Type(args) => info::type_name(&args, session),
+pub fn run(parsed: Cli, cli: &CliContext) -> Result<(), Failure> {
+    match parsed.command {
+        Command::Bw(args) => rates::bw(&args, cli),
+        Command::Delay(args) => rates::delay(&args, cli),
+        Command::Echo(args) => echo::run(args, cli),
+        Command::Find(args) => info::find(&args, cli),
+        Command::Hz(args) => rates::hz(&args, cli),
+        Command::Info(args) => info::info(&args, cli),
+        Command::List(args) => list::run(&args, cli),
+        Command::Pub(args) => publish::run(&args, cli),
+        Command::Type(args) => info::type_name(&args, cli),
     }
 }

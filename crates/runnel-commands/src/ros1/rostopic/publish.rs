@@ -14,30 +14,30 @@ use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
 
 use super::Failure;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::messages::{documents, typed_message};
 use crate::output::Output;
-use crate::session::Session;
-use crate::streaming::GLANCE;
+use crate::streaming::POLL_PERIOD;
 use crate::value_parsers;
 
-/// Messages that wait at most for a slow subscriber.
+/// Most messages that wait for a slow subscriber.
 const DEPTH: usize = 100;
 
-/// How long one message stays for subscribers to come.
+/// How long one message stays for late subscribers.
 const ONCE: Duration = Duration::from_secs(3);
 
-/// How long messages from a file wait for somebody to subscribe.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long messages from a file wait for a subscriber.
+const SUBSCRIBER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often messages from a file are published unless something else is said.
+/// Default rate of messages from a file.
 const RATE: f64 = 10.0;
 
 /// Publish messages
 ///
-/// One message is kept for subscribers to come until Ctrl-C; with -1 for 3 s; with -r it is published again and again.
-/// Without VALUES, messages come from standard input, YAML documents with --- between them.
+/// One message is latched until Ctrl-C; with -1 for 3 s; with -r it is published repeatedly. Without VALUES, messages
+/// come from standard input, YAML documents with --- between them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The topic
@@ -47,15 +47,15 @@ pub struct Args {
     #[arg(value_name = "TYPE")]
     type_name: String,
 
-    /// The message: one YAML text, or one for each field; behind -- if one begins with a hyphen
+    /// The message: one YAML text, or one text per field; after -- if one begins with a hyphen
     #[arg(conflicts_with = "file")]
     values: Vec<String>,
 
-    /// Print what is published
+    /// Print each published message
     #[arg(short)]
     verbose: bool,
 
-    /// Publish so many messages a second [default: 10 for those from a file or standard input]
+    /// Publish this many messages a second [default: 10 from a file or standard input]
     #[arg(short, long, value_name = "HZ", value_parser = value_parsers::rate, conflicts_with = "once", allow_negative_numbers = true)]
     rate: Option<f64>,
 
@@ -67,11 +67,11 @@ pub struct Args {
     #[arg(short, long)]
     file: Option<PathBuf>,
 
-    /// Keep the last message for subscribers to come
+    /// Keep the last message for late subscribers
     #[arg(short, long)]
     latch: bool,
 
-    /// With -r, fill in 'now' and 'auto' anew for each message
+    /// With -r, replace 'now' and 'auto' again for each message
     #[arg(short, long)]
     substitute_keywords: bool,
 }
@@ -83,23 +83,23 @@ struct Job<'a> {
     output: Output,
 }
 
-pub fn run(args: &Args, session: &Session) -> Result<(), Failure> {
-    let context = session.running()?;
-    let topic = session.resolve(&args.topic)?;
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.running_context()?;
+    let topic = cli.resolve(&args.topic)?;
     Graph::new(&context).check_master()?;
-    let schema = session.types()?.message(&args.type_name);
+    let schema = cli.types()?.message(&args.type_name);
     let schema = schema.map_err(|error| Failure::failed(format!("invalid message type: {error}")))?;
     let typed = !args.values.is_empty() || schema.def.fields.is_empty() && args.file.is_none();
     if typed {
-        // What was typed is looked at before anyone is bothered.
+        // Typed values are checked before the master is contacted.
         message(&schema, &args.values)?;
     } else if args.file.is_none() && io::stdin().is_terminal() {
         return Err(Failure::usage("Please specify message values"));
     }
     let source = args.file.as_ref().map(open).transpose()?;
-    let node = session.node(&context, "pub")?;
+    let node = cli.node(&context, "pub")?;
     let publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
-    let job = Job { args, context: &context, publisher, output: session.output };
+    let job = Job { args, context: &context, publisher, output: cli.output };
     match source {
         _ if typed => job.publish_typed(),
         Some(file) => job.publish_documents(&documents(move || file), true),
@@ -117,18 +117,18 @@ impl Args {
         if self.latch || self.rate.is_none() { qos.transient_local() } else { qos }
     }
 
-    /// How often messages from a file are published; `None` for one that stays.
+    /// Rate of messages from a file; `None` for one message that stays.
     fn rate_of_documents(&self) -> Option<f64> {
         self.rate.or((!self.latch && !self.once).then_some(RATE))
     }
 }
 
-/// The message that the values mean now.
+/// The message of these values; `now` is the current time.
 fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Failure> {
     typed_message(schema, values).map_err(|error| refused(schema, &error))
 }
 
-/// Text that is no YAML is wrong usage; YAML that is no such message cannot be published.
+/// Text that is not YAML is wrong usage; YAML that is no such message cannot be published.
 fn refused(schema: &Schema, error: &YamlError) -> Failure {
     match error.kind() {
         YamlErrorKind::Syntax(_) => Failure::usage(format!("Argument error: {error}")),
@@ -141,7 +141,7 @@ impl Job<'_> {
         let typed = || message(self.publisher.schema(), &self.args.values);
         if let Some(rate) = self.args.rate {
             let again = || if self.args.substitute_keywords { typed().map(Some) } else { Ok(None) };
-            return self.publish_again_and_again(typed()?, rate, again);
+            return self.publish_repeatedly(typed()?, rate, again);
         }
         self.publish_latched(&typed()?, self.args.once)?;
         match self.args.once {
@@ -150,8 +150,8 @@ impl Job<'_> {
         }
     }
 
-    /// Publishes a message, and what is given instead of it later.
-    fn publish_again_and_again(
+    /// Publishes a message repeatedly, and replaces it by what `again` returns.
+    fn publish_repeatedly(
         &self,
         mut message: DynamicMessage,
         rate: f64,
@@ -189,7 +189,7 @@ impl Job<'_> {
         self.wait_for_a_subscriber()?;
         if let (Some(only), None, true, Some(rate)) = (&first, &second, from_file, rate) {
             self.output.line("Got one message and a rate, publishing repeatedly")?;
-            return self.publish_again_and_again(only.clone(), rate, || Ok(None));
+            return self.publish_repeatedly(only.clone(), rate, || Ok(None));
         }
         let mut pace = rate.map(|rate| Rate::new(self.context, rate));
         let mut ahead = [first, second].into_iter().flatten();
@@ -207,14 +207,14 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The next message of a file, or of standard input once somebody has typed it.
+    /// The next message of a file, or of standard input once it is typed.
     fn next(
         &self,
         documents: &Receiver<Result<String, CliError>>,
     ) -> Result<Option<DynamicMessage>, Failure> {
         let schema = self.publisher.schema();
         while self.context.ok() {
-            match documents.recv_timeout(GLANCE) {
+            match documents.recv_timeout(POLL_PERIOD) {
                 Ok(text) => {
                     let message = yaml::from_yaml(schema, &text?, clock::realtime());
                     return message.map(Some).map_err(|error| Failure::failed(refused(schema, &error)));
@@ -227,9 +227,9 @@ impl Job<'_> {
     }
 
     fn wait_for_a_subscriber(&self) -> Result<(), Failure> {
-        let until = clock::monotonic() + PATIENCE;
+        let until = clock::monotonic() + SUBSCRIBER_TIMEOUT;
         while self.context.ok() && clock::monotonic() < until {
-            if self.publisher.wait_for_subscribers(1, GLANCE)? {
+            if self.publisher.wait_for_subscribers(1, POLL_PERIOD)? {
                 break;
             }
         }

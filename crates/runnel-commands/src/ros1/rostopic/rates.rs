@@ -4,103 +4,103 @@ use runnel::Context;
 
 use super::Failure;
 use super::subject::Subject;
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::measure::statistics::{Summary, WIDEST};
 use crate::measure::{Measured, bandwidth, delay, rate};
 use crate::output::{Output, shown};
-use crate::session::Session;
 
-/// Show how often messages arrive
+/// Show how many messages per second arrive
 #[derive(Debug, clap::Args)]
 pub struct HzArgs {
-    /// The topic, or several
+    /// One or more topics
     #[arg(required = true, value_name = "TOPIC")]
     topics: Vec<String>,
 
-    /// Average over so many messages; -1 is all, 50000 at most
+    /// Average over this many messages; -1 for all, at most 50000
     #[arg(short, long, default_value_t = -1, allow_negative_numbers = true)]
     window: i64,
 
-    /// Measure by the clock of this computer: it always does
+    /// Measure by the wall clock; always so here
     #[arg(long)]
     wall_time: bool,
 
-    /// Have publishers send small messages at once: it makes no difference here
+    /// Request TCP_NODELAY from publishers; no effect here
     #[arg(long)]
     tcpnodelay: bool,
 }
 
-/// Show how many bytes arrive
+/// Show how many bytes per second arrive
 #[derive(Debug, clap::Args)]
 pub struct BwArgs {
     /// The topic
     topic: String,
 
-    /// Average over so many messages
+    /// Average over this many messages
     #[arg(short, long, default_value_t = 100, allow_negative_numbers = true)]
     window: i64,
 }
 
-/// Show how old messages are when they arrive, by the stamps in their headers
+/// Show the age of messages when they arrive, by the stamps in their headers
 #[derive(Debug, clap::Args)]
 pub struct DelayArgs {
-    /// The topic, whose messages must begin with a header
+    /// The topic; its messages must begin with a header
     topic: String,
 
-    /// Average over so many messages; -1 is all, 50000 at most
+    /// Average over this many messages; -1 for all, at most 50000
     #[arg(short, long, default_value_t = -1, allow_negative_numbers = true)]
     window: i64,
 
-    /// Have publishers send small messages at once: it makes no difference here
+    /// Request TCP_NODELAY from publishers; no effect here
     #[arg(long)]
     tcpnodelay: bool,
 }
 
-pub fn hz(args: &HzArgs, session: &Session) -> Result<(), Failure> {
-    let context = session.running()?;
+pub fn hz(args: &HzArgs, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.running_context()?;
     Graph::new(&context).check_master()?;
     let mut topics = Vec::new();
     for typed in &args.topics {
-        let Some(topic) = published(session, &context, typed)? else { return Ok(()) };
+        let Some(topic) = published(cli, &context, typed)? else { return Ok(()) };
         topics.push(topic);
     }
     let report = if topics.len() == 1 { rate::report } else { report_several };
-    Ok(rate::measure(session, &context, topics, all(args.window), report)?)
+    Ok(rate::measure(cli, &context, topics, all(args.window), report)?)
 }
 
-pub fn bw(args: &BwArgs, session: &Session) -> Result<(), Failure> {
-    let context = session.running()?;
-    match published(session, &context, &args.topic)? {
-        Some(topic) => Ok(bandwidth::measure(session, &context, topic, all(args.window))?),
+pub fn bw(args: &BwArgs, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.running_context()?;
+    match published(cli, &context, &args.topic)? {
+        Some(topic) => Ok(bandwidth::measure(cli, &context, topic, all(args.window))?),
         None => Ok(()),
     }
 }
 
-pub fn delay(args: &DelayArgs, session: &Session) -> Result<(), Failure> {
-    let context = session.running()?;
-    let Some(topic) = published(session, &context, &args.topic)? else { return Ok(()) };
+pub fn delay(args: &DelayArgs, cli: &CliContext) -> Result<(), Failure> {
+    let context = cli.running_context()?;
+    let Some(topic) = published(cli, &context, &args.topic)? else { return Ok(()) };
     let mut any = false;
     let report = move |output: Output, topic: &str, news: Option<(Summary, usize)>| {
-        // Unlike hz, it says nothing before the first message.
+        // Unlike hz, it prints nothing before the first message.
         any |= news.is_some();
         if any { delay::report(output, topic, news) } else { Ok(()) }
     };
-    Ok(delay::measure(session, &context, topic, all(args.window), report)?)
+    Ok(delay::measure(cli, &context, topic, all(args.window), report)?)
 }
 
 /// The topic, once the master knows its type.
-fn published(session: &Session, context: &Context, typed: &str) -> Result<Option<String>, CliError> {
-    let subject = Subject::wait_for(session, &session.types()?, context, typed)?;
+fn published(cli: &CliContext, context: &Context, typed: &str) -> Result<Option<String>, CliError> {
+    let subject = Subject::wait_for(cli, &cli.types()?, context, typed)?;
     Ok(subject.map(|subject| subject.topic))
 }
 
-/// All that is published, over a window of so many messages.
+/// A measurement of all messages over a window.
 fn all(window: i64) -> Measured {
     Measured::all(usize::try_from(window).unwrap_or(WIDEST))
 }
 
-/// What is printed of several topics: of those that have news, a row each.
+/// Prints a row for each topic with new messages.
 fn report_several(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
     let rows: Vec<[String; 6]> =
         news.iter().filter_map(|(topic, news)| Some(row(topic, news.as_ref()?))).collect();
@@ -116,7 +116,7 @@ fn row(topic: &str, (summary, window): &(Summary, usize)) -> [String; 6] {
     [shown(topic).into_owned(), rate, min, max, std_dev, window.to_string()]
 }
 
-/// Columns three spaces apart, their heads in the middle.
+/// Columns with three spaces between them and centered heads.
 fn table(rows: &[[String; 6]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
@@ -132,14 +132,14 @@ fn table(rows: &[[String; 6]]) -> String {
     text + "\n"
 }
 
-/// As Python's `str.center`: of an odd number of spaces, the one over stands left in an odd width.
+/// As Python's `str.center`: an odd space goes to the left if the width is odd.
 fn centered(text: &str, width: usize) -> String {
     let spaces = width.saturating_sub(text.len());
     let left = spaces / 2 + (spaces & width & 1);
     format!("{}{text}{}", " ".repeat(left), " ".repeat(spaces - left))
 }
 
-/// Four significant digits without zeros at the end, as Python's format `.4` has them.
+/// Four significant digits without trailing zeros, as Python's format `.4`.
 fn four_digits(number: f64) -> String {
     let scientific = format!("{number:.3e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_have_four_digits_as_python_formats_them() {
+    fn numbers_have_four_digits_as_in_python() {
         for (number, text) in [
             (10.0, "10.0"),
             (9.9999, "10.0"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_stand_in_the_middle_as_python_centers_them() {
+    fn heads_are_centered_as_in_python() {
         for (text, width, expected) in [
             ("ab", 5, "  ab "),
             ("abc", 6, " abc  "),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_is_the_widest() {
+    fn missing_window_is_the_largest() {
         assert_eq!([-1, 7].map(|window| all(window).window), [WIDEST, 7]);
     }
 }

@@ -1,78 +1,78 @@
-//! What the user of `rostopic` names: a topic, or a field of its messages.
+//! The object of a `rostopic` command: a topic, or a field of its messages.
 
 use runnel::Context;
 use runnel::core::schema::{Arity, Schema};
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::interfaces::full_type;
-use crate::ros1::tell;
-use crate::session::Session;
-use crate::streaming::GLANCE;
+use crate::ros1::print_error;
+use crate::streaming::POLL_PERIOD;
 use crate::types::Types;
 
-/// The type of a topic of which nobody has said it.
+/// The type of a topic whose type is unknown.
 const ANY: &str = "*";
 
-/// A topic whose type is known, and perhaps a field of its messages.
+/// A topic of known type, and perhaps a field of its messages.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The topic's absolute name.
     pub topic: String,
     /// Its type.
     pub type_name: String,
-    /// The path of a field as it was typed: `pose/position`, `ranges[3]`.
+    /// The path of a field as typed: `pose/position`, `ranges[3]`.
     pub field: Option<String>,
 }
 
 impl Subject {
-    /// What the user named, if the master knows its type.
+    /// The topic or field that the user named, if the master knows the type.
     ///
     /// # Errors
     /// When the name is not valid, or the master does not answer.
     pub fn find(
-        session: &Session,
+        cli: &CliContext,
         types: &Types,
         graph: &Graph<'_>,
         typed: &str,
     ) -> Result<Option<Self>, CliError> {
         let (name, index) = typed.split_at(typed.find('[').unwrap_or(typed.len()));
-        let name = session.resolve(name.trim_end_matches('/'))? + index;
+        let name = cli.resolve(name.trim_end_matches('/'))? + index;
         let known = graph.listed_topic_types()?;
         let has_field = |type_name: &str, field: &str| {
-            // Of a type that is not known here anything may be a field.
+            // With an unknown type, any name may be a field.
             types.message(type_name).map_or(true, |schema| field_type(&schema, field).is_some())
         };
         Ok(Self::among(&known, &name, has_field))
     }
 
-    /// The same, and waits until the master knows it. `None` if the user does not wait so long.
+    /// Waits until the master knows the type. `None` after Ctrl-C.
     ///
     /// # Errors
     /// As [`Subject::find`].
     pub fn wait_for(
-        session: &Session,
+        cli: &CliContext,
         types: &Types,
         context: &Context,
         typed: &str,
     ) -> Result<Option<Self>, CliError> {
         let graph = Graph::new(context);
-        let mut told = false;
+        let mut is_noted = false;
         while context.ok() {
-            if let Some(subject) = Self::find(session, types, &graph, typed)? {
+            if let Some(subject) = Self::find(cli, types, &graph, typed)? {
                 return Ok(Some(subject));
             }
-            if !told {
-                let name = session.resolve(typed.split('[').next().unwrap_or(typed))?;
-                tell(&format!("WARNING: topic [{name}] does not appear to be published yet"));
+            if !is_noted {
+                let name = cli.resolve(typed.split('[').next().unwrap_or(typed))?;
+                print_error(&format!("WARNING: topic [{name}] does not appear to be published yet"));
             }
-            told = true;
-            context.sleep(GLANCE)?;
+            is_noted = true;
+            context.sleep(POLL_PERIOD)?;
         }
         Ok(None)
     }
 
-    /// The topic of this name; otherwise the one with the longest name of which it names a field.
+    /// The topic of this name, or else the topic with the longest name of which it names a field.
     fn among(known: &[(String, String)], name: &str, has_field: impl Fn(&str, &str) -> bool) -> Option<Self> {
         let known = || known.iter().filter(|(_, type_name)| type_name != ANY);
         let subject = |topic: &str, type_name: &str, field: Option<&str>| Self {
@@ -91,7 +91,7 @@ impl Subject {
         outer.last().map(|((topic, type_name), field)| subject(topic, type_name, Some(field)))
     }
 
-    /// The type of the field, or of the topic if no field is meant.
+    /// The type of the field, or of the topic without a field.
     pub fn field_type(&self, types: &Types) -> String {
         let of_field =
             self.field.as_deref().and_then(|field| field_type(&*types.message(&self.type_name).ok()?, field));
@@ -99,8 +99,7 @@ impl Subject {
     }
 }
 
-/// The type of a field as its file spells it; `None` if there is no such field. Of an array some elements must be
-/// picked before one of their fields.
+/// The type of a field as its file spells it; `None` if there is none. A field below an array needs an index.
 fn field_type(schema: &Schema, path: &str) -> Option<String> {
     let (name, rest) = path.split_once('/').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let (name, picks) = name.split_once('[').map_or((name, false), |(name, _)| (name, true));
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_comes_before_a_field_and_a_field_must_be_there() {
+    fn topic_takes_precedence_over_a_field() {
         assert_eq!(found("/pose"), Some(("/pose".into(), None)));
         assert_eq!(found("/pose/pose"), Some(("/pose/pose".into(), None)));
         assert_eq!(found("/pose/pose/data"), Some(("/pose/pose".into(), Some("data".into()))));
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_types() {
+    fn field_types_are_found() {
         let types = Types::new(&[]).expect("no folder to read");
         let field_type = |name: &str, path: &str| field_type(&types.message(name).expect("built in"), path);
         assert_eq!(field_type("geometry_msgs/PoseStamped", "pose"), Some("geometry_msgs/Pose".into()));

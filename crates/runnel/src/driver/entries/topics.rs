@@ -38,6 +38,10 @@ impl Driver {
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
+        let input = slot.inputs.get(&topic.name);
+        if let Some(has) = input.and_then(|input| input.conflict(topic.told_type().1)) {
+            return Err(type_conflict(topic, has));
+        }
         slot.begin(Ros1Role::Publisher, &topic.name);
         self.advertise(key, topic, group, publication)?;
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
@@ -122,13 +126,18 @@ impl Driver {
         core: &Arc<SubscriptionCore>,
     ) -> Result<Inputs, Error> {
         let graphs = self.nodes.graphs(key, topic, qos)?;
+        let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
+        let output = slot.outputs.get(&topic.name).filter(|_| !core.takes_any());
+        if let Some(has) = output.and_then(|output| output.conflict(core.md5())) {
+            return Err(type_conflict(topic, has));
+        }
         if let Some(spec) = graphs.ros1 {
             self.with_ros1(key, |node, now| node.subscribe(now, spec)).ok_or(Error::ShuttingDown)??;
         }
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let input = Arc::clone(slot.inputs.entry(topic.name.clone()).or_default());
         // An untyped subscription is compatible with every type, but other subscriptions of the topic may conflict.
-        if let Some(has) = input.conflict(core) {
+        if let Some(has) = input.conflict(core.md5()) {
             return Err(type_conflict(topic, has));
         }
         input.add(Arc::clone(core), &self.dual_nodes_on_standby(&input));

@@ -1,10 +1,10 @@
-//! The original commands, asked about Runnel's nodes.
+//! The original commands with Runnel's nodes.
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
-use interop::{Origin, PATIENCE, Ros1Graph, outcome, ready};
+use interop::{Origin, Ros1Graph, TIMEOUT, outcome, ready};
 use runnel_testkit::process::{Peer, within};
 
-/// A command line, and a line that its output must hold.
+/// A command line, and a line that its output must contain.
 type Question = (&'static str, &'static str);
 
 const QUESTIONS: [Question; 24] = [
@@ -57,14 +57,14 @@ fn ask(graph: &Ros1Graph, line: &str, expected: &str) {
     let _nodes = nodes(graph);
     let words: Vec<&str> = line.split(' ').collect();
     let mut command = graph.tool(words[0], &words[1..]);
-    command.wait_for_line(|said| said.contains(expected), within(PATIENCE)).unwrap();
+    command.wait_for_line(|printed| printed.contains(expected), within(TIMEOUT)).unwrap();
 }
 
 /// A talker with a listener, and a service with a parameter.
 fn nodes(graph: &Ros1Graph) -> [Peer; 3] {
     let listener = ready(graph.listener(Origin::Runnel, &["/chatter"]));
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--rate", "20", "--count", "0"]);
-    talker.wait_for_line(|line| line.starts_with("sent "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent "), within(TIMEOUT)).unwrap();
     let server = graph.node(Origin::Runnel, "server", "runnel_server", &["/power", "_speed:=0.5"]);
     let server = ready(server);
     let speed = outcome(graph.runnel("runnel", &["param", "get", "/runnel_server/speed"])).success();

@@ -1,25 +1,37 @@
-//! What goes over the wire, between Runnel and each other implementation, in both directions.
+//! Features between Runnel and each other implementation, in both directions.
 
 use std::time::Duration;
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
-use interop::{Origin, PATIENCE, Ros1Graph, Side, hear_out, outcome, ready, told, wait_until};
+use interop::{
+    Origin, Ros1Graph, Side, TIMEOUT, check_all_received, next_messages, outcome, ready, wait_until,
+};
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// From whom to whom.
-type Way = (Origin, Origin);
+/// Sender and receiver.
+type Direction = (Origin, Origin);
 
-/// A feature: what it is called, who has it besides Runnel, and how it is tried from the one to the other.
-type Feature = (&'static str, fn(Way) -> bool, fn(&Ros1Graph, Way));
+/// A feature: its name, the implementations that have it, and its test from one to the other.
+type Feature = (&'static str, fn(Direction) -> bool, fn(&Ros1Graph, Direction));
 
 const FEATURES: [Feature; 19] = [
-    ("topics: `std_msgs/String`", everybody, |graph, way| is_heard(graph, way, "std_msgs/String", "0")),
-    ("an array of no bytes", everybody, |graph, way| is_heard(graph, way, "std_msgs/UInt8MultiArray", "0")),
-    ("an array of 1 MB", everybody, |graph, way| is_heard(graph, way, "std_msgs/UInt8MultiArray", "1000000")),
-    ("an image with a header", everybody, |graph, way| is_heard(graph, way, "sensor_msgs/Image", "640")),
-    ("`geometry_msgs/Twist`", everybody, |graph, way| is_heard(graph, way, "geometry_msgs/Twist", "0")),
-    ("the last message of a latched topic", everybody, latched),
-    ("a publisher that is killed and restarted", everybody, comes_again),
+    ("topics: `std_msgs/String`", every_origin, |graph, direction| {
+        check_received(graph, direction, "std_msgs/String", "0")
+    }),
+    ("an array of no bytes", every_origin, |graph, direction| {
+        check_received(graph, direction, "std_msgs/UInt8MultiArray", "0")
+    }),
+    ("an array of 1 MB", every_origin, |graph, direction| {
+        check_received(graph, direction, "std_msgs/UInt8MultiArray", "1000000")
+    }),
+    ("an image with a header", every_origin, |graph, direction| {
+        check_received(graph, direction, "sensor_msgs/Image", "640")
+    }),
+    ("`geometry_msgs/Twist`", every_origin, |graph, direction| {
+        check_received(graph, direction, "geometry_msgs/Twist", "0")
+    }),
+    ("the last message of a latched topic", every_origin, latched),
+    ("a publisher that is killed and restarted", every_origin, check_restart),
     ("TCP_NODELAY requested", |(_, to)| to != Origin::Foxglove, nodelay),
     ("datagrams (UDPROS)", |(from, to)| both(from, to, &[Origin::Roscpp]), datagrams),
     (
@@ -28,26 +40,32 @@ const FEATURES: [Feature; 19] = [
         no_datagrams,
     ),
     ("services: one call, persistent, failing", originals, calls),
-    ("actions: full client", originals, |graph, way| goals(graph, way, "action_client", "action_server")),
-    ("actions: simple client", originals, |graph, way| {
-        goals(graph, way, "simple_action_client", "action_server")
+    ("actions: full client", originals, |graph, direction| {
+        goals(graph, direction, "action_client", "action_server")
     }),
-    ("actions: simple server", originals, |graph, way| {
-        goals(graph, way, "simple_action_client", "simple_action_server");
+    ("actions: simple client", originals, |graph, direction| {
+        goals(graph, direction, "simple_action_client", "action_server")
+    }),
+    ("actions: simple server", originals, |graph, direction| {
+        goals(graph, direction, "simple_action_client", "simple_action_server");
     }),
     ("`/rosout`", |(from, to)| both(from, to, &[Origin::Rospy]) || from == Origin::Roscpp, lines),
     ("logger levels set remotely", |(from, to)| both(from, to, &[Origin::Rospy]), levels),
     ("`/clock` followed", |(from, to)| both(from, to, &[Origin::Rospy]) || to == Origin::Roscpp, clock),
     ("`/statistics` published", |(_, to)| to == Origin::Roscpp, statistics),
-    ("a newer node of the same name takes over", |(_, to)| both(to, to, &[Origin::Rospy]), takes_over),
+    (
+        "a newer node of the same name takes over",
+        |(_, to)| both(to, to, &[Origin::Rospy]),
+        check_name_takeover,
+    ),
 ];
 
-fn everybody(_: Way) -> bool {
+fn every_origin(_: Direction) -> bool {
     true
 }
 
-/// `@foxglove/ros1` has topics and parameters alone.
-fn originals((from, to): Way) -> bool {
+/// `@foxglove/ros1` has only topics and parameters.
+fn originals((from, to): Direction) -> bool {
     both(from, to, &[Origin::Rospy, Origin::Roscpp])
 }
 
@@ -57,30 +75,30 @@ fn both(from: Origin, to: Origin, others: &[Origin]) -> bool {
 }
 
 pub fn sheet() -> Sheet<Ros1Graph> {
-    let ways =
+    let directions =
         Origin::OTHERS.into_iter().flat_map(|other| [(other, Origin::Runnel), (Origin::Runnel, other)]);
-    let ways: Vec<Way> = ways.collect();
+    let directions: Vec<Direction> = directions.collect();
     let row = |(title, applies, attempt): &Feature| {
-        let cell = |way: &Way| {
-            let (way, attempt) = (*way, *attempt);
-            let name = format!("{title}, {}", column(way));
+        let cell = |direction: &Direction| {
+            let (direction, attempt) = (*direction, *attempt);
+            let name = format!("{title}, {}", column(direction));
             let attempt = move |graph: &Ros1Graph| {
-                attempt(graph, way);
+                attempt(graph, direction);
                 PASS.to_owned()
             };
-            applies(way).then(|| Cell { name, attempt: Box::new(attempt) })
+            applies(direction).then(|| Cell { name, attempt: Box::new(attempt) })
         };
-        Row { title: (*title).to_owned(), cells: ways.iter().map(cell).collect() }
+        Row { title: (*title).to_owned(), cells: directions.iter().map(cell).collect() }
     };
     Sheet {
         title: "On the wire",
         text: "The program on the left of the arrow publishes, calls, sends goals, sets levels or starts later.\n\nA dash means that one of the two lacks the feature. In the last row it means that roscpp takes its name back from a newer\nnode, also from another roscpp node.",
-        columns: ways.iter().map(|way| column(*way)).collect(),
+        columns: directions.iter().map(|direction| column(*direction)).collect(),
         rows: FEATURES.iter().map(row).collect(),
     }
 }
 
-fn column((from, to): Way) -> String {
+fn column((from, to): Direction) -> String {
     format!("{} → {}", name(from), name(to))
 }
 
@@ -93,97 +111,97 @@ fn name(origin: Origin) -> &'static str {
     }
 }
 
-fn is_heard(graph: &Ros1Graph, (from, to): Way, message_type: &str, size: &str) {
+fn check_received(graph: &Ros1Graph, (from, to): Direction, message_type: &str, size: &str) {
     let listener = graph.listener(to, &["/topic", "--type", message_type, "--count", "5"]);
     let mut talker = graph.talker(from, &["/topic", "--type", message_type, "--size", size, "--count", "5"]);
-    hear_out(&mut talker, &mut [listener], 5);
+    check_all_received(&mut talker, &mut [listener], 5);
 }
 
-fn latched(graph: &Ros1Graph, (from, to): Way) {
+fn latched(graph: &Ros1Graph, (from, to): Direction) {
     let mut talker = graph.talker(from, &["/kept", "--latch", "--wait", "0", "--count", "2"]);
-    let sent = told(&mut talker, "sent", 2, within(PATIENCE));
-    talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    let sent = next_messages(&mut talker, "sent", 2, within(TIMEOUT));
+    talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
     let mut listener = graph.listener(to, &["/kept", "--count", "1"]);
-    let heard = told(&mut listener, "got", 1, within(PATIENCE));
-    assert_eq!(interop::body(&heard[0]), interop::body(&sent[1]));
+    let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+    assert_eq!(interop::body(&received[0]), interop::body(&sent[1]));
 }
 
-fn comes_again(graph: &Ros1Graph, (from, to): Way) {
+fn check_restart(graph: &Ros1Graph, (from, to): Direction) {
     let mut listener = ready(graph.listener(to, &["/topic"]));
     for _ in 0..2 {
         let mut talker = graph.talker(from, &["/topic", "--count", "3"]);
-        let sent = told(&mut talker, "sent", 3, within(PATIENCE));
-        let heard = told(&mut listener, "got", 3, within(PATIENCE));
+        let sent = next_messages(&mut talker, "sent", 3, within(TIMEOUT));
+        let received = next_messages(&mut listener, "got", 3, within(TIMEOUT));
         let bodies =
             |lines: &[String]| lines.iter().map(|line| interop::body(line).to_owned()).collect::<Vec<_>>();
-        assert_eq!(bodies(&heard), bodies(&sent));
+        assert_eq!(bodies(&received), bodies(&sent));
         talker.signal(Signal::KILL).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(within(TIMEOUT)).unwrap();
     }
 }
 
-fn nodelay(graph: &Ros1Graph, (from, to): Way) {
+fn nodelay(graph: &Ros1Graph, (from, to): Direction) {
     let listener = graph.listener(to, &["/topic", "--nodelay", "--count", "5"]);
     let mut talker = graph.talker(from, &["/topic", "--count", "5"]);
-    hear_out(&mut talker, &mut [listener], 5);
+    check_all_received(&mut talker, &mut [listener], 5);
 }
 
-/// What the listener's node says of its link.
+/// The link as reported by the listener's node.
 fn link(graph: &Ros1Graph, listener: &str) -> String {
     outcome(graph.tool("rosnode", &["info", listener])).success().join("\n")
 }
 
-fn is_heard_by(transport: &str, graph: &Ros1Graph, (from, to): Way) {
+fn check_received_by(transport: &str, graph: &Ros1Graph, (from, to): Direction) {
     let mut listener = graph.listener(to, &["/topic", "--udp"]);
     let mut talker = graph.talker(from, &["/topic", "--rate", "20", "--count", "0", "--size", "1000"]);
-    told(&mut talker, "sent", 5, within(PATIENCE));
-    told(&mut listener, "got", 5, within(PATIENCE));
+    next_messages(&mut talker, "sent", 5, within(TIMEOUT));
+    next_messages(&mut listener, "got", 5, within(TIMEOUT));
     let link = link(graph, &format!("/{to}_listener"));
     assert!(link.contains(&format!("* transport: {transport}")), "{link}");
 }
 
-fn datagrams(graph: &Ros1Graph, way: Way) {
-    is_heard_by("UDPROS", graph, way);
+fn datagrams(graph: &Ros1Graph, direction: Direction) {
+    check_received_by("UDPROS", graph, direction);
 }
 
-fn no_datagrams(graph: &Ros1Graph, way: Way) {
-    is_heard_by("TCPROS", graph, way);
+fn no_datagrams(graph: &Ros1Graph, direction: Direction) {
+    check_received_by("TCPROS", graph, direction);
 }
 
-fn calls(graph: &Ros1Graph, (from, to): Way) {
+fn calls(graph: &Ros1Graph, (from, to): Direction) {
     let _server = ready(graph.node(to, "server", &format!("{to}_server"), &["/power"]));
     let mut caller = graph.node(from, "caller", &format!("{from}_caller"), &["/power"]);
-    let status = caller.wait_exit(within(PATIENCE)).unwrap();
-    let said = caller.lines();
-    assert!(status.success(), "{said:#?}");
-    let answers = said.iter().filter(|line| line.starts_with("answer call ")).count();
-    let failures = said.iter().filter(|line| line.starts_with("failed")).count();
-    assert_eq!((answers, failures), (6, 1), "{said:#?}");
+    let status = caller.wait_exit(within(TIMEOUT)).unwrap();
+    let printed = caller.lines();
+    assert!(status.success(), "{printed:#?}");
+    let answers = printed.iter().filter(|line| line.starts_with("answer call ")).count();
+    let failures = printed.iter().filter(|line| line.starts_with("failed")).count();
+    assert_eq!((answers, failures), (6, 1), "{printed:#?}");
 }
 
-fn goals(graph: &Ros1Graph, (from, to): Way, client: &str, server: &str) {
+fn goals(graph: &Ros1Graph, (from, to): Direction, client: &str, server: &str) {
     let _server = ready(graph.node(to, server, &format!("{to}_server"), &["/test"]));
     let mut client = graph.node(from, client, &format!("{from}_client"), &["/test"]);
-    let status = client.wait_exit(within(2 * PATIENCE)).unwrap();
-    let said = client.lines();
-    assert!(status.success(), "{said:#?}");
+    let status = client.wait_exit(within(2 * TIMEOUT)).unwrap();
+    let printed = client.lines();
+    assert!(status.success(), "{printed:#?}");
     for line in ["goal 1 SUCCEEDED 1 reached", "goal 2 ABORTED 2 no way", "feedback 4 7", "done"] {
-        assert!(said.contains(&line.to_owned()), "{line} in {said:#?}");
+        assert!(printed.contains(&line.to_owned()), "{line} in {printed:#?}");
     }
-    assert!(said.iter().any(|line| line.starts_with("goal 4 PREEMPTED 4")), "{said:#?}");
+    assert!(printed.iter().any(|line| line.starts_with("goal 4 PREEMPTED 4")), "{printed:#?}");
 }
 
-/// A command that follows lines: Runnel's or, for the others, `rostopic`.
-fn lines(graph: &Ros1Graph, (from, to): Way) {
+/// A command that follows log lines: `runnel log` or `rostopic`.
+fn lines(graph: &Ros1Graph, (from, to): Direction) {
     let _logger = ready(graph.node(from, "logger", "logger", &[]));
     let mut follower = match to {
         Origin::Runnel => graph.runnel("runnel", &["log", "--level", "warn"]),
         _ => graph.tool("rostopic", &["echo", "/rosout"]),
     };
-    follower.wait_for_line(|line| line.contains("/logger warns"), within(PATIENCE)).unwrap();
+    follower.wait_for_line(|line| line.contains("/logger warns"), within(TIMEOUT)).unwrap();
 }
 
-fn levels(graph: &Ros1Graph, (from, to): Way) {
+fn levels(graph: &Ros1Graph, (from, to): Direction) {
     let _logger = ready(graph.node(to, "logger", "logger", &[]));
     let logger = if to == Origin::Runnel { "ros" } else { "rosout" };
     let mut follower = graph.runnel("runnel", &["log"]);
@@ -194,10 +212,10 @@ fn levels(graph: &Ros1Graph, (from, to): Way) {
         _ => outcome(graph.tool("rosservice", &["call", "/logger/set_logger_level", logger, "debug"]))
             .success(),
     };
-    follower.wait_for_line(|line| line.contains("/logger details"), within(PATIENCE)).unwrap();
+    follower.wait_for_line(|line| line.contains("/logger details"), within(TIMEOUT)).unwrap();
 }
 
-fn clock(graph: &Ros1Graph, (from, to): Way) {
+fn clock(graph: &Ros1Graph, (from, to): Direction) {
     outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
     let mut clocked = graph.node(to, "clocked", "clocked", &[]);
     let tell = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
@@ -205,28 +223,28 @@ fn clock(graph: &Ros1Graph, (from, to): Way) {
         Origin::Runnel => graph.runnel("runnel", &[&["topic"], &tell[..]].concat()),
         _ => graph.tool("rostopic", &tell),
     };
-    clocked.wait_for_line(|line| line == "now 4711", within(PATIENCE)).unwrap();
+    clocked.wait_for_line(|line| line == "now 4711", within(TIMEOUT)).unwrap();
 }
 
-fn statistics(graph: &Ros1Graph, (from, to): Way) {
+fn statistics(graph: &Ros1Graph, (from, to): Direction) {
     outcome(graph.tool("rosparam", &["set", "/enable_statistics", "true"])).success();
     let _listener = ready(graph.listener(to, &["/topic"]));
     let _talker = graph.talker(from, &["/topic", "--rate", "100", "--count", "0"]);
     let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
     let publisher = format!("node_pub: \"/{from}_talker\"");
-    echo.wait_for_line(|line| line == publisher, within(PATIENCE)).unwrap();
+    echo.wait_for_line(|line| line == publisher, within(TIMEOUT)).unwrap();
 }
 
-fn takes_over(graph: &Ros1Graph, (from, to): Way) {
+fn check_name_takeover(graph: &Ros1Graph, (from, to): Direction) {
     let mut old = ready(graph.node(to, "listener", "same", &["/topic"]));
     let old_uri = graph.uri_of("/same");
     let mut new = ready(graph.node(from, "listener", "same", &["/topic"]));
-    old.wait_exit(within(PATIENCE)).unwrap();
-    wait_until("the newer is registered alone", within(PATIENCE), || {
+    old.wait_exit(within(TIMEOUT)).unwrap();
+    wait_until("the newer is registered alone", within(TIMEOUT), || {
         graph.uri_of("/same").is_some_and(|uri| Some(uri) != old_uri)
             && graph.nodes_at(Side::Subscribers, "/topic") == ["/same"]
     });
-    // It stays: a roscpp node that ends may take its name back at the original master.
+    // The older node stays: a roscpp node that ends may take its name back at the original master.
     assert!(new.wait_exit(within(0) + Duration::from_millis(500)).is_err());
     new.signal(Signal::INT).unwrap();
 }

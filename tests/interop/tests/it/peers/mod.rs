@@ -1,5 +1,5 @@
-//! The table `docs/interop-ros1.md`: what works between Runnel and each of the original programs, found out anew by every full
-//! run. `./test --peers` writes it; otherwise the run is compared with what is committed.
+//! The table `docs/interop-ros1.md`: interoperability of Runnel and each original program, tested by every full run.
+//! `./test --peers` writes it; otherwise the results are compared with the committed table.
 
 mod commands;
 mod features;
@@ -7,10 +7,10 @@ mod features;
 use interop::sheet::{Cell, Sheet, judge, page, run};
 use interop::{Master, Ros1Graph, Server, is_full};
 
-/// Runs at a time: most of a run is waiting for Python to start.
+/// Tests at a time: most of a test is waiting for Python to start.
 const AT_A_TIME: usize = 3;
 
-/// The variable by which `./test --peers` asks for the file to be written.
+/// Variable by which `./test --peers` requests that the file is written.
 const WRITE: &str = "RUNNEL_WRITE_PEERS";
 
 const HEAD: &str = "\
@@ -29,10 +29,10 @@ only if it does so with the original master and with `runnel master`.
 ";
 
 #[test]
-fn every_cell_of_the_table_passes_at_both_masters() {
+fn table_cells_pass_at_both_masters() {
     let sheets = [features::sheet(), commands::sheet()];
     let cells = sheets.iter().flat_map(Sheet::chosen).enumerate();
-    // One master for each cell where one cell stands for its row.
+    // One master per cell if one cell stands for its row.
     let servers =
         |index: usize| if is_full() { Server::BOTH.to_vec() } else { vec![Server::BOTH[index % 2]] };
     let attempts =

@@ -1,5 +1,5 @@
-//! `runnel` under the names of the original commands, beside these: the same command line gives the same standard
-//! output to the byte and the same exit code.
+//! `runnel` under the names of the original commands, compared with these: the same command line gives the same
+//! standard output byte for byte and the same exit code.
 
 mod nodes;
 mod params;
@@ -7,20 +7,20 @@ mod services;
 mod topics;
 mod types;
 
-use interop::{Master, Origin, PATIENCE, Printed, Ros1Graph, Server, Side, ready, wait_until};
+use interop::{Master, Origin, Printed, Ros1Graph, Server, Side, TIMEOUT, ready, wait_until};
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
-/// A node with a little of everything, and a listener of one of its topics.
+/// A node with all kinds of endpoints, and a listener of one of its topics.
 fn nodes(graph: &Ros1Graph) -> [Peer; 2] {
     let front = ready(graph.rospy("front.py", &["__name:=front"]));
     let listener = ready(graph.node(Origin::Rospy, "listener", "a_listener", &["/zebra"]));
     let is_listed = || graph.nodes_at(Side::Subscribers, "/zebra") == ["/a_listener"];
-    wait_until("the listener is registered", within(PATIENCE), is_listed);
+    wait_until("the listener is registered", within(TIMEOUT), is_listed);
     [front, listener]
 }
 
 /// Runs each line with both, and compares.
-fn run_alike(graph: &Ros1Graph, lines: &[&str]) {
+fn check_same_output(graph: &Ros1Graph, lines: &[&str]) {
     for line in lines {
         let [ours, theirs] = [graph.linked(line), graph.original(line)].map(comparable);
         assert_eq!((ours.code, &ours.output), (theirs.code, &theirs.output), "{line}: {ours:#?} {theirs:#?}");
@@ -28,7 +28,7 @@ fn run_alike(graph: &Ros1Graph, lines: &[&str]) {
     }
 }
 
-/// Without what differs from run to run: how long a ping took, when a message came.
+/// Removes what differs between runs: ping times and arrival times.
 fn comparable(mut printed: Printed) -> Printed {
     let since = |line: &str, word: &str| line.find(word).map(|at| format!("{}{word}", &line[..at]));
     let line = |line: &str| {
@@ -43,22 +43,22 @@ fn comparable(mut printed: Printed) -> Printed {
     printed
 }
 
-/// Runs lines that the original refuses, and sees that ours does with the same code and says so in words.
-fn refused_alike(graph: &Ros1Graph, lines: &[(&str, &str)]) {
-    for (line, told) in lines {
+/// Checks that Runnel refuses what the original refuses, with the same code and an explanation.
+fn check_same_refusal(graph: &Ros1Graph, lines: &[(&str, &str)]) {
+    for (line, message) in lines {
         let [ours, theirs] = [graph.linked(line), graph.original(line)];
         assert_eq!((ours.code, &ours.output), (theirs.code, &theirs.output), "{line}: {ours:#?} {theirs:#?}");
-        assert!(ours.error.contains(told), "{line}: {ours:#?}");
+        assert!(ours.error.contains(message), "{line}: {ours:#?}");
         assert!(!ours.error.contains("panicked"), "{line}: {ours:#?}");
     }
 }
 
 #[test]
-fn topics_nodes_and_services_are_shown_to_the_byte_at_both_masters() {
+fn topics_nodes_services_match_original_bytes() {
     for server in Server::BOTH {
         let master = Master::start(server);
         let graph = master.graph();
-        run_alike(graph, &["rostopic list", "rosservice list", "rosparam list", "rosparam get /"]);
+        check_same_output(graph, &["rostopic list", "rosservice list", "rosparam list", "rosparam get /"]);
         let _nodes = nodes(graph);
         let lines = [
             "rostopic list",
@@ -92,7 +92,7 @@ fn topics_nodes_and_services_are_shown_to_the_byte_at_both_masters() {
             "rosservice find std_srvs/SetBool",
             "rosservice find no/Such",
         ];
-        run_alike(graph, &lines);
+        check_same_output(graph, &lines);
     }
 }
 
@@ -122,8 +122,8 @@ fn wrong_topics_and_arguments_are_refused() {
         ("rosnode kill -a x", "--all"),
         ("rosnode machine no.host.invalid", "no.host.invalid"),
     ];
-    refused_alike(master.graph(), &refused);
-    // What the originals take and Runnel does not.
+    check_same_refusal(master.graph(), &refused);
+    // Accepted by the originals and not by Runnel.
     for line in ["rostopic echo --filter True /t", "rostopic list -b x.bag", "rosmsg show -b x.bag a/B"] {
         let ours = master.graph().linked(line);
         assert_eq!((ours.code, ours.output.as_str()), (Some(2), ""), "{line}");
@@ -132,7 +132,7 @@ fn wrong_topics_and_arguments_are_refused() {
 }
 
 #[test]
-fn without_a_master_every_command_fails_alike() {
+fn commands_without_master_fail_as_originals() {
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     let unreachable = "cannot reach the master";
     let lines = [
@@ -143,11 +143,11 @@ fn without_a_master_every_command_fails_alike() {
         "rosservice list",
         "rosparam list",
     ];
-    refused_alike(&graph, &lines.map(|line| (line, unreachable)));
+    check_same_refusal(&graph, &lines.map(|line| (line, unreachable)));
 }
 
 #[test]
-fn no_command_ends_with_the_code_of_the_original() {
+fn missing_command_has_original_exit_code() {
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     for program in ["rostopic", "rosnode", "rosservice", "rosparam", "rosmsg", "rossrv"] {
         for argument in ["", "--help", "-h", "nonsense"] {
@@ -162,7 +162,7 @@ fn no_command_ends_with_the_code_of_the_original() {
 }
 
 #[test]
-fn a_roscore_link_serves_the_originals() {
+fn roscore_link_serves_originals() {
     for (program, options) in [("roscore", vec!["-v"]), ("rosmaster", vec!["--core", "-w", "3", "-t", "5"])] {
         let port = free_port().to_string();
         let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
@@ -171,14 +171,11 @@ fn a_roscore_link_serves_the_originals() {
         let arguments = [&["-c", "exec \"$0\" \"$@\"", link, "-p", &port], options.as_slice()].concat();
         let mut master = graph.tool("bash", &arguments);
         master
-            .wait_for_line(
-                |line| line == format!("ROS_MASTER_URI=http://localhost:{port}/"),
-                within(PATIENCE),
-            )
+            .wait_for_line(|line| line == format!("ROS_MASTER_URI=http://localhost:{port}/"), within(TIMEOUT))
             .unwrap();
         let set = graph.original("rosparam set /x 1; rosparam get /x");
         assert_eq!((set.code, set.output.as_str()), (Some(0), "1\n"), "{set:#?}");
         master.signal(Signal::INT).unwrap();
-        assert!(master.wait_exit(within(PATIENCE)).unwrap().success(), "{}", master.output());
+        assert!(master.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", master.output());
     }
 }

@@ -1,9 +1,9 @@
 //! `rosnode`.
 
-use interop::{Master, PATIENCE, Server, Side, wait_until};
+use interop::{Master, Server, Side, TIMEOUT, wait_until};
 use runnel_testkit::process::{Signal, within};
 
-use super::{nodes, run_alike};
+use super::{check_same_output, nodes};
 
 #[test]
 fn nodes_are_described_and_pinged() {
@@ -16,7 +16,7 @@ fn nodes_are_described_and_pinged() {
         "rosnode ping -c1 /none",
         "rosnode cleanup",
     ];
-    run_alike(master.graph(), &lines);
+    check_same_output(master.graph(), &lines);
     let ours = master.graph().linked("rosnode ping -a");
     assert_eq!(ours.code, Some(0), "{ours:#?}");
     let replies = ours.output.lines().filter(|line| line.starts_with("xmlrpc reply from "));
@@ -24,7 +24,7 @@ fn nodes_are_described_and_pinged() {
 }
 
 #[test]
-fn nodes_are_killed_and_dead_ones_cleaned_up() {
+fn nodes_are_killed_and_cleaned_up() {
     let printed = Server::BOTH.map(|server| {
         let master = Master::start(server);
         let graph = master.graph();
@@ -35,10 +35,10 @@ fn nodes_are_killed_and_dead_ones_cleaned_up() {
         };
         // The listener is the first of the list, and the node the second.
         let killed = run("printf 'x\n2\n' | rosnode kill");
-        assert!(front.wait_exit(within(PATIENCE)).is_ok(), "{killed:#?}");
-        wait_until("it has left", within(PATIENCE), || graph.nodes_at(Side::Publishers, "/zebra").is_empty());
+        assert!(front.wait_exit(within(TIMEOUT)).is_ok(), "{killed:#?}");
+        wait_until("it has left", within(TIMEOUT), || graph.nodes_at(Side::Publishers, "/zebra").is_empty());
         listener.signal(Signal::KILL).unwrap();
-        listener.wait_exit(within(PATIENCE)).unwrap();
+        listener.wait_exit(within(TIMEOUT)).unwrap();
         let kept = run("rosnode cleanup <<< n");
         assert!(kept.output.contains(" * /a_listener\n") && kept.output.ends_with("aborting\n"), "{kept:#?}");
         let cleaned = run("rosnode cleanup <<< y");

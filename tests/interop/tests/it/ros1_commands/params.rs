@@ -2,9 +2,9 @@
 
 use interop::{Master, Server};
 
-use super::refused_alike;
+use super::check_same_refusal;
 
-/// A tree of parameters set, changed, shown and removed in every way, each line after the one before.
+/// Parameters are set, changed, printed and removed in all ways, one line after another.
 const PARAMETERS: [&str; 37] = [
     "rosparam set /whole 5; rosparam get /whole",
     "rosparam set whole -5; rosparam get whole",
@@ -46,7 +46,7 @@ const PARAMETERS: [&str; 37] = [
 ];
 
 #[test]
-fn parameters_are_set_and_shown_to_the_byte_at_both_masters() {
+fn parameters_match_original_bytes_at_both_masters() {
     for server in Server::BOTH {
         let [theirs, ours] = [Master::start(server), Master::start(server)];
         for line in PARAMETERS {
@@ -59,7 +59,7 @@ fn parameters_are_set_and_shown_to_the_byte_at_both_masters() {
 }
 
 #[test]
-fn what_cannot_be_a_parameter_is_refused() {
+fn invalid_parameter_is_refused() {
     let master = Master::start(Server::Rosmaster);
     let refused = [
         ("rosparam get /none", "[/none] is not set"),
@@ -76,5 +76,5 @@ fn what_cannot_be_a_parameter_is_refused() {
         ("rosparam delete", "NAME"),
         ("rosparam get -x /x", "no such option: -x"),
     ];
-    refused_alike(master.graph(), &refused);
+    check_same_refusal(master.graph(), &refused);
 }

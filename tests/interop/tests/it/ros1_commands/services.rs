@@ -2,7 +2,7 @@
 
 use interop::{Master, Server};
 
-use super::{nodes, refused_alike, run_alike};
+use super::{check_same_output, check_same_refusal, nodes};
 
 #[test]
 fn services_are_described_and_called() {
@@ -23,7 +23,7 @@ fn services_are_described_and_called() {
         "rosservice call /front/empty",
         "printf 'true\n---\n{data: false}\n---\n' | rosservice call /switch",
     ];
-    run_alike(master.graph(), &lines);
+    check_same_output(master.graph(), &lines);
     let refused = [
         ("rosservice call /fail", "it cannot be done"),
         ("rosservice call /none 1", "[/none] is not available"),
@@ -36,5 +36,5 @@ fn services_are_described_and_called() {
         ("rosservice uri /none", "Unknown service: /none"),
         ("rosservice type", "SERVICE"),
     ];
-    refused_alike(master.graph(), &refused);
+    check_same_refusal(master.graph(), &refused);
 }

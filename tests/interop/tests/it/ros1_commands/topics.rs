@@ -1,12 +1,12 @@
 //! `rostopic`.
 
-use interop::{Master, Origin, PATIENCE, Printed, Ros1Graph, Server, ready};
+use interop::{Master, Origin, Printed, Ros1Graph, Server, TIMEOUT, ready};
 use runnel_testkit::process::{Peer, within};
 
-use super::{nodes, refused_alike, run_alike};
+use super::{check_same_output, check_same_refusal, nodes};
 
 #[test]
-fn types_and_fields_of_topics_are_told() {
+fn topic_types_and_fields_are_printed() {
     let master = Master::start(Server::Runnel);
     let _nodes = nodes(master.graph());
     let lines = [
@@ -17,20 +17,20 @@ fn types_and_fields_of_topics_are_told() {
         "rostopic type /twist/angular/x",
         "rostopic type /poses/poses",
     ];
-    run_alike(master.graph(), &lines);
+    check_same_output(master.graph(), &lines);
     let unknown = "unknown topic type [/poses/poses/position]";
-    refused_alike(master.graph(), &[("rostopic type /poses/poses/position", unknown)]);
+    check_same_refusal(master.graph(), &[("rostopic type /poses/poses/position", unknown)]);
 }
 
 #[test]
-fn messages_and_their_fields_are_echoed_to_the_byte() {
+fn echoed_messages_match_original_bytes() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
     let _nodes = nodes(graph);
     let image =
         ["/image", "--type", "sensor_msgs/Image", "--size", "5", "--latch", "--wait", "0", "--count", "1"];
     let mut camera = graph.node(Origin::Roscpp, "talker", "camera", &image);
-    camera.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    camera.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
     let lines = [
         "rostopic echo -n1 /zebra",
         "rostopic echo -n 1 /zebra/data",
@@ -59,12 +59,12 @@ fn messages_and_their_fields_are_echoed_to_the_byte() {
         "rostopic echo -n1 -w 12 /image/header/stamp",
         "rostopic echo -n1 /image/encoding",
     ];
-    run_alike(graph, &lines);
-    times_from_now_are_alike(graph);
+    check_same_output(graph, &lines);
+    check_times_from_now(graph);
 }
 
-/// What lies between the stamp of 1970 and the two moments at which the commands run is alike but for seconds.
-fn times_from_now_are_alike(graph: &Ros1Graph) {
+/// Offsets to the stamp of 1970 differ only by seconds between the two commands.
+fn check_times_from_now(graph: &Ros1Graph) {
     let seconds = |printed: Printed| -> Option<i64> {
         let line = printed.output.lines().find_map(|line| line.strip_prefix("secs: "))?;
         line.parse().ok()
@@ -72,28 +72,28 @@ fn times_from_now_are_alike(graph: &Ros1Graph) {
     let line = "rostopic echo --offset -n1 /image/header/stamp";
     let [ours, theirs] = [graph.linked(line), graph.original(line)].map(seconds);
     let (ours, theirs) = (ours.expect("seconds"), theirs.expect("seconds"));
-    assert!(ours < -1_000_000_000 && (ours - theirs).abs() < PATIENCE as i64, "{ours} {theirs}");
+    assert!(ours < -1_000_000_000 && (ours - theirs).abs() < TIMEOUT as i64, "{ours} {theirs}");
 }
 
 #[test]
-fn a_topic_that_is_not_there_yet_is_waited_for() {
+fn missing_topic_is_awaited() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let link = graph.links().join("rostopic");
     let link = link.to_str().expect("a path that is text");
     let mut echo = graph.tool("bash", &["-c", "exec \"$0\" \"$@\"", link, "echo", "-n1", "late/data"]);
-    let told = "WARNING: topic [/late/data] does not appear to be published yet";
-    echo.wait_for_line(|line| line == told, within(PATIENCE)).unwrap();
+    let warning = "WARNING: topic [/late/data] does not appear to be published yet";
+    echo.wait_for_line(|line| line == warning, within(TIMEOUT)).unwrap();
     let _talker = graph.talker(Origin::Rospy, &["/late", "--rate", "10", "--wait", "0"]);
-    echo.wait_for_line(|line| line.starts_with("\"hello "), within(PATIENCE)).unwrap();
-    assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+    echo.wait_for_line(|line| line.starts_with("\"hello "), within(TIMEOUT)).unwrap();
+    assert!(echo.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", echo.output());
 }
 
 #[test]
-fn published_messages_are_announced_to_the_byte_and_heard() {
+fn published_messages_match_original_bytes() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    let [mut hears_ours, mut hears_theirs] = ["/ours", "/theirs"].map(|topic| {
+    let [mut ours_listener, mut theirs_listener] = ["/ours", "/theirs"].map(|topic| {
         ready(graph.node(Origin::Rospy, "listener", &format!("at{}", topic.replace('/', "_")), &[topic]))
     });
     let lines = [
@@ -114,9 +114,9 @@ fn published_messages_are_announced_to_the_byte_and_heard() {
         ];
         assert_eq!((ours.code, &ours.output), (theirs.code, &theirs.output), "{line}: {ours:#?} {theirs:#?}");
     }
-    let heard = |peer: &mut Peer| {
+    let received = |peer: &mut Peer| {
         let is_last = |line: &str| line.starts_with("got ") && line.contains(" len 11 ");
-        let deadline = within(PATIENCE);
+        let deadline = within(TIMEOUT);
         let mut bodies = Vec::new();
         while !bodies.last().is_some_and(|line: &String| is_last(line)) {
             bodies.push(peer.wait_for_line(|line| line.starts_with("got "), deadline).unwrap());
@@ -124,19 +124,19 @@ fn published_messages_are_announced_to_the_byte_and_heard() {
         bodies.retain(|line| !line.contains(" len 6 "));
         let without_number = |line: &String| line.split(' ').skip(2).collect::<Vec<_>>().join(" ");
         let mut bodies: Vec<String> = bodies.iter().map(without_number).collect();
-        // What is published again and again is heard as often as time allows.
+        // The number of repeated messages depends on timing.
         bodies.dedup_by(|one, other| one == other && one.starts_with("len 12 "));
         bodies
     };
-    let (ours, theirs) = (heard(&mut hears_ours), heard(&mut hears_theirs));
-    // The original may end on a busy host before its last message has left.
+    let (ours, theirs) = (received(&mut ours_listener), received(&mut theirs_listener));
+    // On a busy host the original may exit before its last message is sent.
     let mut of_ours = ours.iter();
     let is_part = theirs.iter().all(|body| of_ours.any(|of| of == body));
     assert!(ours.len() == 10 && is_part, "{ours:#?} {theirs:#?}");
 }
 
 #[test]
-fn rates_are_measured_in_the_originals_words() {
+fn rate_output_matches_original() {
     let master = Master::start(Server::Runnel);
     let graph = master.graph();
     let camera = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--size", "443"];
@@ -155,7 +155,7 @@ fn rates_are_measured_in_the_originals_words() {
     }
 }
 
-/// The words without the figures, and without the spaces and lines that stand around these.
+/// The words of a text without figures and the whitespace around them.
 fn figures_out(text: &str) -> Vec<String> {
     let is_word = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '='));
     text.split_whitespace().filter(is_word).map(str::to_owned).collect()

@@ -2,11 +2,11 @@
 
 use interop::Ros1Graph;
 
-use super::{refused_alike, run_alike};
+use super::{check_same_output, check_same_refusal};
 
 #[test]
-fn types_are_shown_to_the_byte() {
-    // Nothing is asked of a master.
+fn types_match_original_bytes() {
+    // No master is needed.
     let graph = Ros1Graph::at("http://127.0.0.1:9");
     let lines = [
         "rosmsg show std_msgs/String",
@@ -27,7 +27,7 @@ fn types_are_shown_to_the_byte() {
         "rosmsg md5 std_msgs/NoSuch",
         "rosmsg md5 NoSuch",
     ];
-    run_alike(&graph, &lines);
+    check_same_output(&graph, &lines);
     let refused = [
         ("rosmsg show std_msgs/NoSuch", "std_msgs/NoSuch"),
         ("rosmsg show NoSuch", "'NoSuch'"),
@@ -36,7 +36,7 @@ fn types_are_shown_to_the_byte() {
         ("rossrv show std_msgs/String", "std_msgs/String"),
         ("rosmsg show a/B c", "c"),
     ];
-    refused_alike(&graph, &refused);
+    check_same_refusal(&graph, &refused);
     let [ours, theirs] = [graph.linked("rosmsg list"), graph.original("rosmsg list")];
     let missing = theirs.output.lines().find(|name| !ours.output.lines().any(|ours| ours == *name));
     assert_eq!(missing, None);

@@ -1,23 +1,23 @@
-//! Between hosts that cables join, where everybody is configured as he is by default.
+//! Hosts connected by cables, with default configuration.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin};
+use interop::ros2_checks::expect_line;
 use interop::ros2_hosts::Host;
-use interop::ros2_talks::says;
 use interop::sheet::{Cell, PASS, Row, Sheet};
-use interop::{hear_out, ready};
+use interop::{check_all_received, ready};
 use runnel_testkit::process::Peer;
 
-use super::{Way, column, other, ways};
+use super::{Direction, column, directions, other};
 
-/// What talkers and listeners have in common.
+/// Common arguments of talkers and listeners.
 const BYTES: [&str; 5] = ["/bytes", "--count", "6", "--type", "std_msgs/msg/UInt8MultiArray"];
 
-/// The file that talkers of a host wait for.
+/// The gate file of a host's talkers.
 const GATE: &str = "/tmp/gate";
 
-/// What is tried, and with whom.
-type Case = (&'static str, fn(Origin) -> bool, fn(Way));
+/// A test, and the implementations that it applies to.
+type Case = (&'static str, fn(Origin) -> bool, fn(Direction));
 
 const CASES: [Case; 13] = [
     ("two hosts", |_| true, two_hosts),
@@ -37,33 +37,33 @@ const CASES: [Case; 13] = [
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
-/// Who reads the variables of ROS 2.
+/// Whether an implementation reads the variables of ROS 2.
 fn is_ros(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
 
-/// One of each that ROS 2 stands on.
+/// One implementation of each kind that ROS 2 is based on.
 fn is_common(origin: Origin) -> bool {
     matches!(origin, KILTED | Origin::Cyclone)
 }
 
 pub fn sheet() -> Sheet<()> {
     let row = |(title, applies, attempt): &Case| {
-        let cell = |way: &Way| {
-            let (way, attempt) = (*way, *attempt);
-            let name = format!("{title}, {}", column(way));
+        let cell = |direction: &Direction| {
+            let (direction, attempt) = (*direction, *attempt);
+            let name = format!("{title}, {}", column(direction));
             let attempt = move |(): &()| {
-                attempt(way);
+                attempt(direction);
                 PASS.to_owned()
             };
-            applies(other(way)).then(|| Cell { name, attempt: Box::new(attempt) })
+            applies(other(direction)).then(|| Cell { name, attempt: Box::new(attempt) })
         };
-        Row { title: (*title).to_owned(), cells: ways().iter().map(cell).collect() }
+        Row { title: (*title).to_owned(), cells: directions().iter().map(cell).collect() }
     };
     Sheet {
         title: "Between hosts",
         text: TEXT,
-        columns: ways().iter().map(|way| column(*way)).collect(),
+        columns: directions().iter().map(|direction| column(*direction)).collect(),
         rows: CASES.iter().map(row).collect(),
     }
 }
@@ -75,7 +75,7 @@ domain is 0, and discovery is by multicast. Cyclone DDS uses only one interface 
 In rows that end with *not discovered*, a cell passes if the two ends do not discover each other. *The peer* is the program of
 the other implementation.";
 
-/// A node to be on a host, with variables of its own.
+/// A node on a host, with its own variables.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     host: &'a Host,
@@ -84,9 +84,9 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Talks to so many listeners, of which one is of this kind, once the host's gate is open.
+    /// Starts a talker for this kind of listener; it waits for the host's gate.
     fn talker(&self, to: Origin) -> Peer {
-        // What fits into one datagram of anybody's, for one that makes others of longer ones.
+        // One datagram each: dust_dds corrupts longer messages.
         let short = [self.origin, to].contains(&Origin::DustDds);
         let sizes = ["--sizes", if short { "0,1,1000" } else { "0,1,1000,65000,100000,1000000" }];
         let words = [&BYTES[..], &sizes, &["--after", GATE]].concat();
@@ -98,37 +98,37 @@ impl Place<'_> {
     }
 }
 
-/// Runnel's place and the other's, first who talks.
-fn ordered<'a>((from, to): Way, runnel: &'a Host, there: &'a Host) -> [Place<'a>; 2] {
+/// Places of Runnel and of the other, sender first.
+fn ordered<'a>((from, to): Direction, runnel: &'a Host, there: &'a Host) -> [Place<'a>; 2] {
     [from, to].map(|origin| {
         let host = if origin == Origin::Runnel { runnel } else { there };
         Place { host, origin, variables: &[] }
     })
 }
 
-/// A talker and a listener that are started.
-struct Talk<'a> {
+/// A started talker and listener.
+struct Exchange<'a> {
     host: &'a Host,
     talker: Peer,
     listener: Peer,
 }
 
-impl<'a> Talk<'a> {
-    fn begin([from, to]: [Place<'a>; 2]) -> Talk<'a> {
+impl<'a> Exchange<'a> {
+    fn begin([from, to]: [Place<'a>; 2]) -> Exchange<'a> {
         let listener = ready(to.listener());
-        Talk { host: from.host, talker: from.talker(to.origin), listener }
+        Exchange { host: from.host, talker: from.talker(to.origin), listener }
     }
 
-    /// Ends when all that is sent has been heard.
+    /// Ends when all messages have been received.
     fn end(mut self) {
-        says(&mut self.talker, "matched 1");
-        says(&mut self.listener, "matched 1");
+        expect_line(&mut self.talker, "matched 1");
+        expect_line(&mut self.listener, "matched 1");
         self.host.set(&["touch", GATE]);
-        hear_out(&mut self.talker, &mut [self.listener], 6);
+        check_all_received(&mut self.talker, &mut [self.listener], 6);
     }
 }
 
-/// Everything of Runnel's that a cable carries while something goes on is sound.
+/// Checks that Runnel's traffic on a cable is valid during an action.
 fn soundly(host: &Host, cable: &str, goes_on: impl FnOnce()) {
     let capture = Capture::at(host, cable);
     goes_on();
@@ -136,19 +136,19 @@ fn soundly(host: &Host, cable: &str, goes_on: impl FnOnce()) {
     assert!(unsound.is_empty(), "{unsound:#?}");
 }
 
-fn two_hosts(way: Way) {
+fn two_hosts(direction: Direction) {
     let [one, two] = Host::two();
-    soundly(&one, "cable", || Talk::begin(ordered(way, &one, &two)).end());
+    soundly(&one, "cable", || Exchange::begin(ordered(direction, &one, &two)).end());
 }
 
-/// Only Runnel's host: not all others look for addresses that come later.
-fn late_address(way: Way) {
+/// Only Runnel's host changes: not all others notice addresses that appear later.
+fn late_address(direction: Direction) {
     let [one, two] = [Host::start(), Host::start()];
     one.lay_loose_cable(&two, "cable", "10.0.0.2");
-    let mut talk = Talk::begin(ordered(way, &one, &two));
-    talk.talker = ready(talk.talker);
+    let mut exchange = Exchange::begin(ordered(direction, &one, &two));
+    exchange.talker = ready(exchange.talker);
     one.plug_in("cable", "10.0.0.1");
-    soundly(&one, "cable", || talk.end());
+    soundly(&one, "cable", || exchange.end());
 }
 
 /// A host in the middle, and one on each side.
@@ -159,35 +159,35 @@ fn three() -> [Host; 3] {
     [left, middle, right]
 }
 
-fn two_interfaces(way: Way) {
+fn two_interfaces(direction: Direction) {
     let [left, middle, right] = three();
     for side in [&left, &right] {
-        Talk::begin(ordered(way, &middle, side)).end();
+        Exchange::begin(ordered(direction, &middle, side)).end();
         middle.set(&["rm", "-f", GATE]);
     }
 }
 
-fn two_interfaces_there(way: Way) {
+fn two_interfaces_there(direction: Direction) {
     let [left, middle, right] = three();
     for side in [&left, &right] {
-        Talk::begin(ordered(way, side, &middle)).end();
+        Exchange::begin(ordered(direction, side, &middle)).end();
         middle.set(&["rm", "-f", GATE]);
     }
 }
 
-/// No multicast goes over the cable, and one of both is told where the other is, beside these variables.
-fn named(way: Way, by: impl Fn(Origin) -> bool, beside: &[(&'static str, &'static str)]) {
+/// A cable without multicast; one of both has the other's address, in addition to these variables.
+fn named(direction: Direction, by: impl Fn(Origin) -> bool, beside: &[(&'static str, &'static str)]) {
     let [one, two] = Host::two();
     for host in [&one, &two] {
         host.set(&["nft", NO_MULTICAST]);
     }
     let [by_runnel, by_other] = [PEER_2, PEER_1].map(|address| [address, beside].concat());
-    let mut places = ordered(way, &one, &two);
+    let mut places = ordered(direction, &one, &two);
     for place in &mut places {
         let variables = if place.origin == Origin::Runnel { &by_runnel } else { &by_other };
         place.variables = if by(place.origin) { variables } else { &[] };
     }
-    Talk::begin(places).end();
+    Exchange::begin(places).end();
 }
 
 const NO_MULTICAST: &str = "add table ip far; add chain ip far in { type filter hook input priority 0; }; \
@@ -195,25 +195,25 @@ const NO_MULTICAST: &str = "add table ip far; add chain ip far in { type filter 
 const PEER_1: &[(&str, &str)] = &[("ROS_STATIC_PEERS", "10.0.0.1")];
 const PEER_2: &[(&str, &str)] = &[("ROS_STATIC_PEERS", "10.0.0.2")];
 
-fn named_by_runnel(way: Way) {
-    named(way, |origin| origin == Origin::Runnel, &[]);
+fn named_by_runnel(direction: Direction) {
+    named(direction, |origin| origin == Origin::Runnel, &[]);
 }
 
-fn named_by_other(way: Way) {
-    named(way, |origin| origin != Origin::Runnel, &[]);
+fn named_by_other(direction: Direction) {
+    named(direction, |origin| origin != Origin::Runnel, &[]);
 }
 
-fn named_by_runnel_on_localhost(way: Way) {
-    named(way, |origin| origin == Origin::Runnel, LOCALHOST);
+fn named_by_runnel_on_localhost(direction: Direction) {
+    named(direction, |origin| origin == Origin::Runnel, LOCALHOST);
 }
 
-fn named_by_other_on_localhost(way: Way) {
-    named(way, |origin| origin != Origin::Runnel, LOCALHOST);
+fn named_by_other_on_localhost(direction: Direction) {
+    named(direction, |origin| origin != Origin::Runnel, LOCALHOST);
 }
 
-/// A Runnel with these variables does not meet the other, which meets one without.
-fn does_not_meet(way: Way, runnel: &Host, there: &Host, variables: &[(&'static str, &str)]) {
-    let [from, to] = ordered(way, runnel, there);
+/// Checks that a Runnel node with these variables is not discovered by the other, which discovers one without them.
+fn does_not_meet(direction: Direction, runnel: &Host, there: &Host, variables: &[(&'static str, &str)]) {
+    let [from, to] = ordered(direction, runnel, there);
     let hidden = |place: Place<'_>| {
         ready(match place.origin == from.origin {
             true => Place { variables, ..place }.talker(to.origin),
@@ -222,49 +222,49 @@ fn does_not_meet(way: Way, runnel: &Host, there: &Host, variables: &[(&'static s
     };
     let is_met = |peer: &Peer, by: &str| peer.lines().iter().any(|line| line == by);
     let hidden = hidden(if from.origin == Origin::Runnel { from } else { to });
-    let talk = Talk::begin([from, to]);
-    let Talk { host, mut talker, mut listener } = talk;
-    says(&mut talker, "matched 1");
-    says(&mut listener, "matched 1");
+    let exchange = Exchange::begin([from, to]);
+    let Exchange { host, mut talker, mut listener } = exchange;
+    expect_line(&mut talker, "matched 1");
+    expect_line(&mut listener, "matched 1");
     host.set(&["touch", GATE]);
     let met_two = || [&talker, &listener].map(|peer| is_met(peer, "matched 2"));
     assert_eq!((met_two(), is_met(&hidden, "matched 1")), ([false; 2], false), "{}", hidden.output());
-    hear_out(&mut talker, &mut [listener], 6);
+    check_all_received(&mut talker, &mut [listener], 6);
     assert!(!is_met(&talker, "matched 2") && !is_met(&hidden, "matched 1"), "{}", hidden.output());
 }
 
 const LOCALHOST: &[(&str, &str)] = &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")];
 
-fn localhost_far(way: Way) {
+fn localhost_far(direction: Direction) {
     let [one, two] = Host::two();
-    does_not_meet(way, &one, &two, LOCALHOST);
+    does_not_meet(direction, &one, &two, LOCALHOST);
 }
 
-fn localhost_near(way: Way) {
+fn localhost_near(direction: Direction) {
     let [one, _two] = Host::two();
-    let places = ordered(way, &one, &one);
+    let places = ordered(direction, &one, &one);
     let variables = |origin| if origin == Origin::Runnel { LOCALHOST } else { &[] };
     soundly(&one, "lo", || {
-        Talk::begin(places.map(|place| Place { variables: variables(place.origin), ..place })).end();
+        Exchange::begin(places.map(|place| Place { variables: variables(place.origin), ..place })).end();
     });
 }
 
-/// On Linux's own loopback, which does not carry the flag for multicast.
-fn both_localhost(way: Way) {
+/// Linux's own loopback, which lacks the multicast flag.
+fn both_localhost(direction: Direction) {
     let [one, _two] = Host::two();
     one.set_network(&["link", "set", "lo", "multicast", "off"]);
-    let places = ordered(way, &one, &one);
+    let places = ordered(direction, &one, &one);
     soundly(&one, "lo", || {
-        Talk::begin(places.map(|place| Place { variables: LOCALHOST, ..place })).end();
+        Exchange::begin(places.map(|place| Place { variables: LOCALHOST, ..place })).end();
     });
 }
 
-fn off(way: Way) {
+fn off(direction: Direction) {
     let [one, _two] = Host::two();
-    does_not_meet(way, &one, &one, &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]);
+    does_not_meet(direction, &one, &one, &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]);
 }
 
-fn other_domain(way: Way) {
+fn other_domain(direction: Direction) {
     let [one, _two] = Host::two();
-    does_not_meet(way, &one, &one, &[("ROS_DOMAIN_ID", "1")]);
+    does_not_meet(direction, &one, &one, &[("ROS_DOMAIN_ID", "1")]);
 }

@@ -1,6 +1,6 @@
-//! The table `docs/interop-ros2.md`: what works between Runnel and the originals of ROS 2 and other DDS, found out anew by
-//! every run. `./test --peers` writes it; otherwise the run is compared with what is committed. Meanwhile a dissector that
-//! has never heard of Runnel looks at all that Runnel sends.
+//! The table `docs/interop-ros2.md`: interoperability of Runnel with ROS 2 originals and other DDS, tested by every
+//! run. `./test --peers` writes it; otherwise the results are compared with the committed table. Wireshark's
+//! dissectors check all of Runnel's traffic meanwhile.
 
 mod features;
 mod hosts;
@@ -12,10 +12,10 @@ use interop::capture::Capture;
 use interop::ros2::{Distro, Origin};
 use interop::sheet::{Sheet, judge, page, run};
 
-/// Runs at a time: most of a run is waiting for Python to start.
+/// Tests at a time: most of a test is waiting for Python to start.
 const AT_A_TIME: usize = 3;
 
-/// The variable by which `./test --peers` asks for the file to be written.
+/// Variable by which `./test --peers` requests that the file is written.
 const WRITE: &str = "RUNNEL_WRITE_PEERS";
 
 const HEAD: &str = "\
@@ -37,7 +37,7 @@ accept every packet that Runnel sends meanwhile as RTPS.
 ";
 
 #[test]
-fn every_cell_of_the_table_passes_and_every_frame_is_dissected() {
+fn table_cells_pass_and_frames_are_dissected() {
     let sheets = [features::sheet(), hosts::sheet()];
     let capture = Capture::start();
     let cells = || sheets.iter().flat_map(Sheet::chosen);
@@ -54,22 +54,22 @@ fn every_cell_of_the_table_passes_and_every_frame_is_dissected() {
     assert!(unsound.is_empty(), "{unsound:#?}");
 }
 
-/// From whom to whom.
-type Way = (Origin, Origin);
+/// Sender and receiver.
+type Direction = (Origin, Origin);
 
-/// Both ways between Runnel and each other.
-fn ways() -> Vec<Way> {
+/// Both directions between Runnel and each other implementation.
+fn directions() -> Vec<Direction> {
     let others = Origin::OTHERS.into_iter();
     others.flat_map(|other| [(other, Origin::Runnel), (Origin::Runnel, other)]).collect()
 }
 
-/// Which one of a way is not Runnel.
-fn other((from, to): Way) -> Origin {
+/// The implementation other than Runnel.
+fn other((from, to): Direction) -> Origin {
     if from == Origin::Runnel { to } else { from }
 }
 
-/// The others' names in the order of [`ways`].
-fn column((from, to): Way) -> String {
+/// The others' names in the order of [`directions`].
+fn column((from, to): Direction) -> String {
     format!("{} → {}", name(from), name(to))
 }
 

@@ -1,4 +1,4 @@
-//! Pairs that do not meet: both ends are told which policy stands in the way, as two programs of rclpy are, and each once.
+//! Incompatible pairs: both ends report the same policy as two rclpy programs do, each once.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -6,54 +6,55 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::{PATIENCE, ready, wait_until};
+use interop::{TIMEOUT, ready, wait_until};
 use runnel::core::qos::{Liveliness, Policy};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions};
 use runnel_testkit::process::{Peer, within};
 
-use super::{Way, other};
+use super::{Direction, other};
 
 /// See `peers/rclpy/refused.py`.
 const SETS: std::ops::Range<u8> = 1..32;
 
-/// Begins the topics of two programs of rclpy, and those of Runnel and one of them.
+/// Topic prefixes: between two rclpy programs, and between Runnel and rclpy.
 const ORIGINAL: &str = "/original";
 const MIXED: &str = "/mixed";
 
-/// What an end of each set was told last: the policy's name, and how many were refused.
-type Told = BTreeMap<u8, (String, u64)>;
+/// Last event per set: the policy's name, and the number of refusals.
+type Refusals = BTreeMap<u8, (String, u64)>;
 
-/// Who has a program for it. Other DDS go through the policies in orders of their own, and of several name others.
+/// Whether an implementation has such a program. Other DDS check the policies in other orders, and several name
+/// another one.
 pub fn has_all(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
 
-pub fn attempt(way: Way) -> String {
-    let Origin::Ros2(distro) = other(way) else { panic!("no program of {}", other(way)) };
+pub fn attempt(direction: Direction) -> String {
+    let Origin::Ros2(distro) = other(direction) else { panic!("no program of {}", other(direction)) };
     let graph = Ros2Graph::new();
-    let here = Here::new(&graph);
+    let local = LocalNode::new(&graph);
     let [theirs, ours] =
-        if way.0 == Origin::Runnel { ["readers", "writers"] } else { ["writers", "readers"] };
-    // Those that Runnel's stand in for, those that meet both, and Runnel's own.
-    let alike = program(&graph, distro, ours, &[ORIGINAL]);
+        if direction.0 == Origin::Runnel { ["readers", "writers"] } else { ["writers", "readers"] };
+    // The programs that Runnel replaces, those that match both, and Runnel's own.
+    let same_role = program(&graph, distro, ours, &[ORIGINAL]);
     let opposite = program(&graph, distro, theirs, &[ORIGINAL, MIXED]);
-    let _ends: Vec<Box<dyn Any>> = SETS.map(|set| here.make(ours, set)).collect();
+    let _ends: Vec<Box<dyn Any>> = SETS.map(|set| local.make(ours, set)).collect();
     let all = || {
         [
-            told(&alike, ORIGINAL),
-            told(&opposite, ORIGINAL),
-            told(&opposite, MIXED),
-            here.told.lock().unwrap().clone(),
+            refusals(&same_role, ORIGINAL),
+            refusals(&opposite, ORIGINAL),
+            refusals(&opposite, MIXED),
+            local.refusals.lock().unwrap().clone(),
         ]
     };
-    wait_until("all ends are told", within(PATIENCE), || {
-        here.context.spin_once(Duration::from_millis(50)).unwrap();
-        all().iter().all(|told| told.len() == SETS.len())
+    wait_until("all ends are told", within(TIMEOUT), || {
+        local.context.spin_once(Duration::from_millis(50)).unwrap();
+        all().iter().all(|refusals| refusals.len() == SETS.len())
     });
-    let truth = told(&alike, ORIGINAL);
+    let truth = refusals(&same_role, ORIGINAL);
     assert!(truth.values().all(|(_, count)| *count == 1), "{truth:?}");
-    assert!(all().iter().all(|told| *told == truth), "rclpy, rclpy; rclpy, Runnel: {:?}", all());
+    assert!(all().iter().all(|refusals| *refusals == truth), "rclpy, rclpy; rclpy, Runnel: {:?}", all());
     format!("{} of {} sets", truth.len(), SETS.len())
 }
 
@@ -61,8 +62,8 @@ fn program(graph: &Ros2Graph, distro: Distro, role: &str, families: &[&str]) -> 
     ready(graph.rclpy(distro, "refused.py", role, &[&[role], families].concat()))
 }
 
-/// What the ends of a program were told of a family of topics.
-fn told(peer: &Peer, family: &str) -> Told {
+/// Events that a program printed for a topic prefix.
+fn refusals(peer: &Peer, family: &str) -> Refusals {
     let of_line = |line: &String| {
         let words: Vec<&str> = line.strip_prefix(family)?.strip_prefix('_')?.split(' ').collect();
         let [set, "incompatible", policy, count] = words[..] else { return None };
@@ -81,41 +82,41 @@ fn offering(lacking: u8) -> QoS {
     if lacks(1) { qos } else { qos.transient_local() }
 }
 
-/// Runnel in this process, and what its callbacks were told.
-struct Here {
+/// Runnel in this process, and the events of its callbacks.
+struct LocalNode {
     context: Context,
     node: Node,
-    told: Arc<Mutex<Told>>,
+    refusals: Arc<Mutex<Refusals>>,
 }
 
-impl Here {
-    fn new(graph: &Ros2Graph) -> Here {
+impl LocalNode {
+    fn new(graph: &Ros2Graph) -> LocalNode {
         let context = graph.context();
         let node = context.create_node("refused").unwrap();
-        Here { context, node, told: Arc::default() }
+        LocalNode { context, node, refusals: Arc::default() }
     }
 
-    /// The end of a set.
+    /// The endpoint of a set.
     fn make(&self, role: &str, set: u8) -> Box<dyn Any> {
         let topic = format!("{MIXED}_{set}");
-        let tell = self.tell(set);
+        let record = self.record(set);
         if role == "writers" {
-            let options = PublisherOptions::from(offering(set)).incompatible_qos_callback(tell);
+            let options = PublisherOptions::from(offering(set)).incompatible_qos_callback(record);
             return Box::new(self.node.create_publisher::<Text>(&topic, options).unwrap());
         }
-        let options = SubscriptionOptions::from(offering(0)).incompatible_qos_callback(tell);
+        let options = SubscriptionOptions::from(offering(0)).incompatible_qos_callback(record);
         Box::new(self.node.create_subscription(&topic, options, |_: &Text| {}).unwrap())
     }
 
-    fn tell(&self, set: u8) -> impl FnMut(IncompatibleQoS) + Send + 'static {
-        let told = Arc::clone(&self.told);
+    fn record(&self, set: u8) -> impl FnMut(IncompatibleQoS) + Send + 'static {
+        let refusals = Arc::clone(&self.refusals);
         move |refused| {
-            // A lease has no name of its own in DDS.
+            // The lease has no policy name of its own in DDS.
             let policy = match refused.last_policy_kind.expect("a policy") {
                 Policy::LivelinessLease => Policy::Liveliness,
                 policy => policy,
             };
-            told.lock().unwrap().insert(set, (policy.to_string(), refused.total_count));
+            refusals.lock().unwrap().insert(set, (policy.to_string(), refused.total_count));
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use interop::PATIENCE;
+use interop::TIMEOUT;
+use interop::distros::python;
 use interop::ros2::{Origin, Ros2Graph};
-use interop::ros2_talks::says;
-use interop::wheels::python;
+use interop::ros2_checks::expect_line;
 use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Library, TypeName};
@@ -15,18 +15,18 @@ use runnel::{Error, Node, Publisher, Subscription};
 use runnel_testkit::messages::distinct_message;
 use runnel_testkit::process::Peer;
 
-use super::Way;
+use super::Direction;
 
-/// How many types there are at least.
+/// Least number of types.
 const LEAST: usize = 150;
 
-/// Whose packages are compared.
+/// Whether an implementation's packages are compared.
 pub fn has_all(origin: Origin) -> bool {
     matches!(origin, Origin::Ros2(_))
 }
 
-/// Both ways at once: what Runnel publishes comes back from there.
-pub fn attempt((from, to): Way) -> String {
+/// Both directions at once: rclpy echoes what Runnel publishes.
+pub fn attempt((from, to): Direction) -> String {
     let ((Origin::Ros2(distro), _) | (_, Origin::Ros2(distro))) = (from, to) else {
         panic!("{from} to {to}")
     };
@@ -34,7 +34,7 @@ pub fn attempt((from, to): Way) -> String {
     let is_there = |name: &str| share.join(name).with_extension("msg").is_file();
     macro_rules! each {
         ($($module:ident :: $kind:ident :: $name:ident,)*) => {
-            vec![$((runnel_msgs::$module::$kind::$name::ROS2_TYPE, Talk::of::<runnel_msgs::$module::$kind::$name> as Begin),)*]
+            vec![$((runnel_msgs::$module::$kind::$name::ROS2_TYPE, RoundTrip::of::<runnel_msgs::$module::$kind::$name> as Begin),)*]
         };
     }
     let all: Vec<(&str, Begin)> = runnel_msgs::each_message!(each);
@@ -44,28 +44,28 @@ pub fn attempt((from, to): Way) -> String {
     let graph = Ros2Graph::new();
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let mut echo = graph.rclpy(distro, "echo.py", "echo", &names);
-    says(&mut echo, "ready");
+    expect_line(&mut echo, "ready");
     come_back(&graph, &known, &echo).unwrap_or_else(|error| panic!("{error}"));
     format!("{} types", known.len())
 }
 
-/// Makes the ends of a type's topics.
-type Begin = fn(&Node, &Library) -> Result<Talk, Error>;
+/// Creates the endpoints of a type's topics.
+type Begin = fn(&Node, &Library) -> Result<RoundTrip, Error>;
 
-/// A message on its way there and back.
-struct Talk {
+/// A message that is sent and echoed.
+struct RoundTrip {
     name: &'static str,
-    /// Publishes once somebody hears: true when that is done.
+    /// Publishes once a subscription is matched: true when that is done.
     publish: Box<dyn FnMut() -> Result<bool, Error>>,
     is_published: bool,
-    /// As it is to be, and as it came.
+    /// The expected and the received message.
     expected: Vec<u8>,
     came: Arc<Mutex<Option<Vec<u8>>>>,
     subscription: Subscription,
 }
 
-impl Talk {
-    fn of<M: Message>(node: &Node, library: &Library) -> Result<Talk, Error> {
+impl RoundTrip {
+    fn of<M: Message>(node: &Node, library: &Library) -> Result<RoundTrip, Error> {
         let name = TypeName::parse(M::TYPE).expect("a name");
         let schema = library.message_in(Generation::Ros2, &name).expect("a definition");
         let distinct_message: DynamicMessage = distinct_message(&schema);
@@ -75,10 +75,10 @@ impl Talk {
         let publisher: Publisher<M> = node.create_publisher(&format!("/there/{place}"), 10)?;
         let came = Arc::new(Mutex::new(None));
         let into = Arc::clone(&came);
-        let hear = move |message: &M| {
+        let on_message = move |message: &M| {
             *into.lock().expect("no panic") = Some(cdr::encode(message, Encoding::Xcdr1).expect("a form"));
         };
-        let subscription = node.create_subscription(&format!("/back/{place}"), 10, hear)?;
+        let subscription = node.create_subscription(&format!("/back/{place}"), 10, on_message)?;
         let expected = cdr::encode(&message, Encoding::Xcdr1).expect("a form");
         let publish = Box::new(move || {
             if publisher.subscription_count() == 0 {
@@ -86,10 +86,10 @@ impl Talk {
             }
             publisher.publish(message.clone()).map(|()| true)
         });
-        Ok(Talk { name: M::ROS2_TYPE, publish, is_published: false, expected, came, subscription })
+        Ok(RoundTrip { name: M::ROS2_TYPE, publish, is_published: false, expected, came, subscription })
     }
 
-    /// Goes on: true when the message has come back.
+    /// Continues: true when the message has come back.
     fn go_on(&mut self) -> Result<bool, Error> {
         if !self.is_published && self.subscription.publisher_count() > 0 {
             self.is_published = (self.publish)()?;
@@ -105,19 +105,21 @@ fn come_back(graph: &Ros2Graph, known: &[(&str, Begin)], echo: &Peer) -> Result<
     let library = runnel_msgs::library();
     let context = graph.context();
     let node = context.create_node("types")?;
-    let talks: Result<Vec<Talk>, Error> = known.iter().map(|(_, begin)| begin(&node, &library)).collect();
-    let mut away = talks?;
-    let until = Instant::now() + Duration::from_secs(PATIENCE);
+    let round_trips: Result<Vec<RoundTrip>, Error> =
+        known.iter().map(|(_, begin)| begin(&node, &library)).collect();
+    let mut away = round_trips?;
+    let until = Instant::now() + Duration::from_secs(TIMEOUT);
     while !away.is_empty() {
         context.spin_once(Duration::from_millis(20))?;
         let mut lacking = Vec::new();
-        for mut talk in away {
-            if !talk.go_on()? {
-                lacking.push(talk);
+        for mut round_trip in away {
+            if !round_trip.go_on()? {
+                lacking.push(round_trip);
             }
         }
         away = lacking;
-        let names: Vec<_> = away.iter().map(|talk| (talk.name, talk.is_published)).collect();
+        let names: Vec<_> =
+            away.iter().map(|round_trip| (round_trip.name, round_trip.is_published)).collect();
         assert!(Instant::now() < until, "{names:?} did not come back; rclpy said:\n{}", echo.output());
     }
     Ok(())

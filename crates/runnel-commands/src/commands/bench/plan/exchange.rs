@@ -1,4 +1,4 @@
-//! What two ends do with each other.
+//! What the ends of a run do with each other.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const SIZES: [usize; 8] =
 /// Those of its pairs.
 const PAIR_SIZES: [usize; 4] = [128, 512 * KIB, 1024 * KIB, 1536 * KIB];
 
-/// Sizes whose hand-over, writing and reading is told apart.
+/// Sizes for which handing over, writing and reading are separate cases.
 const PART_SIZES: [usize; 8] = [10, KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB, 2048 * KIB, 8192 * KIB];
 
 /// Messages that may be unanswered, as published.
@@ -28,39 +28,39 @@ const WATERMARK: u64 = 50;
 /// Messages a second of the published pairs.
 const PAIR_RATE: u32 = 400;
 
-/// Messages a second where they only come one after the other.
+/// Messages a second where each comes alone.
 const CALM: u32 = 100;
 
-/// The same where they are as large as 8 MiB.
+/// The same for messages of up to 8 MiB.
 const CALMER: u32 = 50;
 
-/// Sizes there and back over UDP, each in one datagram.
+/// Sizes of ping-pong over UDP, each one datagram.
 const UDP_SIZES: [usize; 2] = [10, 1000];
 
-/// Percent of the datagrams that are lost, each way.
+/// Percent of datagrams lost in each direction.
 const LOSSES: [u32; 4] = [0, 10, 30, 50];
 
 /// Messages a second of a camera.
 const VIDEO: u32 = 30;
 
-/// How long messages come before the network is cut, and after that.
+/// Time with messages before the network is cut, and after that.
 pub const BEFORE_CUT: Duration = Duration::from_secs(3);
 const AFTER_CUT: Duration = Duration::from_secs(12);
 
-/// What two ends, or more, do with each other.
+/// What two or more ends do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
-    /// One message at a time, there and back.
+    /// One message at a time in both directions.
     PingPong,
     /// All messages at once, one way.
     Queue,
     /// Messages of growing size at a rate, one way.
     Rates,
-    /// Messages of growing size at a rate, there and back.
+    /// Messages of growing size at a rate, in both directions.
     Flow,
     /// The same by several pairs at once.
     FlowPairs,
-    /// One message at a time, there and back, of any size.
+    /// One message at a time in both directions, of any size.
     Ipc,
     /// Texts.
     Hello,
@@ -68,33 +68,33 @@ pub enum Exchange {
     Chain,
     /// Messages of growing size whose payload is handed over, written or read.
     Sizes,
-    /// One message at a time, there by one of many topics and back.
+    /// One message at a time, on one of many topics and back.
     Topics,
     /// One message to many.
     Subscribers,
-    /// Nothing, or little, on one of many topics.
+    /// Few or no messages on one of many topics.
     Idle,
-    /// Calls of a service that is looked up and connected to for each.
+    /// Service calls with a look-up and a connection each.
     CallOnce,
     /// Calls of a service on one connection.
     CallPersistent,
     /// Setting a parameter at the master.
     SetParam,
-    /// Getting it from there.
+    /// Getting a parameter from the master.
     GetParam,
-    /// One message at a time, there and back over UDP; what is lost is sent again.
+    /// Ping-pong over UDP, reliable.
     Reliable,
-    /// The same; what is lost is lost.
+    /// Ping-pong over UDP, best effort.
     BestEffort,
-    /// Messages at a rate, of which none may be missing, over a network that loses datagrams.
+    /// Reliable messages at a rate over a network that loses datagrams.
     Loss,
-    /// Large messages at a rate, of which some may be missing.
+    /// Large best-effort messages at a rate.
     Large,
-    /// Messages at a rate over a network that is away for a while.
+    /// Messages at a rate over a network that fails for a while.
     Blackout,
 }
 
-/// What exchanges are compared by.
+/// The figure by which contestants are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Messages a second: more is better.
@@ -135,8 +135,8 @@ impl Exchange {
         }
     }
 
-    /// All that is exchanged in one run that begins with this, by turns: of two, message 0 is of the first, message 1 of
-    /// the other, message 2 of the first again.
+    /// The exchanges of one run that begins with this one, which take turns: of two, message 0 belongs to the first,
+    /// message 1 to the second, message 2 to the first again.
     pub fn by_turns(self) -> Vec<Self> {
         match self {
             Self::SetParam => vec![Self::SetParam, Self::GetParam],
@@ -144,7 +144,7 @@ impl Exchange {
         }
     }
 
-    /// What it is compared by.
+    /// The figure by which it is compared.
     pub fn figure(self) -> Figure {
         match self {
             Self::Queue => Figure::Rate,
@@ -155,27 +155,27 @@ impl Exchange {
         }
     }
 
-    /// Whether one end asks, each time for an answer: what one call takes tells nothing of the others.
+    /// Whether one end calls and waits for an answer: a lost call does not affect the others.
     pub fn is_call(self) -> bool {
         matches!(self, Self::CallOnce | Self::CallPersistent | Self::SetParam | Self::GetParam)
     }
 
-    /// Whether the master takes part in each call, so that each contestant's own one has to run where it is told to.
-    pub fn asks_master(self) -> bool {
+    /// Whether the master takes part in each call, so that each contestant needs its own master on a given CPU.
+    pub fn uses_master(self) -> bool {
         matches!(self, Self::CallOnce | Self::SetParam | Self::GetParam)
     }
 
-    /// Whether only those take part that speak the wire of ROS 2, all over UDP.
-    pub fn is_of_ros2(self) -> bool {
-        matches!(self, Self::Reliable | Self::BestEffort) || self.tells_faults()
+    /// Whether only contestants with the ROS 2 wire take part, all over UDP.
+    pub fn is_ros2(self) -> bool {
+        matches!(self, Self::Reliable | Self::BestEffort) || self.counts_faults()
     }
 
-    /// Whether it is told how many messages were lost, and turns count in which some were.
-    pub fn tells_faults(self) -> bool {
+    /// Whether lost messages are counted, and turns with losses count.
+    pub fn counts_faults(self) -> bool {
         matches!(self, Self::Loss | Self::Large | Self::Blackout)
     }
 
-    /// What ends are told of the quality of service, where it is not what they take otherwise.
+    /// The quality of service, where it is not the ends' default.
     pub fn quality(self) -> Option<&'static str> {
         match self {
             Self::BestEffort | Self::Large => Some("best-effort"),
@@ -209,15 +209,15 @@ impl Exchange {
     /// Where it is measured.
     pub fn placements(self) -> &'static [Placement] {
         match self {
-            // What a process itself uses is counted: nothing tells more of it than the CPU that both share.
+            // CPU time of each process is counted, so a shared CPU gives the most exact figure.
             Self::Idle => &[Placement::OneCore],
-            // Those wait for timers rather than for a CPU.
+            // These wait for timers, not for a CPU.
             Self::Loss | Self::Blackout => &[Placement::OneCore],
             _ => &Placement::ALL,
         }
     }
 
-    /// Turns of each contestant.
+    /// Rounds of the exchange.
     pub fn rounds(self, amount: Amount) -> u32 {
         match self {
             Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes | Self::Subscribers | Self::Idle => {
@@ -229,7 +229,7 @@ impl Exchange {
         }
     }
 
-    /// All kinds of run of it; ping-pong of any size is of those that are `asked`.
+    /// All tasks of the exchange. Ping-pong of any size has the sizes `asked`.
     pub fn tasks(self, amount: Amount, asked: &[usize]) -> Vec<Task> {
         let pings = |size: usize| Task::of(self, size, amount.pings, amount.warm_up);
         match self {
@@ -260,13 +260,13 @@ impl Exchange {
         }
     }
 
-    /// A network that loses so many percent, and messages for six seconds.
+    /// A network that loses this percentage, and messages for six seconds.
     fn lossy(self, percent: u32, amount: Amount) -> Task {
         let fault = Some(Fault::Lossy(percent));
         Task { rate: Some(250), fault, ..Task::of(self, 1000, amount.of_size * 15, 0) }
     }
 
-    /// Messages before the network goes, while it is away, and for a while after that.
+    /// Messages before the network fails, while it is away, and after that.
     fn cut(self, away: Duration) -> Task {
         let rate = CALM / 4;
         let seconds = (BEFORE_CUT + away + AFTER_CUT).as_secs();
@@ -288,14 +288,14 @@ impl Exchange {
         amount.subscribers.iter().map(to).collect()
     }
 
-    /// First no message at all, then few.
+    /// First without messages, then with few.
     fn quiet(self, amount: Amount) -> Vec<Task> {
         let of = |rate| amount.topics.iter().map(move |topics| self.watched(*topics, rate, amount));
         [None, Some(CALM)].into_iter().flat_map(of).collect()
     }
 
-    /// So many topics, and messages on one of them until the ends have been watched, with a second to spare; without a
-    /// rate one message when that is over, by which the ends are seen to be joined still.
+    /// So many topics, and messages on one of them until the watch ends, and one second longer. Without a rate there
+    /// is one message after the watch, which shows that the ends are still connected.
     fn watched(self, topics: usize, rate: Option<u32>, amount: Amount) -> Task {
         let count = rate.map_or(1, |rate| u64::from(rate) * (SETTLING.as_secs() + amount.idle_seconds + 1));
         let watched = Some(Duration::from_secs(amount.idle_seconds));
@@ -314,13 +314,13 @@ impl Exchange {
         [1, 2, 3].into_iter().flat_map(of).collect()
     }
 
-    /// There and back, with no more messages unanswered than was published.
+    /// In both directions, with at most the published number of unanswered messages.
     fn answered(self, sizes: &[usize], amount: Amount, rates: &[u32]) -> Vec<Task> {
         let tasks = self.at_rates(sizes, amount.answered, rates);
         tasks.into_iter().map(|task| Task { watermark: Some(WATERMARK), ..task }).collect()
     }
 
-    /// So many messages of each size in one run, at each rate.
+    /// So many messages of each size in one run, for each rate.
     fn at_rates(self, sizes: &[usize], count: u64, rates: &[u32]) -> Vec<Task> {
         let at = |rate: &u32| Task {
             sizes: sizes.to_vec(),
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_and_sizes_are_those_that_were_published() {
+    fn rates_and_sizes_match_the_publication() {
         let tasks = Exchange::Rates.tasks(Amount::FULL, &[]);
         let rates: Vec<u32> = tasks.iter().filter_map(|task| task.rate).collect();
         assert_eq!(rates, [20, 40, 100, 200, 400, 1000]);
@@ -357,11 +357,11 @@ mod tests {
         let tasks = Exchange::FlowPairs.tasks(Amount::FULL, &[]);
         let of: Vec<_> = tasks.iter().map(|task| (task.pairs, task.rate, task.watermark)).collect();
         assert_eq!(of, [1, 2, 3].map(|pairs| (Some(pairs), Some(400), Some(50))));
-        assert!(Exchange::Flow.depth() as u64 > WATERMARK, "what may be unanswered has room");
+        assert!(Exchange::Flow.depth() as u64 > WATERMARK, "the queue holds all unanswered messages");
     }
 
     #[test]
-    fn crowds_have_fewer_turns_and_messages_than_what_was_published() {
+    fn crowds_have_fewer_turns_and_messages() {
         let task = &Exchange::Subscribers.tasks(Amount::FULL, &[])[6];
         assert_eq!((Exchange::Subscribers.rounds(Amount::FULL), task.count), (2, 300));
         for exchange in [Exchange::Hello, Exchange::Chain] {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_watched_while_nothing_is_sent_and_then_while_little_is() {
+    fn ends_are_watched_without_and_with_messages() {
         let tasks = Exchange::Idle.tasks(Amount::FULL, &[]);
         let of: Vec<_> = tasks.iter().map(|task| (task.topics, task.rate, task.count)).collect();
         assert_eq!((of[3], of[4]), ((Some(1000), None, 1), (Some(1), Some(100), 1300)));
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ping_pong_of_any_size_is_of_those_that_are_asked_for() {
+    fn ipc_ping_pong_uses_the_requested_sizes() {
         let tasks = Exchange::Ipc.tasks(Amount::QUICK, &[10, 4096]);
         assert_eq!(tasks.iter().map(|task| task.sizes.clone()).collect::<Vec<_>>(), [[10], [4096]]);
     }

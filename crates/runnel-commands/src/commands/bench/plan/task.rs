@@ -1,4 +1,4 @@
-//! What the ends of one run are told to do, and what of it is told apart in the results.
+//! Instructions for the ends of one run, and the cases that its results are split into.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,41 +11,41 @@ use crate::commands::bench::faults::Fault;
 use crate::commands::bench::usage::SETTLING;
 use crate::output::counted;
 
-/// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
+/// Copies of a message in memory at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
 
-/// How long two processes may take to be joined by one of many topics.
+/// How long two processes may take to connect by one of many topics.
 const TOPIC: Duration = Duration::from_millis(20);
 
-/// How long one of many ends may take to be there.
+/// How long one of many ends may take to start.
 const END: Duration = Duration::from_millis(500);
 
 /// One kind of run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What is exchanged first.
+    /// The first exchange.
     pub exchange: Exchange,
-    /// Bytes of payload: so many messages of each, one size after the other.
+    /// Bytes of payload: so many messages of each size, one size after the other.
     pub sizes: Vec<usize>,
-    /// Messages of each size, and of each that takes turns, that count.
+    /// Messages that count, of each size and each exchange that takes turns.
     pub count: u64,
     /// Messages before those.
     pub warm_up: u64,
-    /// Messages a second; as soon as they may be sent if `None`.
+    /// Messages a second; as fast as allowed if `None`.
     pub rate: Option<u32>,
-    /// Messages that may be unanswered, where no answer is waited for.
+    /// Messages that may be unanswered, where the sender does not wait for answers.
     pub watermark: Option<u64>,
-    /// What is done with the payload, where that is told apart.
+    /// What is done with the payload, where that is a case of its own.
     pub touch: Option<Touch>,
-    /// Pairs that do so at once, where there may be several.
+    /// Pairs at once, where there may be several.
     pub pairs: Option<usize>,
-    /// Topics there, where there may be several.
+    /// Topics, where there may be several.
     pub topics: Option<usize>,
     /// Ends that receive, where there may be several.
     pub subscribers: Option<usize>,
-    /// How long the ends are watched for, where that is what is measured: before the first message, if there is no rate.
+    /// How long the ends are watched, where that is measured: before the first message, if there is no rate.
     pub watched: Option<Duration>,
-    /// What is done to the network meanwhile.
+    /// Fault of the network during the run.
     pub fault: Option<Fault>,
 }
 
@@ -78,14 +78,14 @@ impl Task {
         Trial { size: self.largest(), count: self.count, warm_up: self.warm_up }
     }
 
-    /// What the ends do in all: they know nothing of turns but that numbers go on.
+    /// What the ends do in all: to them, cases are only a range of message numbers.
     pub fn whole_trial(&self) -> Trial {
         let parts = (self.sizes.len() * self.exchange.by_turns().len()) as u64;
         let Trial { size, count, warm_up } = self.trial();
         Trial { size, count: count * parts, warm_up: warm_up * parts }
     }
 
-    /// What is told apart in the results of one run, in the order of the parts of its stamps.
+    /// The cases of one run, in the order of the parts of its stamps.
     pub fn cases(&self, placement: Placement) -> Vec<Case> {
         let case = |size: usize| {
             let case = move |exchange| Case { exchange, size, placement, ..self.case() };
@@ -106,7 +106,7 @@ impl Task {
         }
     }
 
-    /// Percent of the datagrams, where that is varied.
+    /// Percent of lost datagrams, where that is varied.
     fn lost_datagrams(&self) -> Option<u32> {
         match self.fault {
             Some(Fault::Lossy(percent)) => Some(percent),
@@ -114,7 +114,7 @@ impl Task {
         }
     }
 
-    /// The rate, where there are several: none at all is 0 then.
+    /// The rate, where it is varied: 0 if there is none.
     fn varied_rate(&self) -> Option<u32> {
         match self.watched {
             Some(_) => Some(self.rate.unwrap_or(0)),
@@ -122,8 +122,8 @@ impl Task {
         }
     }
 
-    /// How long it takes at least: its messages if none is late, the time that its ends are watched for, and as long as
-    /// the slowest contestant should need to join all that are many.
+    /// Least duration: its messages if none is late, the time of the watch, and the time that the slowest contestant
+    /// should need to connect.
     pub fn duration(&self) -> Duration {
         let messages = self.rate.map_or(0.0, |rate| self.whole_trial().total() as f64 / f64::from(rate));
         let joining = TOPIC * self.topics.unwrap_or(0) as u32 + END * self.subscribers.unwrap_or(0) as u32;
@@ -132,8 +132,8 @@ impl Task {
             + joining
     }
 
-    /// How long ends may take beyond that: what may be lost need not be waited for.
-    pub fn patience(&self) -> Duration {
+    /// How long ends may take beyond that. Messages that may be lost need no long wait.
+    pub fn timeout(&self) -> Duration {
         match self.exchange {
             Exchange::Large => Duration::from_secs(8),
             _ => Duration::from_secs(30),
@@ -148,7 +148,7 @@ impl Task {
         all.min(queued).saturating_mul(COPIES * ends)
     }
 
-    /// What ends are told beside how much.
+    /// Further arguments of the ends.
     pub fn options(&self) -> Vec<String> {
         let sizes = (self.sizes.len() > 1).then(|| {
             let sizes: Vec<String> = self.sizes.iter().map(usize::to_string).collect();
@@ -168,7 +168,7 @@ impl Task {
     }
 }
 
-/// The name in results of what is done with the payload.
+/// The name of a payload operation in results.
 fn payload_name(touch: Touch) -> &'static str {
     match touch {
         Touch::None => "hand-over",
@@ -181,7 +181,7 @@ fn payload_by_name<S: Serializer>(touch: &Option<Touch>, serializer: S) -> Resul
     touch.map(payload_name).serialize(serializer)
 }
 
-/// What is exchanged, and where: what is told apart in the results.
+/// A case in the results: an exchange and its conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
     /// What is exchanged.
@@ -194,10 +194,10 @@ pub struct Case {
     /// Messages a second, where that is varied.
     #[serde(rename = "rate_hz", skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// What is done with the payload, where that is told apart.
+    /// What is done with the payload, where that is a case of its own.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "payload_by_name")]
     pub payload: Option<Touch>,
-    /// Pairs that do so at once.
+    /// Pairs at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<usize>,
     /// Topics there.
@@ -212,7 +212,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// One in which nothing else is varied.
+    /// A case in which nothing else is varied.
     pub fn of(exchange: Exchange, size: usize, placement: Placement) -> Self {
         Self {
             exchange,
@@ -228,7 +228,7 @@ impl Case {
     }
 }
 
-/// As progress names it.
+/// As in lines of progress.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} B ", self.exchange.name(), self.size)?;
@@ -257,12 +257,12 @@ mod tests {
     use crate::commands::bench::plan::Amount;
 
     #[test]
-    fn ends_are_told_of_what_differs_from_one_message_after_the_other() {
+    fn options_name_what_differs_from_the_default() {
         let plain = Task::of(Exchange::PingPong, 10, 5, 1);
         assert!(plain.options().is_empty());
         let tasks = Exchange::FlowPairs.tasks(Amount::QUICK, &[]);
-        let told = "--rate 400 --watermark 50 --sizes 128,524288,1048576,1572864";
-        assert_eq!(tasks[2].options().join(" "), told);
+        let expected = "--rate 400 --watermark 50 --sizes 128,524288,1048576,1572864";
+        assert_eq!(tasks[2].options().join(" "), expected);
         let tasks = Exchange::Subscribers.tasks(Amount::QUICK, &[]);
         assert_eq!(tasks[1].options().join(" "), "--rate 100 --subscribers 4");
         let tasks = Exchange::Sizes.tasks(Amount::QUICK, &[]);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_named_by_all_that_is_varied() {
+    fn case_name_lists_varied_properties() {
         let name = |exchange: Exchange, index: usize| {
             let task = &exchange.tasks(Amount::QUICK, &[])[index];
             task.cases(Placement::OneCore)[0].to_string()
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_turns_is_a_case_of_its_own() {
+    fn each_exchange_in_turns_is_a_case() {
         let task = &Exchange::SetParam.tasks(Amount::QUICK, &[])[0];
         let cases: Vec<Exchange> = task.cases(Placement::OneCore).iter().map(|case| case.exchange).collect();
         assert_eq!(cases, [Exchange::SetParam, Exchange::GetParam]);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_rates_and_crowds_are_given_their_time() {
+    fn duration_covers_slow_rates_and_crowds() {
         let of = |exchange: Exchange, index: usize| exchange.tasks(Amount::FULL, &[10])[index].duration();
         assert_eq!(of(Exchange::PingPong, 0), Duration::ZERO);
         assert_eq!(of(Exchange::Rates, 0), Duration::from_secs(40));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_by_queues_and_by_what_is_sent() {
+    fn memory_is_bounded_by_queues_and_messages() {
         let of = |exchange: Exchange, amount| exchange.tasks(amount, &[]).last().unwrap().memory();
         assert_eq!(of(Exchange::Queue, Amount::FULL), 5000 * 60_000 * 3);
         assert_eq!(of(Exchange::Queue, Amount::QUICK), 500 * 60_000 * 3);

@@ -1,12 +1,12 @@
-//! Rows and figures in columns.
+//! Rows and numbers in columns.
 
 use crate::commands::bench::statistics::Summary;
 
-/// Width of the columns behind the name, and of the name.
+/// Width of the columns after the name, and of the name.
 pub(super) const COLUMN: usize = 8;
 pub(super) const NAME: usize = 16;
 
-/// What stands where there is no figure.
+/// Shown where there is no figure.
 const NOTHING: &str = "-";
 
 /// A line of a table.
@@ -15,12 +15,12 @@ pub(super) fn row(name: &str, cells: &[impl AsRef<str>]) -> String {
     format!("{}\n", format_args!("{:<NAME$}{cells}", shortened(name)).to_string().trim_end())
 }
 
-/// A name that leaves the first column its place.
+/// A name that fits into the first column.
 pub(super) fn shortened(name: &str) -> &str {
     if name.len() < NAME { name } else { name.strip_prefix("floor-").unwrap_or(name) }
 }
 
-/// Median, 99th percentile, greatest and least, in so many nanoseconds.
+/// Median, 99th percentile, maximum and minimum, in this unit of nanoseconds.
 pub(super) fn figures(summary: Option<Summary>, unit: f64) -> [String; 4] {
     let of = |figure: fn(Summary) -> u64| number(summary.map(|summary| figure(summary) as f64 / unit));
     [
@@ -43,7 +43,7 @@ pub(super) fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| NOTHING.into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// A figure in at most seven characters, with as many decimals as tell something.
+/// A number in at most seven characters, with as many decimals as fit.
 pub(super) fn number(figure: Option<f64>) -> String {
     match figure {
         None => NOTHING.into(),
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_to_their_column() {
+    fn numbers_fit_into_their_column() {
         for figure in [0.0, 0.004, 99.99, 100.0, 9999.94, 12_345.6, 9_999_999.4, 1e12] {
             let text = number(Some(figure));
             assert!(text.len() < COLUMN, "{text}");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_keep_to_theirs() {
+    fn long_names_fit_into_their_column() {
         assert_eq!(row("floor-unix-seqpacket", &["1.00"]), "unix-seqpacket      1.00\n");
         assert_eq!(row("floor-tcp", &["1.00"]), "floor-tcp           1.00\n");
     }

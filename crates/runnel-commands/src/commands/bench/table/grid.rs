@@ -1,4 +1,4 @@
-//! Tables of one figure over what is varied: a column for each size, number of topics or number of subscribers.
+//! Tables of one figure over a varied quantity: a column per size, number of topics or number of subscribers.
 
 use runnel_floor::Touch;
 
@@ -9,7 +9,7 @@ use crate::commands::bench::usage::Cost;
 
 const KIB: usize = 1024;
 
-/// What the cases of one table have in common: all but what is varied.
+/// The common properties of the cases of one table.
 pub(super) fn in_common(case: Case) -> Case {
     match case.exchange {
         Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => Case { size: 0, ..case },
@@ -19,7 +19,7 @@ pub(super) fn in_common(case: Case) -> Case {
     }
 }
 
-/// The head of a case's column; empty if nothing is varied.
+/// Heading of a case's column; empty if nothing is varied.
 pub(super) fn column(case: Case) -> String {
     match case.exchange {
         Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => size(case.size),
@@ -37,7 +37,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// What a table is of, and its unit in nanoseconds.
+/// Title of a table, and its unit in nanoseconds.
 pub(super) fn title(case: Case) -> (String, f64) {
     let (what, unit) = match case.exchange {
         Exchange::Rates => ("B  one-way", 1e6),
@@ -61,7 +61,7 @@ pub(super) fn title(case: Case) -> (String, f64) {
     (parts.join(", "), unit)
 }
 
-/// What a table of costs is of.
+/// Title of a table of costs.
 pub(super) fn costs_title(case: Case) -> String {
     let sent = match case.rate {
         Some(rate) if rate > 0 => format!("{rate}/s on one"),
@@ -70,7 +70,7 @@ pub(super) fn costs_title(case: Case) -> String {
     format!("idle  by so many topics, {sent}, {}, CPU in per mille", case.placement.name())
 }
 
-/// One block of rows for each figure.
+/// A block of rows for each figure.
 pub(super) fn grid(summaries: &[CaseSummary], unit: f64) -> String {
     let grid = Grid::of(summaries);
     let mut text = grid.block("p50", |summary| figures(summary.delays(), unit)[0].clone());
@@ -82,18 +82,18 @@ pub(super) fn grid(summaries: &[CaseSummary], unit: f64) -> String {
     text
 }
 
-/// The same of what it costs ends to be there.
+/// The same for costs.
 pub(super) fn costs(summaries: &[CaseSummary]) -> String {
     let grid = Grid::of(summaries);
     let of = |end: fn(&CaseSummary) -> Option<Cost>, figure: fn(Cost) -> f64| {
         move |summary: &CaseSummary| number(end(summary).map(figure))
     };
     let mut text = String::new();
-    for (who, end) in [
+    for (role, end) in [
         ("receiver", (|summary| summary.receiver) as fn(&CaseSummary) -> _),
         ("sender", |summary| summary.sender),
     ] {
-        text += &grid.block(&format!("{who} CPU"), of(end, |cost| cost.cpu_per_mille));
+        text += &grid.block(&format!("{role} CPU"), of(end, |cost| cost.cpu_per_mille));
         text += &grid.block("switches/s", of(end, |cost| cost.switches_per_second));
         text += &grid.block("VmRSS, MB", of(end, |cost| cost.resident_bytes as f64 / 1e6));
     }
@@ -103,7 +103,7 @@ pub(super) fn costs(summaries: &[CaseSummary]) -> String {
     text
 }
 
-/// A column for each case, a row for each contestant.
+/// A table with a column per case and a row per contestant.
 struct Grid<'a> {
     summaries: &'a [CaseSummary],
     cases: Vec<Case>,
@@ -124,15 +124,17 @@ impl<'a> Grid<'a> {
         Self { summaries, cases, contestants }
     }
 
-    /// The rows of one figure below its name.
+    /// The rows of one figure under its name.
     fn block(&self, name: &str, cell: impl Fn(&CaseSummary) -> String) -> String {
         let heads: Vec<String> = self.cases.iter().map(|case| column(*case)).collect();
-        let of = |who: &str, case: &Case| {
+        let of = |contestant: &str, case: &Case| {
             let mut all = self.summaries.iter();
-            let found = all.find(|summary| summary.contestant == who && summary.case == *case);
+            let found = all.find(|summary| summary.contestant == contestant && summary.case == *case);
             found.map_or_else(|| number(None), &cell)
         };
-        let line = |who: &&str| row(who, &self.cases.iter().map(|case| of(who, case)).collect::<Vec<_>>());
+        let line = |contestant: &&str| {
+            row(contestant, &self.cases.iter().map(|case| of(contestant, case)).collect::<Vec<_>>())
+        };
         row(name, &heads) + &self.contestants.iter().map(line).collect::<String>()
     }
 }
@@ -143,7 +145,7 @@ mod tests {
     use crate::commands::bench::plan::{Amount, Placement};
 
     #[test]
-    fn the_columns_of_every_table_fit_in_80() {
+    fn every_table_fits_into_80_columns() {
         for exchange in [
             Exchange::Rates,
             Exchange::Flow,

@@ -1,4 +1,4 @@
-//! The results as tables for a terminal of 80 columns.
+//! The results as tables in 80 columns.
 
 mod cells;
 mod grid;
@@ -61,7 +61,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             let title = format!("chain  first to third node, {placement}, microseconds");
             (title, 1e3, one_way(summaries))
         }
-        _ if case.exchange.tells_faults() => (faults(case), 1e6, with_faults(summaries)),
+        _ if case.exchange.counts_faults() => (faults(case), 1e6, with_faults(summaries)),
         Exchange::Idle => (grid::costs_title(case), 1e3, grid::costs(summaries)),
         _ if case.exchange.is_call() => {
             (format!("{}, {placement}, microseconds", call(case)), 1e3, calls(summaries))
@@ -98,7 +98,7 @@ fn ping_pong(summaries: &[CaseSummary]) -> String {
     text
 }
 
-/// What is done to the network, and what is sent meanwhile.
+/// Title: the fault of the network, and the messages.
 fn faults(case: Case) -> String {
     let done = match (case.exchange, case.loss) {
         (Exchange::Blackout, _) => "blackout  the network was away".to_owned(),
@@ -108,7 +108,7 @@ fn faults(case: Case) -> String {
     format!("{done}, {} B, {}, milliseconds", case.size, case.placement.name())
 }
 
-/// What became of messages, all turns together.
+/// Counts and delays of messages, all turns together.
 fn with_faults(summaries: &[CaseSummary]) -> String {
     let heads = ["missing", "doubled", "order", "p50", "p99", "max", "late", "healed"];
     let mut text = row("", &heads);
@@ -122,7 +122,7 @@ fn with_faults(summaries: &[CaseSummary]) -> String {
     text
 }
 
-/// What is sent at times: how late it was sent at most, too.
+/// One-way delays of messages that have a rate, with the greatest lateness.
 fn one_way(summaries: &[CaseSummary]) -> String {
     let mut text = row("", &["p50", "p99", "max", "min", "late", "spread", "/floor", "/roscpp"]);
     for summary in summaries {
@@ -133,7 +133,7 @@ fn one_way(summaries: &[CaseSummary]) -> String {
     text
 }
 
-/// Averages beside those that were published of the same exchange.
+/// Averages, next to the published ones of the same exchange.
 fn averages(summaries: &[CaseSummary], unit: f64) -> String {
     let published = |summary: &&CaseSummary| published::of_case(summary.case).next().is_some();
     let ours: Vec<&CaseSummary> = summaries.iter().filter(published).collect();
@@ -148,7 +148,7 @@ fn averages(summaries: &[CaseSummary], unit: f64) -> String {
         text += &line(summary.contestant, &number(summary.delays().map(|delays| delays.mean / unit)), "");
     }
     for published in published::of_case(first.case) {
-        text += &line(published.who, "", &number(Some(published.mean_ns / unit)));
+        text += &line(published.system, "", &number(Some(published.mean_ns / unit)));
     }
     text
 }
@@ -185,20 +185,23 @@ fn queue(summaries: &[CaseSummary]) -> String {
     text
 }
 
-/// A line for each contestant that lost or doubled messages or failed, in the same way in one column or several.
+/// A line per contestant that lost or duplicated messages or failed, with the columns in which it did.
 fn marks(summaries: &[CaseSummary]) -> String {
     let mut marks: Vec<(&str, String, Vec<String>)> = Vec::new();
     for summary in summaries {
         let Some(mark) = mark(summary) else { continue };
         let column = grid::column(summary.case);
-        match marks.iter_mut().find(|(who, other, _)| *who == summary.contestant && *other == mark) {
+        match marks
+            .iter_mut()
+            .find(|(contestant, other, _)| *contestant == summary.contestant && *other == mark)
+        {
             Some((_, _, columns)) => columns.push(column),
             None => marks.push((summary.contestant, mark, vec![column])),
         }
     }
-    let line = |(who, mark, columns): &(&str, String, Vec<String>)| {
+    let line = |(contestant, mark, columns): &(&str, String, Vec<String>)| {
         let at = if columns.iter().all(String::is_empty) { String::new() } else { columns.join(", ") + ": " };
-        format!("! {who}: {at}{mark}\n")
+        format!("! {contestant}: {at}{mark}\n")
     };
     marks.iter().map(line).collect()
 }
@@ -252,7 +255,7 @@ fn notes(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let compared = |run: &&Run| !run.case.exchange.is_call() && !run.case.exchange.tells_faults();
+    let compared = |run: &&Run| !run.case.exchange.is_call() && !run.case.exchange.counts_faults();
     let messages = || report.runs.iter().filter(compared);
     let is_floor = |run: &Run| run.contestant == floor_of(run.case.exchange);
     if messages().next().is_some() && !messages().any(is_floor) {
@@ -271,7 +274,7 @@ mod tests {
     use crate::commands::bench::results::tests::full;
 
     #[test]
-    fn the_tables_hold_ratios_losses_and_notes_within_80_columns() {
+    fn tables_show_results_within_80_columns() {
         let text = report(&full());
         let wide: Vec<_> =
             text.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("note")).collect();
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_shows_rates() {
+    fn burst_table_shows_rates() {
         let text = report(&full());
         let burst = text.split("A  burst, 60000 B").nth(1).unwrap();
         let line = burst.lines().find(|line| line.starts_with("floor-tcp")).unwrap();
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_compared_with_roscpp_and_failed_ones_told() {
+    fn call_table_shows_ratios_and_failed_calls() {
         let text = report(&full());
         let (_, calls) = text.split_once("service  calls, each on its own connection, one-core, ").unwrap();
         let lines: Vec<&str> = calls.lines().skip(2).take(3).collect();
@@ -308,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_costs_to_be_there_has_a_column_for_each_number_of_topics() {
+    fn idle_costs_have_a_column_per_topic_count() {
         let text = report(&full());
         let title = "idle  by so many topics, 100/s on one, one-core, CPU in per mille, 1 round\n";
         let (_, costs) = text.split_once(title).unwrap();
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_is_missed_only_where_messages_are_exchanged() {
+    fn missing_floor_is_noted_for_message_exchanges() {
         let missed = "note: without the floor there is nothing to compare with\n";
         let mut some = full();
         assert!(!report(&some).contains(missed));
@@ -353,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_varied_has_a_column_each_and_published_averages_stand_beside_ours() {
+    fn varied_sizes_have_columns_and_published_averages() {
         let text = report(&full());
         let (_, rates) = text.split_once("B  one-way, 1000/s, two-cores, milliseconds, 1 round\n").unwrap();
         let lines: Vec<&str> = rates.lines().take_while(|line| !line.is_empty()).collect();

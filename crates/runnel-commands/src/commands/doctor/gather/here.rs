@@ -1,4 +1,4 @@
-//! Where this process stands, and whether the master answers it.
+//! The environment of this process, and whether its master answers.
 
 use std::env;
 use std::net::IpAddr;
@@ -7,23 +7,23 @@ use runnel::Context;
 use runnel::ros1::rpc::Uri;
 
 use super::reach;
-use crate::commands::doctor::found::{Here, MasterFound, StatedHost, Trouble};
+use crate::cli_context::CliContext;
+use crate::commands::doctor::found::{Here, MasterFound, ServerFault, StatedHost};
 use crate::error::CliError;
 use crate::graph::{Graph, Question};
-use crate::session::Session;
 
-/// The variables that say where a process stands.
+/// The variables that name addresses.
 const VARIABLES: [&str; 4] = ["ROS_MASTER_URI", "ROS_HOSTNAME", "ROS_IP", "ROS_NAMESPACE"];
 
-/// The arguments that stand for variables, and win over them.
+/// The arguments that override these variables.
 const ARGUMENTS: [&str; 3] = ["__master", "__hostname", "__ip"];
 
-/// What the variables and arguments say.
-pub fn gather(session: &Session) -> Here {
+/// Reads the variables and arguments.
+pub fn gather(cli: &CliContext) -> Here {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let argument = |name: &'static str| {
         let value =
-            session.context_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
+            cli.context_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
         value.map(|value| (name, value.to_owned()))
     };
     let set = |name| variable(name).map(|value| (name, value));
@@ -42,24 +42,24 @@ fn stated_host(variable: &'static str, host: &str) -> StatedHost {
     StatedHost { variable, host: host.to_owned(), address, own }
 }
 
-/// Whether the master answers.
+/// Asks the master whether it answers.
 ///
 /// # Errors
-/// When the context ends before.
+/// When the context ends first.
 pub fn master(context: &Context, graph: &Graph<'_>) -> Result<MasterFound, CliError> {
     let uri = context.master_uri();
     let address = reach::address(&uri.endpoint.host);
     let own = address.as_ref().is_ok_and(|address| reach::is_own(*address));
-    let trouble = match &address {
+    let fault = match &address {
         Ok(address) => answers(graph, uri, *address)?,
-        Err(why) => Some(Trouble::Unresolved { host: uri.endpoint.host.clone(), why: why.clone() }),
+        Err(why) => Some(ServerFault::Unresolved { host: uri.endpoint.host.clone(), why: why.clone() }),
     };
-    Ok(MasterFound { uri: uri.to_string(), address: address.ok(), own, trouble })
+    Ok(MasterFound { uri: uri.to_string(), address: address.ok(), own, fault })
 }
 
-fn answers(graph: &Graph<'_>, uri: &Uri, address: IpAddr) -> Result<Option<Trouble>, CliError> {
+fn answers(graph: &Graph<'_>, uri: &Uri, address: IpAddr) -> Result<Option<ServerFault>, CliError> {
     let question = Question { uri: uri.clone(), method: "getPid", params: Vec::new() };
     let answer = graph.ask_all(&[question])?.pop();
     let Some(Err(why)) = answer else { return Ok(None) };
-    Ok(Some(super::nodes::trouble(Some(address), uri.endpoint.port, &why)))
+    Ok(Some(super::nodes::fault(Some(address), uri.endpoint.port, &why)))
 }

@@ -1,5 +1,5 @@
-//! Asks the master, the nodes, the publishers and the servers, each kind side by side, so that a graph full of silent
-//! ones takes no longer than one of them.
+//! Asks the master, the nodes, the publishers and the servers, each kind in parallel, so that many silent ones take
+//! no longer than one.
 
 mod here;
 mod nodes;
@@ -18,29 +18,29 @@ use runnel::io::clock;
 use runnel::{Context, Ros2Graph};
 
 use super::Args;
-use super::found::{Found, GraphFound, MasterFound, NodeFound, Ros2Found, Trouble};
+use super::found::{Found, GraphFound, MasterFound, NodeFound, Ros2Found, ServerFault};
 use super::links;
+use crate::cli_context::CliContext;
 use crate::commands::topic::mismatches;
 use crate::error::CliError;
 use crate::graph::{Graph, read_connections};
-use crate::graphs::Heard;
-use crate::session::Session;
+use crate::graphs::DiscoveredRos2;
 use reach::Hosts;
 pub use times::CLOCK;
 
-/// How long two ends of a link that stands on one side only may take to agree.
+/// How long two ends of a half-open link may take to agree.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// How long participants of ROS 2 may take to announce all their endpoints.
-const STRAGGLERS: Duration = Duration::from_secs(2);
+/// How long ROS 2 participants may take to announce all their endpoints.
+const LATE_PARTICIPANTS: Duration = Duration::from_secs(2);
 
-/// Looks at the whole graph, and meanwhile at that of ROS 2.
+/// Examines the ROS 1 graph, and in parallel the ROS 2 graph.
 ///
 /// # Errors
 /// When the arguments are wrong.
-pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
-    let mut here = here::gather(session);
-    let context = match session.asking() {
+pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
+    let mut here = here::gather(cli);
+    let context = match cli.query_context() {
         Ok(context) => context,
         Err(CliError::Failed(why)) => {
             here.malformed = Some(why);
@@ -48,16 +48,16 @@ pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
         }
         Err(error) => return Err(error),
     };
-    let (ros1, heard) = thread::scope(|scope| {
-        let listens = scope.spawn(|| Heard::in_ros2(session, STRAGGLERS));
-        (gather_ros1(args, session, &context), listens.join().ok().flatten())
+    let (ros1, discovered) = thread::scope(|scope| {
+        let listens = scope.spawn(|| DiscoveredRos2::in_ros2(cli, LATE_PARTICIPANTS));
+        (gather_ros1(args, cli, &context), listens.join().ok().flatten())
     });
     let (master, graph) = ros1?;
     here.master = Some(master);
-    here.ros2 = heard.filter(|heard| !heard.nobody()).map(|heard| Ros2Found {
-        participants: heard.text(),
-        topics: topics_of(&heard.graph),
-        mismatches: mismatches(&heard.graph),
+    here.ros2 = discovered.filter(|discovered| !discovered.is_empty()).map(|discovered| Ros2Found {
+        participants: discovered.text(),
+        topics: topics_of(&discovered.graph),
+        mismatches: mismatches(&discovered.graph),
     });
     Ok(Found { here, graph })
 }
@@ -73,20 +73,20 @@ fn topics_of(graph: &Ros2Graph) -> usize {
 /// The master, and its graph if it answers.
 fn gather_ros1(
     args: &Args,
-    session: &Session,
+    cli: &CliContext,
     context: &Context,
 ) -> Result<(MasterFound, Option<GraphFound>), CliError> {
     let master = Graph::new(context);
     let mut found = here::master(context, &master)?;
-    if found.trouble.is_some() {
+    if found.fault.is_some() {
         return Ok((found, None));
     }
-    match whole_graph(args, session, context, &master) {
+    match whole_graph(args, cli, context, &master) {
         Ok(whole) => Ok((found, Some(whole))),
         Err(CliError::Failed(why)) => {
-            // It answered at first, and may be gone or hang by now.
+            // It answered at first, and may have ended or hang now.
             found = here::master(context, &master)?;
-            found.trouble.get_or_insert(Trouble::Nonsense(why));
+            found.fault.get_or_insert(ServerFault::Nonsense(why));
             Ok((found, None))
         }
         Err(error) => Err(error),
@@ -95,7 +95,7 @@ fn gather_ros1(
 
 fn whole_graph(
     args: &Args,
-    session: &Session,
+    cli: &CliContext,
     context: &Context,
     master: &Graph<'_>,
 ) -> Result<GraphFound, CliError> {
@@ -107,7 +107,7 @@ fn whole_graph(
     let begun = clock::monotonic();
     let ask_all = args.all || args.stamps;
     found.offers = offers::gather(master, &found, ask_all, &mut hosts)?;
-    found.known_md5 = known_md5(session, &found);
+    found.known_md5 = known_md5(cli, &found);
     found.services = offers::services(master, &found, &mut hosts)?;
     found.clock = times::clock(master, &found, &hosts)?;
     if args.stamps {
@@ -118,17 +118,16 @@ fn whole_graph(
 }
 
 /// The MD5 sums of all offered types that are known here.
-fn known_md5(session: &Session, found: &GraphFound) -> BTreeMap<String, String> {
-    // A folder that cannot be read keeps nobody from looking at the rest.
-    let Ok(types) = session.types() else { return BTreeMap::new() };
-    let offered = found.offers.iter().filter_map(|offer| offer.said.as_ref().ok());
+fn known_md5(cli: &CliContext, found: &GraphFound) -> BTreeMap<String, String> {
+    // An unreadable folder does not stop the other checks.
+    let Ok(types) = cli.types() else { return BTreeMap::new() };
+    let offered = found.offers.iter().filter_map(|offer| offer.answer.as_ref().ok());
     let names: BTreeSet<&str> = offered.map(|said| said.type_name.as_str()).collect();
     let known = |name: &str| Some((name.to_owned(), types.message(name).ok()?.md5.clone()));
     names.into_iter().filter_map(known).collect()
 }
 
-/// Looks a second time at what may only have been changing: links that stood on one side, and counts of what was
-/// dropped.
+/// Asks again about facts that may have been changing: half-open links, and counts of dropped messages.
 fn look_again(
     context: &Context,
     master: &Graph<'_>,
@@ -143,7 +142,7 @@ fn look_again(
     let passed = clock::monotonic().since(begun);
     context.sleep_wall(SETTLING.saturating_sub(passed))?;
     if !suspects.is_empty() {
-        // Of what came in between, the nodes have told nothing.
+        // Registrations since the first look are ignored: the nodes were not asked about them.
         found.state.keep_common(&master.system_state()?);
         let connections = nodes::ask_again(master, &of(found, &suspects), "getBusInfo", read_connections)?;
         for (name, connections) in connections {
@@ -174,18 +173,18 @@ mod tests {
     use crate::graph::{SystemState, fake};
 
     #[test]
-    fn a_master_that_ends_half_way_is_not_called_another_program() {
+    fn master_that_ends_halfway_counts_as_refused() {
         let master = fake::server(vec![Some(fake::granted(7)), None]);
         let ros = names::Arguments::parse([format!("__master:={master}")]).expect("sound");
-        let session = Session::new(Arguments { ros, own: Vec::new() }, false, Vec::new()).expect("sound");
+        let cli = CliContext::new(Arguments { ros, own: Vec::new() }, false, Vec::new()).expect("sound");
         let args = Args { report: false, all: false, stamps: false };
-        let found = gather(&args, &session).expect("it looks");
+        let found = gather(&args, &cli).expect("it looks");
         assert!(found.graph.is_none());
-        assert_eq!(found.here.master.and_then(|master| master.trouble), Some(Trouble::Refused));
+        assert_eq!(found.here.master.and_then(|master| master.fault), Some(ServerFault::Refused));
     }
 
     #[test]
-    fn of_a_registration_that_comes_during_the_looks_nothing_is_told() {
+    fn registrations_during_the_check_are_ignored() {
         let list = |values: &[&Value]| Value::Array(values.iter().map(|value| (*value).clone()).collect());
         let held = |topic: &str, node: &str| list(&[&topic.into(), &list(&[&node.into()])]);
         let publishers = list(&[&held("/new", "/a"), &held("/t", "/a")]);

@@ -1,5 +1,5 @@
-//! What every node says of itself. All are asked at the same time; one that does not answer the first question is
-//! asked no other.
+//! Facts that every node reports about itself. All are asked in parallel; a node that does not answer the first
+//! question is not asked again.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -7,15 +7,15 @@ use std::net::{IpAddr, SocketAddr};
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 
-use super::reach::{self, Hosts, side_by_side};
-use crate::commands::doctor::found::{NodeFound, Trouble};
+use super::reach::{self, Hosts, in_parallel};
+use crate::commands::doctor::found::{NodeFound, ServerFault};
 use crate::error::CliError;
 use crate::graph::{Drops, Graph, NoAnswer, Question, read_connections, read_drops, read_pairs};
 
-/// What nodes that answer are asked.
+/// The calls to nodes that answer.
 const QUESTIONS: [&str; 5] = ["getName", "getPublications", "getSubscriptions", "getBusInfo", "getBusStats"];
 
-/// A node on the way to being found.
+/// A node being examined.
 struct Candidate<'n> {
     name: &'n str,
     uri: Uri,
@@ -25,7 +25,7 @@ struct Candidate<'n> {
 /// Asks all nodes of these names.
 ///
 /// # Errors
-/// When the master does not answer any more.
+/// When the master no longer answers.
 pub fn gather(
     graph: &Graph<'_>,
     names: &[&str],
@@ -35,8 +35,8 @@ pub fn gather(
     for (name, uri) in names.iter().zip(graph.look_up_all("lookupNode", names)?) {
         match candidate(name, uri.as_deref()) {
             Ok(candidate) => candidates.push(candidate),
-            Err(trouble) => {
-                let node = NodeFound { uri, trouble: Some(trouble), ..NodeFound::default() };
+            Err(fault) => {
+                let node = NodeFound { uri, fault: Some(fault), ..NodeFound::default() };
                 found.insert((*name).to_owned(), node);
             }
         }
@@ -51,10 +51,10 @@ pub fn gather(
     Ok(found)
 }
 
-/// A node to ask; one without a sound address is in trouble already.
-fn candidate<'n>(name: &'n str, uri: Option<&str>) -> Result<Candidate<'n>, Trouble> {
-    let text = uri.ok_or(Trouble::NoUri)?;
-    let uri = Uri::parse(text).map_err(|error| Trouble::BadUri(error.to_string()))?;
+/// A node to ask, or the fault of its address.
+fn candidate<'n>(name: &'n str, uri: Option<&str>) -> Result<Candidate<'n>, ServerFault> {
+    let text = uri.ok_or(ServerFault::NoUri)?;
+    let uri = Uri::parse(text).map_err(|error| ServerFault::BadUri(error.to_string()))?;
     Ok(Candidate { name, uri, found: NodeFound { uri: Some(text.to_owned()), ..NodeFound::default() } })
 }
 
@@ -65,7 +65,7 @@ impl Candidate<'_> {
                 self.found.own = reach::is_own(address);
                 self.found.address = Some(address);
             }
-            Err(trouble) => self.found.trouble = Some(trouble),
+            Err(fault) => self.found.fault = Some(fault),
         }
     }
 
@@ -76,7 +76,7 @@ impl Candidate<'_> {
     fn answered(&mut self, method: &str, answer: Result<Value, NoAnswer>) {
         let Ok(value) = answer else { return };
         match method {
-            "getName" => self.found.calls_itself = value.as_str().map(str::to_owned),
+            "getName" => self.found.reported_name = value.as_str().map(str::to_owned),
             "getPublications" => self.found.publications = read_pairs(&value).map(BTreeMap::from_iter),
             "getSubscriptions" => self.found.subscriptions = read_pairs(&value).map(BTreeMap::from_iter),
             "getBusInfo" => self.found.connections = read_connections(&value),
@@ -85,9 +85,9 @@ impl Candidate<'_> {
     }
 }
 
-/// Sees which nodes answer, and looks into why others do not.
+/// Checks which nodes answer, and examines why the others do not.
 fn ping(graph: &Graph<'_>, candidates: &mut [Candidate<'_>]) -> Result<(), CliError> {
-    let mut asked: Vec<&mut Candidate<'_>> = with_no_trouble(candidates).collect();
+    let mut asked: Vec<&mut Candidate<'_>> = without_fault(candidates).collect();
     let questions: Vec<Question> = asked.iter().map(|candidate| candidate.question("getPid")).collect();
     let mut failed = Vec::new();
     for (candidate, answer) in asked.iter_mut().zip(graph.ask_all(&questions)?) {
@@ -95,41 +95,39 @@ fn ping(graph: &Graph<'_>, candidates: &mut [Candidate<'_>]) -> Result<(), CliEr
             Ok(Some(pid)) => candidate.found.pid = Some(pid),
             Ok(None) => {
                 let why = "its process id is no number".to_owned();
-                candidate.found.trouble = Some(Trouble::Nonsense(why));
+                candidate.found.fault = Some(ServerFault::Nonsense(why));
             }
             Err(why) => failed.push((candidate, why)),
         }
     }
-    let where_and_why: Vec<_> = failed
+    let failures: Vec<_> = failed
         .iter()
         .map(|(candidate, why)| (candidate.found.address, candidate.uri.endpoint.port, why.clone()))
         .collect();
-    let troubles = side_by_side(&where_and_why, |(address, port, why)| trouble(*address, *port, why));
-    for ((candidate, _), trouble) in failed.into_iter().zip(troubles) {
-        candidate.found.trouble = Some(trouble);
+    let faults = in_parallel(&failures, |(address, port, why)| fault(*address, *port, why));
+    for ((candidate, _), fault) in failed.into_iter().zip(faults) {
+        candidate.found.fault = Some(fault);
     }
     Ok(())
 }
 
-fn with_no_trouble<'c, 'n>(
-    candidates: &'c mut [Candidate<'n>],
-) -> impl Iterator<Item = &'c mut Candidate<'n>> {
-    candidates.iter_mut().filter(|candidate| candidate.found.trouble.is_none())
+fn without_fault<'c, 'n>(candidates: &'c mut [Candidate<'n>]) -> impl Iterator<Item = &'c mut Candidate<'n>> {
+    candidates.iter_mut().filter(|candidate| candidate.found.fault.is_none())
 }
 
-/// What is wrong at an address where a call failed, seen by a connection that says nothing.
-pub fn trouble(address: Option<IpAddr>, port: u16, why: &NoAnswer) -> Trouble {
-    let Some(address) = address else { return Trouble::Unreachable(why.to_string()) };
+/// The fault at an address where a call failed, found by opening a connection.
+pub fn fault(address: Option<IpAddr>, port: u16, why: &NoAnswer) -> ServerFault {
+    let Some(address) = address else { return ServerFault::Unreachable(why.to_string()) };
     match reach::connect(SocketAddr::new(address, port)) {
-        Err(trouble) => trouble,
-        Ok(_) if *why == NoAnswer::Late => Trouble::Mute,
-        Ok(_) => Trouble::Nonsense(why.to_string()),
+        Err(fault) => fault,
+        Ok(_) if *why == NoAnswer::Late => ServerFault::Mute,
+        Ok(_) => ServerFault::Nonsense(why.to_string()),
     }
 }
 
-/// Asks those that answer all the rest.
+/// Asks the nodes that answer all other questions.
 fn ask(graph: &Graph<'_>, candidates: &mut [Candidate<'_>]) -> Result<(), CliError> {
-    let mut asked: Vec<&mut Candidate<'_>> = with_no_trouble(candidates).collect();
+    let mut asked: Vec<&mut Candidate<'_>> = without_fault(candidates).collect();
     let of_one = |candidate: &&mut Candidate<'_>| QUESTIONS.map(|method| candidate.question(method));
     let questions: Vec<Question> = asked.iter().flat_map(of_one).collect();
     let mut answers = graph.ask_all(&questions)?.into_iter();
@@ -141,10 +139,10 @@ fn ask(graph: &Graph<'_>, candidates: &mut [Candidate<'_>]) -> Result<(), CliErr
     Ok(())
 }
 
-/// Asks these nodes one of the questions again; those that do not answer it any more are left out.
+/// Asks these nodes one of the questions again. Nodes that no longer answer are left out.
 ///
 /// # Errors
-/// When the context ends before.
+/// When the context ends first.
 pub fn ask_again<R>(
     graph: &Graph<'_>,
     nodes: &[(&str, &NodeFound)],
@@ -160,7 +158,7 @@ pub fn ask_again<R>(
     Ok(answers.filter_map(|(name, answer)| Some((name, read(&answer.ok()?)))).collect())
 }
 
-/// What nodes that had dropped something have dropped now.
+/// The current counts of nodes that had dropped messages.
 ///
 /// # Errors
 /// As [`ask_again`].

@@ -1,4 +1,4 @@
-//! What publishers offer on their topics and servers as their services: the headers that they answer with.
+//! What publishers offer on their topics, and servers as services, according to their connection headers.
 
 use std::net::SocketAddr;
 
@@ -7,27 +7,29 @@ use runnel::ros1::net::Endpoint;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 
-use super::reach::{Hosts, Server, one_by_one_per_server};
+use super::reach::{Hosts, Server, sequential_per_server};
 use super::tcpros::Link;
 use super::times::CLOCK;
-use crate::commands::doctor::found::{GraphFound, Offer, Offered, Refusal, Served, ServiceFound, Trouble};
+use crate::commands::doctor::found::{
+    GraphFound, Offer, Offered, Refusal, Served, ServerFault, ServiceFound,
+};
 use crate::error::CliError;
 use crate::graph::{Graph, NoAnswer, Question};
 
-/// The name under which publishers and servers are asked.
+/// The caller id of these requests.
 const CALLER: &str = "/runnel_doctor";
 
-/// A publisher that answers, to be asked about a topic.
+/// A publisher that answers, with the topic to ask about.
 struct End {
     topic: String,
     node: String,
     uri: Uri,
 }
 
-/// Where a publisher sends a topic from.
+/// The address from which a publisher sends a topic.
 type Offering = Result<(String, u16), Refusal>;
 
-/// The publishers of topics that are subscribed to and of the clock, or of all.
+/// The publishers of topics with subscribers and of the clock, or of all topics.
 fn to_ask(found: &GraphFound, all: bool) -> Vec<End> {
     let asked = |topic: &str| all || topic == CLOCK || !found.subscribers(topic).is_empty();
     let topics = found.state.publishers.iter().filter(|(topic, _)| asked(topic));
@@ -42,7 +44,7 @@ fn to_ask(found: &GraphFound, all: bool) -> Vec<End> {
 /// Asks every publisher for its header.
 ///
 /// # Errors
-/// When the context ends before.
+/// When the context ends first.
 pub fn gather(
     graph: &Graph<'_>,
     found: &GraphFound,
@@ -54,9 +56,9 @@ pub fn gather(
     hosts.look_up(offerings.iter().flatten().map(|(host, _)| host.as_str()));
     let asked: Vec<_> = ends.into_iter().zip(offerings).collect();
     let at = |(_, offering): &(End, Offering)| offering.as_ref().ok().cloned();
-    Ok(one_by_one_per_server(&asked, at, |(End { topic, node, .. }, offering), server| {
-        let said = offering.clone().and_then(|(host, port)| offered(topic, &host, port, (hosts, server)));
-        Offer { topic: topic.clone(), node: node.clone(), said }
+    Ok(sequential_per_server(&asked, at, |(End { topic, node, .. }, offering), server| {
+        let answer = offering.clone().and_then(|(host, port)| offered(topic, &host, port, (hosts, server)));
+        Offer { topic: topic.clone(), node: node.clone(), answer }
     }))
 }
 
@@ -69,7 +71,7 @@ fn offerings(graph: &Graph<'_>, ends: &[End]) -> Result<Vec<Offering>, CliError>
     };
     let answers = graph.ask_all(&ends.iter().map(question).collect::<Vec<_>>())?;
     let offering = |answer: Result<Value, NoAnswer>| {
-        answer.map_err(|why| Refusal::Said(why.to_string())).and_then(|answer| offering(&answer))
+        answer.map_err(|why| Refusal::Refused(why.to_string())).and_then(|answer| offering(&answer))
     };
     Ok(answers.into_iter().map(offering).collect())
 }
@@ -80,11 +82,11 @@ fn offering(answer: &Value) -> Offering {
         let [_, host, port] = answer.as_array()? else { return None };
         Some((host.as_str()?.to_owned(), u16::try_from(port.as_int()?).ok()?))
     };
-    read().ok_or_else(|| Refusal::Said("it tells no port to connect to".to_owned()))
+    read().ok_or_else(|| Refusal::Refused("its answer has no port".to_owned()))
 }
 
-fn offered(topic: &str, host: &str, port: u16, asking: (&Hosts, &mut Server)) -> Result<Offered, Refusal> {
-    let (header, _) = subscribe(topic, host, port, asking)?;
+fn offered(topic: &str, host: &str, port: u16, access: (&Hosts, &mut Server)) -> Result<Offered, Refusal> {
+    let (header, _) = subscribe(topic, host, port, access)?;
     let field = |name| header.get(name).unwrap_or_default().to_owned();
     let (type_name, md5) = (field("type"), field("md5sum"));
     let latching = header.get("latching") == Some("1");
@@ -92,7 +94,7 @@ fn offered(topic: &str, host: &str, port: u16, asking: (&Hosts, &mut Server)) ->
     Ok(Offered { type_name, md5, latching, stamped, host: host.to_owned(), port })
 }
 
-/// Opens a link to a publisher, as a subscriber of whatever type it has.
+/// Opens a link to a publisher, as a subscriber of any type.
 ///
 /// # Errors
 /// When it does not answer, or answers with an error.
@@ -100,11 +102,11 @@ pub fn subscribe(
     topic: &str,
     host: &str,
     port: u16,
-    asking: (&Hosts, &mut Server),
+    access: (&Hosts, &mut Server),
 ) -> Result<(ConnectionHeader, Link), Refusal> {
     let header =
         [("callerid", CALLER), ("md5sum", "*"), ("tcp_nodelay", "1"), ("topic", topic), ("type", "*")];
-    converse(&ConnectionHeader::new(header), host, port, asking)
+    converse(&ConnectionHeader::new(header), host, port, access)
 }
 
 fn converse(
@@ -114,13 +116,13 @@ fn converse(
     (hosts, server): (&Hosts, &mut Server),
 ) -> Result<(ConnectionHeader, Link), Refusal> {
     let at = Endpoint { host: host.to_owned(), port };
-    let in_trouble = |trouble: Trouble| Refusal::Port { at: at.to_string(), trouble };
-    let address = hosts.address(host).map_err(in_trouble)?;
+    let port_fault = |fault: ServerFault| Refusal::Port { at: at.to_string(), fault };
+    let address = hosts.address(host).map_err(port_fault)?;
     let open = || Link::open(SocketAddr::new(address, port), header);
-    let (told, link) = server.converse(open).map_err(in_trouble)?;
-    match told.get("error") {
-        Some(error) => Err(Refusal::Said(error.to_owned())),
-        None => Ok((told, link)),
+    let (answer, link) = server.converse(open).map_err(port_fault)?;
+    match answer.get("error") {
+        Some(error) => Err(Refusal::Refused(error.to_owned())),
+        None => Ok((answer, link)),
     }
 }
 
@@ -132,10 +134,10 @@ fn begins_with_header(definition: &str) -> bool {
     matches!(kind, Some("Header" | "std_msgs/Header"))
 }
 
-/// Asks every server for its header, unless its node does not answer anyway.
+/// Asks every service server for its header, unless its node does not answer.
 ///
 /// # Errors
-/// When the context ends before.
+/// When the context ends first.
 pub fn services(
     graph: &Graph<'_>,
     found: &GraphFound,
@@ -147,19 +149,19 @@ pub fn services(
     hosts.look_up(servers.iter().flatten().map(|server| server.endpoint.host.as_str()));
     let asked: Vec<_> = found.state.services.iter().zip(uris).zip(servers).collect();
     let at = |(_, server): &(_, Option<Uri>)| server.as_ref().map(|server| server.endpoint.clone());
-    Ok(one_by_one_per_server(&asked, at, |(((name, providers), uri), server), asking| {
+    Ok(sequential_per_server(&asked, at, |(((name, providers), uri), server), access| {
         let asked = providers.iter().any(|node| found.answering(node).is_some());
         let server = server.as_ref().filter(|_| asked);
-        let said = server.map(|server| served(name, &server.endpoint, (hosts, asking)));
+        let answer = server.map(|server| served(name, &server.endpoint, (hosts, access)));
         let (name, providers) = ((*name).clone(), (*providers).clone());
-        ServiceFound { name, providers, uri: uri.clone(), said }
+        ServiceFound { name, providers, uri: uri.clone(), answer }
     }))
 }
 
-fn served(service: &str, at: &Endpoint, asking: (&Hosts, &mut Server)) -> Result<Served, Refusal> {
+fn served(service: &str, at: &Endpoint, access: (&Hosts, &mut Server)) -> Result<Served, Refusal> {
     let header = [("callerid", CALLER), ("md5sum", "*"), ("probe", "1"), ("service", service)];
-    let (told, _) = converse(&ConnectionHeader::new(header), &at.host, at.port, asking)?;
-    let field = |name| told.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
+    let (answer, _) = converse(&ConnectionHeader::new(header), &at.host, at.port, access)?;
+    let field = |name| answer.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
     Ok(Served { node: field("callerid"), type_name: field("type") })
 }
 
@@ -170,7 +172,7 @@ mod tests {
     use crate::graph::SystemState;
 
     #[test]
-    fn only_a_first_field_makes_a_message_stamped() {
+    fn only_a_first_header_field_makes_messages_stamped() {
         assert!(begins_with_header("# a header\n\nuint8 A=1 # Header\nHeader header\nint8 a"));
         assert!(begins_with_header("std_msgs/Header header\n"));
         assert!(!begins_with_header("int8 a\nHeader header\n====\nMSG: std_msgs/Header\n"));
@@ -178,26 +180,26 @@ mod tests {
     }
 
     #[test]
-    fn where_messages_come_from_is_read_or_refused() {
+    fn publisher_address_is_parsed_or_refused() {
         let answer = |port: i32| Value::Array(vec!["TCPROS".into(), "robot".into(), port.into()]);
         assert_eq!(offering(&answer(4000)), Ok(("robot".to_owned(), 4000)));
         assert!(offering(&answer(70_000)).is_err() && offering(&Value::Array(Vec::new())).is_err());
     }
 
     #[test]
-    fn publishers_that_answer_are_asked_about_topics_with_subscribers() {
+    fn answering_publishers_are_asked_about_used_topics() {
         let holders = |topics: &[(&str, &str)]| {
             topics.iter().map(|(topic, node)| ((*topic).to_owned(), vec![(*node).to_owned()])).collect()
         };
-        let publishers = holders(&[("/heard", "/a"), ("/dead", "/b"), ("/unheard", "/a")]);
-        let subscribers = holders(&[("/heard", "/c"), ("/dead", "/c")]);
+        let publishers = holders(&[("/used", "/a"), ("/dead", "/b"), ("/unused", "/a")]);
+        let subscribers = holders(&[("/used", "/c"), ("/dead", "/c")]);
         let state = SystemState { publishers, subscribers, ..SystemState::default() };
         let alive = NodeFound { uri: Some("http://robot:1/".into()), ..NodeFound::default() };
-        let dead = NodeFound { trouble: Some(Trouble::Refused), ..alive.clone() };
+        let dead = NodeFound { fault: Some(ServerFault::Refused), ..alive.clone() };
         let nodes = [("/a".to_owned(), alive), ("/b".to_owned(), dead)].into();
         let found = GraphFound { state, nodes, ..GraphFound::default() };
         let ask = |all| to_ask(&found, all).into_iter().map(|end| end.topic).collect::<Vec<_>>();
-        assert_eq!(ask(false), ["/heard"]);
-        assert_eq!(ask(true), ["/heard", "/unheard"]);
+        assert_eq!(ask(false), ["/used"]);
+        assert_eq!(ask(true), ["/unused", "/used"]);
     }
 }

@@ -1,5 +1,5 @@
-//! One short TCPROS conversation: both headers, and perhaps the first messages. It registers nowhere, and costs the
-//! publisher a subscriber that leaves again.
+//! One short TCPROS conversation: both headers, and perhaps the first messages. It registers nothing, and the
+//! publisher sees a subscriber that leaves again.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,12 +10,12 @@ use runnel::io::clock;
 use runnel::ros1::header::{ConnectionHeader, MAX_HEADER};
 
 use super::reach;
-use crate::commands::doctor::found::Trouble;
+use crate::commands::doctor::found::ServerFault;
 
-/// How long the header of the other side may take.
+/// How long the peer's header may take.
 const HEADER: Duration = Duration::from_secs(2);
 
-/// The length in front of headers and messages, in bytes.
+/// Bytes of the length before headers and messages.
 const LENGTH: usize = 4;
 
 /// An open conversation.
@@ -24,21 +24,22 @@ pub struct Link {
 }
 
 impl Link {
-    /// Connects, sends a header and reads that of the other side.
+    /// Connects, sends a header and reads the peer's header.
     ///
     /// # Errors
-    /// What is wrong there.
-    pub fn open(to: SocketAddr, header: &ConnectionHeader) -> Result<(ConnectionHeader, Self), Trouble> {
+    /// The fault of the peer.
+    pub fn open(to: SocketAddr, header: &ConnectionHeader) -> Result<(ConnectionHeader, Self), ServerFault> {
         let mut link = Self { stream: reach::connect(to)? };
         let until = clock::monotonic() + HEADER;
-        let told = link.exchange(header, until).map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Trouble::Mute,
+        let answer = link.exchange(header, until).map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ServerFault::Mute,
             io::ErrorKind::UnexpectedEof => {
-                Trouble::Nonsense("the connection ended before the header".into())
+                ServerFault::Nonsense("the connection ended before the header".into())
             }
-            _ => Trouble::Nonsense(crate::error::plain(&error.to_string())),
+            _ => ServerFault::Nonsense(crate::error::plain(&error.to_string())),
         })?;
-        let header = ConnectionHeader::parse(&told).map_err(|error| Trouble::Nonsense(error.to_string()))?;
+        let header =
+            ConnectionHeader::parse(&answer).map_err(|error| ServerFault::Nonsense(error.to_string()))?;
         Ok((header, link))
     }
 
@@ -50,17 +51,17 @@ impl Link {
             let why = format!("a header of {length} bytes is too long, at most {MAX_HEADER} are accepted");
             return Err(io::Error::other(why));
         }
-        let mut told = vec![0; length];
-        self.fill(&mut told, until)?;
-        Ok(told)
+        let mut answer = vec![0; length];
+        self.fill(&mut answer, until)?;
+        Ok(answer)
     }
 
-    /// The first `N` bytes of the next message; `None` if none comes until then, or a shorter one.
+    /// The first `N` bytes of the next message; `None` if there is none in time, or a shorter one.
     pub fn message<const N: usize>(&mut self, until: Instant) -> Option<[u8; N]> {
         let rest = self.length(until).ok()?.checked_sub(N)?;
         let mut begin = [0; N];
         self.fill(&mut begin, until).ok()?;
-        self.pass_over(rest, until).ok()?;
+        self.skip(rest, until).ok()?;
         Some(begin)
     }
 
@@ -70,7 +71,7 @@ impl Link {
         Ok(u32::from_le_bytes(length) as usize)
     }
 
-    fn pass_over(&mut self, mut left: usize, until: Instant) -> io::Result<()> {
+    fn skip(&mut self, mut left: usize, until: Instant) -> io::Result<()> {
         let mut buffer = [0; 4096];
         while left > 0 {
             let some = left.min(buffer.len());
@@ -105,10 +106,10 @@ mod tests {
 
     use super::*;
 
-    /// What a conversation with a server that sends these bytes, and then closes, comes to.
+    /// Result of a conversation with a server that sends these bytes and then closes.
     fn talk<R: Send>(
         bytes: &[u8],
-        ask: impl FnOnce(Result<(ConnectionHeader, Link), Trouble>) -> R + Send,
+        ask: impl FnOnce(Result<(ConnectionHeader, Link), ServerFault>) -> R + Send,
     ) -> R {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port of loopback");
         let to = listener.local_addr().expect("it has an address");
@@ -116,7 +117,7 @@ mod tests {
             scope.spawn(|| {
                 let (mut stream, _) = listener.accept().expect("somebody connects");
                 stream.write_all(bytes).expect("it listens");
-                // Read what it says, so that the end is one in good order.
+                // Reads the client's header, so that the connection ends regularly.
                 let _ = stream.shutdown(std::net::Shutdown::Write);
                 let _ = io::copy(&mut stream, &mut io::sink());
             });
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_and_the_beginnings_of_messages_are_read() {
+    fn header_and_message_beginnings_are_read() {
         let mut bytes = ConnectionHeader::new([("md5sum", "1"), ("type", "a/B")]).emit();
         bytes.extend([12, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9]);
         bytes.extend([8, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1]);
@@ -143,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_refused() {
+    fn malformed_header_is_refused() {
         let nonsense = |bytes: &[u8]| {
             talk(bytes, |talk| match talk {
-                Err(Trouble::Nonsense(why)) => why,
+                Err(ServerFault::Nonsense(why)) => why,
                 other => panic!("{:?}", other.map(|(header, _)| header)),
             })
         };
@@ -156,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_connections_and_says_nothing_is_mute() {
+    fn server_without_answer_is_mute() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port of loopback");
         let to = listener.local_addr().expect("it has an address");
         let talk = Link::open(to, &ConnectionHeader::default());
-        assert_eq!(talk.err(), Some(Trouble::Mute));
+        assert_eq!(talk.err(), Some(ServerFault::Mute));
         drop(listener);
         let talk = Link::open(to, &ConnectionHeader::default());
-        assert_eq!(talk.err(), Some(Trouble::Refused));
+        assert_eq!(talk.err(), Some(ServerFault::Refused));
     }
 }

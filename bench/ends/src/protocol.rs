@@ -1,5 +1,4 @@
-//! What an end and the bench say to each other: lines on standard output, one line and then the end of the stream on
-//! standard input.
+//! Protocol between an end and the bench: lines on standard output; one line and then end of file on standard input.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -9,37 +8,37 @@ use runnel::Context;
 
 use crate::{Failure, failed};
 
-/// Tells the bench something.
-pub(super) fn say(line: impl fmt::Display) -> Result<(), Failure> {
+/// Sends a line to the bench.
+pub(super) fn send_line(line: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
-/// Tells the bench that this end is joined to the other.
-pub(super) fn say_ready() -> Result<(), Failure> {
-    say("ready")
+/// Tells the bench that this end is connected to the other.
+pub(super) fn send_ready() -> Result<(), Failure> {
+    send_line("ready")
 }
 
-/// Waits for the bench to give the start.
+/// Waits for the start signal of the bench.
 pub(super) fn wait_for_go() -> Result<(), Failure> {
     match io::stdin().read_line(&mut String::new())? {
-        0 => Err(failed("the bench has gone")),
+        0 => Err(failed("the bench has ended")),
         _ => Ok(()),
     }
 }
 
-/// Serves the graph until the bench closes our standard input, or a callback shuts the context down.
+/// Serves the graph until the bench closes standard input, or a callback shuts the context down.
 pub(super) fn serve(context: &Context) -> Result<(), Failure> {
     end_with_bench(context)?;
     Ok(context.spin()?)
 }
 
-/// Has the context shut down once the bench closes our standard input.
+/// Shuts the context down once the bench closes standard input.
 pub(super) fn end_with_bench(context: &Context) -> Result<(), Failure> {
     let ending = context.clone();
     thread::Builder::new().name("bench".into()).spawn(move || {
-        // Whether the stream ended or failed, nobody is there any more.
+        // End of file and errors both mean that the bench has ended.
         let _ = io::stdin().read_to_end(&mut Vec::new());
         ending.shutdown();
     })?;

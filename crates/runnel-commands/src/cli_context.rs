@@ -1,4 +1,4 @@
-//! What every command needs of the command line and the environment.
+//! Context of a command: output form, names, and contexts of nodes.
 
 use std::path::PathBuf;
 
@@ -13,27 +13,27 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::types::Types;
 
-/// What nodes of this program are called.
+/// The base name of this program's nodes.
 const NODE: &str = "runnel";
 
-/// One run of the program.
-pub struct Session {
-    /// Where answers go.
+/// Context of one run of the program.
+pub struct CliContext {
+    /// The form of output.
     pub output: Output,
-    /// Where the nodes of this program stand. Names are resolved and remapped here, once.
+    /// Arguments for contexts of this program. Names are resolved and remapped here, once.
     context_arguments: Vec<String>,
     namespace: String,
     remapping: Remapping,
     interfaces: Vec<PathBuf>,
-    /// The program of ROS 1 that this run is, if it is one.
+    /// The ROS 1 program that this run is, if any.
     program: Option<&'static str>,
 }
 
-impl Session {
-    /// A session of these arguments, with folders to look for message definitions in.
+impl CliContext {
+    /// The context of these arguments, with folders of message definitions.
     ///
     /// # Errors
-    /// When a name in the arguments is not valid.
+    /// When a name in the arguments is invalid.
     pub fn new(arguments: Arguments, json: bool, interfaces: Vec<PathBuf>) -> Result<Self, CliError> {
         let ros = arguments.ros;
         let context_arguments = context_arguments(&ros);
@@ -44,26 +44,26 @@ impl Session {
         Ok(Self { output: Output { json }, context_arguments, namespace, remapping, interfaces, program })
     }
 
-    /// The same for a program of ROS 1, after which its nodes are called as those of the original.
+    /// The same for a ROS 1 program, after which its nodes are named.
     #[must_use]
     pub fn of_program(self, program: &'static str) -> Self {
         Self { program: Some(program), ..self }
     }
 
-    /// The absolute name that the user means by `name`, remapped.
+    /// The absolute, remapped name that `name` means.
     ///
     /// # Errors
     /// When it is not a valid name.
     pub fn resolve(&self, name: &str) -> Result<String, CliError> {
         if name.is_empty() {
-            return Err(CliError::Usage("a name is expected, not an empty text".into()));
+            return Err(CliError::Usage("empty name".into()));
         }
         let resolved = names::resolve(&self.namespace, NODE, name)?;
         Ok(self.remapping.remap(&resolved).to_owned())
     }
 
-    /// The same for what need not be a valid name, since it is only looked up: only made absolute, and not remapped. An empty
-    /// text is the namespace.
+    /// An absolute name without remapping, for names that are only looked up and need not be valid. An empty text is
+    /// the namespace.
     pub fn absolute(&self, name: &str) -> String {
         match name.strip_prefix('~') {
             Some(private) => names::join(&names::join(&self.namespace, NODE), private),
@@ -71,11 +71,11 @@ impl Session {
         }
     }
 
-    /// A context for a command that asks and ends: Ctrl-C ends the process at once.
+    /// A context for a command that asks and ends: Ctrl-C ends the process immediately.
     ///
     /// # Errors
     /// When the environment is malformed.
-    pub fn asking(&self) -> Result<Context, CliError> {
+    pub fn query_context(&self) -> Result<Context, CliError> {
         self.context(false)
     }
 
@@ -83,15 +83,15 @@ impl Session {
     ///
     /// # Errors
     /// When the environment is malformed.
-    pub fn asking_in(&self, graphs: Graphs) -> Result<Context, CliError> {
+    pub fn query_context_in(&self, graphs: Graphs) -> Result<Context, CliError> {
         Ok(Context::with_options(self.options(false).graphs(graphs))?)
     }
 
-    /// A context for a command that runs until Ctrl-C, and then takes its leave of the graph.
+    /// A context for a command that runs until Ctrl-C, and then unregisters.
     ///
     /// # Errors
     /// When the environment is malformed.
-    pub fn running(&self) -> Result<Context, CliError> {
+    pub fn running_context(&self) -> Result<Context, CliError> {
         self.context(true)
     }
 
@@ -99,26 +99,26 @@ impl Session {
     ///
     /// # Errors
     /// When the environment is malformed.
-    pub fn running_in(&self, graphs: Graphs) -> Result<Context, CliError> {
+    pub fn running_context_in(&self, graphs: Graphs) -> Result<Context, CliError> {
         Ok(Context::with_options(self.options(true).graphs(graphs))?)
     }
 
-    /// The same in both, of which that of ROS 1 is joined when its master comes: nothing waits for that, and nobody is told of it.
+    /// The same in both graphs. The ROS 1 graph is joined when its master starts, without a wait and without a note.
     ///
     /// # Errors
     /// When the environment is malformed.
-    pub fn running_before_master(&self) -> Result<Context, CliError> {
+    pub fn running_context_without_master(&self) -> Result<Context, CliError> {
         let options = self.options(true).graphs(Graphs::Both).wait_for_master(false);
         Ok(Context::with_options(options)?)
     }
 
-    /// True if the user says which master is meant.
+    /// True if an argument or a variable names the master.
     pub fn names_master(&self) -> bool {
         let variable = std::env::var_os("ROS_MASTER_URI").is_some_and(|uri| !uri.is_empty());
         variable || self.context_arguments.iter().any(|argument| argument.starts_with("__master:="))
     }
 
-    /// The arguments that say where nodes of this session stand, such as `__ip:=10.0.0.1`.
+    /// The arguments for nodes, such as `__ip:=10.0.0.1`.
     pub fn context_arguments(&self) -> &[String] {
         &self.context_arguments
     }
@@ -127,25 +127,25 @@ impl Session {
         Ok(Context::with_options(self.options(signals))?)
     }
 
-    /// How contexts of this session are made.
+    /// Options of all contexts of this run.
     pub fn options(&self, signals: bool) -> ContextOptions {
         let options = ContextOptions::default().arguments(self.context_arguments.clone()).signals(signals);
-        // Commands answer whoever typed them: nothing goes to /rosout, and time is that of the wall.
+        // Commands answer on the terminal: nothing goes to /rosout, and time is wall time.
         options.rosout(false).sim_time(false)
     }
 
-    /// The master that is named, or the one that there usually is.
+    /// The URI of the named master, or of the default one.
     ///
     /// # Errors
     /// When the environment is malformed.
     pub fn master_uri(&self) -> Result<Uri, CliError> {
-        Ok(self.asking()?.master_uri().clone())
+        Ok(self.query_context()?.master_uri().clone())
     }
 
-    /// A node for a command, with a name that no other has, unless the user names it.
+    /// A node for a command, with a unique name unless the user names it.
     ///
-    /// In ROS 2 it begins with an underscore, as those of the ros2 commands do (`_ros2cli_..`), so that lists leave it out. ROS 1
-    /// has no hidden names, and its users know the form `rostopic_PID_TIME`.
+    /// In ROS 2 its name begins with an underscore, as names of the ros2 commands do (`_ros2cli_..`), so that lists
+    /// hide it. ROS 1 has no hidden names, and its users know the form `rostopic_PID_TIME`.
     ///
     /// # Errors
     /// When sockets cannot be opened.
@@ -160,27 +160,27 @@ impl Session {
         Ok(context.create_node(&names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique))?)
     }
 
-    /// The message types that are known.
+    /// The known message types.
     ///
     /// # Errors
-    /// When a folder that was given cannot be read.
+    /// When a folder in the arguments cannot be read.
     pub fn types(&self) -> Result<Types, CliError> {
         Types::new(&self.interfaces)
     }
 
-    /// The same for later, should they be needed.
+    /// The same, loaded later if they are needed.
     pub fn types_loader(&self) -> impl Fn() -> Result<Types, CliError> + Send + 'static {
         let interfaces = self.interfaces.clone();
         move || Types::new(&interfaces)
     }
 }
 
-/// Which addresses of hosts nodes of this process take.
+/// The address family of nodes of this process.
 pub fn family() -> Family {
     if std::env::var("ROS_IPV6").as_deref() == Ok("on") { Family::V6 } else { Family::V4 }
 }
 
-/// The arguments that say where a node stands in the graph.
+/// The arguments that concern contexts.
 fn context_arguments(ros: &names::Arguments) -> Vec<String> {
     let given = [
         ("__master", &ros.master),
@@ -199,14 +199,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_remapped_once() {
+    fn name_is_remapped_once() {
         let line = ["a:=b", "b:=/c", "__master:=http://m:1", "__name:=me"];
         let ros = names::Arguments::parse(line).expect("sound");
         let expected = ["__master:=http://m:1", "__name:=me"];
-        assert_eq!(context_arguments(&ros), expected, "what remaps is not for the nodes");
+        assert_eq!(context_arguments(&ros), expected, "remappings are not passed to nodes");
         let arguments = Arguments { ros, own: Vec::new() };
-        let session = Session::new(arguments, false, Vec::new()).expect("sound");
-        assert_eq!(session.resolve("a").expect("a name"), "/b");
-        assert!(session.resolve("").is_err());
+        let cli = CliContext::new(arguments, false, Vec::new()).expect("sound");
+        assert_eq!(cli.resolve("a").expect("a name"), "/b");
+        assert!(cli.resolve("").is_err());
     }
 }

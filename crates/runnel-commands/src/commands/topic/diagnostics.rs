@@ -1,24 +1,24 @@
-//! What is said of messages that are not printed.
+//! Diagnostics about messages that are not printed.
 
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind};
 
 use crate::error::CliError;
 
-/// What has been said of them.
+/// Diagnostics about messages that are not printed, some of which are given only once.
 #[derive(Default)]
-pub struct Excuses {
-    /// A message was too short for the index that the user typed.
+pub struct Diagnostics {
+    /// Given: a message has too few elements for the index that the user typed.
     too_short: bool,
-    /// A message had a wstring in an element of a list, which others may have none of.
+    /// Given: a message has a wstring in an element of a list.
     wide: bool,
 }
 
-impl Excuses {
-    /// What is to be said of a message that is passed over; nothing if it was said of another.
+impl Diagnostics {
+    /// The line about a skipped message; `None` if the same was said about another.
     ///
     /// # Errors
-    /// When no other message of its type would do.
-    pub fn of(
+    /// When no message of the type can be printed.
+    pub fn line(
         &mut self,
         type_name: &str,
         publisher: &str,
@@ -26,18 +26,18 @@ impl Excuses {
     ) -> Result<Option<String>, CliError> {
         use DynamicErrorKind::{BadPath, NoForm, NoParts, NoSuchElement, NoSuchField, SchemaMissing};
         let line = || format!("message of publisher {publisher}: {error}");
-        let of_others = || line() + "; messages of which that is true are passed over from here on";
+        let further = || line() + "; further such messages are skipped silently";
         match error.kind() {
             BadPath | NoParts { .. } | NoSuchField { .. } | SchemaMissing { .. } => {
                 Err(CliError::failed(error))
             }
-            NoForm(_) if error.path().contains('[') => Ok(once(&mut self.wide).then(of_others)),
+            NoForm(_) if error.path().contains('[') => Ok(once(&mut self.wide).then(further)),
             NoForm(_) => Err(CliError::Failed(format!(
-                "messages of type {type_name} cannot be read: field {} is a wstring, of which the programs of ROS 2 \
-                 send different forms",
+                "messages of type {type_name} cannot be read: field {} is a wstring, which ROS 2 programs encode in \
+                     different ways",
                 error.path()
             ))),
-            NoSuchElement { .. } => Ok(once(&mut self.too_short).then(of_others)),
+            NoSuchElement { .. } => Ok(once(&mut self.too_short).then(further)),
             _ => Ok(Some(line())),
         }
     }
@@ -56,28 +56,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_that_no_message_of_which_can_be_read_ends_it_in_words_for_who_looks_on() {
+    fn undecodable_type_is_an_error() {
         let mut library = Library::default();
         let name = TypeName::new("a", "Wide");
         library.add_text(Kind::Message, name.clone(), "wstring text", "Wide.msg");
         let error = undecodable(&library, &name, &[0, 1, 0, 0, 0, 0, 0, 0]);
-        let ended = Excuses::default().of("a/msg/Wide", "/p", &error).expect_err("no other will do");
-        let expected = "messages of type a/msg/Wide cannot be read: field text is a wstring, of which the programs of \
-                        ROS 2 send different forms";
+        let ended = Diagnostics::default().line("a/msg/Wide", "/p", &error).expect_err("no other will do");
+        let expected = "messages of type a/msg/Wide cannot be read: field text is a wstring, which ROS 2 programs encode in \
+                                different ways";
         assert_eq!(ended.to_string(), expected);
     }
 
     #[test]
-    fn a_message_with_such_an_element_is_passed_over_and_that_is_said_once() {
+    fn undecodable_element_is_reported_once() {
         let mut library = Library::default();
         let name = TypeName::new("a", "Many");
         library.add_text(Kind::Message, TypeName::new("a", "Wide"), "wstring text", "Wide.msg");
         library.add_text(Kind::Message, name.clone(), "Wide[] parts", "Many.msg");
         let error = undecodable(&library, &name, &[0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
-        let mut excuses = Excuses::default();
-        let mut said = || excuses.of("a/msg/Many", "/p", &error).expect("another may do");
-        assert!(said().is_some_and(|line| line.contains("parts[0].text") && line.contains("passed over")));
-        assert_eq!(said(), None);
+        let mut diagnostics = Diagnostics::default();
+        let mut line = || diagnostics.line("a/msg/Many", "/p", &error).expect("another may do");
+        assert!(line().is_some_and(|line| line.contains("parts[0].text") && line.contains("skipped")));
+        assert_eq!(line(), None);
     }
 
     /// Why a message cannot be decoded.

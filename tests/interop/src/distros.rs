@@ -1,8 +1,8 @@
-//! Where `./test` puts the releases of ROS 2.
+//! Installed ROS 2 releases; `./test` installs them.
 
 use std::path::PathBuf;
 
-/// A release of ROS 2.
+/// A ROS 2 release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distro {
     /// Kilted Kaiju, of 2025.
@@ -16,10 +16,10 @@ impl Distro {
     pub const ALL: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 }
 
-/// The Python that finds `rclpy` and the standard messages of a release.
+/// The Python with `rclpy` and the standard messages of a release.
 ///
 /// # Panics
-/// When it is not installed.
+/// If it is not installed.
 pub fn python(distro: Distro) -> PathBuf {
     match distro {
         Distro::Kilted => environment("ros2-kilted"),
@@ -27,7 +27,7 @@ pub fn python(distro: Distro) -> PathBuf {
     }
 }
 
-/// The Python of an environment that `./test` makes.
+/// The Python of an environment that `./test` creates.
 pub(crate) fn environment(name: &str) -> PathBuf {
     let tools = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools"));
     let python = tools.join(name).join("bin/python3");

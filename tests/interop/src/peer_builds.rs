@@ -1,4 +1,4 @@
-//! Building the peers that are no scripts: once for each change of their sources, however many tests ask at a time.
+//! Builds of the compiled peers: one per change of their sources, even if several tests need it at a time.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,11 +8,11 @@ use std::time::SystemTime;
 
 use crate::{installed, sources};
 
-/// The program NAME of the sources in `peers/FOLDER` and in another folder that it shares with others, which `compile` makes
-/// at the path that it is given.
+/// The program NAME of the sources in `peers/FOLDER` and in a shared folder, which `compile` builds at the given
+/// path.
 ///
 /// # Panics
-/// When it cannot be built, with what the compiler said.
+/// If it cannot be built; with the compiler's output.
 pub fn built(
     folder: &str,
     shared: Option<&str>,
@@ -26,7 +26,7 @@ pub fn built(
         lock.lock()?;
         let folders = [Some(folder), shared].into_iter().flatten().map(|folder| sources().join(folder));
         if !is_up_to_date(&program, folders)? {
-            // Made beside it and moved there, so that a build cut short leaves nothing half done.
+            // Built under a temporary name and renamed, so that an aborted build leaves no partial file.
             let unfinished = program.with_extension("unfinished");
             compile(&unfinished)?;
             fs::rename(unfinished, &program)?;
@@ -37,7 +37,7 @@ pub fn built(
     program
 }
 
-/// Whether the program is younger than every source, the shared ones included.
+/// Whether the program is newer than every source, including the shared ones.
 fn is_up_to_date(program: &Path, folders: impl Iterator<Item = PathBuf>) -> io::Result<bool> {
     let Ok(built) = modified(program) else { return Ok(false) };
     for folder in folders {
@@ -54,7 +54,7 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
 }
 
-/// Runs a command to its end; one that fails is an error with what it said.
+/// Runs a command to its end; failure is an error with its standard error.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let program = command.get_program().display().to_string();
     let output =
@@ -62,11 +62,11 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("{program} failed ({}):\n{said}", output.status)))
+    let printed = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{program} failed ({}):\n{printed}", output.status)))
 }
 
-/// What `pkg-config` says of libraries.
+/// Output of `pkg-config` for libraries.
 pub fn flags(libraries: &[&str]) -> io::Result<Vec<String>> {
     let flags = output(Command::new("pkg-config").args(["--cflags", "--libs"]).args(libraries))?;
     Ok(String::from_utf8_lossy(&flags.stdout).split_whitespace().map(str::to_owned).collect())

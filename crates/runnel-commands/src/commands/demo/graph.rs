@@ -1,4 +1,4 @@
-//! Where the demonstration takes place: at a master of its own, or in a domain of ROS 2.
+//! The graph of the demo: a master of its own, or a ROS 2 domain.
 
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
@@ -8,24 +8,24 @@ use runnel::{Context, ContextOptions, Error, Graphs, MasterOptions};
 
 use crate::error::CliError;
 
-/// Where nodes and commands look for a master if nothing names one.
+/// The port where nodes and commands look for a master by default.
 const DEFAULT_PORT: u16 = 11311;
 
-/// Where the demonstration takes place.
-pub enum Place {
-    /// At this master, whose context serves to the very end, and which no signal stops.
+/// The graph of the demo.
+pub enum DemoGraph {
+    /// ROS 1 with this master. Its context lives to the end, and no signal stops it.
     Ros1 {
-        /// Where it answers.
+        /// The master's URI.
         master: Uri,
-        /// What it is served by.
+        /// The context that serves the master.
         _serving: Context,
     },
-    /// In the domain of ROS 2 that the environment names.
+    /// The ROS 2 domain of the environment.
     Ros2,
 }
 
-impl Place {
-    /// Prepares it. The master has the port that commands look at if that is free, and otherwise any.
+impl DemoGraph {
+    /// Prepares the graph. The master gets the default port if that is free, and otherwise any.
     ///
     /// # Errors
     /// When the master cannot be started.
@@ -42,7 +42,7 @@ impl Place {
         Ok(Self::Ros1 { master: master?, _serving: serving })
     }
 
-    /// The context of the watcher here.
+    /// The context of the watching node.
     ///
     /// # Errors
     /// When the environment is malformed.
@@ -53,8 +53,8 @@ impl Place {
         }
     }
 
-    /// What a person types first in another terminal, so that commands and nodes there find this graph; `None` if they do by
-    /// themselves.
+    /// The command that a person types first in another terminal, so that commands and nodes there find this graph;
+    /// `None` if they find it by default.
     pub fn export(&self) -> Option<String> {
         match self {
             Self::Ros1 { master, .. } => export(master, std::env::var("ROS_MASTER_URI").ok().as_deref()),
@@ -62,7 +62,7 @@ impl Place {
         }
     }
 
-    /// Why the master is not where commands look, if it is not.
+    /// Why commands do not find the master by default, if so.
     pub fn remark(&self) -> Option<String> {
         match self {
             Self::Ros1 { master, .. } if master.endpoint.port != DEFAULT_PORT => Some(format!(
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// As [`Place::export`], where the environment names `named` as the master.
+/// As [`Place::export`], with `named` as the master of the environment.
 fn export(master: &Uri, named: Option<&str>) -> Option<String> {
     let named = named.map(Uri::parse);
     let leads_here = match &named {
@@ -88,7 +88,7 @@ fn export(master: &Uri, named: Option<&str>) -> Option<String> {
     (!leads_here).then(|| format!("export ROS_MASTER_URI={}", master.to_string().trim_end_matches('/')))
 }
 
-/// A context of this master on loopback, or of ROS 2, whatever the environment says of names and addresses.
+/// A context with this master on loopback, or in ROS 2. It ignores names and addresses of the environment.
 fn context(signals: bool, master: Option<&str>) -> Result<Context, CliError> {
     let mut arguments = vec!["__ip:=127.0.0.1".to_owned(), "__ns:=/".into()];
     arguments.extend(master.map(|master| format!("__master:={master}")));
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn master_is_exported_unless_commands_look_there() {
+    fn export_is_shown_unless_commands_find_the_master() {
         let uri = |text: &str| Uri::parse(text).expect("a URI");
         let (usual, other) = (uri("http://127.0.0.1:11311/"), uri("http://127.0.0.1:40001/"));
         assert_eq!(export(&usual, None), None);

@@ -1,4 +1,4 @@
-//! What all measurements share: the programs' folder, the master, the way programs are started, and the results.
+//! What all measurements share: the folder of programs, the master, starting programs, the results.
 
 use std::collections::HashSet;
 use std::env;
@@ -22,22 +22,22 @@ use crate::output::Output;
 /// How long the master may take to start.
 const MASTER: Duration = Duration::from_secs(20);
 
-/// Where a program runs.
+/// Where a program runs, and with which master.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place<'a> {
     /// The CPU; any if `None`.
     pub cpu: Option<usize>,
     /// The real-time priority; the ordinary scheduling if `None`.
     pub priority: Option<i32>,
-    /// Programs with the same number see each other's topics, and no others.
+    /// Programs with the same number see only each other's topics.
     pub namespace: usize,
-    /// The URI of its master; that of the master that runs all the time if `None`.
+    /// The URI of its master; the one that always runs if `None`.
     pub master: Option<&'a str>,
 }
 
 /// What all measurements of one run share: programs, master, results.
-pub struct Room {
-    /// What was found so far.
+pub struct Workspace {
+    /// Results up to now.
     pub report: Report,
     output: Output,
     only: HashSet<String>,
@@ -45,24 +45,25 @@ pub struct Room {
     folder: PathBuf,
     results: PathBuf,
     stop: Arc<Stop>,
-    /// Before the folder that its output goes to.
+    /// Stands before the folder of its output, so that it is dropped first.
     master: Option<(Process, String)>,
     scratch: TempDir,
-    /// Programs started and namespaces given out so far.
+    /// Number of started programs and used namespaces.
     count: usize,
 }
 
-impl Room {
-    /// Makes everything ready.
+impl Workspace {
+    /// Prepares all that measurements need.
     ///
     /// # Errors
-    /// When folders cannot be made.
+    /// When folders cannot be created.
     pub fn open(args: &Args, output: Output) -> Result<Self, CliError> {
         let program = env::current_exe()?.to_str().map(str::to_owned);
         let folder = compile::folder().map_err(CliError::failed)?;
         let results = args.out.clone().unwrap_or_else(|| folder.join("results"));
-        std::fs::create_dir_all(&results)
-            .map_err(|error| CliError::failed(format_args!("cannot make {}: {error}", results.display())))?;
+        std::fs::create_dir_all(&results).map_err(|error| {
+            CliError::failed(format_args!("cannot create {}: {error}", results.display()))
+        })?;
         Ok(Self {
             report: Report::new(args.quick),
             output,
@@ -82,7 +83,7 @@ impl Room {
         &self.program
     }
 
-    /// The folder that programs are built in.
+    /// The folder of built programs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -92,24 +93,24 @@ impl Room {
         self.only.is_empty() || self.only.contains(name)
     }
 
-    /// A file for what a program leaves; it goes when everything is measured.
+    /// A file for a program's output, removed at the end.
     pub fn file(&mut self, name: &str) -> PathBuf {
         self.count += 1;
         self.scratch.path().join(format!("{}-{name}", self.count))
     }
 
-    /// A namespace that nobody has used.
+    /// A namespace that is not in use.
     pub fn namespace(&mut self) -> usize {
         self.count += 1;
         self.count
     }
 
-    /// Tells the user how far it is.
+    /// Prints a line of progress.
     pub fn progress(&self, line: &str) {
         self.output.note(line);
     }
 
-    /// Tells the user what cannot be measured or how, and keeps that with the results; each once.
+    /// Prints a note about a measurement that is missing or limited, and keeps it with the results; each note once.
     pub fn note(&mut self, line: String) {
         if !self.report.notes.contains(&line) {
             self.output.note(&line);
@@ -117,7 +118,7 @@ impl Room {
         }
     }
 
-    /// Starts the master that runs all the time, for contestants that need one.
+    /// Starts the master that always runs, for contestants that need one.
     ///
     /// # Errors
     /// When it does not start.
@@ -126,7 +127,7 @@ impl Room {
         Ok(())
     }
 
-    /// Starts a program, called `name` in errors, at a place.
+    /// Starts a program at a place. `name` is its name in errors.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -149,15 +150,15 @@ impl Room {
         Process::start(name, command, self.file("errors"), &self.stop)
     }
 
-    /// Removes what programs that have ended left in shared memory, if it is named as the folder that is their `ROS_HOME`.
+    /// Removes files of ended programs in shared memory whose names begin with the name of their `ROS_HOME`.
     pub fn remove_leftovers(&mut self) {
         let Some(run) = self.scratch.path().file_name().and_then(|name| name.to_str()) else { return };
         if let Err(error) = leftovers::remove(Path::new(SHARED_MEMORY), run) {
-            self.note(format!("something was left in {SHARED_MEMORY}: {error}"));
+            self.note(format!("cannot remove leftovers in {SHARED_MEMORY}: {error}"));
         }
     }
 
-    /// Saves what was found so far.
+    /// Saves the results up to now.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -166,7 +167,7 @@ impl Room {
         self.report.save(&path).map_err(Failure::missing(format_args!("cannot save {}", path.display())))
     }
 
-    /// Ends what still runs and gives the results.
+    /// Ends what still runs and returns the results.
     ///
     /// # Errors
     /// When they cannot be saved.

@@ -1,4 +1,4 @@
-//! The command line that Runnel's talker and listener of ROS 2 have in common with the others, and what they print.
+//! Command line and output that Runnel's ROS 2 talker and listener share with the others.
 
 use std::env;
 use std::io::{self, Write};
@@ -10,43 +10,43 @@ use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions, Error, Graphs, QoS};
 
 /// See `peers/rclpy/common.py`.
-pub struct Words {
+pub struct PeerOptions {
     /// The topic.
     pub topic: String,
     /// Such as `std_msgs/msg/String`.
     pub type_name: String,
-    /// How many messages, 0 for no end.
+    /// Number of messages; 0 for no end.
     pub count: u32,
-    /// Messages a second, 0 for no pause.
+    /// Messages per second; 0 for no pause.
     pub rate: f64,
-    /// Bytes of text or data: each message has the next, and the first follows the last.
+    /// Sizes of text or data: the messages use them in turn.
     pub sizes: Vec<usize>,
     /// Subscriptions to wait for.
     pub wait: usize,
-    /// A file to wait for, too.
+    /// A file to wait for.
     pub after: Option<String>,
     /// The quality of service.
     pub qos: QoS,
 }
 
-impl Words {
-    /// Those of this process, up to what is meant for ROS.
+impl PeerOptions {
+    /// Parses the arguments of this process, up to `--ros-args`.
     ///
     /// # Panics
-    /// When a word is not known.
-    pub fn of_command_line() -> Words {
+    /// If an argument is unknown.
+    pub fn from_command_line() -> PeerOptions {
         let mut all = env::args().skip(1).take_while(|word| word != "--ros-args");
         let topic = all.next().expect("a topic");
         let (type_name, qos) = ("std_msgs/msg/String".to_owned(), QoS::keep_last(1000));
-        let mut words =
-            Words { topic, type_name, count: 0, rate: 0.0, sizes: vec![0], wait: 1, after: None, qos };
+        let mut options =
+            PeerOptions { topic, type_name, count: 0, rate: 0.0, sizes: vec![0], wait: 1, after: None, qos };
         while let (Some(word), Some(value)) = (all.next(), all.next()) {
-            words.take(&word, &value);
+            options.set(&word, &value);
         }
-        words
+        options
     }
 
-    fn take(&mut self, word: &str, value: &str) {
+    fn set(&mut self, word: &str, value: &str) {
         let number = || value.parse().expect("a number");
         match (word, value) {
             ("--type", _) => value.clone_into(&mut self.type_name),
@@ -74,10 +74,10 @@ impl Words {
         self.sizes[(number as usize - 1) % self.sizes.len()]
     }
 
-    /// A context in the ROS 2 graph alone.
+    /// A context in ROS 2 only.
     ///
     /// # Errors
-    /// When the environment makes no sense.
+    /// If the environment is invalid.
     pub fn context(&self) -> Result<Context, Error> {
         Context::with_options(ContextOptions::default().graphs(Graphs::Ros2))
     }
@@ -86,7 +86,7 @@ impl Words {
 /// Length and CRC-32 of a message in CDR.
 ///
 /// # Panics
-/// When it has no such form.
+/// If it cannot be encoded.
 pub fn crc(message: &impl Message) -> String {
     let payload = cdr::encode(message, Encoding::Xcdr1).expect("a form in ROS 2");
     let body = &payload[4..];
@@ -106,9 +106,9 @@ pub fn bytes(number: u32, size: usize) -> UInt8MultiArray {
     UInt8MultiArray { data, ..UInt8MultiArray::default() }
 }
 
-/// Prints a line at once.
-pub fn say(line: &str) {
+/// Prints and flushes a line.
+pub fn print_line(line: &str) {
     let mut out = io::stdout().lock();
-    // Who does not listen any more misses nothing.
+    // The reader may be gone.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -1,0 +1,221 @@
+//! Commands for ROS 1 only, and their errors and notes for users of ROS 2.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::cli_context::CliContext;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::graphs::DiscoveredRos2;
+use crate::output;
+
+/// The commands, each with its text for ROS 2.
+const COMMANDS: [(&[&str], &str); 8] = [
+    (&["service"], "ROS 2 services are not supported yet"),
+    (&["action"], "ROS 2 actions are not supported yet"),
+    (&["param"], "ROS 2 parameters are not supported yet"),
+    (&["log"], "ROS 2 log commands are not supported yet, except 'runnel topic echo /rosout'"),
+    (DOCTOR, "the doctor checks ROS 1, and in ROS 2 only for pairs that do not match"),
+    (&["node", "ping"], "ROS 2 nodes cannot be pinged"),
+    (&["node", "kill"], "ROS 2 nodes cannot be shut down by a command"),
+    (&["node", "cleanup"], "ROS 2 has no registrations to clean up"),
+];
+
+const DOCTOR: &[&str] = &["doctor"];
+
+/// A command that runs on unless a subcommand follows; one that waits for a server; and the flag that makes another
+/// wait.
+const FOLLOWS: &str = "log";
+const SENDS_GOALS: [&str; 2] = ["action", "send_goal"];
+const WAITS: &str = "wait";
+
+/// Ids of the flags that restrict other commands to one graph. Here they are accepted too, hidden from help.
+const ROS1: &str = "only_ros1";
+const ROS2: &str = "only_ros2";
+
+/// How long the master may take to answer after a command has failed.
+const MASTER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Such a command as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ros1Only {
+    /// Its text for ROS 2.
+    not_supported: &'static str,
+    /// Whether failures are explained: not with `--ros1`, nor for the doctor, which does so itself.
+    explains: bool,
+    /// It may run on without a result.
+    runs_on: bool,
+    ros2: bool,
+}
+
+/// Adds the hidden flags to those commands.
+pub fn with_flags(whole: clap::Command) -> clap::Command {
+    flagged_subcommands(whole, &[])
+}
+
+fn flagged_subcommands(command: clap::Command, path: &[String]) -> clap::Command {
+    command.mut_subcommands(|inner| {
+        let path = [path, &[inner.get_name().to_owned()]].concat();
+        let is_one = COMMANDS.iter().any(|(of, _)| path[..] == **of);
+        if is_one { flagged(inner) } else { flagged_subcommands(inner, &path) }
+    })
+}
+
+fn flagged(command: clap::Command) -> clap::Command {
+    let flag =
+        |id: &'static str, long: &'static str| Arg::new(id).long(long).action(ArgAction::SetTrue).hide(true);
+    let command = command.mut_subcommands(flagged);
+    command.arg(flag(ROS1, "ros1").conflicts_with(ROS2)).arg(flag(ROS2, "ros2"))
+}
+
+impl Ros1Only {
+    /// The command, if the typed one is for ROS 1 only.
+    pub fn typed(matches: &ArgMatches) -> Option<Self> {
+        let mut levels = Vec::new();
+        let mut level = matches;
+        while let Some((name, inner)) = level.subcommand() {
+            levels.push((name, inner));
+            level = inner;
+        }
+        let begins = |path: &[&str]| {
+            path.len() <= levels.len() && path.iter().zip(&levels).all(|(word, (name, _))| word == name)
+        };
+        let (path, not_supported) = COMMANDS.into_iter().find(|(path, _)| begins(path))?;
+        let given = |flag: &str| {
+            levels.iter().any(|(_, level)| level.try_get_one(flag).ok().flatten() == Some(&true))
+        };
+        let explains = !given(ROS1) && path != DOCTOR;
+        let runs_on = matches!(levels[..], [(FOLLOWS, _)]) || begins(&SENDS_GOALS) || given(WAITS);
+        Some(Self { not_supported, explains, runs_on, ros2: given(ROS2) })
+    }
+
+    /// Runs the command. If it fails for lack of a master, the error says so and names the ROS 2 participants. If it
+    /// finds nothing although a master runs, a note mentions ROS 2 participants.
+    ///
+    /// # Errors
+    /// Those of the command; with `--ros2` always.
+    pub fn run(
+        self,
+        cli: &CliContext,
+        command: impl FnOnce() -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        if self.ros2 {
+            return Err(CliError::Failed(format!("{}. Try: without --ros2, for ROS 1", self.not_supported)));
+        }
+        if !self.explains {
+            return command();
+        }
+        let (result, is_noted) =
+            if self.runs_on { self.run_with_note(cli, command) } else { (command(), false) };
+        let is_explained = is_noted || output::was_found();
+        match result {
+            Ok(()) if !is_explained && output::was_empty() => {
+                self.note_participants(cli, |_| true);
+                Ok(())
+            }
+            Err(CliError::Failed(why)) if !is_explained => Err(CliError::Failed(self.explained(cli, why))),
+            result => result,
+        }
+    }
+
+    /// Runs the command, and prints the note about ROS 2 meanwhile. Also returns whether there was one.
+    fn run_with_note(
+        self,
+        cli: &CliContext,
+        command: impl FnOnce() -> Result<(), CliError>,
+    ) -> (Result<(), CliError>, bool) {
+        let is_running = AtomicBool::new(true);
+        thread::scope(|scope| {
+            let look = scope.spawn(|| {
+                let is_waiting = |_: &DiscoveredRos2| is_running.load(Ordering::Relaxed);
+                why_no_master(cli).is_none() && self.note_participants(cli, is_waiting)
+            });
+            let result = command();
+            is_running.store(false, Ordering::Relaxed);
+            (result, look.join().unwrap_or_default())
+        })
+    }
+
+    /// Notes that ROS 2 participants exist; false if there are none, or the note is not wanted. With `--json` there
+    /// is no note, and nothing is listened to.
+    fn note_participants(self, cli: &CliContext, is_wanted: impl FnOnce(&DiscoveredRos2) -> bool) -> bool {
+        let discovered = (!cli.output.json).then(|| DiscoveredRos2::in_ros2(cli, Duration::ZERO)).flatten();
+        let Some(discovered) = discovered.filter(|discovered| !discovered.is_empty() && !output::was_found())
+        else {
+            return false;
+        };
+        if !is_wanted(&discovered) {
+            return false;
+        }
+        cli.output.note(&format!("{}: only ROS 1 was searched ({})", self.not_supported, discovered.text()));
+        true
+    }
+
+    /// The text of a failure. If no master answers, it says so and names the ROS 2 participants.
+    fn explained(self, cli: &CliContext, failure: String) -> String {
+        let Some(why) = why_no_master(cli) else {
+            self.note_participants(cli, |discovered| discovered.is_named_in(&failure));
+            return failure;
+        };
+        if !needs_master(cli, &failure) {
+            return failure;
+        }
+        match DiscoveredRos2::in_ros2(cli, Duration::ZERO) {
+            None => failure,
+            Some(discovered) if discovered.is_empty() => format!("{why}, and {}", discovered.text()),
+            Some(discovered) => format!("{} ({}), and {why}", self.not_supported, discovered.text()),
+        }
+    }
+}
+
+/// Whether a failure comes from a missing master, and not from a file or a type.
+fn needs_master(cli: &CliContext, failure: &str) -> bool {
+    let uri = cli.master_uri().map(|uri| uri.to_string()).unwrap_or_default();
+    failure.contains("master") || failure.contains(&uri)
+}
+
+/// Why no master answers, if none does.
+fn why_no_master(cli: &CliContext) -> Option<String> {
+    let context = cli.query_context().ok()?;
+    Some(Graph::within(&context, MASTER_TIMEOUT).check_master().err()?.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands;
+
+    fn typed(line: &str) -> Option<Ros1Only> {
+        let words = ["runnel"].into_iter().chain(line.split(' '));
+        Ros1Only::typed(&commands::command().try_get_matches_from(words).expect("a good line"))
+    }
+
+    #[test]
+    fn ros_1_commands_accept_graph_flags() {
+        for line in
+            ["service list", "param get /a", "action list", "log", "log list /a", "doctor", "node kill /a"]
+        {
+            let plain = typed(line).expect("it is for ROS 1 only");
+            assert_eq!((plain.explains, plain.ros2), (line != "doctor", false), "{line}");
+            assert!(!typed(&format!("{line} --ros1")).expect("the same").explains, "{line}");
+            assert!(typed(&format!("{line} --ros2")).expect("the same").ros2, "{line}");
+        }
+        assert!(typed("service --ros2 list").expect("the same").ros2);
+        for (line, runs_on) in [
+            ("log", true),
+            ("log list /a", false),
+            ("service call --wait /a", true),
+            ("service call /a", false),
+            ("action send_goal /a a/B", true),
+            ("action list", false),
+        ] {
+            assert_eq!(typed(line).expect("the same").runs_on, runs_on, "{line}");
+        }
+        for line in ["topic list --ros2", "node list", "node info /a", "interface list", "master"] {
+            assert_eq!(typed(line), None, "{line}");
+        }
+    }
+}

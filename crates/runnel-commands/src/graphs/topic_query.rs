@@ -1,0 +1,36 @@
+//! Arguments of commands that list topics.
+
+use super::{Discovery, GraphFilter, GraphSnapshot, Presence, Topic, Topics, is_hidden};
+use crate::cli_context::CliContext;
+use crate::error::CliError;
+
+/// Arguments of commands that list topics: graphs, discovery time, hidden topics.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TopicQuery {
+    /// Also list ROS 2 topics with a name part that begins with an underscore
+    #[arg(long, alias = "include-hidden")]
+    include_hidden_topics: bool,
+
+    #[command(flatten)]
+    filter: GraphFilter,
+
+    #[command(flatten)]
+    discovery: Discovery,
+}
+
+impl TopicQuery {
+    /// The topics of the available graphs, and whether any graph was found.
+    ///
+    /// # Errors
+    /// When a requested graph cannot be reached.
+    pub fn topics(&self, cli: &CliContext) -> Result<(Topics, Presence), CliError> {
+        let snapshot = GraphSnapshot::open(cli, self.filter, &self.discovery)?;
+        let mut topics = snapshot.topics()?;
+        topics.0.retain(|name, topic| self.shows(name, topic));
+        Ok((topics, snapshot.presence))
+    }
+
+    fn shows(&self, name: &str, topic: &Topic) -> bool {
+        self.include_hidden_topics || topic.ros1.is_some() || !is_hidden(name)
+    }
+}
