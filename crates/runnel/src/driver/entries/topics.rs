@@ -39,7 +39,7 @@ impl Driver {
     ) -> Result<(), Error> {
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let input = slot.inputs.get(&topic.name);
-        if let Some(has) = input.and_then(|input| input.conflict(topic.told_type().1)) {
+        if let Some(has) = input.and_then(|input| input.conflict(topic.local_type().1)) {
             return Err(type_conflict(topic, has));
         }
         slot.begin(Ros1Role::Publisher, &topic.name);
