@@ -42,6 +42,8 @@ struct Neighbour {
     ours: u128,
     /// What it has told.
     theirs: Option<Told>,
+    /// It was sent that secret.
+    has_sent: bool,
     /// The pause before it is told again.
     pause: Duration,
     /// The pairs with its endpoints, and what stands for each in the sessions.
@@ -102,7 +104,8 @@ impl Neighbours {
         if let btree_map::Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let ours = random()? << 64 | random()?;
-            place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: BTreeMap::new() });
+            let (theirs, has_sent, pause, pairs) = (None, false, FIRST_PAUSE, BTreeMap::new());
+            place.insert(Neighbour { ours, theirs, has_sent, pause, pairs });
         }
         self.known.get_mut(&participant)
     }
@@ -121,7 +124,11 @@ impl Ros2 {
         let deadline = Deadline::Neighbour(remote.prefix);
         if neighbour.theirs.is_some() {
             effects.push_back(Effect::PairKnown { local, remote });
-        } else if effects.deadlines.deadline(&deadline).is_none() {
+        }
+        // What it told may be an answer of before the two lost each other: it does not know the new secret then, and does not ask
+        // for the pairs again.
+        let is_to_know = neighbour.theirs.is_none() || !neighbour.has_sent;
+        if is_to_know && effects.deadlines.deadline(&deadline).is_none() {
             neighbour.pause = FIRST_PAUSE;
             effects.schedule(deadline, clock::monotonic());
         }
@@ -168,9 +175,11 @@ impl Ros2 {
     }
 
     /// Answers a participant that asks who this process is.
-    pub(in crate::driver) fn answer_neighbour(&self, participant: GuidPrefix, process: u128) {
-        if let Some(neighbour) = self.neighbours.known.get(&participant) {
-            self.tell(participant, Told { process, secret: neighbour.ours }, ANSWER);
+    pub(in crate::driver) fn answer_neighbour(&mut self, participant: GuidPrefix, process: u128) {
+        if let Some(neighbour) = self.neighbours.known.get_mut(&participant) {
+            neighbour.has_sent = true;
+            let secret = neighbour.ours;
+            self.tell(participant, Told { process, secret }, ANSWER);
         }
     }
 
@@ -230,6 +239,7 @@ impl Ros2 {
             effects.schedule(Deadline::Neighbour(participant), now + neighbour.pause);
         }
         neighbour.pause = (neighbour.pause * 2).min(LONGEST_PAUSE);
+        neighbour.has_sent = true;
         let stage = Stage { knows: neighbour.theirs.is_some(), asks: true };
         let secret = neighbour.ours;
         self.tell(participant, Told { process, secret }, stage);
@@ -244,7 +254,11 @@ impl Ros2 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
+
+    use super::super::WriterEnd;
     use super::*;
+    use crate::driver::nodes::NodeKey;
 
     #[test]
     fn what_is_told_is_understood_and_what_another_version_tells_is_passed_over() {
@@ -274,5 +288,19 @@ mod tests {
         ];
         tokens.sort_unstable();
         assert!(tokens.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    /// The answer lay unread while this process lost the participant.
+    #[test]
+    fn participant_is_sent_new_secret_after_outdated_answer() {
+        let mut ros2 = Ros2::new(None, true);
+        let (writer, prefix) =
+            (EntityId::user_writer(1), GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]));
+        let node = NodeKey(Key::from_bits(1));
+        ros2.writers.insert(writer, WriterEnd { node, topic: "/topic".to_owned(), offer: Weak::new() });
+        let mut effects = Effects::default();
+        ros2.neighbour_told(prefix, &Told { process: 7, secret: 11 }.to_bytes(ANSWER), &mut effects);
+        ros2.pair_met(writer, prefix.with(EntityId::user_reader(1)), &mut effects);
+        assert!(effects.deadlines.deadline(&Deadline::Neighbour(prefix)).is_some());
     }
 }
