@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 use tempfile::TempDir;
 
 use crate::TIMEOUT;
@@ -50,14 +50,14 @@ impl Capture {
         // Size of the kernel's buffer in MB, so that a burst is captured completely.
         dumpcap.args(words).args(["-q", "-B", "32", "-w"]).arg(file(&folder));
         let mut process = start("dumpcap", dumpcap);
-        process.wait_for_line(|line| line.starts_with("File: "), within(TIMEOUT)).unwrap();
+        process.wait_for_line(|line| line.starts_with("File: "), deadline_in(TIMEOUT)).unwrap();
         Capture { process, folder }
     }
 
     /// Ends the capture with what its file contains so far; the last frames may be missing.
     pub fn cut(mut self) -> Frames {
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", self.process.output());
+        assert!(self.process.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", self.process.output());
         Frames { folder: self.folder, options: Vec::new(), marker: "frame.len == 0".to_owned() }
     }
 
@@ -68,9 +68,9 @@ impl Capture {
         marker.send_to(b"end", (Ipv4Addr::LOCALHOST, port)).expect("sent");
         let filter = format!("udp.dstport == {port}");
         let frames = Frames { folder: self.folder, options: Vec::new(), marker: filter.clone() };
-        wait_until("the capture is written", within(TIMEOUT), || !frames.query(&filter, &[]).is_empty());
+        wait_until("the capture is written", deadline_in(TIMEOUT), || !frames.query(&filter, &[]).is_empty());
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", self.process.output());
+        assert!(self.process.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", self.process.output());
         frames
     }
 }

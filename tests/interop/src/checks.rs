@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 use crate::{Master, Origin, Ros1Graph, Server, TIMEOUT};
 
@@ -31,7 +31,7 @@ pub fn body(line: &str) -> &str {
 /// # Panics
 /// If it does not.
 pub fn ready(mut peer: Peer) -> Peer {
-    peer.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
+    peer.wait_for_line(|line| line == "ready", deadline_in(TIMEOUT)).unwrap();
     peer
 }
 
@@ -41,11 +41,11 @@ pub fn ready(mut peer: Peer) -> Peer {
 /// # Panics
 /// If a listener has not.
 pub fn check_all_received(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<String> {
-    let sent = next_messages(talker, "sent", count, within(TIMEOUT));
+    let sent = next_messages(talker, "sent", count, deadline_in(TIMEOUT));
     for listener in listeners {
-        let received = next_messages(listener, "got", count, within(TIMEOUT));
+        let received = next_messages(listener, "got", count, deadline_in(TIMEOUT));
         assert_eq!(received, sent, "{} heard otherwise than {} sent", listener.name(), talker.name());
-        assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
     sent
 }
@@ -67,12 +67,12 @@ pub fn check_all_pairs(graph: &Ros1Graph, origins: &[Origin]) {
     let (mut talkers, mut sent) = (Vec::new(), Vec::new());
     for origin in origins {
         let mut talker = graph.talker(*origin, &talking);
-        sent.append(&mut next_messages(&mut talker, "sent", EACH, within(TIMEOUT)));
+        sent.append(&mut next_messages(&mut talker, "sent", EACH, deadline_in(TIMEOUT)));
         talkers.push(talker);
     }
     let sent = sorted_bodies(&sent);
     for listener in &mut listeners {
-        let received = next_messages(listener, "got", EACH * count, within(TIMEOUT));
+        let received = next_messages(listener, "got", EACH * count, deadline_in(TIMEOUT));
         assert_eq!(sorted_bodies(&received), sent, "{}", listener.output());
     }
 }
@@ -108,7 +108,7 @@ impl Outcome {
 /// # Panics
 /// If it does not end in time.
 pub fn outcome(mut command: Peer) -> Outcome {
-    let status = command.wait_exit(within(TIMEOUT)).unwrap();
+    let status = command.wait_exit(deadline_in(TIMEOUT)).unwrap();
     Outcome { code: status.code(), lines: command.lines() }
 }
 
@@ -130,12 +130,12 @@ pub fn check_received_after_restarts(server: Server, talker: Origin, listener: O
     let mut listener = ready(master.graph().listener(listener, &["/again"]));
     for end in [Signal::KILL, Signal::INT, Signal::KILL] {
         let mut talker = master.graph().talker(talker, &["/again", "--rate", "20"]);
-        let sent = next_messages(&mut talker, "sent", 3, within(TIMEOUT));
+        let sent = next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT));
         for message in &sent {
             let same = |line: &str| line.starts_with("got ") && line.ends_with(body(message));
-            listener.wait_for_line(same, within(TIMEOUT)).unwrap();
+            listener.wait_for_line(same, deadline_in(TIMEOUT)).unwrap();
         }
         talker.signal(end).unwrap();
-        talker.wait_exit(within(TIMEOUT)).unwrap();
+        talker.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }

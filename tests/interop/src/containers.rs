@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::TIMEOUT;
 use crate::checks::{next_messages, outcome, wait_until};
@@ -119,7 +119,7 @@ impl Container {
             command.arg(outside).arg(inside);
         }
         let mut keeper = Peer::spawn("container", command).unwrap_or_else(|error| panic!("{error}"));
-        keeper.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
+        keeper.wait_for_line(|line| line == "ready", deadline_in(TIMEOUT)).unwrap();
         let variables =
             vec![("LANG", "C.UTF-8".to_owned()), ("HOME", "/tmp".into()), ("ROS_IP", "127.0.0.1".into())];
         Container { keeper, variables, has_users: true, user: Vec::new() }
@@ -277,8 +277,8 @@ impl<'a> Exchange<'a> {
     /// # Panics
     /// If they are not.
     pub fn receive(&mut self, count: usize) {
-        let sent = next_messages(&mut self.talker, "sent", count, within(TIMEOUT));
-        let received = next_messages(&mut self.listener, "got", count, within(TIMEOUT));
+        let sent = next_messages(&mut self.talker, "sent", count, deadline_in(TIMEOUT));
+        let received = next_messages(&mut self.listener, "got", count, deadline_in(TIMEOUT));
         let other = received.iter().zip(&sent).position(|(received, sent)| received != sent).map(|place| {
             let row = |lines: &[String]| {
                 lines[place.saturating_sub(2)..].iter().take(6).cloned().collect::<Vec<_>>()
@@ -294,7 +294,7 @@ impl<'a> Exchange<'a> {
     /// If it does not.
     pub fn expect_shared_memory(&mut self) {
         self.receive(10);
-        wait_until("the link in shared memory", within(TIMEOUT), || {
+        wait_until("the link in shared memory", deadline_in(TIMEOUT), || {
             self.transports().iter().all(|transport| transport == "SHM")
         });
         self.receive(50);

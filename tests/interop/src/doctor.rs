@@ -1,6 +1,6 @@
 //! Checks of the output of `runnel doctor`.
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::{Origin, Outcome, Ros1Graph, TIMEOUT, next_messages, outcome, ready};
 
@@ -46,7 +46,7 @@ pub fn talker_and_listeners(graph: &Ros1Graph, talker: Origin, listeners: &[Orig
     let mut peers: Vec<Peer> =
         listeners.iter().map(|origin| ready(graph.listener(*origin, &["/chatter"]))).collect();
     let talker = graph.talker(talker, &["/chatter", "--rate", "20", "--wait", &count]);
-    peers.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
+    peers.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, deadline_in(TIMEOUT))));
     peers.push(talker);
     peers
 }

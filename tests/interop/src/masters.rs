@@ -1,6 +1,6 @@
 //! Runnel's master and the original one.
 
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 use crate::TIMEOUT;
 use crate::graph::{Ros1Graph, await_master};
@@ -50,7 +50,7 @@ impl Master {
     /// Kills the master (SIGKILL): its state is lost.
     pub fn kill(&mut self) {
         self.process.signal(Signal::KILL).unwrap();
-        self.process.wait_exit(within(TIMEOUT)).unwrap();
+        self.process.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 
     /// Starts a killed master again at the same address.

@@ -1,6 +1,6 @@
 //! Checks between a ROS 2 talker and listener.
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::TIMEOUT;
 use crate::checks::{body, check_all_received, next_messages, wait_until};
@@ -49,7 +49,7 @@ impl Pair {
 /// # Panics
 /// If it does not.
 pub fn expect_line(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
+    peer.wait_for_line(|printed| printed == line, deadline_in(TIMEOUT)).unwrap();
 }
 
 /// Checks that texts and bytes of a size arrive byte for byte, at the same time.
@@ -84,14 +84,14 @@ pub fn check_best_effort_sizes(talker: Origin, listener: Origin, sizes: &[usize]
     let mut lacking: Vec<String> = sizes.iter().map(|size| format!(" len {} ", size + 12)).collect();
     let mut received = Vec::new();
     while !lacking.is_empty() {
-        let line = next_messages(&mut pair.listener, "got", 1, within(TIMEOUT)).remove(0);
+        let line = next_messages(&mut pair.listener, "got", 1, deadline_in(TIMEOUT)).remove(0);
         lacking.retain(|length| !line.contains(length));
         received.push(line);
     }
     let is_sent = |received: &String| {
         pair.talker.lines().iter().any(|line| line.starts_with("sent ") && line.ends_with(body(received)))
     };
-    wait_until("what was heard is told as sent", within(TIMEOUT), || received.iter().all(is_sent));
+    wait_until("what was heard is told as sent", deadline_in(TIMEOUT), || received.iter().all(is_sent));
 }
 
 fn list(sizes: &[usize]) -> String {
@@ -106,10 +106,10 @@ pub fn check_late_listener(talker: Origin, listener: Origin) {
     let graph = Ros2Graph::new();
     let kept = ["/kept", "--durability", "transient_local", "--depth", "3"];
     let mut talker = graph.talker(talker, &[&kept[..], &["--count", "5", "--wait", "0"]].concat());
-    let sent = next_messages(&mut talker, "sent", 5, within(TIMEOUT));
+    let sent = next_messages(&mut talker, "sent", 5, deadline_in(TIMEOUT));
     expect_line(&mut talker, "done");
     let mut listener = graph.listener(listener, &[&kept[..], &["--count", "3"]].concat());
-    let received = next_messages(&mut listener, "got", 3, within(TIMEOUT));
+    let received = next_messages(&mut listener, "got", 3, deadline_in(TIMEOUT));
     let bodies = |lines: &[String]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
     assert_eq!(bodies(&received), bodies(&sent[2..]));
 }

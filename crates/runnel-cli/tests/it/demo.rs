@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 use rustix::process::{Pid, kill_process};
 
 /// Seconds that a lap with its preparation may take on a busy host.
@@ -69,7 +69,8 @@ fn node_of(id: u32) -> Option<String> {
 
 /// Waits until the robot follows the line; gives the two nodes' processes.
 fn wait_for_mid_lap(demo: &mut Peer) -> Vec<u32> {
-    demo.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("the robot follows the line");
+    demo.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP))
+        .expect("the robot follows the line");
     let nodes = children(demo.id());
     let mut names: Vec<String> = nodes.iter().filter_map(|id| node_of(*id)).collect();
     names.sort();
@@ -95,7 +96,7 @@ fn counts(line: &str) -> [u64; 3] {
 fn lap_is_driven_and_reported_with_its_page() {
     let folder = Folder::new("lap");
     let mut demo = demo(&folder, &[]);
-    let status = demo.wait_exit(within(LAP)).expect("the lap ends");
+    let status = demo.wait_exit(deadline_in(LAP)).expect("the lap ends");
     assert!(status.success(), "{status}: {}", demo.output());
     let lines = demo.lines();
     let has = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
@@ -140,7 +141,7 @@ fn ros_2_lap_shows_its_topics_in_the_domain() {
     for topic in ["/cmd_vel [geometry_msgs/msg/Twist]", "/light_sensors [raspimouse_msgs/msg/LightSensors]"] {
         assert!(listed.lines().any(|line| line == topic), "{listed}");
     }
-    let status = demo.wait_exit(within(LAP)).expect("the lap ends");
+    let status = demo.wait_exit(deadline_in(LAP)).expect("the lap ends");
     assert!(status.success(), "{status}: {}", demo.output());
     let lines = demo.lines();
     assert!(
@@ -156,7 +157,7 @@ fn ros_2_lap_shows_its_topics_in_the_domain() {
 fn json_output_is_one_json_value() {
     let folder = Folder::new("json");
     let mut demo = demo(&folder, &["--json"]);
-    assert!(demo.wait_exit(within(LAP)).expect("the lap ends").success(), "{}", demo.output());
+    assert!(demo.wait_exit(deadline_in(LAP)).expect("the lap ends").success(), "{}", demo.output());
     let [line] = &demo.lines()[..] else { panic!("{}", demo.output()) };
     let report: serde_json::Value = serde_json::from_str(line).expect("JSON");
     let laps = report["laps"].as_array().expect("laps");
@@ -191,7 +192,7 @@ fn every_track_is_driven_and_a_user_defined_one() {
         demo(&folder, &[&words[..], &["--deadline", "500"]].concat())
     });
     for mut drive in drives {
-        assert!(drive.wait_exit(within(4 * LAP)).expect("the lap ends").success(), "{}", drive.output());
+        assert!(drive.wait_exit(deadline_in(4 * LAP)).expect("the lap ends").success(), "{}", drive.output());
     }
 }
 
@@ -202,7 +203,7 @@ fn interrupt_in_mid_lap_leaves_nothing_behind() {
     let nodes = wait_for_mid_lap(&mut demo);
     demo.signal(Signal::INT).expect("the demo runs");
     let interrupted = Instant::now();
-    let status = demo.wait_exit(within(20)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(20)).expect("it ends");
     assert!(interrupted.elapsed() < Duration::from_secs(10), "{:?}", interrupted.elapsed());
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("interrupted (following the line)"), "{}", demo.output());
@@ -219,7 +220,7 @@ fn dead_node_is_named_and_the_other_ended() {
     let tracer = nodes.iter().find(|id| node_of(**id).as_deref() == Some("tracer")).expect("the tracer");
     let tracer = Pid::from_raw(i32::try_from(*tracer).expect("a process id")).expect("a process id");
     kill_process(tracer, Signal::KILL).expect("the tracer runs");
-    let status = demo.wait_exit(within(20)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(20)).expect("it ends");
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("node tracer has ended (signal: 9"), "{}", demo.output());
     wait_until_gone(&nodes, Instant::now());
@@ -231,7 +232,7 @@ fn nodes_end_when_the_demo_is_killed() {
     let mut demo = demo(&folder, &[]);
     let nodes = wait_for_mid_lap(&mut demo);
     drop(demo);
-    wait_until_gone(&nodes, within(20));
+    wait_until_gone(&nodes, deadline_in(20));
     assert_eq!(folder.files(), [""; 0]);
 }
 
@@ -239,7 +240,7 @@ fn nodes_end_when_the_demo_is_killed() {
 fn lap_timeout_names_the_stage() {
     let folder = Folder::new("deadline");
     let mut demo = demo(&folder, &["--deadline", "4"]);
-    let status = demo.wait_exit(within(30)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(30)).expect("it ends");
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("no lap within 4 s: the robot is still "), "{}", demo.output());
     assert_eq!(folder.files(), [""; 0]);
@@ -274,7 +275,7 @@ fn missing_folder_is_refused_at_once() {
         command.args(["demo", "--out", "missing"]).current_dir(&folder.0);
         Peer::spawn("demo", command).expect("the demo starts")
     };
-    let status = demo.wait_exit(within(20)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(20)).expect("it ends");
     assert_eq!(status.code(), Some(1));
     assert!(demo.output().contains("folder missing: "), "{}", demo.output());
 }
@@ -302,7 +303,8 @@ fn other_publisher_drives_the_robot_until_it_is_silent() {
     let master = master_of(&nodes);
     let turn = ["topic", "pub", "-r", "20", "/cmd_vel", "geometry_msgs/Twist", "{angular: {z: 3}}"];
     let mut teleop = Peer::spawn("teleop", command_at(&master, &turn)).expect("it starts");
-    demo.wait_for_line(|line| line.starts_with("driven by /runnel_pub"), within(LAP)).expect("it is driven");
+    demo.wait_for_line(|line| line.starts_with("driven by /runnel_pub"), deadline_in(LAP))
+        .expect("it is driven");
     let transforms =
         command_at(&master, &["topic", "echo", "/tf", "--once"]).output().expect("it starts").stdout;
     let transforms = String::from_utf8_lossy(&transforms);
@@ -310,11 +312,13 @@ fn other_publisher_drives_the_robot_until_it_is_silent() {
         assert!(transforms.contains(part), "{transforms}");
     }
     teleop.signal(Signal::INT).expect("it runs");
-    teleop.wait_exit(within(20)).expect("it ends");
-    demo.wait_for_line(|line| !line.starts_with("driven by"), within(LAP)).expect("the tracer has it again");
-    demo.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("it is set down on the line");
+    teleop.wait_exit(deadline_in(20)).expect("it ends");
+    demo.wait_for_line(|line| !line.starts_with("driven by"), deadline_in(LAP))
+        .expect("the tracer has it again");
+    demo.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP))
+        .expect("it is set down on the line");
     demo.signal(Signal::INT).expect("it runs");
-    assert!(demo.wait_exit(within(20)).expect("it ends").success(), "{}", demo.output());
+    assert!(demo.wait_exit(deadline_in(20)).expect("it ends").success(), "{}", demo.output());
     assert!(demo.output().contains("no lap was finished"), "{}", demo.output());
     assert_eq!(folder.files(), ["line_trace.html"]);
 }
@@ -331,7 +335,7 @@ fn interrupted_on_terminal(folder: &Folder, terminal: &str) -> String {
     command.args(["-qec", &line, "/dev/null"]).current_dir(&folder.0).env("TERM", terminal);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let script = command.spawn().expect("script of util-linux");
-    let deadline = within(LAP);
+    let deadline = deadline_in(LAP);
     let demo = loop {
         let written = fs::read_to_string(folder.0.join("pid")).unwrap_or_default();
         if let Ok(id) = written.trim().parse::<u32>()
@@ -381,11 +385,11 @@ fn existing_bag_is_not_replaced() {
     let folder = Folder::new("bag");
     fs::write(folder.0.join("drive.bag"), "mine").expect("a file");
     let mut refused = demo(&folder, &["--record", "drive.bag"]);
-    assert_eq!(refused.wait_exit(within(20)).expect("it ends").code(), Some(1));
+    assert_eq!(refused.wait_exit(deadline_in(20)).expect("it ends").code(), Some(1));
     assert!(refused.output().contains("drive.bag: the file exists"), "{}", refused.output());
     assert_eq!(fs::read_to_string(folder.0.join("drive.bag")).expect("it is there"), "mine");
     let mut refused = demo(&folder, &["--ros2", "--record", "other.bag"]);
-    assert_eq!(refused.wait_exit(within(20)).expect("it ends").code(), Some(2));
+    assert_eq!(refused.wait_exit(deadline_in(20)).expect("it ends").code(), Some(2));
     assert!(refused.output().contains("a bag of ROS 1 messages"), "{}", refused.output());
     assert_eq!(folder.files(), ["drive.bag"]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use interop::{Master, Origin, Outcome, Ros1Graph, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ClientGoalHandle, Context, ContextOptions, GoalStatus};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const ACTION: &str = "/test";
 
@@ -50,7 +50,7 @@ fn check_client(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]
     let (origin, role, more) = client;
     let name = format!("{origin}_{role}");
     let mut client = graph.node(origin, role, &name, &[&[ACTION], more].concat());
-    let status = client.wait_exit(within(2 * TIMEOUT));
+    let status = client.wait_exit(deadline_in(2 * TIMEOUT));
     let printed = format!("{name} of {}:\n{}\n{}", server.name(), client.output(), server.output());
     assert!(status.unwrap_or_else(|error| panic!("{error}\n{printed}")).success(), "{printed}");
     assert_eq!(client.lines(), expected, "{printed}");
@@ -119,7 +119,7 @@ fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHand
     let client = context.create_node("client").unwrap().create_action_client(ACTION).unwrap();
     assert!(client.wait_for_server(LONG).unwrap());
     let handle = client.send_goal(&TestGoal { goal: 4 }).unwrap();
-    wait_until("the goal is active", within(TIMEOUT), || handle.status() == GoalStatus::Active);
+    wait_until("the goal is active", deadline_in(TIMEOUT), || handle.status() == GoalStatus::Active);
     (master, server, context, handle)
 }
 
@@ -131,8 +131,8 @@ fn goal_is_lost_when_its_server_is_replaced() {
             context.create_node("second").unwrap().create_action_client::<TestAction>(ACTION).unwrap();
         assert!(client.wait_for_server(LONG).unwrap());
         killed.signal(Signal::KILL).unwrap();
-        killed.wait_exit(within(TIMEOUT)).unwrap();
-        wait_until("the end of the server is seen", within(TIMEOUT), || !client.server_is_ready());
+        killed.wait_exit(deadline_in(TIMEOUT)).unwrap();
+        wait_until("the end of the server is seen", deadline_in(TIMEOUT), || !client.server_is_ready());
         assert_eq!(handle.wait_for_result(SHORT).unwrap(), None, "{origin}: it may come back");
         let _other = server(master.graph(), origin, "simple_action_server");
         let end = handle.wait_for_result(LONG).unwrap().expect("an end");
@@ -226,17 +226,17 @@ fn ctrl_c_cancels_the_sent_goal() {
     let mut server = server(master.graph(), Origin::Roscpp, "simple_action_server");
     let mut command =
         master.graph().runnel("runnel", &["action", "send_goal", ACTION, "actionlib/Test", "4"]);
-    server.wait_for_line(|line| line == "goal 4", within(TIMEOUT)).unwrap();
+    server.wait_for_line(|line| line == "goal 4", deadline_in(TIMEOUT)).unwrap();
     command.signal(Signal::INT).unwrap();
-    assert_eq!(command.wait_exit(within(TIMEOUT)).unwrap().code(), Some(1));
+    assert_eq!(command.wait_exit(deadline_in(TIMEOUT)).unwrap().code(), Some(1));
     let printed = command.lines();
     assert!(printed.contains(&"interrupted: cancelling the goal".to_owned()), "{printed:#?}");
     assert!(printed.contains(&"error: the goal is PREEMPTED: as you wish".to_owned()), "{printed:#?}");
     let mut waiting =
         master.graph().runnel("runnel", &["action", "send_goal", "/none", "actionlib/Test", "4"]);
-    waiting.wait_for_line(|line| line == "waiting for a server of /none", within(TIMEOUT)).unwrap();
+    waiting.wait_for_line(|line| line == "waiting for a server of /none", deadline_in(TIMEOUT)).unwrap();
     waiting.signal(Signal::INT).unwrap();
-    assert_eq!(waiting.wait_exit(within(TIMEOUT)).unwrap().code(), Some(1));
+    assert_eq!(waiting.wait_exit(deadline_in(TIMEOUT)).unwrap().code(), Some(1));
 }
 
 #[test]
@@ -245,10 +245,10 @@ fn interrupted_server_ends_its_goals_first() {
     server.signal(Signal::INT).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "as you wish"));
-    assert!(server.wait_exit(within(TIMEOUT)).unwrap().success());
+    assert!(server.wait_exit(deadline_in(TIMEOUT)).unwrap().success());
     let (_master, mut server, _context, handle) = working(Origin::Runnel, "action_server");
     server.signal(Signal::INT).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
-    assert!(server.wait_exit(within(TIMEOUT)).unwrap().success());
+    assert!(server.wait_exit(deadline_in(TIMEOUT)).unwrap().success());
 }

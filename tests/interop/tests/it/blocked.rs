@@ -5,7 +5,7 @@ use interop::{
     Master, Origin, Ros1Graph, Server, Side, TIMEOUT, check_all_received, next_messages, outcome, ready,
     wait_until,
 };
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Listeners of `/chatter` whose callbacks block for ever, once all are blocked. The original master notifies nodes
 /// of new publishers in three threads: three nodes that do not answer delay all others.
@@ -13,8 +13,8 @@ fn blocked_listeners(graph: &Ros1Graph) -> Vec<Peer> {
     let start = |name: &String| graph.node(Origin::Runnel, "listener", name, &["/chatter", "--block"]);
     let mut listeners: Vec<Peer> = names().iter().map(start).collect();
     let mut talker = graph.talker(Origin::Roscpp, &["/chatter", "--wait", "4", "--count", "1"]);
-    next_messages(&mut talker, "sent", 1, within(TIMEOUT));
-    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
+    next_messages(&mut talker, "sent", 1, deadline_in(TIMEOUT));
+    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, deadline_in(TIMEOUT))));
     listeners
 }
 
@@ -43,8 +43,8 @@ fn blocked_callbacks_do_not_delay_other_nodes() {
         .collect();
     let mut listener = ready(graph.listener(Origin::Rospy, &["/chatter", "--count", "1"]));
     let mut talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "5", "--count", "1"]));
-    let sent = next_messages(&mut talker, "sent", 1, within(TIMEOUT));
-    assert_eq!(next_messages(&mut listener, "got", 1, within(TIMEOUT)), sent);
+    let sent = next_messages(&mut talker, "sent", 1, deadline_in(TIMEOUT));
+    assert_eq!(next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT)), sent);
     names().iter().for_each(|name| answers(graph, &format!("/{name}")));
 }
 
@@ -55,7 +55,7 @@ fn blocked_node_can_be_killed() {
     let _blocked = blocked_listeners(graph);
     let killed = outcome(graph.tool("rosnode", &["kill", "/blocked_0"])).success();
     assert!(killed.contains(&"killed".to_owned()), "{killed:#?}");
-    wait_until("the node is unregistered", within(TIMEOUT), || {
+    wait_until("the node is unregistered", deadline_in(TIMEOUT), || {
         graph.nodes_at(Side::Subscribers, "/chatter").len() == 3
     });
 }
@@ -77,9 +77,9 @@ fn latching_publisher_serves_late_joiner_without_spinning() {
     let graph = master.graph();
     let talking = ["/chatter", "--never-spin", "--latch", "--wait", "0", "--count", "1"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    let sent = next_messages(&mut talker, "sent", 1, within(TIMEOUT));
-    talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+    let sent = next_messages(&mut talker, "sent", 1, deadline_in(TIMEOUT));
+    talker.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
     for mut listener in Origin::ALL.map(|origin| graph.listener(origin, &["/chatter", "--count", "1"])) {
-        assert_eq!(next_messages(&mut listener, "got", 1, within(TIMEOUT)), sent, "{}", listener.name());
+        assert_eq!(next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT)), sent, "{}", listener.name());
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use interop::TIMEOUT;
 use runnel::{Context, ContextOptions, MasterOptions};
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Messages sent by `ping`.
 const MESSAGES: usize = 2000;
@@ -117,10 +117,10 @@ fn check_costs(way: Transport, receive: Option<&str>, send: &str) {
     let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
     let mut pong = traced("pong", &master, way, &pongs);
     let mut ping = traced("ping", &master, way, &pings);
-    ping.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
-    ping.wait_exit(within(TIMEOUT)).unwrap();
+    ping.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
+    ping.wait_exit(deadline_in(TIMEOUT)).unwrap();
     pong.signal(Signal::TERM).unwrap();
-    pong.wait_exit(within(TIMEOUT)).unwrap();
+    pong.wait_exit(deadline_in(TIMEOUT)).unwrap();
     for (role, trace) in [("ping", &pings), ("pong", &pongs)] {
         let trace = fs::read_to_string(trace).unwrap();
         let (mut messages, others) = per_message(&trace, send);

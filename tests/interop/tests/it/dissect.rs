@@ -3,7 +3,7 @@
 
 use interop::capture::{Capture, Frames};
 use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, check_all_received, next_messages, ready};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 /// The listening ports of a graph's nodes and master.
 #[derive(Default)]
@@ -91,10 +91,10 @@ fn converse(graph: &Ros1Graph) -> Ports {
     let other = graph.node(Origin::Runnel, "listener", "other", &images("/theirs", &["--count", "5"]));
     check_all_received(&mut rospy, &mut [other], 5);
     let late = graph.node(Origin::Runnel, "listener", "late", &images("/ours", &["--count", "1"]));
-    next_messages(&mut ready(late), "got", 1, within(TIMEOUT));
+    next_messages(&mut ready(late), "got", 1, deadline_in(TIMEOUT));
     for mut peer in [talker, rospy, wrong] {
         peer.signal(Signal::INT).unwrap();
-        peer.wait_exit(within(TIMEOUT)).unwrap();
+        peer.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
     ports
 }
@@ -156,8 +156,8 @@ fn udpros_datagrams_are_valid() {
     let mut listener = ready(graph.listener(Origin::Roscpp, &listening));
     let talking = ["/radio", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--count", "3"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    next_messages(&mut talker, "sent", 3, within(TIMEOUT));
-    next_messages(&mut listener, "got", 3, within(TIMEOUT));
+    next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT));
+    next_messages(&mut listener, "got", 3, deadline_in(TIMEOUT));
     let mut ports = Ports::of_master(graph);
     ports.add(graph, "/runnel_talker", Some("/radio"));
     let traffic = Traffic::of(capture, ports);

@@ -14,7 +14,7 @@ use std::sync::Once;
 use std::time::Instant;
 
 use interop::{Ros1Graph, projects, wait_until};
-use runnel_testkit::process::{Peer, free_port, within};
+use runnel_testkit::process::{Peer, deadline_in, free_port};
 
 /// Time limit of a command in seconds, including builds and waiting for those of other documents.
 const TIMEOUT: u64 = 600;
@@ -136,7 +136,7 @@ impl Reader {
         self.background.push(self.shell(script));
         if script.contains("runnel master") {
             let master = self.graph.master_uri().trim_start_matches("http://").to_owned();
-            wait_until("the master answers", within(TIMEOUT), || TcpStream::connect(&master).is_ok());
+            wait_until("the master answers", deadline_in(TIMEOUT), || TcpStream::connect(&master).is_ok());
         }
     }
 
@@ -174,10 +174,10 @@ impl Reader {
         self.commands += 1;
         let end = self.home.join(format!(".end-{}-{}", self.page.replace('/', "-"), self.commands));
         // A node that has just been started may not be visible yet.
-        wait_until(&format!("{place} succeeds:\n{script}"), within(TIMEOUT), || {
+        wait_until(&format!("{place} succeeds:\n{script}"), deadline_in(TIMEOUT), || {
             self.background_goes_on();
             let mut shell = self.shell(&format!("set -e\n{script}\npwd >{}", end.display()));
-            let succeeded = shell.wait_exit(within(TIMEOUT)).is_ok_and(|status| status.success());
+            let succeeded = shell.wait_exit(deadline_in(TIMEOUT)).is_ok_and(|status| status.success());
             self.printed = shell.output();
             succeeded
         });
@@ -199,13 +199,13 @@ impl Reader {
     /// the commands are repeated.
     fn has_printed(&mut self, lines: &str, place: &str) {
         for line in lines.lines() {
-            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(TIMEOUT), || {
+            wait_until(&format!("{place}: {line}\nbut {}", self.printed), deadline_in(TIMEOUT), || {
                 self.background_goes_on();
                 let mut texts = self.background.iter().map(Peer::output).chain([self.printed.clone()]);
                 let found = texts.any(|text| text.contains(line));
                 if !found {
                     let mut again = self.shell(&self.last);
-                    let _ = again.wait_exit(within(TIMEOUT));
+                    let _ = again.wait_exit(deadline_in(TIMEOUT));
                     self.printed = again.output();
                 }
                 found
@@ -236,7 +236,7 @@ fn cargo_run_defaults_to_the_command() {
     // Other tests use the built programs with the tests' features.
     projects::share_builds(&mut command);
     let mut peer = Peer::spawn("cargo", command).expect("cargo");
-    let succeeded = peer.wait_exit(within(TIMEOUT)).is_ok_and(|status| status.success());
+    let succeeded = peer.wait_exit(deadline_in(TIMEOUT)).is_ok_and(|status| status.success());
     assert!(succeeded && peer.output().contains("runnel 0."), "{}", peer.output());
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use interop::doctor::{doctor, expect_findings, expect_no_findings, talker_and_listeners};
 use interop::{Master, Origin, Ros1Graph, Server, Side, TIMEOUT, next_messages, outcome, ready, wait_until};
-use runnel_testkit::process::{Signal, free_port, within};
+use runnel_testkit::process::{Signal, deadline_in, free_port};
 
 #[test]
 fn healthy_graph_has_no_findings() {
@@ -24,7 +24,7 @@ fn healthy_graph_has_no_findings() {
             let talker = graph.talker(origin, &["/chatter", "--rate", "20", "--wait", "3"]);
             listeners
                 .iter_mut()
-                .for_each(|listener| drop(next_messages(listener, "got", 3, within(TIMEOUT))));
+                .for_each(|listener| drop(next_messages(listener, "got", 3, deadline_in(TIMEOUT))));
             talker
         });
         expect_no_findings(graph, &[]);
@@ -46,7 +46,7 @@ fn killed_node_is_reported_until_cleaned_up() {
         let graph = master.graph();
         let mut nodes = talker_and_listeners(graph, Origin::Roscpp, &[Origin::Rospy, Origin::Runnel]);
         nodes[0].signal(Signal::KILL).unwrap();
-        nodes[0].wait_exit(within(TIMEOUT)).unwrap();
+        nodes[0].wait_exit(deadline_in(TIMEOUT)).unwrap();
         let dead = [
             "error: /rospy_listener: no process listens at http://127.0.0.1:",
             "-> runnel node cleanup",
@@ -63,7 +63,7 @@ fn stopped_node_is_distinguished_from_dead_one() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let nodes = talker_and_listeners(graph, Origin::Rospy, &[Origin::Roscpp]);
-    nodes[0].stop(within(TIMEOUT)).unwrap();
+    nodes[0].stop(deadline_in(TIMEOUT)).unwrap();
     expect_findings(
         graph,
         &[],
@@ -171,7 +171,7 @@ fn loopback_node_with_remote_master_is_reported() {
     let graph = Ros1Graph::at(format!("http://{ADDRESS}:{port}"));
     let serve = ["master", "--no-rosout", "--host", ADDRESS, "--port", &port.to_string()];
     let mut master = graph.runnel("runnel", &serve);
-    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(TIMEOUT)).unwrap();
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(TIMEOUT)).unwrap();
     let _talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "0"]));
     let printed = [
         "warning: /rospy_talker: announces itself at http://127.0.0.1:",
@@ -210,7 +210,7 @@ fn loopback_address_across_hosts_is_an_error() {
     let graph = Ros1Graph::at("http://10.5.0.2:11311");
     let hosts = ["-n", "sh", "-c", TWO_HOSTS, runnel.to_str().unwrap()];
     let mut hosts = graph.tool("unshare", &hosts);
-    let status = hosts.wait_exit(within(TIMEOUT)).unwrap();
+    let status = hosts.wait_exit(deadline_in(TIMEOUT)).unwrap();
     assert!(status.success(), "{}", hosts.output());
     let printed = hosts.lines().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     let (node, rest) = printed.split_once("OURS").expect("what it says for a sound ROS_IP");
@@ -239,14 +239,14 @@ fn simulated_time_without_publisher_is_an_error() {
         let clock =
             ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}", "--ros1"];
         let mut publisher = graph.runnel("runnel", &clock);
-        wait_until("/clock is published", within(TIMEOUT), || {
+        wait_until("/clock is published", deadline_in(TIMEOUT), || {
             !graph.nodes_at(Side::Publishers, "/clock").is_empty()
         });
         expect_no_findings(graph, &[]);
         set("false");
         expect_findings(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
         publisher.signal(Signal::INT).unwrap();
-        publisher.wait_exit(within(TIMEOUT)).unwrap();
+        publisher.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -256,7 +256,7 @@ fn stopped_or_reversed_clock_is_reported() {
     let graph = master.graph();
     // On a busy host the original client sometimes reports that it cannot communicate with its master.
     let set = || outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).code == Some(0);
-    wait_until("the parameter set", within(TIMEOUT), set);
+    wait_until("the parameter set", deadline_in(TIMEOUT), set);
     let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
                   rospy.init_node('sim', disable_rostime=True)\n\
                   p = rospy.Publisher('/clock', Clock, queue_size=1)\nprint('ready')\nimport sys, time\n\
@@ -294,11 +294,11 @@ fn offset_stamps_are_reported_on_request() {
     let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];
     for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
         let mut talker = graph.talker(origin, &image);
-        next_messages(&mut talker, "sent", 1, within(TIMEOUT));
+        next_messages(&mut talker, "sent", 1, deadline_in(TIMEOUT));
         let printed = format!("warning: /camera: stamps of /{origin}_talker are");
         expect_findings(graph, &["--stamps"], 0, &[&printed, "behind this host's clock"]);
         assert!(!doctor(graph, &[], 0).contains("stamps"));
         talker.signal(Signal::INT).unwrap();
-        talker.wait_exit(within(TIMEOUT)).unwrap();
+        talker.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use interop::doctor::{expect_findings, expect_no_findings, talker_and_listeners};
 use interop::{Master, Origin, Server, TIMEOUT, next_messages, ready};
 use runnel::ros1::header::ConnectionHeader;
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 #[test]
 fn blocked_subscriber_is_reported_with_losses() {
@@ -21,7 +21,7 @@ fn blocked_subscriber_is_reported_with_losses() {
     let mut lazy = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     let header = [("callerid", "/lazy"), ("md5sum", "*"), ("topic", "/camera"), ("type", "*")];
     lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
-    next_messages(&mut talker, "sent", 100, within(TIMEOUT));
+    next_messages(&mut talker, "sent", 100, deadline_in(TIMEOUT));
     let printed = [
         "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
         "while we looked",

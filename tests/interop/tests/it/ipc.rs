@@ -3,7 +3,7 @@
 
 use interop::containers::{self, Container, Exchange, Network};
 use interop::{Master, Server, TIMEOUT, outcome, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// A container on the test's network, in the graph of a master there.
 fn shared(master: &Master) -> Container {
@@ -23,7 +23,7 @@ fn apart(addresses: [&str; 2]) -> ([Container; 2], Peer) {
     });
     Container::join(&containers[0], &containers[1], addresses);
     let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", addresses[0]]);
-    wait_until("the master answers", within(TIMEOUT), || {
+    wait_until("the master answers", deadline_in(TIMEOUT), || {
         outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (containers, master)

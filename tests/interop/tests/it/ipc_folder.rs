@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use interop::containers::{Container, Exchange, Network};
 use interop::{TIMEOUT, outcome, wait_until};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 use tempfile::TempDir;
 
 const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
@@ -35,7 +35,7 @@ impl Hosts {
         });
         Container::join(&containers[0], &containers[1], ADDRESSES);
         let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", ADDRESSES[0]]);
-        wait_until("the master answers", within(TIMEOUT), || {
+        wait_until("the master answers", deadline_in(TIMEOUT), || {
             outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
         });
         Hosts { containers, _master: master, folder }
@@ -147,18 +147,18 @@ fn killed_process_leftovers_are_removed_at_start() {
         seen.extend(sockets);
         for peer in [&mut exchange.talker, &mut exchange.listener] {
             peer.signal(Signal::KILL).unwrap();
-            peer.wait_exit(within(TIMEOUT)).unwrap();
+            peer.wait_exit(deadline_in(TIMEOUT)).unwrap();
         }
         assert_eq!(hosts.sockets().len(), 2, "a killed process removes nothing");
     }
     let mut last = hosts.containers[0].runnel("runnel_listener", &["/chatter"]);
     wait_until(
         "only the last one's socket",
-        within(TIMEOUT),
+        deadline_in(TIMEOUT),
         || matches!(hosts.sockets().as_slice(), [name] if !seen.contains(name)),
     );
     last.signal(Signal::INT).unwrap();
-    last.wait_exit(within(TIMEOUT)).unwrap();
+    last.wait_exit(deadline_in(TIMEOUT)).unwrap();
     assert_eq!(hosts.sockets(), Vec::<String>::new(), "who ends in order takes it along");
     for container in &hosts.containers {
         assert_eq!(left_behind(container), [""; 0]);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use interop::containers::{self, Container, Exchange, Network};
 use interop::{Master, Server, TIMEOUT, wait_until};
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 #[test]
 fn lost_session_loses_no_message_and_reconnects() {
@@ -17,7 +17,7 @@ fn lost_session_loses_no_message_and_reconnects() {
     for end in 0..4 {
         let process = [&exchange.talker, &exchange.listener][end % 2].id();
         let lost = lose_session(process);
-        wait_until("another session", within(TIMEOUT), || {
+        wait_until("another session", deadline_in(TIMEOUT), || {
             let sockets = connected_packet_sockets(process).unwrap();
             !sockets.is_empty() && !sockets.contains_key(&lost)
         });
@@ -40,17 +40,17 @@ fn killed_other_user_process_messages_are_received() {
     let Some([near, far]) = of_two_users(&master) else { return };
     let mut exchange = Exchange::at_rate(&near, &far, 500);
     exchange.expect_shared_memory();
-    exchange.listener.stop(within(TIMEOUT)).unwrap();
+    exchange.listener.stop(deadline_in(TIMEOUT)).unwrap();
     // Fewer than the subscription's queue depth, even if this test is a second late.
     wait_for_more(&exchange.talker, 300);
     exchange.talker.signal(Signal::KILL).unwrap();
-    exchange.talker.wait_exit(within(TIMEOUT)).unwrap();
+    exchange.talker.wait_exit(deadline_in(TIMEOUT)).unwrap();
     exchange.listener.signal(Signal::CONT).unwrap();
     let lines = |peer: &Peer, word: &str| -> Vec<String> {
         peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect()
     };
     let sent = lines(&exchange.talker, "sent ");
-    wait_until("all that was sent is heard", within(TIMEOUT), || {
+    wait_until("all that was sent is heard", deadline_in(TIMEOUT), || {
         lines(&exchange.listener, "got ").len() >= sent.len()
     });
     assert!(lines(&exchange.listener, "got ").starts_with(&sent));
@@ -72,7 +72,7 @@ fn lost_session_between_users_closes_after_draining() {
         });
         lose_session(processes[end % 2]);
         let began = Instant::now();
-        wait_until("both ends give it up", within(TIMEOUT), || {
+        wait_until("both ends give it up", deadline_in(TIMEOUT), || {
             processes.iter().all(|process| {
                 let left = connected_packet_sockets(*process).unwrap();
                 sockets.iter().all(|lost| !left.contains_key(lost))
@@ -98,7 +98,7 @@ fn lose_session(process: u32) -> u64 {
 /// Waits until a talker has sent `count` more messages.
 fn wait_for_more(talker: &Peer, count: usize) {
     let before = talker.lines().len();
-    wait_until("more messages are sent", within(TIMEOUT), || talker.lines().len() >= before + count);
+    wait_until("more messages are sent", deadline_in(TIMEOUT), || talker.lines().len() >= before + count);
 }
 
 /// Stops a listener, lets messages accumulate in its ring, shuts the session down, and resumes the listener after
@@ -108,7 +108,7 @@ fn comes_back_after(more: usize) {
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
     let mut exchange = Exchange::between(&host, &host);
     exchange.expect_shared_memory();
-    exchange.listener.stop(within(TIMEOUT)).unwrap();
+    exchange.listener.stop(deadline_in(TIMEOUT)).unwrap();
     wait_for_more(&exchange.talker, 50);
     lose_session(exchange.talker.id());
     wait_for_more(&exchange.talker, more);

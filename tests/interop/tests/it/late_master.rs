@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin as Ros2Origin, Ros2Graph};
 use interop::{Master, Origin, Server, TIMEOUT, built, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// A ROS 2 domain whose programs have the address of a master that is not running.
 fn without_master() -> (Master, Ros2Graph) {
@@ -21,12 +21,12 @@ fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
 }
 
 fn expect_line_start(peer: &mut Peer, begins: &str) {
-    peer.wait_for_line(|line| line.starts_with(begins), within(TIMEOUT)).unwrap();
+    peer.wait_for_line(|line| line.starts_with(begins), deadline_in(TIMEOUT)).unwrap();
 }
 
 fn ends(mut peer: Peer) {
     peer.signal(Signal::INT).unwrap();
-    assert!(peer.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", peer.output());
+    assert!(peer.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", peer.output());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn command_ends_normally_without_master() {
         expect_line_start(&mut echo, "waiting for /text");
         let begun = Instant::now();
         echo.signal(Signal::INT).unwrap();
-        assert!(echo.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", echo.output());
+        assert!(echo.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", echo.output());
         let took = begun.elapsed();
         assert_eq!(echo.lines().len(), 2, "{}", echo.output());
         took

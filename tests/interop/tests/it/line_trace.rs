@@ -8,7 +8,7 @@ use interop::mouse::Mouse;
 use interop::{Master, Ros1Graph, Server, TIMEOUT, is_full, outcome, ready, wait_until};
 use runnel::Time;
 use runnel_bag::{Connection, Writer};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 120;
@@ -16,7 +16,7 @@ const LAP: u64 = 120;
 /// Waits until the robot of a graph has completed a lap, as seen from outside.
 fn drives_a_lap(graph: &Ros1Graph) {
     let mut watch = graph.runnel("line_trace", &["watch"]);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 /// Both masters in a full run, otherwise Runnel's.
@@ -62,7 +62,7 @@ fn our_tracer_drives_rospy_robot_at_both_masters() {
         let folder = mouse.folder().to_str().expect("a name in UTF-8");
         let _control = ready(master.graph().rospy("mouse_control.py", &[folder]));
         let _tracer = tracer(master.graph());
-        wait_until("a lap", within(LAP), || mouse.laps() > 0);
+        wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
     }
 }
 
@@ -73,9 +73,9 @@ fn control_node_drives_robot_by_device_files() {
     let mouse = Mouse::start();
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
     let mut robot = master.graph().runnel("line_trace", &["robot", "--devices", folder]);
-    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
     robot.signal(runnel_testkit::process::Signal::INT).expect("it runs");
-    assert!(robot.wait_exit(within(TIMEOUT)).expect("it ends").success(), "{}", robot.output());
+    assert!(robot.wait_exit(deadline_in(TIMEOUT)).expect("it ends").success(), "{}", robot.output());
     let off = |name: &str| fs::read_to_string(mouse.folder().join(name)).expect("a file of the driver");
     assert_eq!(["rtmotoren0", "rtmotor_raw_l0", "rtmotor_raw_r0", "rtbuzzer0"].map(off), ["0"; 4]);
 }
@@ -89,14 +89,14 @@ fn robot_failure_is_logged_and_recovered() {
     let moved = mouse.folder().join("moved");
     let power = mouse.folder().join("rtmotoren0");
     let is_off = || fs::read_to_string(&power).is_ok_and(|text| text == "0");
-    wait_until("the motors have no power", within(LAP), is_off);
+    wait_until("the motors have no power", deadline_in(LAP), is_off);
     fs::rename(&power, &moved).expect("the driver's file");
     for error in ["robot failed: ", "the motors cannot be switched: "] {
         let is_logged = |line: &str| line.contains(error) && line.contains("rtmotoren0: No such file");
-        wait_until(error, within(LAP), || robot.lines().iter().any(|line| is_logged(line)));
+        wait_until(error, deadline_in(LAP), || robot.lines().iter().any(|line| is_logged(line)));
     }
     fs::rename(&moved, &power).expect("the driver's file");
-    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
 }
 
 #[test]
@@ -119,13 +119,13 @@ fn control_and_tracer_on_two_hosts_drive_a_lap() {
     });
     Container::join(&robot, &server, addresses);
     let _master = server.runnel("runnel", &["master", "--no-rosout", "--host", addresses[1]]);
-    wait_until("the master answers", within(TIMEOUT), || {
+    wait_until("the master answers", deadline_in(TIMEOUT), || {
         outcome(robot.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     let _control = robot.runnel("line_trace", &["control", "--simulate"]);
     let _tracer = server.runnel("line_trace", &["tracer"]);
     let mut watch = server.runnel("line_trace", &["watch"]);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn recorded_bag_is_read_by_rosbag() {
     let bag = graph.home().join("drive.bag");
     let bag = bag.to_str().expect("a name in UTF-8");
     let mut drive = graph.runnel("runnel", &["demo", "--json", "--record", bag]);
-    assert!(drive.wait_exit(within(LAP)).expect("it ends").success(), "{}", drive.output());
+    assert!(drive.wait_exit(deadline_in(LAP)).expect("it ends").success(), "{}", drive.output());
     let printed = drive.lines();
     assert!(printed[0].contains("\"lost\":0}"), "{printed:#?}");
     let listing = outcome(graph.rospy("bag.py", &[bag]));

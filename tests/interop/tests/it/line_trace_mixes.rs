@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use interop::mouse::Mouse;
 use interop::ros2::{Distro, Ros2Graph};
 use interop::{Master, Ros1Graph, Server, built, ready, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Time limit of a lap with its preparation on a busy host, in seconds.
 const LAP: u64 = 150;
@@ -70,7 +70,7 @@ fn robot_and_tracer_drive_with_common_graph() {
             driven = if is_fast { driven + 1 } else { 0 };
             driven == FOR
         };
-        let followed = speed.wait_for_line(drives, within(LAP));
+        let followed = speed.wait_for_line(drives, deadline_in(LAP));
         let printed = nodes.each_ref().map(Peer::output).concat();
         assert!(
             followed.is_ok() && !printed.contains("ERROR"),
@@ -90,7 +90,7 @@ fn robot_and_tracer_warn_without_common_graph() {
             let expected = format!(
                 "no publisher of {topic} in {here} within 5 s: nodes that are only in {there} are not found"
             );
-            peer.wait_for_line(|line| line.contains(&expected), within(LAP)).unwrap();
+            peer.wait_for_line(|line| line.contains(&expected), deadline_in(LAP)).unwrap();
         };
         warns(&mut control, "cmd_vel", here, there);
         warns(&mut tracer, "light_sensors", there, here);
@@ -102,7 +102,7 @@ fn whole_robot_drives_lap_in_one_ros2_process() {
     let setup = Setup::new();
     let mut watch = setup.line_trace(&["watch"], ROS_2);
     let _robot = setup.line_trace(&["robot", "--simulate"], ROS_2);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn our_tracer_drives_rclpy_robot() {
         let folder = mouse.folder().to_str().expect("a name in UTF-8");
         let _control = ready(setup.ros2.rclpy(Distro::Kilted, "mouse_control.py", "control", &[folder]));
         let _tracer = setup.tracer(tracer);
-        wait_until("a lap", within(LAP), || mouse.laps() > 0);
+        wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
     }
 }
 
@@ -124,7 +124,7 @@ fn dual_tracer_drives_rospy_robot() {
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
     let _control = ready(setup.ros1().rospy("mouse_control.py", &[folder]));
     let _tracer = setup.tracer(BOTH);
-    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
 }
 
 #[test]
@@ -134,5 +134,5 @@ fn rospy_tracer_drives_dual_robot() {
     let mut watch = setup.line_trace(&["watch"], BOTH);
     let _control = setup.line_trace(&["control", "--simulate"], BOTH);
     let _tracer = ready(setup.ros1().rospy("mouse_tracer.py", &[]));
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }

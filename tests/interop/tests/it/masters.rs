@@ -7,7 +7,7 @@ use interop::{
     Master, Origin, Outcome, Ros1Graph, Server, Side, TIMEOUT, body, check_all_pairs, check_all_received,
     check_received_after_restarts, next_messages, outcome, ready, wait_until,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Time limit for a node's registration after its master's restart.
 const REGISTERED_AGAIN: Duration = Duration::from_secs(5);
@@ -58,7 +58,7 @@ fn same_graph(graph: &Ros1Graph) -> Vec<Peer> {
     let mut listeners =
         [Origin::Rospy, Origin::Runnel].map(|origin| ready(graph.listener(origin, &["/chatter"])));
     let talker = ready(graph.talker(Origin::Roscpp, &talking));
-    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
+    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, deadline_in(TIMEOUT))));
     listeners.into_iter().chain([talker]).collect()
 }
 
@@ -159,7 +159,7 @@ fn rosnode_cleans_up_after_killed_nodes_at_both_masters() {
         let mut nodes = same_graph(master.graph());
         for node in &mut nodes[1..] {
             node.signal(Signal::KILL).unwrap();
-            node.wait_exit(within(TIMEOUT)).unwrap();
+            node.wait_exit(deadline_in(TIMEOUT)).unwrap();
         }
         // Runnel's master may notice by itself before rosnode does.
         let done = run(master.graph(), "echo y | rosnode cleanup");
@@ -203,7 +203,7 @@ fn rosnode_kill_ends_and_unregisters_runnel_node() {
         let mut node = ready(graph.listener(Origin::Runnel, &["/chatter"]));
         let killed = run(graph, "rosnode kill /runnel_listener").success();
         assert!(killed.contains(&"killed".to_owned()), "{server:?}: {killed:?}");
-        assert!(node.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", node.output());
+        assert!(node.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", node.output());
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [""; 0], "{server:?}");
         assert_eq!(graph.uri_of("/runnel_listener"), None, "{server:?}");
     }
@@ -216,15 +216,15 @@ fn newer_replaces_older(server: Server, older: Origin, newer: Origin) {
     let mut old = ready(graph.node(older, "listener", "same", &["/chatter"]));
     let old_uri = graph.uri_of("/same").expect("the older is registered");
     let mut new = ready(graph.node(newer, "listener", "same", &["/chatter"]));
-    old.wait_exit(within(TIMEOUT)).unwrap();
+    old.wait_exit(deadline_in(TIMEOUT)).unwrap();
     let new_uri = graph.uri_of("/same");
     let what = format!("{newer} after {older} at {server:?}: {new_uri:?} after {old_uri}; {}", new.output());
     assert!(new_uri.is_some_and(|uri| uri != old_uri), "{what}");
     assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), ["/same"]);
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--count", "3"]);
     assert_eq!(
-        next_messages(&mut new, "got", 3, within(TIMEOUT)),
-        next_messages(&mut talker, "sent", 3, within(TIMEOUT))
+        next_messages(&mut new, "got", 3, deadline_in(TIMEOUT)),
+        next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT))
     );
 }
 
@@ -252,7 +252,7 @@ fn assert_no_gap(listener: &Peer, talker: &Peer) {
     let received = bodies(listener, "got ");
     // A talker prints a message after sending it, so it may have arrived already.
     let all_are_told = || bodies(talker, "sent ").len() >= received.len();
-    wait_until("the talker tells what it has sent", within(TIMEOUT), all_are_told);
+    wait_until("the talker tells what it has sent", deadline_in(TIMEOUT), all_are_told);
     let sent = bodies(talker, "sent ");
     assert!(sent.starts_with(&received), "{} heard {received:#?} of {sent:#?}", listener.name());
 }
@@ -271,7 +271,7 @@ fn master_is_restarted(server: Server) {
     let roscpp = graph.talker(Origin::Roscpp, &["/other", "--rate", "50"]);
     let mut hear_more = || {
         for listener in received.iter_mut().chain([&mut other]) {
-            next_messages(listener, "got", 10, within(TIMEOUT));
+            next_messages(listener, "got", 10, deadline_in(TIMEOUT));
         }
     };
     hear_more();
@@ -280,7 +280,7 @@ fn master_is_restarted(server: Server) {
         hear_more();
         master.restart();
         let (graph, begun) = (master.graph(), Instant::now());
-        wait_until("Runnel's nodes are registered again", within(TIMEOUT), || {
+        wait_until("Runnel's nodes are registered again", deadline_in(TIMEOUT), || {
             graph.nodes_at(Side::Publishers, "/chatter") == ["/runnel_talker"]
                 && graph.nodes_at(Side::Subscribers, "/chatter") == ["/runnel_listener"]
                 && graph.nodes_at(Side::Subscribers, "/other") == ["/other_listener"]
@@ -292,7 +292,7 @@ fn master_is_restarted(server: Server) {
     assert!((0..TRIES).any(|_| until_registered() < REGISTERED_AGAIN), "registered late");
     let graph = master.graph();
     let late = graph.node(Origin::Runnel, "listener", "late_listener", &["/chatter"]);
-    next_messages(&mut ready(late), "got", 1, within(TIMEOUT));
+    next_messages(&mut ready(late), "got", 1, deadline_in(TIMEOUT));
     hear_more();
     received.iter().for_each(|listener| assert_no_gap(listener, &talker));
     assert_no_gap(&other, &roscpp);
@@ -319,7 +319,7 @@ fn runnels_master_notices_nodes_that_were_killed() {
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [name.as_str()]);
         let begun = Instant::now();
         node.signal(Signal::KILL).unwrap();
-        wait_until(&format!("{name} is gone"), within(TIMEOUT), || {
+        wait_until(&format!("{name} is gone"), deadline_in(TIMEOUT), || {
             graph.nodes_at(Side::Subscribers, "/chatter").is_empty() && graph.uri_of(&name).is_none()
         });
         begun.elapsed()

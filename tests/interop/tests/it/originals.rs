@@ -2,7 +2,7 @@
 //! original or its installation is at fault.
 
 use interop::{Master, Origin, Server, TIMEOUT, body, check_all_received, next_messages, ready};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 /// The `got` or `sent` lines that every implementation must print for the String messages "hello 1" and so on.
 fn hellos(count: u32) -> Vec<String> {
@@ -57,10 +57,10 @@ fn late_listener_gets_last_latched_message() {
         let master = Master::start(Server::Rosmaster);
         let latched = ["/chatter", "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(talker, &latched);
-        talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+        talker.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
         for listener in Origin::OTHERS {
             let mut listener = master.graph().listener(listener, &["/chatter", "--count", "1"]);
-            let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+            let received = next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
             assert_eq!(body(&received[0]), body(&hellos(2)[1]), "{} from {}", listener.name(), talker.name());
         }
     }
@@ -72,10 +72,10 @@ fn roscpp_pair_communicates_over_udp() {
     let mut listener = master.graph().listener(Origin::Roscpp, &["/chatter", "--udp"]);
     let talking = ["/chatter", "--count", "3", "--rate", "20", "--size", "5000"];
     let mut talker = master.graph().talker(Origin::Roscpp, &talking);
-    let sent = next_messages(&mut talker, "sent", 3, within(TIMEOUT));
-    assert_eq!(next_messages(&mut listener, "got", 3, within(TIMEOUT)), sent);
+    let sent = next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT));
+    assert_eq!(next_messages(&mut listener, "got", 3, deadline_in(TIMEOUT)), sent);
     let mut info = master.graph().tool("rosnode", &["info", "/roscpp_talker"]);
-    info.wait_for_line(|line| line.contains("transport: UDPROS"), within(TIMEOUT)).unwrap();
+    info.wait_for_line(|line| line.contains("transport: UDPROS"), deadline_in(TIMEOUT)).unwrap();
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn tools_list_node_arrival_and_departure() {
         let name = format!("/{origin}_talker");
         let mut talker = ready(master.graph().talker(origin, &["/chatter", "--wait", "0", "--count", "1"]));
         let mut list = master.graph().tool("rosnode", &["list"]);
-        list.wait_for_line(|line| line == name, within(TIMEOUT)).unwrap();
+        list.wait_for_line(|line| line == name, deadline_in(TIMEOUT)).unwrap();
         talker.signal(Signal::INT).unwrap();
-        talker.wait_exit(within(TIMEOUT)).unwrap();
+        talker.wait_exit(deadline_in(TIMEOUT)).unwrap();
         let mut list = master.graph().tool("rosnode", &["list"]);
-        list.wait_exit(within(TIMEOUT)).unwrap();
+        list.wait_exit(deadline_in(TIMEOUT)).unwrap();
         assert!(!list.lines().contains(&name), "{}", list.output());
     }
 }
@@ -100,5 +100,5 @@ fn roscpp_pair_plays_ping_pong() {
     let _pong = ready(master.graph().roscpp("pingpong", &["/game", "--role", "pong", "__name:=pong"]));
     let playing = ["/game", "--role", "ping", "--count", "50", "--warm-up", "5", "__name:=ping"];
     let mut ping = master.graph().roscpp("pingpong", &playing);
-    ping.wait_for_line(|line| line.starts_with("rtt_us count 50 "), within(TIMEOUT)).unwrap();
+    ping.wait_for_line(|line| line.starts_with("rtt_us count 50 "), deadline_in(TIMEOUT)).unwrap();
 }

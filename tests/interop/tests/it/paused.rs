@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use interop::sockets::connections_to;
 use interop::{Master, Origin, Server, TIMEOUT, next_messages, ready, wait_until};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Less than the default timeout of 30 s without progress.
 const PAUSE: Duration = Duration::from_secs(20);
@@ -26,26 +26,26 @@ fn rospy_paused_within_a_message_keeps_its_link() {
     let talker = ready(graph.talker(Origin::Rospy, &talking));
     let port = graph.tcpros_port("/rospy_talker", "/big").expect("it publishes");
     let mut listener = ready(graph.listener(Origin::Runnel, &["/big", "--type", "std_msgs/UInt8MultiArray"]));
-    next_messages(&mut listener, "got", 1, within(TIMEOUT));
+    next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
     // While the listener is stopped, the next message stays incomplete.
-    listener.stop(within(TIMEOUT)).unwrap();
+    listener.stop(deadline_in(TIMEOUT)).unwrap();
     let published = messages(&talker, "sent ").len();
-    wait_until("part of a message has arrived, and not all", within(TIMEOUT), || {
+    wait_until("part of a message has arrived, and not all", deadline_in(TIMEOUT), || {
         let is_full = connections_to(port).iter().any(|link| link.unread > 100_000);
         is_full && messages(&talker, "sent ").len() >= published + 2
     });
-    talker.stop(within(TIMEOUT)).unwrap();
+    talker.stop(deadline_in(TIMEOUT)).unwrap();
     let links = || connections_to(port).iter().map(|link| link.local).collect::<Vec<_>>();
     let before = links();
     assert_eq!(before.len(), 1, "one link");
     listener.signal(Signal::CONT).unwrap();
-    wait_until("what has arrived is read", within(TIMEOUT), || {
+    wait_until("what has arrived is read", deadline_in(TIMEOUT), || {
         connections_to(port).iter().all(|link| link.unread == 0)
     });
     sleep(PAUSE);
     let whole = messages(&listener, "got ").len();
     talker.signal(Signal::CONT).unwrap();
-    wait_until("the message and the next", within(TIMEOUT), || {
+    wait_until("the message and the next", deadline_in(TIMEOUT), || {
         messages(&listener, "got ").len() >= whole + 2
     });
     assert_eq!(links(), before, "the link is the same");

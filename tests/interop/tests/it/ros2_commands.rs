@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use interop::fakes;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{Printed, TIMEOUT, built, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
@@ -44,7 +44,7 @@ fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
 }
 
 fn expect_line(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
+    peer.wait_for_line(|printed| printed == line, deadline_in(TIMEOUT)).unwrap();
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn nested_message_is_echoed_and_measured() {
     assert_eq!(typed, echoed);
     for (command, begins) in [("hz", "average rate: "), ("bw", "average: "), ("delay", "average delay: ")] {
         let mut measuring = running(&graph, &["topic", command, "/pose"]);
-        measuring.wait_for_line(|line| line.starts_with(begins), within(TIMEOUT)).unwrap();
+        measuring.wait_for_line(|line| line.starts_with(begins), deadline_in(TIMEOUT)).unwrap();
         measuring.signal(Signal::INT).unwrap();
-        measuring.wait_exit(within(TIMEOUT)).unwrap();
+        measuring.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -241,7 +241,7 @@ fn single_message_waits_for_subscriptions() {
         let graph = Ros2Graph::new();
         let words = [&["topic", "pub", "-1", "/text", "std_msgs/String", "late"], waiting].concat();
         let mut publisher = running(&graph, &words);
-        publisher.wait_for_line(|line| line.starts_with("waiting for "), within(TIMEOUT)).unwrap();
+        publisher.wait_for_line(|line| line.starts_with("waiting for "), deadline_in(TIMEOUT)).unwrap();
         let names = (0..listeners).map(|number| format!("listener{number}"));
         let listeners: Vec<Peer> =
             names.map(|name| graph.node(KILTED, "listener", &name, &listening)).collect();
@@ -263,7 +263,7 @@ fn piped_messages_reach_matched_listeners() {
         &runnel,
     ]);
     let mut publisher = Peer::spawn("runnel", command).expect("it starts");
-    assert!(publisher.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", publisher.output());
+    assert!(publisher.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", publisher.output());
     for line in [r#"got 1 {"data":"a"}"#, r#"got 2 {"data":"b"}"#] {
         expect_line(&mut listener, line);
     }
@@ -317,8 +317,8 @@ fn measured_messages_match_requested_qos() {
         let words = ["topic", command, "/text", "--qos-reliability"];
         let mut strict = running(&graph, &[&words[..], &["reliable"]].concat());
         let mut lenient = running(&graph, &[&words[..], &["best_effort"]].concat());
-        lenient.wait_for_line(|line| line.starts_with("average"), within(TIMEOUT)).unwrap();
-        strict.wait_for_line(|line| line.contains("reliability"), within(TIMEOUT)).unwrap();
+        lenient.wait_for_line(|line| line.starts_with("average"), deadline_in(TIMEOUT)).unwrap();
+        strict.wait_for_line(|line| line.contains("reliability"), deadline_in(TIMEOUT)).unwrap();
         assert!(!strict.output().contains("average"), "{}", strict.output());
     }
 }

@@ -12,7 +12,7 @@ use interop::ros2_options::{crc, text};
 use runnel::QoS;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
 
@@ -59,7 +59,7 @@ fn memory_pair_and_udp_originals_share_topic_without_loss() {
         let words = ["/shared", "--count", &count, "--size", &size, "--rate", "200", "--after", &gate];
         graph.talker(origin, &words)
     });
-    let until = within(TIMEOUT);
+    let until = deadline_in(TIMEOUT);
     let turn = |what: &str| {
         assert!(Instant::now() < until, "still not: {what}");
         talking.spin_once(Duration::from_millis(1)).unwrap();

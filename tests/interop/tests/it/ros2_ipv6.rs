@@ -3,7 +3,7 @@
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{TIMEOUT, check_all_received};
 use runnel_testkit::hosts::Host;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const WORDS: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
 
@@ -36,7 +36,7 @@ fn check_exchange(other: Origin, addresses: [&str; 2]) {
 }
 
 fn expect_line(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
+    peer.wait_for_line(|printed| printed == line, deadline_in(TIMEOUT)).unwrap();
 }
 
 const IPV6: [&str; 2] = ["fd00::1/64", "fd00::2/64"];

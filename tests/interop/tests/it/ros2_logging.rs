@@ -6,7 +6,7 @@ use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{TIMEOUT, ready};
 use runnel::msgs::rcl_interfaces::msg::Log;
 use runnel::{Context, QoS};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 
@@ -21,7 +21,7 @@ fn rclpy_receives_past_and_new_log_lines() {
         let words = [&["/rosout", "--type", "rcl_interfaces/msg/Log"][..], &kept].concat();
         let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
         let mut wait_for_log = |text: &str| {
-            let line = listener.wait_for_line(|line| line.contains(text), within(TIMEOUT)).unwrap();
+            let line = listener.wait_for_line(|line| line.contains(text), deadline_in(TIMEOUT)).unwrap();
             serde_json::from_str::<serde_json::Value>(line.splitn(3, ' ').nth(2).unwrap()).unwrap()
         };
         let before = wait_for_log("said before");

@@ -9,7 +9,7 @@ use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_checks::{Pair, STRINGS, check_exchange, expect_line};
 use interop::{TIMEOUT, check_all_received, ready};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
@@ -20,7 +20,7 @@ fn rclpy_peer_returns_from_overdue_wait() {
     for distro in [Distro::Kilted, Distro::Jazzy] {
         let graph = Ros2Graph::new();
         let mut peer = graph.rclpy(distro, "overdue.py", "overdue", &[]);
-        peer.wait_for_line(|line| line == "turned", within(TIMEOUT)).unwrap();
+        peer.wait_for_line(|line| line == "turned", deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -107,7 +107,7 @@ fn silent_talker_misses_deadline_and_liveliness() {
     expect_line(&mut listener, "liveliness 1 0");
     expect_line(&mut listener, "deadline missed 1");
     expect_line(&mut talker, "liveliness lost 1");
-    listener.wait_for_line(|line| line.starts_with("liveliness 0 "), within(TIMEOUT)).unwrap();
+    listener.wait_for_line(|line| line.starts_with("liveliness 0 "), deadline_in(TIMEOUT)).unwrap();
 }
 
 #[test]
@@ -145,15 +145,17 @@ fn graph_reports_types_hashes_and_qos() {
     let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
     let mut talker =
         ready(graph.talker(JAZZY, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]));
-    let publisher =
-        view.wait_for_line(|line| line.starts_with("+ publisher /chatter of /jazzy_talker"), within(TIMEOUT));
+    let publisher = view.wait_for_line(
+        |line| line.starts_with("+ publisher /chatter of /jazzy_talker"),
+        deadline_in(TIMEOUT),
+    );
     let publisher = publisher.unwrap();
     let hash = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
     for word in ["std_msgs/msg/String", hash, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
         assert!(publisher.contains(word), "{word} is lacking: {publisher}");
     }
     talker.signal(runnel_testkit::process::Signal::INT).unwrap();
-    assert!(talker.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", talker.output());
+    assert!(talker.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", talker.output());
     expect_line(&mut view, "- node /jazzy_talker");
 }
 
@@ -168,7 +170,7 @@ fn any_type_round_trips_between_releases() {
         "std_msgs/msg/Empty",
     ] {
         let mut echo = graph.rclpy(Distro::Jazzy, "echo.py", "echo", &[name]);
-        echo.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
+        echo.wait_for_line(|line| line == "ready", deadline_in(TIMEOUT)).unwrap();
         let place = name.replace("/msg/", "/");
         let words =
             |topic| [format!("/{topic}/{place}"), "--type".into(), name.into(), "--count".into(), "1".into()];

@@ -11,7 +11,7 @@ use runnel::{
     Context, DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, Node,
     PublisherOptions, QoS, SubscriptionOptions,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
@@ -77,7 +77,7 @@ impl LocalNode {
     #[track_caller]
     fn spin_until_printed(&self, peer: &Peer, line: &str, times: usize) {
         let printed = || peer.lines().iter().filter(|printed| *printed == line).count() >= times;
-        let until = within(TIMEOUT);
+        let until = deadline_in(TIMEOUT);
         while !printed() {
             assert!(Instant::now() < until, "{line}; said: {:?}", peer.lines());
             self.context.spin_once(MS(5)).unwrap();
@@ -86,7 +86,7 @@ impl LocalNode {
 
     #[track_caller]
     fn spin_until(&self, what: &str, done: impl Fn() -> bool) {
-        let until = within(TIMEOUT);
+        let until = deadline_in(TIMEOUT);
         while !done() {
             assert!(Instant::now() < until, "{what}; told: {:?}", self.events.lock().unwrap());
             self.context.spin_once(MS(5)).unwrap();
@@ -171,18 +171,18 @@ fn xcdr2_only_reader_is_refused_on_both_sides() {
     local.spin_until_printed(&listener, "incompatible data_representation 2", 1);
     // Without a callback the event is logged.
     let logged = |line: &str| line.contains("topic /text") && line.contains("data representation");
-    talker.wait_for_line(logged, within(TIMEOUT)).unwrap();
+    talker.wait_for_line(logged, deadline_in(TIMEOUT)).unwrap();
     let mut other = graph.listener(Origin::Cyclone11, &["/text", "--count", "1"]);
     local.spin_until_event("matched 1");
     local.spin_until_printed(&other, "matched 2", 1);
     publisher.publish(Text { data: "heard".into() }).unwrap();
     local.spin_until_printed(&other, "done", 1);
-    assert!(other.wait_exit(within(TIMEOUT)).unwrap().success());
+    assert!(other.wait_exit(deadline_in(TIMEOUT)).unwrap().success());
     assert_eq!(publisher.incompatible_qos_status().total_count, 1);
     let is_other = |line: &String| !line.starts_with("matched") && !line.starts_with("got");
     assert!(listener.lines().iter().all(is_other), "{}", listener.output());
     listener.signal(Signal::INT).unwrap();
-    assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
+    assert!(listener.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", listener.output());
 }
 
 #[test]

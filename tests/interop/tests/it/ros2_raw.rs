@@ -14,7 +14,7 @@ use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::msgs::visualization_msgs::msg::{Marker, MarkerArray};
 use runnel::{Context, QoS};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 
@@ -33,12 +33,12 @@ fn markers() -> MarkerArray {
 
 /// Waits until a listener is matched: Fast DDS gets nothing that was published before.
 fn wait_until_matched(listener: &mut Peer) {
-    listener.wait_for_line(|line| line == "matched 1", within(TIMEOUT)).unwrap();
+    listener.wait_for_line(|line| line == "matched 1", deadline_in(TIMEOUT)).unwrap();
 }
 
 /// The next message as the listener prints it, without its number.
 fn next_body(listener: &mut Peer) -> String {
-    let printed = next_messages(listener, "got", 1, within(TIMEOUT)).remove(0);
+    let printed = next_messages(listener, "got", 1, deadline_in(TIMEOUT)).remove(0);
     printed.split_once(' ').unwrap().1.to_owned()
 }
 
@@ -72,7 +72,7 @@ fn originals_receive_dynamic_publisher_of_either_schema() {
             assert_eq!(next_body(&mut listener), crc(&message), "{distro:?}, bytes of {generation:?}");
             publishers.push(publisher);
         }
-        assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
 }
 
@@ -102,7 +102,7 @@ fn originals_receive_image_written_in_place() {
             loan.publish().unwrap();
             assert_eq!(next_body(&mut listener), crc(&whole), "{distro:?}");
         }
-        assert!(listener.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
 }
 
@@ -123,7 +123,7 @@ impl ReceivedMessages {
 
     /// Spins until this message has been received.
     fn wait_for(&self, context: &Context, type_name: &str, printed: &str) {
-        let deadline = within(TIMEOUT);
+        let deadline = deadline_in(TIMEOUT);
         while !self.has(type_name, printed) {
             let all = self.0.lock().unwrap().clone();
             assert!(Instant::now() < deadline, "{type_name} {printed} is not among {all:?}");
@@ -164,7 +164,7 @@ fn raw_subscription_receives_several_types_and_qos() {
         let words = [&["/mixed", "--type", type_name, "--count", "3", "--rate", "20"], &words[..]].concat();
         let mut talker = graph.node(Origin::Ros2(distro), "talker", &name, &words);
         // The context's background thread serves the subscription meanwhile.
-        for printed in next_messages(&mut talker, "sent", 3, within(TIMEOUT)) {
+        for printed in next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT)) {
             received.wait_for(&context, type_name, printed.split_once(' ').unwrap().1);
         }
         assert_eq!(subscription.publisher_count(), 1 + number);
@@ -197,7 +197,7 @@ fn xcdr2_only_writer_is_received() {
     let words = ["/bytes", "--type", "std_msgs/msg/UInt8MultiArray", "--count", "3", "--size", "5001"];
     let mut talker =
         graph.talker(Origin::Cyclone11, &[&words[..], &["--xcdr2", "--wait", "2", "--rate", "50"]].concat());
-    for printed in next_messages(&mut talker, "sent", 3, within(TIMEOUT)) {
+    for printed in next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT)) {
         let body = printed.split_once(' ').unwrap().1;
         raw.wait_for(&context, "std_msgs/msg/UInt8MultiArray", body);
         typed.wait_for(&context, "typed", body);

@@ -7,7 +7,7 @@ use interop::ros2_checks::{BYTES, Pair, check_exchange, expect_line};
 use interop::{Master, Server, TIMEOUT, ready};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Graphs};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
@@ -34,7 +34,7 @@ fn incompatible_policy_is_named() {
         let logged = |line: &str| {
             line.contains(&format!("topic {topic}: the subscription of /")) && line.contains(policy)
         };
-        talker.wait_for_line(logged, within(TIMEOUT)).unwrap();
+        talker.wait_for_line(logged, deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -46,13 +46,16 @@ fn runnel_nodes_and_topics_are_visible_to_rclpy() {
         graph.talker(Origin::Runnel, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]),
     );
     let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /runnel_talker"), within(TIMEOUT))
+        .wait_for_line(
+            |line| line.starts_with("+ publisher /chatter of /runnel_talker"),
+            deadline_in(TIMEOUT),
+        )
         .unwrap();
     for word in ["std_msgs/msg/String", STRING_HASH, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
         assert!(publisher.contains(word), "{word} is lacking: {publisher}");
     }
     talker.signal(Signal::INT).unwrap();
-    assert!(talker.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", talker.output());
+    assert!(talker.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", talker.output());
     expect_line(&mut view, "- node /runnel_talker");
 }
 
@@ -68,7 +71,7 @@ fn dual_node_is_visible_with_type_hash() {
     let node = context.create_node("robot").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), within(TIMEOUT))
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), deadline_in(TIMEOUT))
         .unwrap();
     assert!(publisher.contains(STRING_HASH), "{publisher}");
 }

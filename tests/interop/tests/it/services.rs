@@ -1,7 +1,7 @@
 //! Services of Runnel and originals: calls in all combinations, and the original `rosservice`.
 
 use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, outcome, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const SERVICE: &str = "/power";
 
@@ -23,7 +23,7 @@ fn check_calls(server_origin: Origin, master: Server) {
     let is_reliable = |origin: &Origin| *origin != Origin::Roscpp || server_origin != Origin::Roscpp;
     for origin in ORIGINS.into_iter().filter(is_reliable) {
         let mut caller = graph.node(origin, "caller", &format!("{origin}_caller"), &[SERVICE]);
-        let status = caller.wait_exit(within(TIMEOUT)).unwrap();
+        let status = caller.wait_exit(deadline_in(TIMEOUT)).unwrap();
         let printed = caller.lines();
         assert!(status.success(), "{origin} calls {server_origin}: {printed:#?}");
         let results: Vec<&String> = printed.iter().filter(|line| is_result(line)).collect();
@@ -141,7 +141,7 @@ fn ended_service_is_unlisted() {
     let master = Master::start(Server::Rosmaster);
     let mut server = server(master.graph(), Origin::Runnel);
     server.signal(runnel_testkit::process::Signal::INT).unwrap();
-    assert!(server.wait_exit(within(TIMEOUT)).unwrap().success());
+    assert!(server.wait_exit(deadline_in(TIMEOUT)).unwrap().success());
     let listed = outcome(master.graph().tool("rosservice", &["list"])).success();
     assert!(!listed.contains(&SERVICE.to_owned()), "{listed:#?}");
 }

@@ -1,7 +1,7 @@
 //! Simulated time, published and followed by Runnel and original nodes; and topic statistics of roscpp.
 
 use interop::{Master, Origin, Server, TIMEOUT, outcome, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Implementations that follow `/clock`; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
@@ -21,10 +21,10 @@ fn check_clock(server: Server, command: &str) {
             _ => graph.runnel("runnel", &[&["topic"], &publish[..]].concat()),
         };
         for peer in &mut clocked {
-            peer.wait_for_line(|line| line == format!("now {secs}"), within(TIMEOUT)).unwrap();
+            peer.wait_for_line(|line| line == format!("now {secs}"), deadline_in(TIMEOUT)).unwrap();
         }
         publisher.signal(Signal::INT).unwrap();
-        publisher.wait_exit(within(TIMEOUT)).unwrap();
+        publisher.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -49,7 +49,7 @@ fn roscpp_statistics_count_runnel_publisher() {
         let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
         for line in ["topic: \"/chatter\"", "node_pub: \"/runnel_talker\"", "node_sub: \"/roscpp_listener\""]
         {
-            echo.wait_for_line(|printed| printed == line, within(TIMEOUT)).unwrap();
+            echo.wait_for_line(|printed| printed == line, deadline_in(TIMEOUT)).unwrap();
         }
     }
 }

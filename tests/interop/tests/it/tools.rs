@@ -7,7 +7,7 @@ use interop::{
     Master, Origin, Outcome, Ros1Graph, Server, Side, TIMEOUT, body, next_messages, outcome, ready,
     wait_until,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Runs `runnel` with the words of a line.
 fn runnel(graph: &Ros1Graph, line: &str) -> Outcome {
@@ -54,8 +54,8 @@ fn connected_graph(graph: &Ros1Graph) -> [Peer; 3] {
     let talker = ready(graph.talker(Origin::Roscpp, &["/chatter", "--latch", "--wait", "2", "--count", "1"]));
     let [mut rospy, mut runnel] =
         [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));
-    next_messages(&mut rospy, "got", 1, within(TIMEOUT));
-    next_messages(&mut runnel, "got", 1, within(TIMEOUT));
+    next_messages(&mut rospy, "got", 1, deadline_in(TIMEOUT));
+    next_messages(&mut runnel, "got", 1, deadline_in(TIMEOUT));
     [talker, rospy, runnel]
 }
 
@@ -119,7 +119,7 @@ fn echo_output_matches_rostopic() {
         let latched =
             [&topic, "--type", message_type, "--size", "20", "--latch", "--wait", "0", "--count", "1"];
         let mut talker = graph.node(Origin::Roscpp, "talker", &name, &latched);
-        talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+        talker.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
         talkers.push(talker);
         let pairs = [
             (format!("topic echo -f -n 1 {topic}"), format!("rostopic echo -n 1 {topic}")),
@@ -159,16 +159,21 @@ fn published_messages_reach_every_listener() {
     let expected: Vec<String> =
         (1..=3).map(|number| format!("{number} len 9 crc {:08x}", crc_of("hello"))).collect();
     for mut listener in listeners {
-        assert_eq!(next_messages(&mut listener, "got", 3, within(TIMEOUT)), expected, "{}", listener.name());
+        assert_eq!(
+            next_messages(&mut listener, "got", 3, deadline_in(TIMEOUT)),
+            expected,
+            "{}",
+            listener.name()
+        );
     }
     let mut echo = start_original(graph, "rostopic echo -n 1 /twist");
     let mut publishing = graph.runnel(
         "runnel",
         &["topic", "pub", "-r", "10", "/twist", "geometry_msgs/Twist", "{linear: {x: 0.5}}"],
     );
-    echo.wait_for_line(|line| line == "  x: 0.5", within(TIMEOUT)).unwrap();
+    echo.wait_for_line(|line| line == "  x: 0.5", deadline_in(TIMEOUT)).unwrap();
     publishing.signal(Signal::INT).unwrap();
-    assert!(publishing.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", publishing.output());
+    assert!(publishing.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", publishing.output());
 }
 
 fn crc_of(text: &str) -> u32 {
@@ -177,7 +182,7 @@ fn crc_of(text: &str) -> u32 {
 
 /// The first figure on a line that begins with `word` and ends with `unit`.
 fn figure(peer: &mut Peer, word: &str, unit: &str) -> f64 {
-    let line = peer.wait_for_line(|line| line.starts_with(word), within(TIMEOUT)).unwrap();
+    let line = peer.wait_for_line(|line| line.starts_with(word), deadline_in(TIMEOUT)).unwrap();
     let number = line[word.len()..].trim().strip_suffix(unit).and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{line:?} is not {word:?}, a number and {unit:?}"))
 }
@@ -227,11 +232,11 @@ fn original_nodes_are_killed_and_cleaned_up() {
     let [mut roscpp, mut rospy, mut ours] = connected_graph(graph);
     assert_eq!(runnel(graph, "node ping --all").code, Some(0));
     assert_eq!(runnel(graph, "node kill /roscpp_talker").success(), ["killed /roscpp_talker"]);
-    roscpp.wait_exit(within(TIMEOUT)).unwrap();
+    roscpp.wait_exit(deadline_in(TIMEOUT)).unwrap();
     assert_eq!(runnel(graph, "node kill /rospy_listener").success(), ["killed /rospy_listener"]);
-    rospy.wait_exit(within(TIMEOUT)).unwrap();
+    rospy.wait_exit(deadline_in(TIMEOUT)).unwrap();
     ours.signal(Signal::KILL).unwrap();
-    ours.wait_exit(within(TIMEOUT)).unwrap();
+    ours.wait_exit(deadline_in(TIMEOUT)).unwrap();
     assert_eq!(
         runnel(graph, "node list").success(),
         ["/runnel_listener"],
@@ -282,8 +287,8 @@ fn rosbag_records_a_runnel_talker_and_reads_it_back() {
     let talking =
         ["/chatter", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--rate", "50", "--count", "10"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    let sent = next_messages(&mut talker, "sent", 10, within(TIMEOUT));
-    assert!(recorder.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", recorder.output());
+    let sent = next_messages(&mut talker, "sent", 10, deadline_in(TIMEOUT));
+    assert!(recorder.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", recorder.output());
     assert!(fs::metadata(file).is_ok(), "{}", recorder.output());
     let info = original(graph, &format!("rosbag info -y {file}")).success();
     for line in ["messages: 10", "    - topic: /chatter", "      type: std_msgs/UInt8MultiArray"] {
@@ -301,7 +306,7 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Runnel, &["/chatter", "--rate", "20"]));
     let mut listeners = [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));
-    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, within(TIMEOUT))));
+    listeners.iter_mut().for_each(|listener| drop(next_messages(listener, "got", 1, deadline_in(TIMEOUT))));
     let port = graph.tcpros_port("/runnel_talker", "/chatter").expect("the talker's port");
     let info = original(graph, "rosnode info /runnel_talker").success();
     for peer in ["/rospy_listener", "/runnel_listener"] {
@@ -312,7 +317,7 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     let info = original(graph, "rosnode info /runnel_listener").success();
     let peer = format!("/runnel_talker ({uri})");
     assert!(has_connection(&info, &peer, "    * direction: inbound"), "{info:#?}");
-    wait_until("the listener leaves", within(TIMEOUT), || {
+    wait_until("the listener leaves", deadline_in(TIMEOUT), || {
         let [_, listener] = &listeners;
         let _ = listener.signal(Signal::INT);
         graph.nodes_at(Side::Subscribers, "/chatter") == ["/rospy_listener"]

@@ -7,7 +7,7 @@ use interop::{
     Master, Origin, Ros1Graph, Server, TIMEOUT, body, check_all_pairs, check_all_received,
     check_received_after_restarts, next_messages, outcome, ready, wait_until,
 };
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const MESSAGES: usize = 5;
 
@@ -84,13 +84,13 @@ fn header_sequence_numbers_count_as_those_of_roscpp() {
 /// A talker that has published two latched messages, and the second of them.
 fn latching(graph: &Ros1Graph, origin: Origin, topic: &str) -> (Peer, String) {
     let mut talker = graph.talker(origin, &[topic, "--latch", "--wait", "0", "--count", "2"]);
-    let sent = next_messages(&mut talker, "sent", 2, within(TIMEOUT));
-    talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+    let sent = next_messages(&mut talker, "sent", 2, deadline_in(TIMEOUT));
+    talker.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
     (talker, body(&sent[1]).to_owned())
 }
 
 fn first_received(mut listener: Peer) -> String {
-    let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+    let received = next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
     body(&received[0]).to_owned()
 }
 
@@ -158,7 +158,7 @@ fn mixed_talkers_and_listeners_share_topic() {
 fn wait_for_log_line(graph: &Ros1Graph, peer: &Peer, words: &[&str]) {
     let has_all = |text: &str| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
     let what = format!("{words:?} in the log of {}", peer.name());
-    wait_until(&what, within(TIMEOUT), || {
+    wait_until(&what, deadline_in(TIMEOUT), || {
         has_all(&peer.output()) || peer.name().ends_with(".py") && has_all(&log_files(graph.home()))
     });
 }

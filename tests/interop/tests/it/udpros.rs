@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, check_all_received, next_messages, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const MESSAGES: usize = 5;
 
@@ -16,7 +16,7 @@ const IN_ONE: usize = 1472 - 8 - 4 - 12;
 fn check_transport(graph: &Ros1Graph, node: &str, transport: &str) {
     let mut info = graph.tool("rosnode", &["info", node]);
     let line = format!("* transport: {transport}");
-    info.wait_for_line(|printed| printed.trim() == line, within(TIMEOUT))
+    info.wait_for_line(|printed| printed.trim() == line, deadline_in(TIMEOUT))
         .unwrap_or_else(|error| panic!("{error}: {}", info.output()));
 }
 
@@ -30,8 +30,8 @@ fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, tra
     let talking = [&typed[..], &["--count", "5", "--rate", "3", "--size", &size]].concat();
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
     let mut talker = master.graph().talker(talker, &talking);
-    let sent = next_messages(&mut talker, "sent", MESSAGES, within(TIMEOUT));
-    let received = next_messages(&mut listener, "got", MESSAGES, within(TIMEOUT));
+    let sent = next_messages(&mut talker, "sent", MESSAGES, deadline_in(TIMEOUT));
+    let received = next_messages(&mut listener, "got", MESSAGES, deadline_in(TIMEOUT));
     assert_eq!(received, sent, "{size} bytes");
     for peer in [&talker, &listener] {
         check_transport(master.graph(), &format!("/{}", name_of(peer)), transport);
@@ -111,10 +111,10 @@ fn latched_messages_come_as_datagrams() {
         let topic = format!("/{origin}");
         let arguments = [topic.as_str(), "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(origin, &arguments);
-        let sent = next_messages(&mut talker, "sent", 2, within(TIMEOUT));
-        talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+        let sent = next_messages(&mut talker, "sent", 2, deadline_in(TIMEOUT));
+        talker.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
         let mut listener = master.graph().listener(listener, &[topic.as_str(), "--udp"]);
-        let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+        let received = next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
         assert_eq!(interop::body(&received[0]), interop::body(&sent[1]), "of {origin}");
         check_transport(master.graph(), &format!("/{}", name_of(&talker)), "UDPROS");
     }
@@ -129,11 +129,11 @@ fn killed_listener_leaves_no_link() {
         let name = format!("talker_to_{listener}");
         let _talker = master.graph().node(Origin::Runnel, "talker", &name, &arguments);
         let mut listener = master.graph().listener(listener, &[topic.as_str(), "--udp"]);
-        next_messages(&mut listener, "got", 1, within(TIMEOUT));
+        next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
         check_transport(master.graph(), &format!("/{name}"), "UDPROS");
         listener.signal(Signal::KILL).unwrap();
-        listener.wait_exit(within(TIMEOUT)).unwrap();
-        interop::wait_until("the link is gone", within(TIMEOUT), || {
+        listener.wait_exit(deadline_in(TIMEOUT)).unwrap();
+        interop::wait_until("the link is gone", deadline_in(TIMEOUT), || {
             let info = interop::outcome(master.graph().tool("rosnode", &["info", &format!("/{name}")]));
             !info.success().iter().any(|line| line.contains("UDPROS"))
         });
@@ -148,10 +148,10 @@ fn runnel_topic_echo_and_hz_take_datagrams() {
     for command in ["echo", "hz"] {
         let mut shown = graph.runnel("runnel", &["topic", command, "--udp", "/chatter"]);
         let prints = |line: &str| line.starts_with("data: ") || line.starts_with("average rate: ");
-        shown.wait_for_line(prints, within(TIMEOUT)).unwrap();
+        shown.wait_for_line(prints, deadline_in(TIMEOUT)).unwrap();
         check_transport(graph, "/roscpp_talker", "UDPROS");
         shown.signal(Signal::INT).unwrap();
-        shown.wait_exit(within(TIMEOUT)).unwrap();
+        shown.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -179,7 +179,7 @@ fn lost_roscpp_datagrams_are_counted() {
     let _talker =
         ready(graph.talker(Origin::Roscpp, &[&typed[..], &["--wait", "0", "--rate", "100"]].concat()));
     let mut echo = graph.runnel("runnel", &["topic", "echo", "--udp", "--json", "-n", "80", "/lossy"]);
-    assert!(echo.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", echo.output());
+    assert!(echo.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", echo.output());
     let lines = echo.lines();
     assert_eq!(lines.iter().filter(|line| line.starts_with('{')).count(), 80);
     let lost = lines.iter().find_map(|line| line.strip_suffix(" messages on the way"));

@@ -2,7 +2,7 @@
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{Origin, Ros1Graph, TIMEOUT, outcome, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// A command line, and a line that its output must contain.
 type Question = (&'static str, &'static str);
@@ -57,14 +57,14 @@ fn ask(graph: &Ros1Graph, line: &str, expected: &str) {
     let _nodes = nodes(graph);
     let words: Vec<&str> = line.split(' ').collect();
     let mut command = graph.tool(words[0], &words[1..]);
-    command.wait_for_line(|printed| printed.contains(expected), within(TIMEOUT)).unwrap();
+    command.wait_for_line(|printed| printed.contains(expected), deadline_in(TIMEOUT)).unwrap();
 }
 
 /// A talker with a listener, and a service with a parameter.
 fn nodes(graph: &Ros1Graph) -> [Peer; 3] {
     let listener = ready(graph.listener(Origin::Runnel, &["/chatter"]));
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--rate", "20", "--count", "0"]);
-    talker.wait_for_line(|line| line.starts_with("sent "), within(TIMEOUT)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent "), deadline_in(TIMEOUT)).unwrap();
     let server = graph.node(Origin::Runnel, "server", "runnel_server", &["/power", "_speed:=0.5"]);
     let server = ready(server);
     let speed = outcome(graph.runnel("runnel", &["param", "get", "/runnel_server/speed"])).success();

@@ -6,7 +6,7 @@ use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{
     Origin, Ros1Graph, Side, TIMEOUT, check_all_received, next_messages, outcome, ready, wait_until,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Sender and receiver.
 type Direction = (Origin, Origin);
@@ -119,10 +119,10 @@ fn check_received(graph: &Ros1Graph, (from, to): Direction, message_type: &str, 
 
 fn latched(graph: &Ros1Graph, (from, to): Direction) {
     let mut talker = graph.talker(from, &["/kept", "--latch", "--wait", "0", "--count", "2"]);
-    let sent = next_messages(&mut talker, "sent", 2, within(TIMEOUT));
-    talker.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+    let sent = next_messages(&mut talker, "sent", 2, deadline_in(TIMEOUT));
+    talker.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
     let mut listener = graph.listener(to, &["/kept", "--count", "1"]);
-    let received = next_messages(&mut listener, "got", 1, within(TIMEOUT));
+    let received = next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
     assert_eq!(interop::body(&received[0]), interop::body(&sent[1]));
 }
 
@@ -130,13 +130,13 @@ fn check_restart(graph: &Ros1Graph, (from, to): Direction) {
     let mut listener = ready(graph.listener(to, &["/topic"]));
     for _ in 0..2 {
         let mut talker = graph.talker(from, &["/topic", "--count", "3"]);
-        let sent = next_messages(&mut talker, "sent", 3, within(TIMEOUT));
-        let received = next_messages(&mut listener, "got", 3, within(TIMEOUT));
+        let sent = next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT));
+        let received = next_messages(&mut listener, "got", 3, deadline_in(TIMEOUT));
         let bodies =
             |lines: &[String]| lines.iter().map(|line| interop::body(line).to_owned()).collect::<Vec<_>>();
         assert_eq!(bodies(&received), bodies(&sent));
         talker.signal(Signal::KILL).unwrap();
-        talker.wait_exit(within(TIMEOUT)).unwrap();
+        talker.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }
 }
 
@@ -154,8 +154,8 @@ fn link(graph: &Ros1Graph, listener: &str) -> String {
 fn check_received_by(transport: &str, graph: &Ros1Graph, (from, to): Direction) {
     let mut listener = graph.listener(to, &["/topic", "--udp"]);
     let mut talker = graph.talker(from, &["/topic", "--rate", "20", "--count", "0", "--size", "1000"]);
-    next_messages(&mut talker, "sent", 5, within(TIMEOUT));
-    next_messages(&mut listener, "got", 5, within(TIMEOUT));
+    next_messages(&mut talker, "sent", 5, deadline_in(TIMEOUT));
+    next_messages(&mut listener, "got", 5, deadline_in(TIMEOUT));
     let link = link(graph, &format!("/{to}_listener"));
     assert!(link.contains(&format!("* transport: {transport}")), "{link}");
 }
@@ -171,7 +171,7 @@ fn no_datagrams(graph: &Ros1Graph, direction: Direction) {
 fn calls(graph: &Ros1Graph, (from, to): Direction) {
     let _server = ready(graph.node(to, "server", &format!("{to}_server"), &["/power"]));
     let mut caller = graph.node(from, "caller", &format!("{from}_caller"), &["/power"]);
-    let status = caller.wait_exit(within(TIMEOUT)).unwrap();
+    let status = caller.wait_exit(deadline_in(TIMEOUT)).unwrap();
     let printed = caller.lines();
     assert!(status.success(), "{printed:#?}");
     let answers = printed.iter().filter(|line| line.starts_with("answer call ")).count();
@@ -182,7 +182,7 @@ fn calls(graph: &Ros1Graph, (from, to): Direction) {
 fn goals(graph: &Ros1Graph, (from, to): Direction, client: &str, server: &str) {
     let _server = ready(graph.node(to, server, &format!("{to}_server"), &["/test"]));
     let mut client = graph.node(from, client, &format!("{from}_client"), &["/test"]);
-    let status = client.wait_exit(within(2 * TIMEOUT)).unwrap();
+    let status = client.wait_exit(deadline_in(2 * TIMEOUT)).unwrap();
     let printed = client.lines();
     assert!(status.success(), "{printed:#?}");
     for line in ["goal 1 SUCCEEDED 1 reached", "goal 2 ABORTED 2 no way", "feedback 4 7", "done"] {
@@ -198,7 +198,7 @@ fn lines(graph: &Ros1Graph, (from, to): Direction) {
         Origin::Runnel => graph.runnel("runnel", &["log", "--level", "warn"]),
         _ => graph.tool("rostopic", &["echo", "/rosout"]),
     };
-    follower.wait_for_line(|line| line.contains("/logger warns"), within(TIMEOUT)).unwrap();
+    follower.wait_for_line(|line| line.contains("/logger warns"), deadline_in(TIMEOUT)).unwrap();
 }
 
 fn levels(graph: &Ros1Graph, (from, to): Direction) {
@@ -212,7 +212,7 @@ fn levels(graph: &Ros1Graph, (from, to): Direction) {
         _ => outcome(graph.tool("rosservice", &["call", "/logger/set_logger_level", logger, "debug"]))
             .success(),
     };
-    follower.wait_for_line(|line| line.contains("/logger details"), within(TIMEOUT)).unwrap();
+    follower.wait_for_line(|line| line.contains("/logger details"), deadline_in(TIMEOUT)).unwrap();
 }
 
 fn clock(graph: &Ros1Graph, (from, to): Direction) {
@@ -223,7 +223,7 @@ fn clock(graph: &Ros1Graph, (from, to): Direction) {
         Origin::Runnel => graph.runnel("runnel", &[&["topic"], &tell[..]].concat()),
         _ => graph.tool("rostopic", &tell),
     };
-    clocked.wait_for_line(|line| line == "now 4711", within(TIMEOUT)).unwrap();
+    clocked.wait_for_line(|line| line == "now 4711", deadline_in(TIMEOUT)).unwrap();
 }
 
 fn statistics(graph: &Ros1Graph, (from, to): Direction) {
@@ -232,19 +232,19 @@ fn statistics(graph: &Ros1Graph, (from, to): Direction) {
     let _talker = graph.talker(from, &["/topic", "--rate", "100", "--count", "0"]);
     let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
     let publisher = format!("node_pub: \"/{from}_talker\"");
-    echo.wait_for_line(|line| line == publisher, within(TIMEOUT)).unwrap();
+    echo.wait_for_line(|line| line == publisher, deadline_in(TIMEOUT)).unwrap();
 }
 
 fn check_name_takeover(graph: &Ros1Graph, (from, to): Direction) {
     let mut old = ready(graph.node(to, "listener", "same", &["/topic"]));
     let old_uri = graph.uri_of("/same");
     let mut new = ready(graph.node(from, "listener", "same", &["/topic"]));
-    old.wait_exit(within(TIMEOUT)).unwrap();
-    wait_until("the newer is registered alone", within(TIMEOUT), || {
+    old.wait_exit(deadline_in(TIMEOUT)).unwrap();
+    wait_until("the newer is registered alone", deadline_in(TIMEOUT), || {
         graph.uri_of("/same").is_some_and(|uri| Some(uri) != old_uri)
             && graph.nodes_at(Side::Subscribers, "/topic") == ["/same"]
     });
     // The older node stays: a roscpp node that ends may take its name back at the original master.
-    assert!(new.wait_exit(within(0) + Duration::from_millis(500)).is_err());
+    assert!(new.wait_exit(deadline_in(0) + Duration::from_millis(500)).is_err());
     new.signal(Signal::INT).unwrap();
 }

@@ -1,7 +1,7 @@
 //! `rostopic`.
 
 use interop::{Master, Origin, Printed, Ros1Graph, Server, TIMEOUT, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use super::{check_same_output, check_same_refusal, nodes};
 
@@ -30,7 +30,7 @@ fn echoed_messages_match_original_bytes() {
     let image =
         ["/image", "--type", "sensor_msgs/Image", "--size", "5", "--latch", "--wait", "0", "--count", "1"];
     let mut camera = graph.node(Origin::Roscpp, "talker", "camera", &image);
-    camera.wait_for_line(|line| line == "done", within(TIMEOUT)).unwrap();
+    camera.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
     let lines = [
         "rostopic echo -n1 /zebra",
         "rostopic echo -n 1 /zebra/data",
@@ -83,10 +83,10 @@ fn missing_topic_is_awaited() {
     let link = link.to_str().expect("a path that is text");
     let mut echo = graph.tool("bash", &["-c", "exec \"$0\" \"$@\"", link, "echo", "-n1", "late/data"]);
     let warning = "WARNING: topic [/late/data] does not appear to be published yet";
-    echo.wait_for_line(|line| line == warning, within(TIMEOUT)).unwrap();
+    echo.wait_for_line(|line| line == warning, deadline_in(TIMEOUT)).unwrap();
     let _talker = graph.talker(Origin::Rospy, &["/late", "--rate", "10", "--wait", "0"]);
-    echo.wait_for_line(|line| line.starts_with("\"hello "), within(TIMEOUT)).unwrap();
-    assert!(echo.wait_exit(within(TIMEOUT)).unwrap().success(), "{}", echo.output());
+    echo.wait_for_line(|line| line.starts_with("\"hello "), deadline_in(TIMEOUT)).unwrap();
+    assert!(echo.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", echo.output());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn published_messages_match_original_bytes() {
     }
     let received = |peer: &mut Peer| {
         let is_last = |line: &str| line.starts_with("got ") && line.contains(" len 11 ");
-        let deadline = within(TIMEOUT);
+        let deadline = deadline_in(TIMEOUT);
         let mut bodies = Vec::new();
         while !bodies.last().is_some_and(|line: &String| is_last(line)) {
             bodies.push(peer.wait_for_line(|line| line.starts_with("got "), deadline).unwrap());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use interop::ros2::{Origin, Ros2Graph};
 use interop::ros2_checks::expect_line;
 use interop::{TIMEOUT, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use super::Direction;
 
@@ -105,7 +105,7 @@ fn decides_as_original(original: Origin, runnel: Runnel) -> String {
         Runnel::Reads => readers.push(start(Origin::Runnel, "readers", "runnel")),
     }
     writers.iter_mut().chain(&mut readers).for_each(|peer| expect_line(peer, "ready"));
-    let deadline = within(MATRIX_TIMEOUT);
+    let deadline = deadline_in(MATRIX_TIMEOUT);
     last_endpoints_have_decided(&writers, &readers, deadline);
     let reports = || readers.iter().map(Report::by).collect::<Vec<_>>();
     let of_writers = || writers.iter().map(Report::by).collect::<Vec<_>>();

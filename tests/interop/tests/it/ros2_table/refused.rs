@@ -10,7 +10,7 @@ use interop::{TIMEOUT, ready, wait_until};
 use runnel::core::qos::{Liveliness, Policy};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use super::{Direction, other};
 
@@ -48,7 +48,7 @@ pub fn attempt(direction: Direction) -> String {
             local.refusals.lock().unwrap().clone(),
         ]
     };
-    wait_until("all ends are told", within(TIMEOUT), || {
+    wait_until("all ends are told", deadline_in(TIMEOUT), || {
         local.context.spin_once(Duration::from_millis(50)).unwrap();
         all().iter().all(|refusals| refusals.len() == SETS.len())
     });
