@@ -44,7 +44,7 @@ pub fn check_all_received(talker: &mut Peer, listeners: &mut [Peer], count: usiz
     let sent = next_messages(talker, "sent", count, deadline_in(TIMEOUT));
     for listener in listeners {
         let received = next_messages(listener, "got", count, deadline_in(TIMEOUT));
-        assert_eq!(received, sent, "{} heard otherwise than {} sent", listener.name(), talker.name());
+        assert_eq!(received, sent, "{} received something else than {} sent", listener.name(), talker.name());
         assert!(listener.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", listener.output());
     }
     sent

@@ -285,7 +285,7 @@ impl<'a> Exchange<'a> {
             };
             (row(&sent), row(&received))
         });
-        assert_eq!(other, None, "what was sent, and what was heard: {:?}", self.warnings());
+        assert_eq!(other, None, "first difference between sent and received: {:?}", self.warnings());
     }
 
     /// Receives messages until the link uses shared memory, and then some more.

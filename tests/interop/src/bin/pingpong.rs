@@ -73,7 +73,7 @@ fn pong(
 fn wait_for_other(context: &Context, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Box<dyn Error>> {
     let until = Instant::now() + Duration::from_secs(20);
     if !publisher.wait_for_subscribers(1, Duration::from_secs(20))? {
-        return Err(format!("nobody subscribes to {}", publisher.topic()).into());
+        return Err(format!("no subscriber of {}", publisher.topic()).into());
     }
     let by_memory = env::args().next_back().is_some_and(|way| way == "ros2-memory");
     while by_memory && publisher.shared_memory_count() == 0 {

@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
     let options = Options::of(&context, &[]);
     let node = context.create_node("caller")?;
     let once = node.create_client::<SetBool>(&options.topic)?;
-    assert!(once.wait_for_service(TIMEOUT)?, "nobody provides {}", options.topic);
+    assert!(once.wait_for_service(TIMEOUT)?, "no server of {}", options.topic);
     let count = options.number("--count", 3.0) as usize;
     (0..count).for_each(|_| call(&once, true));
     call(&once, false);

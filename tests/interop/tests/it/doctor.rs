@@ -217,7 +217,7 @@ fn loopback_address_across_hosts_is_an_error() {
     let (ours, pulled) = rest.split_once("PULLED").expect("what it says for loopback");
     let there = "announces itself at http://127.0.0.1:";
     assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{printed}");
-    let here = "error: ROS_IP: 127.0.0.1 is this host alone, but the master is on another";
+    let here = "error: ROS_IP: 127.0.0.1 is reachable only from this host, but the master is on another";
     assert!(ours.contains(here) && ours.contains(there), "{printed}");
     assert!(pulled.contains("error: master: ") && pulled.contains("checked this process"), "{printed}");
 }
@@ -244,7 +244,7 @@ fn simulated_time_without_publisher_is_an_error() {
         });
         expect_no_findings(graph, &[]);
         set("false");
-        expect_findings(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
+        expect_findings(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "no node uses it"]);
         publisher.signal(Signal::INT).unwrap();
         publisher.wait_exit(deadline_in(TIMEOUT)).unwrap();
     }

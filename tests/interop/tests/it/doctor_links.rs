@@ -23,8 +23,8 @@ fn blocked_subscriber_is_reported_with_losses() {
     lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
     next_messages(&mut talker, "sent", 100, deadline_in(TIMEOUT));
     let printed = [
-        "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
-        "while we looked",
+        "warning: /camera: /runnel_talker drops messages for /lazy, which receives too slowly:",
+        "during this check",
     ];
     expect_findings(graph, &[], 0, &printed);
 }
@@ -58,12 +58,12 @@ fn firewall_is_distinguished_from_dead_process() {
     let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");
     let _messages = Firewall::before(port);
     let behind =
-        format!("error: /chatter: messages of /rospy_talker: nothing comes back from 127.0.0.1:{port}");
-    expect_findings(graph, &[], 1, &[&behind, "a firewall lets calls through but not messages"]);
+        format!("error: /chatter: messages of /rospy_talker: no reply from 127.0.0.1:{port}");
+    expect_findings(graph, &[], 1, &[&behind, "a firewall passes calls but not messages"]);
     let uri = graph.uri_of("/roscpp_listener").expect("it is registered");
     let port = uri.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
     let _calls = Firewall::before(port);
-    let silent = format!("error: /roscpp_listener: nothing comes back from {uri}");
+    let silent = format!("error: /roscpp_listener: no reply from {uri}");
     expect_findings(graph, &[], 1, &[&silent, "firewall"]);
 }
 

@@ -50,7 +50,7 @@ fn killed_other_user_process_messages_are_received() {
         peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect()
     };
     let sent = lines(&exchange.talker, "sent ");
-    wait_until("all that was sent is heard", deadline_in(TIMEOUT), || {
+    wait_until("all sent messages are received", deadline_in(TIMEOUT), || {
         lines(&exchange.listener, "got ").len() >= sent.len()
     });
     assert!(lines(&exchange.listener, "got ").starts_with(&sent));

@@ -77,8 +77,8 @@ fn comparable(outcome: Outcome) -> Outcome {
 
 /// A line with `#` for each number if it contains addresses, processes or times.
 fn masked(line: &str) -> String {
-    let tells = ["http://", "rosrpc://", "Pid: ", "direction: ", "time=", "log file"];
-    if !tells.iter().any(|word| line.contains(word)) {
+    let variable = ["http://", "rosrpc://", "Pid: ", "direction: ", "time=", "log file"];
+    if !variable.iter().any(|word| line.contains(word)) {
         return line.to_owned();
     }
     let mut text = line.replace(|letter: char| letter.is_ascii_digit(), "#");
@@ -251,10 +251,10 @@ fn newer_runnel_node_replaces_older_node() {
 fn assert_no_gap(listener: &Peer, talker: &Peer) {
     let received = bodies(listener, "got ");
     // A talker prints a message after sending it, so it may have arrived already.
-    let all_are_told = || bodies(talker, "sent ").len() >= received.len();
-    wait_until("the talker tells what it has sent", deadline_in(TIMEOUT), all_are_told);
+    let all_are_printed = || bodies(talker, "sent ").len() >= received.len();
+    wait_until("the talker prints what it has sent", deadline_in(TIMEOUT), all_are_printed);
     let sent = bodies(talker, "sent ");
-    assert!(sent.starts_with(&received), "{} heard {received:#?} of {sent:#?}", listener.name());
+    assert!(sent.starts_with(&received), "{} received {received:#?} of {sent:#?}", listener.name());
 }
 
 fn bodies(peer: &Peer, word: &str) -> Vec<String> {

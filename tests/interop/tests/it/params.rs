@@ -103,7 +103,7 @@ fn changes_by_originals_are_received() {
         let _watch = node.watch_param("/speed", note).unwrap();
         rosparam(graph, &["set", "/speed", "7"]);
         let expected = [("/speed".to_owned(), None), ("/speed".to_owned(), Some(ParameterValue::from(7)))];
-        wait_until("the change heard", deadline_in(TIMEOUT), || {
+        wait_until("the change received", deadline_in(TIMEOUT), || {
             context.spin_once(Duration::from_millis(10)).unwrap();
             received.lock().unwrap().len() >= 2
         });

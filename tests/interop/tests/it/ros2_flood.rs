@@ -216,7 +216,7 @@ fn fake_announcement_is_answered() {
     let socket = UdpSocket::bind((address(7), 0)).unwrap();
     let deadline = deadline_in(TIMEOUT);
     while echo.most() == 0 {
-        assert!(Instant::now() < deadline, "nobody answers");
+        assert!(Instant::now() < deadline, "no answer");
         socket.send_to(&announcement(7), group).unwrap();
         thread::sleep(Duration::from_millis(100));
     }
@@ -292,7 +292,7 @@ fn invented_participants_draw_little(ipc: bool) {
         "{INVENTED} invented, {waves} times: {sent} B; sent back {back} B, {share:.2} times; +{} kB",
         grown / 1024
     );
-    assert!(back > 0, "nobody answers: the attack proves nothing");
+    assert!(back > 0, "no answer: the attack proves nothing");
     assert!(share <= SENT_BACK, "{back} B were sent back for {sent} B");
     assert!(grown <= 3 * GROWTH, "{grown} B");
 }

@@ -88,12 +88,12 @@ fn memory_pair_and_udp_originals_share_topic_without_loss() {
         all >= 3 * COUNT as usize
     };
     while !enough(&received.lock().unwrap()) || !is_by_memory() {
-        turn("all is heard, and the pair in shared memory again");
+        turn("all messages are received, and the pair is in shared memory again");
     }
     let expected: Vec<String> = (1..=COUNT).map(|number| crc(&text(number, OURS))).collect();
     for listener in &listeners {
         while got_of_ours(listener).len() < expected.len() {
-            turn("the originals have heard all of ours");
+            turn("the originals have received all of ours");
         }
         assert_eq!(got_of_ours(listener), expected, "{}", listener.name());
     }

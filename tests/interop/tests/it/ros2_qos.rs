@@ -88,7 +88,7 @@ impl LocalNode {
     fn spin_until(&self, what: &str, done: impl Fn() -> bool) {
         let until = deadline_in(TIMEOUT);
         while !done() {
-            assert!(Instant::now() < until, "{what}; told: {:?}", self.events.lock().unwrap());
+            assert!(Instant::now() < until, "{what}; events: {:?}", self.events.lock().unwrap());
             self.context.spin_once(MS(5)).unwrap();
         }
     }
@@ -175,7 +175,7 @@ fn xcdr2_only_reader_is_refused_on_both_sides() {
     let mut other = graph.listener(Origin::Cyclone11, &["/text", "--count", "1"]);
     local.spin_until_event("matched 1");
     local.spin_until_printed(&other, "matched 2", 1);
-    publisher.publish(Text { data: "heard".into() }).unwrap();
+    publisher.publish(Text { data: "text".into() }).unwrap();
     local.spin_until_printed(&other, "done", 1);
     assert!(other.wait_exit(deadline_in(TIMEOUT)).unwrap().success());
     assert_eq!(publisher.incompatible_qos_status().total_count, 1);

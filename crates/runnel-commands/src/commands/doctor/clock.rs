@@ -104,7 +104,7 @@ mod tests {
             (clock(Some(true), &[]), Severity::Error, "/use_sim_time: true, but no node"),
             (clock(Some(false), &[&[1, 2]]), Severity::Warning, "/clock: published by /sim_0, but"),
             (clock(None, &[&[1, 2]]), Severity::Warning, "/clock: published by /sim_0, but"),
-            (clock(Some(true), &[&[]]), Severity::Warning, "/clock: /sim_0 reported no time"),
+            (clock(Some(true), &[&[]]), Severity::Warning, "/clock: no message from /sim_0"),
             (clock(Some(true), &[&[5, 6, 2]]), Severity::Warning, "/clock: /sim_0 ran back from 6"),
             (clock(Some(true), &[&[1], &[1]]), Severity::Warning, "/clock: published by /sim_0 and /sim_1"),
         ];

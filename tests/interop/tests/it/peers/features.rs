@@ -218,10 +218,10 @@ fn levels(graph: &Ros1Graph, (from, to): Direction) {
 fn clock(graph: &Ros1Graph, (from, to): Direction) {
     outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
     let mut clocked = graph.node(to, "clocked", "clocked", &[]);
-    let tell = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
-    let _teller: Peer = match from {
-        Origin::Runnel => graph.runnel("runnel", &[&["topic"], &tell[..]].concat()),
-        _ => graph.tool("rostopic", &tell),
+    let publish = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
+    let _publisher: Peer = match from {
+        Origin::Runnel => graph.runnel("runnel", &[&["topic"], &publish[..]].concat()),
+        _ => graph.tool("rostopic", &publish),
     };
     clocked.wait_for_line(|line| line == "now 4711", deadline_in(TIMEOUT)).unwrap();
 }

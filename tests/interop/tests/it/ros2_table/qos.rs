@@ -148,7 +148,7 @@ fn missing_reports(writers: &[Report], readers: &[Report]) -> String {
     let dealt =
         |all: &[Report]| all.iter().map(|report| report.decided().collect::<Vec<_>>()).collect::<Vec<_>>();
     format!(
-        "writers are matched with {:?}, readers with {:?}, and have heard {received:?}; met or refused are {:?} by {:?}",
+        "writers are matched with {:?}, readers with {:?}, and have received {received:?}; matched or refused are {:?} by {:?}",
         matched(writers),
         matched(readers),
         dealt(readers),

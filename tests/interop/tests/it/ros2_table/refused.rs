@@ -48,7 +48,7 @@ pub fn attempt(direction: Direction) -> String {
             local.refusals.lock().unwrap().clone(),
         ]
     };
-    wait_until("all ends are told", deadline_in(TIMEOUT), || {
+    wait_until("all ends have events", deadline_in(TIMEOUT), || {
         local.context.spin_once(Duration::from_millis(50)).unwrap();
         all().iter().all(|refusals| refusals.len() == SETS.len())
     });
