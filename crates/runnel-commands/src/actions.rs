@@ -38,7 +38,7 @@ impl Action {
 /// When the master does not answer.
 pub fn actions(graph: &Graph<'_>) -> Result<BTreeMap<String, Action>, CliError> {
     let state = graph.system_state()?;
-    Ok(deadline_in(&state, &graph.topic_types()?))
+    Ok(within(&state, &graph.topic_types()?))
 }
 
 /// The action of this name.
@@ -50,7 +50,7 @@ pub fn action(graph: &Graph<'_>, name: &str) -> Result<Action, CliError> {
     actions(graph)?.remove(name).ok_or_else(none)
 }
 
-fn deadline_in(state: &SystemState, types: &BTreeMap<String, String>) -> BTreeMap<String, Action> {
+fn within(state: &SystemState, types: &BTreeMap<String, String>) -> BTreeMap<String, Action> {
     let topics = state.topics();
     let action = |(topic, goal_type): (&String, &String)| {
         let (name, type_name) = (topic.strip_suffix("/goal")?, goal_type.strip_suffix(GOAL_SUFFIX)?);
@@ -93,7 +93,7 @@ mod tests {
         let types =
             [("/a/goal", "p/XActionGoal"), ("/half/goal", "p/XActionGoal"), ("/plain/goal", "p/Pose")];
         let types = types.map(|(topic, name)| (topic.to_owned(), name.to_owned())).into_iter().collect();
-        let found = deadline_in(&state, &types);
+        let found = within(&state, &types);
         let (clients, servers) = (vec!["/c".to_owned()], vec!["/s".to_owned()]);
         let expected = Action { type_name: "p/X".into(), clients, servers };
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [("/a".to_owned(), expected)]);

@@ -122,7 +122,7 @@ impl GraphData {
             context.ros2_graph().ok()?;
         }
         if !typed("--ros2") {
-            let graph = Graph::deadline_in(&context, QUERY_TIMEOUT);
+            let graph = Graph::within(&context, QUERY_TIMEOUT);
             data.state = graph.system_state().unwrap_or_default();
             data.types = graph.topic_types().unwrap_or_default();
         }
@@ -197,7 +197,7 @@ fn live(
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
         let Ok(context) = Context::with_options(context_options()) else { return Vec::new() };
-        candidates(current, names(&Graph::deadline_in(&context, QUERY_TIMEOUT)).unwrap_or_default())
+        candidates(current, names(&Graph::within(&context, QUERY_TIMEOUT)).unwrap_or_default())
     })
 }
 

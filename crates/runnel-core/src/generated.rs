@@ -181,21 +181,21 @@ macro_rules! message {
     (@check $value:expr, $name:literal; ros2 $($rest:tt)*) => { $crate::message!(@check $value, $name; $($rest)*) };
     (@check $value:expr, $name:literal; $($rest:tt)*) => {
         $crate::message!(@bounds $value, $crate::wire::EncodeError, $name; $($rest)*);
-        $crate::wire::Wire::check(&$value).map_err(|error| error.deadline_in($name))?
+        $crate::wire::Wire::check(&$value).map_err(|error| error.within($name))?
     };
 
     (@bounds $value:expr, $error:ty, $name:literal;) => {};
     (@bounds $value:expr, $error:ty, $name:literal; most $most:literal $($rest:tt)*) => {
-        $crate::generated::at_most($most, $value.len()).map_err(|kind| <$error>::from(kind).deadline_in($name))?;
+        $crate::generated::at_most($most, $value.len()).map_err(|kind| <$error>::from(kind).within($name))?;
         $crate::message!(@bounds $value, $error, $name; $($rest)*)
     };
     (@bounds $value:expr, $error:ty, $name:literal; texts $most:literal) => {
         for text in $value.iter() {
-            $crate::generated::at_most($most, text.len()).map_err(|kind| <$error>::from(kind).deadline_in($name))?;
+            $crate::generated::at_most($most, text.len()).map_err(|kind| <$error>::from(kind).within($name))?;
         }
     };
     (@bounds $value:expr, $error:ty, $name:literal; wide) => {
-        $crate::generated::no_wide_text().map_err(|kind| <$error>::from(kind).deadline_in($name))?
+        $crate::generated::no_wide_text().map_err(|kind| <$error>::from(kind).within($name))?
     };
 
     (@read_into $value:expr, $from:ident, $type:ty, $name:literal; ros1 $($rest:tt)*) => {
@@ -213,10 +213,10 @@ macro_rules! message {
         }
     };
     (@read_into $value:expr, $from:ident, $type:ty, $name:literal;) => {
-        $crate::wire::Wire::read_into(&mut $value, $from).map_err(|error| error.deadline_in($name))?
+        $crate::wire::Wire::read_into(&mut $value, $from).map_err(|error| error.within($name))?
     };
     (@read_into $value:expr, $from:ident, $type:ty, $name:literal; $($rest:tt)*) => {
-        $crate::wire::Wire::read_into(&mut $value, $from).map_err(|error| error.deadline_in($name))?;
+        $crate::wire::Wire::read_into(&mut $value, $from).map_err(|error| error.within($name))?;
         if !$from.encoding().is_ros1() {
             $crate::message!(@bounds $value, $crate::wire::DecodeError, $name; $($rest)*);
         }
@@ -241,7 +241,7 @@ macro_rules! message {
         }
     };
     (@read_view $from:ident, $type:ty, $name:literal;) => {
-        <$type as $crate::wire::Wire>::read_view($from).map_err(|error| error.deadline_in($name))?
+        <$type as $crate::wire::Wire>::read_view($from).map_err(|error| error.within($name))?
     };
     (@read_view $from:ident, $type:ty, $name:literal; $($rest:tt)*) => {{
         let view = $crate::message!(@read_view $from, $type, $name;);

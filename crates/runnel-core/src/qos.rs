@@ -228,9 +228,9 @@ impl QoS {
     pub fn incompatible_with(&self, offered: &QoS) -> Vec<Policy> {
         let checks = [
             (Policy::Durability, offered.durability >= self.durability),
-            (Policy::Deadline, deadline_in(offered.deadline, self.deadline)),
+            (Policy::Deadline, within(offered.deadline, self.deadline)),
             (Policy::Liveliness, offered.liveliness >= self.liveliness),
-            (Policy::LivelinessLease, deadline_in(offered.liveliness_lease, self.liveliness_lease)),
+            (Policy::LivelinessLease, within(offered.liveliness_lease, self.liveliness_lease)),
             (Policy::Reliability, offered.reliability >= self.reliability),
         ];
         checks.iter().filter(|(_, fits)| !fits).map(|(policy, _)| *policy).collect()
@@ -238,7 +238,7 @@ impl QoS {
 }
 
 /// True if the time offered is no longer than the time asked for; `None` is for ever.
-fn deadline_in(offered: Option<Duration>, requested: Option<Duration>) -> bool {
+fn within(offered: Option<Duration>, requested: Option<Duration>) -> bool {
     match (offered, requested) {
         (_, None) => true,
         (None, Some(_)) => false,

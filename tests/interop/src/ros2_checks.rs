@@ -91,7 +91,9 @@ pub fn check_best_effort_sizes(talker: Origin, listener: Origin, sizes: &[usize]
     let is_sent = |received: &String| {
         pair.talker.lines().iter().any(|line| line.starts_with("sent ") && line.ends_with(body(received)))
     };
-    wait_until("every received message is printed as sent", deadline_in(TIMEOUT), || received.iter().all(is_sent));
+    wait_until("every received message is printed as sent", deadline_in(TIMEOUT), || {
+        received.iter().all(is_sent)
+    });
 }
 
 fn list(sizes: &[usize]) -> String {

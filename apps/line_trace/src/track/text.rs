@@ -120,9 +120,9 @@ impl Description {
         match (keyword, numbers.as_slice()) {
             ("floor" | "line", _) if self.has(keyword) => return Err(format!("a second {keyword}")),
             ("floor", &[width, height]) => {
-                self.floor = Some([deadline_in(width, FLOOR)?, deadline_in(height, FLOOR)?]);
+                self.floor = Some([within(width, FLOOR)?, within(height, FLOOR)?]);
             }
-            ("line", &[width]) => self.line = Some(deadline_in(width, LINE)?),
+            ("line", &[width]) => self.line = Some(within(width, LINE)?),
             ("corner", &[x, y]) => self.corner(Corner::new(x, y, SHARP))?,
             ("corner", &[x, y, radius]) => self.corner(Corner::new(x, y, radius))?,
             ("gap", &[from, to]) if 0.0 <= from && from < to => {
@@ -165,7 +165,7 @@ fn number(keyword: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{keyword:?} is no number"))
 }
 
-fn deadline_in(number: f64, range: RangeInclusive<f64>) -> Result<f64, String> {
+fn within(number: f64, range: RangeInclusive<f64>) -> Result<f64, String> {
     let error = || format!("{number} m is not from {} to {} m", range.start(), range.end());
     if range.contains(&number) { Ok(number) } else { Err(error()) }
 }

@@ -180,7 +180,7 @@ fn needs_master(cli: &CliContext, failure: &str) -> bool {
 /// Why no master answers, if none does.
 fn why_no_master(cli: &CliContext) -> Option<String> {
     let context = cli.query_context().ok()?;
-    Some(Graph::deadline_in(&context, MASTER_TIMEOUT).check_master().err()?.to_string())
+    Some(Graph::within(&context, MASTER_TIMEOUT).check_master().err()?.to_string())
 }
 
 #[cfg(test)]

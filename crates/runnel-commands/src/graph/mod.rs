@@ -56,7 +56,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The same with another deadline.
-    pub fn deadline_in(context: &'a Context, deadline: Duration) -> Self {
+    pub fn within(context: &'a Context, deadline: Duration) -> Self {
         Self { context, deadline }
     }
 

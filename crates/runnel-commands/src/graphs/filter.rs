@@ -45,7 +45,7 @@ impl GraphFilter {
             Graph::new(&context).check_master()?;
             return Ok(AvailableGraphs { graphs: Graphs::Ros1, no_master_at: None });
         }
-        let answers = Graph::deadline_in(&context, MASTER_TIMEOUT).check_master().is_ok();
+        let answers = Graph::within(&context, MASTER_TIMEOUT).check_master().is_ok();
         let graphs = if answers { Graphs::Both } else { Graphs::Ros2 };
         let no_master_at = (!answers).then(|| context.master_uri().to_string());
         Ok(AvailableGraphs { graphs, no_master_at })

@@ -123,7 +123,7 @@ fn of_yaml_1_1(text: &str) -> Yaml {
         return Yaml::Int(number);
     }
     let within = |word: &str| text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');
-    let angle = deadline_in("deg").and_then(degrees).or_else(|| deadline_in("rad").and_then(radians));
+    let angle = within("deg").and_then(degrees).or_else(|| within("rad").and_then(radians));
     angle.map_or_else(|| Yaml::Text(text.to_owned()), Yaml::Float)
 }
 

@@ -58,7 +58,7 @@ impl<'a> Decoder<'a> {
         self.budget.take_message(schema.def.fields.len())?;
         let mut fields = exactly(schema.def.fields.len())?;
         for (field, part) in parts(schema) {
-            fields.push(self.field(field, part, depth).map_err(|error| error.deadline_in(&field.name))?);
+            fields.push(self.field(field, part, depth).map_err(|error| error.within(&field.name))?);
         }
         // In ROS 2 a message without fields has one that is zero.
         if fields.is_empty() && !self.reader.encoding().is_ros1() {

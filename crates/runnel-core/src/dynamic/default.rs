@@ -30,8 +30,7 @@ fn default_message(
     budget.take_message(schema.def.fields.len())?;
     let mut fields = exactly(schema.def.fields.len())?;
     for (field, part) in parts(schema) {
-        fields
-            .push(default_field(field, part, budget, depth).map_err(|error| error.deadline_in(&field.name))?);
+        fields.push(default_field(field, part, budget, depth).map_err(|error| error.within(&field.name))?);
     }
     Ok(DynamicMessage { schema: schema.clone(), fields })
 }

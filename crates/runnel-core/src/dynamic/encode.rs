@@ -64,7 +64,7 @@ fn check_text(message: &DynamicMessage) -> Result<(), DynamicError> {
             (_, Value::Array(Array::Message(parts))) => parts.iter().try_for_each(check_text),
             _ => Ok(()),
         };
-        checked.map_err(|error| error.deadline_in(&field.name))
+        checked.map_err(|error| error.within(&field.name))
     })
 }
 

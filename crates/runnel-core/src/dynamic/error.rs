@@ -89,7 +89,7 @@ impl DynamicError {
 
     /// The error with the field or element (`[3]`) in which it arose before its path. Where memory is short there is none
     /// for a path.
-    pub(crate) fn deadline_in(self, outer: &str) -> Self {
+    pub(crate) fn within(self, outer: &str) -> Self {
         match self.kind {
             DynamicErrorKind::Bytes(DecodeErrorKind::NoMemory { .. }) => self,
             kind => Self { path: join(outer, &self.path), kind },
@@ -100,7 +100,7 @@ impl DynamicError {
     pub(crate) fn within_element(self, index: usize) -> Self {
         match self.kind {
             DynamicErrorKind::Bytes(DecodeErrorKind::NoMemory { .. }) => self,
-            _ => self.deadline_in(&format!("[{index}]")),
+            _ => self.within(&format!("[{index}]")),
         }
     }
 }

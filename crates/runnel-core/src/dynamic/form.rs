@@ -28,7 +28,7 @@ impl DynamicMessage {
                 Some((own, value)) => form_value(own, value, field, part, budget, depth),
                 None => default_field(field, part, budget, depth),
             };
-            fields.push(value.map_err(|error| error.deadline_in(&field.name))?);
+            fields.push(value.map_err(|error| error.within(&field.name))?);
         }
         Ok(Self { schema: Arc::clone(form), fields })
     }

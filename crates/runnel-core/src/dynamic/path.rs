@@ -25,7 +25,7 @@ impl DynamicMessage {
         let mut walked = String::new();
         for step in steps(path)? {
             walked = join(&walked, &step.to_string());
-            value = child(value, step).map_err(|kind| DynamicError::from(kind).deadline_in(&walked))?;
+            value = child(value, step).map_err(|kind| DynamicError::from(kind).within(&walked))?;
         }
         Ok(value)
     }
@@ -46,11 +46,11 @@ impl DynamicMessage {
         };
         let schema = self.schema.clone();
         let (index, field, part) =
-            find(&schema, name).map_err(|kind| DynamicError::from(kind).deadline_in(name))?;
+            find(&schema, name).map_err(|kind| DynamicError::from(kind).within(name))?;
         let Some(place) = self.fields.get_mut(index) else {
-            return Err(DynamicError::from(no_such_field(&schema)).deadline_in(name));
+            return Err(DynamicError::from(no_such_field(&schema)).within(name));
         };
-        set_in_field(place, field, part, rest, value).map_err(|error| error.deadline_in(name))
+        set_in_field(place, field, part, rest, value).map_err(|error| error.within(name))
     }
 }
 
@@ -78,7 +78,7 @@ fn set_in_field(
         (Value::Message(message), steps @ [Step::Field(_), ..]) => message.set_steps(steps, value),
         (Value::Array(array), [Step::Element(index), rest @ ..]) => {
             let set = set_in_array(array, *index, field, part, rest, value);
-            set.map_err(|error| error.deadline_in(&format!("[{index}]")))
+            set.map_err(|error| error.within(&format!("[{index}]")))
         }
         (place, _) => Err(DynamicErrorKind::NoParts { found: describe(place.view()) }.into()),
     }
@@ -159,7 +159,7 @@ pub(crate) fn no_such_field(schema: &Schema) -> DynamicErrorKind {
 
 /// Reads a path; a slash may lead it.
 fn steps(path: &str) -> Result<Vec<Step<'_>>, DynamicError> {
-    let bad = || DynamicError::from(DynamicErrorKind::BadPath).deadline_in(path);
+    let bad = || DynamicError::from(DynamicErrorKind::BadPath).within(path);
     let mut steps = Vec::new();
     for part in path.strip_prefix('/').unwrap_or(path).split(['.', '/']) {
         let (name, indices) = part.split_at(part.find('[').unwrap_or(part.len()));

@@ -26,9 +26,9 @@ impl DynamicMessage {
     pub fn select(&self, path: &str) -> Result<Value, DynamicError> {
         let steps: Option<Vec<Step<'_>>> =
             path.split('/').filter(|part| !part.is_empty()).map(step).collect();
-        let steps = steps.ok_or_else(|| DynamicError::from(DynamicErrorKind::BadPath).deadline_in(path))?;
+        let steps = steps.ok_or_else(|| DynamicError::from(DynamicErrorKind::BadPath).within(path))?;
         let selected = select(ValueRef::Message(self), &steps);
-        selected.map_err(|kind| DynamicError::from(kind).deadline_in(path))
+        selected.map_err(|kind| DynamicError::from(kind).within(path))
     }
 }
 

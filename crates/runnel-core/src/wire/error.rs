@@ -68,7 +68,7 @@ impl DecodeError {
     /// out.
     #[cold]
     #[must_use]
-    pub fn deadline_in(mut self, field: &'static str) -> Self {
+    pub fn within(mut self, field: &'static str) -> Self {
         if self.path.try_reserve(1).is_ok() {
             self.path.push(field);
         }
@@ -147,7 +147,7 @@ impl EncodeError {
     /// The error with the name of the field it arose in; generated code calls it on the way out.
     #[cold]
     #[must_use]
-    pub fn deadline_in(mut self, field: &'static str) -> Self {
+    pub fn within(mut self, field: &'static str) -> Self {
         self.path.push(field);
         self
     }

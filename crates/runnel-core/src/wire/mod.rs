@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn error_names_fields_outermost_first() {
-        let error = DecodeError::from(DecodeErrorKind::NotUtf8).deadline_in("frame_id").deadline_in("header");
+        let error = DecodeError::from(DecodeErrorKind::NotUtf8).within("frame_id").within("header");
         assert_eq!(alloc::format!("{error}"), "field header.frame_id: text is not UTF-8");
     }
 

@@ -165,9 +165,9 @@ impl Params {
         };
         let above: Vec<&str> = segments(namespace).collect();
         let mut upwards = (0..above.len()).rev().filter_map(|depth| above.get(..depth));
-        deadline_in(namespace).or_else(|| {
+        within(namespace).or_else(|| {
             upwards.find_map(|spaces| {
-                deadline_in(&spaces.iter().map(|space| format!("/{space}")).collect::<String>())
+                within(&spaces.iter().map(|space| format!("/{space}")).collect::<String>())
             })
         })
     }

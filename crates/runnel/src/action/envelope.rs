@@ -43,8 +43,8 @@ fn read_behind_header<'a, T: Wire + Default>(
 ) -> Result<(T, Bytes<'a>), DecodeError> {
     let mut reader = Reader::new(bytes);
     let (mut header, mut value) = (Header::default(), T::default());
-    header.read_into(&mut reader).map_err(|error| error.deadline_in("header"))?;
-    value.read_into(&mut reader).map_err(|error| error.deadline_in(field))?;
+    header.read_into(&mut reader).map_err(|error| error.within("header"))?;
+    value.read_into(&mut reader).map_err(|error| error.within(field))?;
     Ok((value, reader.rest()))
 }
 

@@ -139,7 +139,7 @@ impl<A: Action> ServerCore<A> {
         bytes: Bytes<'_>,
     ) -> Result<Option<ServerGoalHandle<A>>, DecodeError> {
         let (GoalID { stamp, id }, rest) = read_goal(bytes)?;
-        let goal: A::Goal = decode(rest).map_err(|error: DecodeError| error.deadline_in("goal"))?;
+        let goal: A::Goal = decode(rest).map_err(|error: DecodeError| error.within("goal"))?;
         if id.len() > MAX_ID {
             let length = id.len();
             self.refuse(format_args!(

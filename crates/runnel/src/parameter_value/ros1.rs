@@ -18,7 +18,7 @@ impl OutOfRange {
     }
 
     /// The error with the place of the inner value prepended.
-    fn deadline_in(self, outer: &str) -> Self {
+    fn within(self, outer: &str) -> Self {
         Self { at: format!("{outer}{}", self.at), ..self }
     }
 }
@@ -58,7 +58,7 @@ impl ParameterValue {
             Self::Map(members) => {
                 let member = |(name, value): (String, Self)| match value.into_ros1() {
                     Ok(value) => Ok((name, value)),
-                    Err(error) => Err(error.deadline_in(&format!("/{name}"))),
+                    Err(error) => Err(error.within(&format!("/{name}"))),
                 };
                 Value::Struct(members.into_iter().map(member).collect::<Result<_, _>>()?)
             }
@@ -68,7 +68,7 @@ impl ParameterValue {
 
 fn array(values: Vec<impl Into<ParameterValue>>) -> Result<Value, OutOfRange> {
     let element = |(index, value): (usize, ParameterValue)| {
-        value.into_ros1().map_err(|error| error.deadline_in(&format!("[{index}]")))
+        value.into_ros1().map_err(|error| error.within(&format!("[{index}]")))
     };
     Ok(Value::Array(values.into_iter().map(Into::into).enumerate().map(element).collect::<Result<_, _>>()?))
 }

@@ -57,8 +57,7 @@ fn firewall_is_distinguished_from_dead_process() {
     let _nodes = talker_and_listeners(graph, Origin::Rospy, &[Origin::Roscpp]);
     let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");
     let _messages = Firewall::before(port);
-    let behind =
-        format!("error: /chatter: messages of /rospy_talker: no reply from 127.0.0.1:{port}");
+    let behind = format!("error: /chatter: messages of /rospy_talker: no reply from 127.0.0.1:{port}");
     expect_findings(graph, &[], 1, &[&behind, "a firewall passes calls but not messages"]);
     let uri = graph.uri_of("/roscpp_listener").expect("it is registered");
     let port = uri.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();

@@ -26,7 +26,7 @@ impl Subject {
         let name = cli.resolve(name)?;
         let topics = snapshot.topics()?;
         let state = topics.state();
-        let subject = Self::deadline_in(&state, &name, index);
+        let subject = Self::within(&state, &name, index);
         let subject =
             subject.ok_or_else(|| CliError::Failed(format!("no published topic has a field {typed}")))?;
         note_unless_published(cli, &state, &subject.topic);
@@ -35,7 +35,7 @@ impl Subject {
     }
 
     /// `None` if `index` follows no field of a published topic.
-    fn deadline_in(state: &SystemState, name: &str, index: &str) -> Option<Self> {
+    fn within(state: &SystemState, name: &str, index: &str) -> Option<Self> {
         let fields =
             |topic: &&String| name.strip_prefix(topic.as_str()).is_some_and(|rest| rest.starts_with('/'));
         let known = index.is_empty() && state.topics().contains(name);
@@ -133,7 +133,7 @@ mod tests {
 
     fn parts(name: &str, index: &str) -> Option<(String, Option<String>)> {
         let state = state(&["/scan", "/scan/raw", "/a"], &["/a/b"]);
-        Subject::deadline_in(&state, name, index).map(|subject| (subject.topic, subject.field))
+        Subject::within(&state, name, index).map(|subject| (subject.topic, subject.field))
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl ReadError {
     }
 
     /// The error with the place of the node in which it happened, if it has none.
-    pub(super) fn deadline_in(self, place: Place) -> Self {
+    pub(super) fn within(self, place: Place) -> Self {
         Self { place: self.place.or(Some(place)), ..self }
     }
 }
@@ -70,7 +70,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_, '_> {
             EventKind::Mapping => check_tag(tag, "!!map").and_then(|()| visitor.visit_map(Items(self.0))),
             EventKind::End | EventKind::Alias(_) => Err(ReadError::syntax("a value is missing", place)),
         };
-        read.map_err(|error| error.deadline_in(place))
+        read.map_err(|error| error.within(place))
     }
 
     /// `None` for null, and else text as it is typed, whatever it stands for.
@@ -88,7 +88,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_, '_> {
             },
             _ => visitor.visit_some(Typed(None)),
         };
-        read.map_err(|error| error.deadline_in(place))
+        read.map_err(|error| error.within(place))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {

@@ -219,7 +219,7 @@ impl<'t> Events<'t> {
 
     fn take_memory(&mut self, event: &Event<'t>) -> Result<(), ReadError> {
         let text = if let EventKind::Scalar { text, .. } = &event.kind { text.len() } else { 0 };
-        self.take_bytes(size_of::<Event<'t>>() + text).map_err(|error| error.deadline_in(event.place))
+        self.take_bytes(size_of::<Event<'t>>() + text).map_err(|error| error.within(event.place))
     }
 
     /// Counts memory of this many bytes.

@@ -74,7 +74,7 @@ fn from_fields(context: &Context, schema: &Arc<Schema>, texts: &[&str]) -> Resul
     let mut values = Vec::new();
     for ((field, part), text) in parts(schema).zip(texts) {
         let node = FieldNode { field, part, depth: 0 };
-        values.push(Some(context.deadline_in(field.name.clone(), || read(context, node, text))?));
+        values.push(Some(context.within(field.name.clone(), || read(context, node, text))?));
     }
     complete(context, schema, values, 0).map_err(|kind| context.error(kind, None))
 }

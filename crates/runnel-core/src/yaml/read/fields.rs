@@ -49,9 +49,9 @@ impl Node for FieldNode<'_> {
             return self.element().list(context, list);
         }
         let mut array = Array::empty(&self.field.element);
-        while let Some(value) = context.deadline_in(format!("[{}]", array.len()), || {
-            list.next_element_seed(context.visit(self.element()))
-        })? {
+        while let Some(value) = context
+            .within(format!("[{}]", array.len()), || list.next_element_seed(context.visit(self.element())))?
+        {
             let added = context.take(array.element_size()).and_then(|()| self.push(&mut array, value));
             added.map_err(|kind| context.fail(kind))?;
         }

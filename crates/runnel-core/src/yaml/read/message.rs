@@ -45,7 +45,7 @@ impl Node for MessageNode<'_> {
         let mut values = Vec::new();
         for (field, part) in parts(self.schema) {
             let node = context.visit(FieldNode { field, part, depth: self.depth });
-            match context.deadline_in(field.name.clone(), || list.next_element_seed(node))? {
+            match context.within(field.name.clone(), || list.next_element_seed(node))? {
                 Some(value) => values.push(Some(value)),
                 None => return Err(context.fail(value_count(self.schema, values.len()))),
             }
@@ -74,7 +74,7 @@ impl Node for MessageNode<'_> {
                 continue;
             };
             let node = context.visit(FieldNode { field, part, depth: self.depth });
-            *place = Some(context.deadline_in(field.name.clone(), || mapping.next_value_seed(node))?);
+            *place = Some(context.within(field.name.clone(), || mapping.next_value_seed(node))?);
         }
         self.complete(context, values)
     }
@@ -136,6 +136,6 @@ impl Node for FieldName<'_> {
             None => no_such_field(self.schema).into(),
         };
         // Where the error is: the field that was named.
-        context.deadline_in(name.chars().take(255).collect(), || Err(kind))
+        context.within(name.chars().take(255).collect(), || Err(kind))
     }
 }

@@ -111,9 +111,8 @@ impl Node for SecondsNode {
     }
 
     fn list<'de, A: SeqAccess<'de>>(self, context: &Context, mut list: A) -> Result<Value, A::Error> {
-        let mut next = |name: &str| {
-            context.deadline_in(name.into(), || list.next_element_seed(context.visit(self.part())))
-        };
+        let mut next =
+            |name: &str| context.within(name.into(), || list.next_element_seed(context.visit(self.part())));
         let parts = (next("secs")?, next("nsecs")?);
         let more = next("nsecs")?;
         match (parts, more) {
@@ -127,7 +126,7 @@ impl Node for SecondsNode {
         while let Some(name) = mapping.next_key_seed(context.visit(PartName))? {
             let place = if name.starts_with('s') { &mut sec } else { &mut nanosec };
             let value =
-                context.deadline_in(name.into(), || mapping.next_value_seed(context.visit(self.part())))?;
+                context.within(name.into(), || mapping.next_value_seed(context.visit(self.part())))?;
             if place.replace(value).is_some() {
                 return Err(context.fail(YamlErrorKind::GivenTwice));
             }
@@ -190,7 +189,7 @@ impl Node for PartName {
             Scalar::Text(name) => {
                 let fields = "secs, nsecs".into();
                 let kind = DynamicErrorKind::NoSuchField { message: "a time".into(), fields };
-                context.deadline_in(name.chars().take(255).collect(), || Err(kind.into()))
+                context.within(name.chars().take(255).collect(), || Err(kind.into()))
             }
             _ => Err(wrong_type(self.expected(), scalar.to_string())),
         }

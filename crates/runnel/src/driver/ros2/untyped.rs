@@ -222,13 +222,13 @@ pub(super) fn reader_share(capacity: usize) -> usize {
 
 /// The requested QoS, limited to what is offered.
 pub(in crate::driver) fn limited_to_offer(requested: QoS, offered: &QoS) -> QoS {
-    let deadline_in = |requested: Option<Duration>, offered: Option<Duration>| Some(requested?.max(offered?));
+    let within = |requested: Option<Duration>, offered: Option<Duration>| Some(requested?.max(offered?));
     QoS {
         reliability: requested.reliability.min(offered.reliability),
         durability: requested.durability.min(offered.durability),
-        deadline: deadline_in(requested.deadline, offered.deadline),
+        deadline: within(requested.deadline, offered.deadline),
         liveliness: requested.liveliness.min(offered.liveliness),
-        liveliness_lease: deadline_in(requested.liveliness_lease, offered.liveliness_lease),
+        liveliness_lease: within(requested.liveliness_lease, offered.liveliness_lease),
         ..requested
     }
 }
