@@ -3,8 +3,9 @@
 mod calls;
 mod engine;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::net::Transmit;
@@ -38,7 +39,7 @@ pub(super) struct Slot {
     /// What is logged about its peers, unless it is a node's: that has its own.
     pub(super) throttle: Throttle,
     /// Answers to its own calls that nobody has taken yet.
-    answers: HashMap<CallId, Result<Value, CallError>>,
+    answers: SortedMap<CallId, Result<Value, CallError>>,
 }
 
 /// What an engine says.
@@ -51,7 +52,7 @@ pub(super) enum Saying {
 impl Ros1 {
     /// Adds an engine that speaks for a node, or for none.
     pub(super) fn add(&mut self, node: Option<NodeKey>, engine: Engine) -> Key {
-        let slot = Slot { engine, node, throttle: Throttle::default(), answers: HashMap::new() };
+        let slot = Slot { engine, node, throttle: Throttle::default(), answers: SortedMap::new() };
         let key = self.engines.insert_with(|_| slot);
         self.unserved.push_back(key);
         key

@@ -14,11 +14,12 @@ mod receiving;
 mod refused;
 mod sight;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
@@ -53,8 +54,8 @@ pub(crate) struct Ros2 {
     /// Links may leave the network within this host.
     has_sessions: bool,
     pub(super) rtps: Option<Arc<Rtps>>,
-    writers: BTreeMap<EntityId, WriterEnd>,
-    pub(super) readers: BTreeMap<EntityId, ReaderEnd>,
+    writers: SortedMap<EntityId, WriterEnd>,
+    pub(super) readers: SortedMap<EntityId, ReaderEnd>,
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
@@ -95,11 +96,11 @@ pub(super) struct ReaderEnd {
     type_hash: String,
     /// Publishers have told its type.
     any: bool,
-    pub(super) links: BTreeMap<Guid, Arc<LinkInfo>>,
+    pub(super) links: SortedMap<Guid, Arc<LinkInfo>>,
     /// Writers of nodes in both graphs that it has lost.
     pub(super) parted: PartedWriters,
     /// Publishers that do not say any more that they live.
-    lapsed: BTreeSet<Guid>,
+    lapsed: SortedSet<Guid>,
     /// How many messages more there is room for, if publishers are to wait for it.
     room: Option<usize>,
     /// Writers whose samples come by memory as well, and the pairs whose receivers put them in order.
@@ -119,7 +120,7 @@ impl Ros2 {
     }
 
     pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
-        let (writers, readers) = (BTreeMap::new(), BTreeMap::new());
+        let (writers, readers) = (SortedMap::new(), SortedMap::new());
         let (graph, brought) = (Graph::default(), Brought::default());
         Self {
             settings,

@@ -35,12 +35,13 @@ mod tests;
 mod unread_network;
 mod versions;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_delivery::PathId;
 use runnel_io::memory::SharedWords;
@@ -99,12 +100,12 @@ pub(crate) struct Sessions {
     /// Those whose other end may still read.
     ending: Vec<Key>,
     /// Sockets of sessions that stand or are being made, by the process at the other end.
-    peers: HashMap<u128, Key>,
+    peers: SortedMap<u128, Key>,
     /// Links and pairs whose other end may be of this host, by token, and what is known of each.
-    links: HashMap<u128, Key>,
-    met: HashMap<Key, Met>,
+    links: SortedMap<u128, Key>,
+    met: SortedMap<Key, Met>,
     /// Processes that were met, and the pause before they are met again.
-    again: HashMap<u128, Duration>,
+    again: SortedMap<u128, Duration>,
     /// Processes with which there can be no session.
     other_versions: Processes,
     /// Processes that made no session, of which the log has said why.
@@ -234,10 +235,10 @@ impl Sessions {
             open: Table::default(),
             standing: Vec::new(),
             ending: Vec::new(),
-            peers: HashMap::new(),
-            links: HashMap::new(),
-            met: HashMap::new(),
-            again: HashMap::new(),
+            peers: SortedMap::new(),
+            links: SortedMap::new(),
+            met: SortedMap::new(),
+            again: SortedMap::new(),
             other_versions: Processes::default(),
             refused: Processes::default(),
             late_since: None,

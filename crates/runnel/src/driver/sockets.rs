@@ -19,10 +19,10 @@ mod paths;
 mod services;
 mod socket;
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::lookup::Family;
 use runnel_io::{Interest, Listener, Reactor, Stream, Token};
@@ -50,7 +50,7 @@ pub(super) struct Sockets {
     scratch: Vec<u8>,
     table: Table<Socket>,
     /// The sockets of each engine's connections.
-    conns: HashMap<(Key, ConnId), Key>,
+    conns: SortedMap<(Key, ConnId), Key>,
     /// Links that wait to begin until discovery has delivered the readers of their nodes.
     pub(super) joining: Vec<JoiningSubscriber>,
     lookups: Lookups,
@@ -80,7 +80,7 @@ impl Sockets {
             reactor,
             scratch: Vec::new(),
             table: Table::default(),
-            conns: HashMap::new(),
+            conns: SortedMap::new(),
             joining: Vec::new(),
             paused: Vec::new(),
             accepting: Throttle::default(),

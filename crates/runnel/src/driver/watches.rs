@@ -1,9 +1,9 @@
 //! Endpoints of this process that are looked at from time to time: whether deadlines and leases are kept, also between those
 //! who meet without a connection.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
@@ -13,7 +13,7 @@ use crate::data::Watched;
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Watches {
-    endpoints: BTreeMap<u64, Weak<dyn Watched>>,
+    endpoints: SortedMap<u64, Weak<dyn Watched>>,
     last_number: u64,
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use litemap::LiteMap;
 use runnel_io::segment::{self, Segment};
 
 use super::record::Gift;
+use runnel_core::sorted::SortedMap;
 
 /// Segments that one peer is given at most.
 const MOST: usize = 1024;
@@ -16,7 +16,7 @@ pub(super) struct Given {
     /// How many there ever were.
     count: u32,
     /// By where they lie, which no other does as long as this is remembered: the number of each.
-    segments: LiteMap<usize, (u32, Weak<Segment>)>,
+    segments: SortedMap<usize, (u32, Weak<Segment>)>,
     /// Those that are no more, of which the peer was not told.
     gone: Vec<u32>,
     /// How many of this process had ended when these were looked at last.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use litemap::LiteMap;
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::Bytes;
 use runnel_io::memory::ForeignBytes;
 
@@ -88,7 +88,7 @@ impl Lent {
 /// The segments of one peer.
 #[derive(Default)]
 pub(crate) struct Segments {
-    mapped: LiteMap<u32, Arc<Mapped>>,
+    mapped: SortedMap<u32, Arc<Mapped>>,
     /// The bytes of all that are mapped, those among them that the peer has taken back and somebody still reads. Each of
     /// them refers to this.
     bytes: Arc<AtomicU64>,

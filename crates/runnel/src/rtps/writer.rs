@@ -3,9 +3,9 @@
 //!
 //! What the participant finds out for a writer is given to it while the participant is locked, so that updates keep their order.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Participant, UserWriter, WriterUpdate};
@@ -28,13 +28,13 @@ pub(crate) struct Writer {
 pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
     /// Its matched readers whose nodes are in both graphs.
-    origins: BTreeMap<Guid, Matched>,
+    origins: SortedMap<Guid, Matched>,
     /// How many of them were matched.
     matchings: u64,
     /// Links of ROS 1 to nodes, by origin: the readers of such a node are held when they are matched.
-    linked: BTreeMap<u64, Linked>,
+    linked: SortedMap<u64, Linked>,
     /// Readers that get nothing by RTPS, since a link of ROS 1 carries what is for them.
-    held: BTreeSet<Guid>,
+    held: SortedSet<Guid>,
     /// Readers of such nodes that were unmatched, which has yet to be stated on the links.
     pub(super) left: Vec<LeftReader>,
     /// When its timer goes off, if it has been set.
@@ -80,10 +80,10 @@ impl Writer {
         let id = writer.id();
         let state = State {
             writer,
-            origins: BTreeMap::new(),
+            origins: SortedMap::new(),
             matchings: 0,
-            linked: BTreeMap::new(),
-            held: BTreeSet::new(),
+            linked: SortedMap::new(),
+            held: SortedSet::new(),
             left: Vec::new(),
             armed: None,
         };

@@ -4,8 +4,7 @@
 //! They are held as ROS 2 has them, and are translated for the link. What was sent again is never dropped for what waits on the
 //! link already: while it waits there, the link holds so much more.
 
-use std::collections::BTreeMap;
-
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::GrowingSink;
 use runnel_delivery::{PairId, Statement};
 use runnel_io::Reactor;
@@ -26,7 +25,7 @@ const MOST_WIDENED: usize = 8;
 pub(crate) type ToRos1 = Box<dyn Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync>;
 
 /// Messages by their numbers in RTPS.
-pub(super) type Returned = BTreeMap<u64, Frame>;
+pub(super) type Returned = SortedMap<u64, Frame>;
 
 impl State {
     /// What a reader is not known to have of what RTPS or memory carries for it, of which that is the end. `unacknowledged` has

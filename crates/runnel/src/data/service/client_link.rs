@@ -1,9 +1,9 @@
 //! The connection of a client: whoever answers a request sends the response on it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::NoMemory;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response_prefix;
@@ -54,7 +54,7 @@ struct Answers {
     /// Requests that were answered, and so the number of the next one that is.
     answered: u64,
     /// Answers that were given before those of earlier requests, by number: a connection has them in order.
-    early: BTreeMap<u64, Answer>,
+    early: SortedMap<u64, Answer>,
     /// The reactor tells when the socket takes more.
     watched: bool,
     /// No request is expected any more.
@@ -73,7 +73,7 @@ impl ClientLink {
     ) -> Self {
         let watched = !unsent.is_empty();
         let way = Way::new(Arc::clone(&stream), token, unsent.len());
-        let (answered, early) = (0, BTreeMap::new());
+        let (answered, early) = (0, SortedMap::new());
         let answers = Answers { way, unsent, waiting: 0, bytes: 0, answered, early, watched, over: false };
         let state = Mutex::new(Class::ServiceAnswers, answers);
         Self { reactor, token, stream, persistent, linger, state }

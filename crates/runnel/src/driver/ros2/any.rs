@@ -1,11 +1,11 @@
 //! Subscriptions to a topic of any type. DDS has no reader of all types: one is made for each type, and for each quality of
 //! service, that publishers of other processes tell.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::qos::QoS;
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_ros1::peer_text::sanitize as as_logged;
 use runnel_rtps::wire::{EntityId, Guid};
 
@@ -37,7 +37,7 @@ pub(super) struct AnyEnd {
     input: Arc<TopicInput>,
     readers: Vec<Made>,
     /// The publishers in other processes, with their types.
-    publishers: BTreeMap<Guid, String>,
+    publishers: SortedMap<Guid, String>,
 }
 
 /// A reader that was made since a publisher told its type.
@@ -97,9 +97,9 @@ impl AnyEnd {
             md5: ANY_SUM.to_owned(),
             type_hash: told.type_hash.clone(),
             any: true,
-            links: BTreeMap::new(),
+            links: SortedMap::new(),
             parted: PartedWriters::default(),
-            lapsed: BTreeSet::new(),
+            lapsed: SortedSet::new(),
             room: None,
             receivers: Vec::new(),
         }
@@ -157,7 +157,7 @@ impl Ros2 {
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             readers: Vec::new(),
-            publishers: BTreeMap::new(),
+            publishers: SortedMap::new(),
         });
         let known = self.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
         known.into_iter().flatten().for_each(|told| self.meet_any(&told, effects));

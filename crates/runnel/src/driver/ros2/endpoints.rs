@@ -1,9 +1,9 @@
 //! What nodes publish and subscribe to, as endpoints of the process's participant.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use runnel_core::qos::QoS;
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_rtps::announce::Role;
 use runnel_rtps::wire::EntityId;
 
@@ -72,9 +72,9 @@ impl Ros2 {
             md5: topic.told_type().1.to_owned(),
             type_hash: ros2.rihs01.clone(),
             any: false,
-            links: BTreeMap::new(),
+            links: SortedMap::new(),
             parted: PartedWriters::default(),
-            lapsed: BTreeSet::new(),
+            lapsed: SortedSet::new(),
             room: None,
             receivers: Vec::new(),
         };

@@ -8,12 +8,11 @@
 //! each pair has a token that both know and nobody else can guess: the secret of the reader's side with the numbers of both
 //! endpoints. The reader asks by it to have the pair by the session of the two processes, as for links of ROS 1.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_core::sorted::{Entry, SortedMap};
 use runnel_core::time::Instant;
 use runnel_io::{clock, host};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
@@ -33,7 +32,7 @@ const HEAD: [u8; 5] = [0, 1, 0, 0, 1];
 /// Participants of Runnel that pairs have been met with, or that have told of themselves.
 #[derive(Default)]
 pub(super) struct Neighbours {
-    known: BTreeMap<GuidPrefix, Neighbour>,
+    known: SortedMap<GuidPrefix, Neighbour>,
 }
 
 /// See the module's documentation.
@@ -45,7 +44,7 @@ struct Neighbour {
     /// The pause before it is told again.
     pause: Duration,
     /// The pairs with its endpoints, and what stands for each in the sessions.
-    pairs: BTreeMap<(EntityId, Guid), Option<Key>>,
+    pairs: SortedMap<(EntityId, Guid), Option<Key>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +98,10 @@ impl Neighbours {
     }
 
     fn get_or_add(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
-        if let btree_map::Entry::Vacant(place) = self.known.entry(participant) {
+        if let Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let ours = random()? << 64 | random()?;
-            place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: BTreeMap::new() });
+            place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: SortedMap::new() });
         }
         self.known.get_mut(&participant)
     }

@@ -1,7 +1,7 @@
 //! Name look-ups, on threads of their own so that the driver never waits for one. A host is looked up once for all
 //! connections that wait for its address.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,6 +11,7 @@ use runnel_io::lookup::{self, Family};
 use runnel_ros1::net::{ConnId, Endpoint};
 
 use crate::driver::table::Key;
+use runnel_core::sorted::SortedMap;
 
 /// Most look-ups at once; further hosts wait in line.
 const MOST: usize = 32;
@@ -41,7 +42,7 @@ struct Answer {
 pub(super) struct Lookups {
     under_way: usize,
     /// By host: those being looked up and those in line.
-    waiting: HashMap<String, Vec<Waiting>>,
+    waiting: SortedMap<String, Vec<Waiting>>,
     line: VecDeque<String>,
     found: VecDeque<Found>,
     sender: Sender<Answer>,
@@ -53,7 +54,7 @@ pub(super) struct Lookups {
 impl Lookups {
     pub(super) fn new(waker: Waker, family: Family) -> Self {
         let (sender, receiver) = channel();
-        let (waiting, line, found) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        let (waiting, line, found) = (SortedMap::new(), VecDeque::new(), VecDeque::new());
         Self { under_way: 0, waiting, line, found, sender, receiver, waker, family }
     }
 

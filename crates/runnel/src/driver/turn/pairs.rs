@@ -1,14 +1,13 @@
 //! Pairs of endpoints of the ROS 2 graph that may leave the network within a host: the graph knows them, the sessions carry them,
 //! and the loop tells each what the other has of them.
 
-use std::collections::HashMap;
-
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use crate::driver::Driver;
 use crate::driver::pair_delivery::PairDelivery;
 use crate::driver::sessions::OtherEnd;
 use crate::driver::table::Key;
+use runnel_core::sorted::SortedMap;
 
 impl Driver {
     /// The two have parted: what came before that counts.
@@ -67,7 +66,7 @@ impl Driver {
     pub(super) fn neighbour_changed(&mut self, participant: GuidPrefix) {
         let (pairs, former) = self.ros2.forget_pairs(participant);
         // RTPS still matches the pairs, and brings what they wait for.
-        let mut deliveries: HashMap<_, _> =
+        let mut deliveries: SortedMap<_, _> =
             former.iter().filter_map(|pair| self.take_delivery(*pair)).collect();
         former.into_iter().for_each(|pair| self.end_pair(pair));
         for (local, remote) in pairs {
