@@ -22,6 +22,7 @@ pub mod message;
 pub mod names;
 pub mod qos;
 pub mod sanitize;
+pub mod sorted;
 pub mod time;
 pub mod timers;
 pub mod wire;

@@ -7,11 +7,12 @@ use crate::outgoing::Outgoing;
 use crate::participant::{Audience, EndpointOptions, Participant};
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
 use crate::writer::{Full, Suspended, UserWriter};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Deref;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Participant with its user writers. Writer updates are applied at once.
@@ -20,7 +21,7 @@ use runnel_core::time::Instant;
 #[derive(Debug)]
 pub struct ParticipantWithWriters<P> {
     participant: Participant,
-    writers: BTreeMap<EntityId, UserWriter<P>>,
+    writers: SortedMap<EntityId, UserWriter<P>>,
     /// The writer that sent last.
     turn: Option<EntityId>,
     /// Events of writers.
@@ -42,7 +43,7 @@ impl<P: Lend> ParticipantWithWriters<P> {
     pub fn new(now: Instant, config: Config) -> Self {
         Self {
             participant: Participant::new(now, config),
-            writers: BTreeMap::new(),
+            writers: SortedMap::new(),
             turn: None,
             events: VecDeque::new(),
             out: Outgoing::default(),

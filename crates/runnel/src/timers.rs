@@ -1,10 +1,10 @@
 //! Timers of the user's, fired by whoever spins; those that follow a simulated clock, by whoever hears it.
 
-use litemap::LiteMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::{Instant, Time};
 use runnel_core::timers::Timers as Queue;
 use runnel_io::clock;
@@ -37,7 +37,7 @@ pub(crate) struct Timers {
 
 #[derive(Default)]
 struct Due {
-    timers: LiteMap<u64, Arc<TimerCore>>,
+    timers: SortedMap<u64, Arc<TimerCore>>,
     wall: Queue<u64>,
     /// By simulated time, in nanoseconds. Empty while time is not simulated.
     simulated: Queue<u64, i64>,

@@ -6,7 +6,7 @@ use super::library::Library;
 use super::md5::message_md5;
 use super::resolve::{MAX_MESSAGE_DEPTH, MAX_TEXT_WORK, ResolveError};
 use super::types::{Element, Field, Schema, TypeName};
-use std::collections::{HashMap, HashSet};
+use crate::sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 impl Library {
@@ -17,7 +17,7 @@ impl Library {
     /// # Errors
     /// When messages lie too deep in one another, or all of it is too large a text: as [`ResolveError`] lists.
     pub fn form_of(&self, schema: &Arc<Schema>, generation: Generation) -> Result<Arc<Schema>, ResolveError> {
-        Forming { library: self, generation, done: HashMap::new(), budget: MAX_TEXT_WORK }.form(schema, 0)
+        Forming { library: self, generation, done: SortedMap::new(), budget: MAX_TEXT_WORK }.form(schema, 0)
     }
 }
 
@@ -25,7 +25,7 @@ struct Forming<'a> {
     library: &'a Library,
     generation: Generation,
     /// A peer's schema may name parts in any number of ways.
-    done: HashMap<TypeName, Arc<Schema>>,
+    done: SortedMap<TypeName, Arc<Schema>>,
     budget: usize,
 }
 
@@ -78,14 +78,14 @@ impl Schema {
     /// True if messages of this form and of another are made of the same values in the same order, whatever the fields are
     /// called: bytes of one, in whichever encoding, are bytes of the other.
     pub fn is_laid_out_as(&self, other: &Schema) -> bool {
-        laid_out_alike(self, other, &mut HashSet::new())
+        laid_out_alike(self, other, &mut SortedSet::new())
     }
 }
 
 fn laid_out_alike<'a>(
     one: &'a Schema,
     other: &'a Schema,
-    found: &mut HashSet<(&'a TypeName, &'a TypeName)>,
+    found: &mut SortedSet<(&'a TypeName, &'a TypeName)>,
 ) -> bool {
     if !found.insert((&one.def.name, &other.def.name)) {
         return true;

@@ -3,8 +3,8 @@
 use super::generation::Generation;
 use super::parse::is_annotated;
 use super::types::{MessageDef, Schema, TypeName};
+use crate::sorted::SortedSet;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) fn full_text(
     budget: &mut usize,
 ) -> Option<String> {
     let mut text = text_in(generation, def).into_owned();
-    let mut seen = HashSet::new();
+    let mut seen = SortedSet::new();
     append_parts(parts, &mut text, &mut seen, budget)?;
     *budget = budget.checked_sub(text.len())?;
     Some(text)
@@ -32,7 +32,7 @@ pub(super) fn full_text(
 fn append_parts<'a>(
     parts: &'a [Option<Arc<Schema>>],
     text: &mut String,
-    seen: &mut HashSet<&'a TypeName>,
+    seen: &mut SortedSet<&'a TypeName>,
     budget: &mut usize,
 ) -> Option<()> {
     *budget = budget.checked_sub(parts.len())?;

@@ -2,7 +2,7 @@
 
 use super::full_text::ros2_spelling;
 use super::types::{Field, Literal, MessageDef};
-use std::collections::HashSet;
+use crate::sorted::SortedSet;
 
 /// A generation of ROS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub(super) fn ros2_form(mut def: MessageDef) -> MessageDef {
     let kept: Vec<bool> = def.fields.iter().map(|field| ros2_has(&def, field)).collect();
     let mut kept = kept.into_iter();
     def.fields.retain(|_| kept.next().unwrap_or_default());
-    let mut taken: HashSet<String> = def.fields.iter().map(|field| field.name.clone()).collect();
+    let mut taken: SortedSet<String> = def.fields.iter().map(|field| field.name.clone()).collect();
     for field in &mut def.fields {
         let name = snake_case(&field.name);
         if taken.insert(name.clone()) {

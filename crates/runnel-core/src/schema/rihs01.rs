@@ -7,8 +7,8 @@
 
 use super::generation::Generation;
 use super::types::{ActionSchema, Arity, Element, Field, Primitive, Schema, ServiceSchema};
+use crate::sorted::SortedMap;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const TIME: &str = "builtin_interfaces/msg/Time";
@@ -132,7 +132,7 @@ impl Type {
 /// Types by name, each with the names and types of its fields.
 #[derive(Default)]
 struct Types {
-    by_name: BTreeMap<String, Vec<(String, Type)>>,
+    by_name: SortedMap<String, Vec<(String, Type)>>,
 }
 
 impl Types {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use litemap::LiteMap;
+use runnel_core::sorted::SortedMap;
 
 use crate::net::Endpoint;
 
@@ -17,7 +17,7 @@ pub(super) type LinkName = (String, String);
 #[derive(Debug, Default)]
 pub(super) struct ConnectLimiter {
     /// Addresses with connection attempts in progress.
-    addresses: LiteMap<Endpoint, Address>,
+    addresses: SortedMap<Endpoint, Address>,
     /// Addresses where an attempt has ended while links wait.
     free: Vec<Endpoint>,
 }

@@ -2,11 +2,11 @@
 
 pub(super) mod datagrams;
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
 
 use super::dual_node_id;
@@ -30,7 +30,7 @@ pub(super) struct ExpectHeader {
 }
 
 /// Incoming connections without a header. Ids grow, so the first is the oldest.
-pub(super) type HalfOpen = BTreeSet<ConnId>;
+pub(super) type HalfOpen = SortedSet<ConnId>;
 
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {

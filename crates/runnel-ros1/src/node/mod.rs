@@ -27,10 +27,10 @@ mod services;
 mod slave_api;
 mod timer;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use litemap::LiteMap;
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
 
@@ -69,16 +69,16 @@ pub struct Node {
     config: NodeConfig,
     rpc: RpcPeer,
     registrar: Registrar,
-    publications: LiteMap<String, TopicSpec>,
-    subscriptions: LiteMap<String, Subscription>,
-    services: LiteMap<String, ServiceSpec>,
+    publications: SortedMap<String, TopicSpec>,
+    subscriptions: SortedMap<String, Subscription>,
+    services: SortedMap<String, ServiceSpec>,
     /// Parameters that are set for this node.
-    parameters: LiteMap<String, Value>,
-    service_links: LiteMap<ServiceLinkId, ServiceLink>,
+    parameters: SortedMap<String, Value>,
+    service_links: SortedMap<ServiceLinkId, ServiceLink>,
     last_service_link: u64,
     /// URIs of the nodes of this process, this one included.
-    local_nodes: BTreeSet<String>,
-    conns: LiteMap<ConnId, Conn>,
+    local_nodes: SortedSet<String>,
+    conns: SortedMap<ConnId, Conn>,
     connect_limit: ConnectLimiter,
     half_open: HalfOpen,
     /// Incoming connections whose header was accepted, and UDPROS subscribers.
@@ -87,7 +87,7 @@ pub struct Node {
     last_datagram_link: u32,
     /// The number of the last token.
     last_token: u64,
-    calls: LiteMap<CallId, Purpose>,
+    calls: SortedMap<CallId, Purpose>,
     timers: Timers<Timer>,
     transmits: VecDeque<Transmit>,
     events: VecDeque<NodeEvent>,
@@ -97,23 +97,23 @@ impl Node {
     /// A node that has not registered with the master yet.
     pub fn new(config: NodeConfig) -> Self {
         Self {
-            local_nodes: BTreeSet::from([canonical(&config.uri()).unwrap_or_default()]),
+            local_nodes: SortedSet::from([canonical(&config.uri()).unwrap_or_default()]),
             config,
             rpc: RpcPeer::new(RpcConfig::default()),
             registrar: Registrar::new(),
-            publications: LiteMap::new(),
-            subscriptions: LiteMap::new(),
-            services: LiteMap::new(),
-            parameters: LiteMap::new(),
-            service_links: LiteMap::new(),
+            publications: SortedMap::new(),
+            subscriptions: SortedMap::new(),
+            services: SortedMap::new(),
+            parameters: SortedMap::new(),
+            service_links: SortedMap::new(),
             last_service_link: 0,
-            conns: LiteMap::new(),
+            conns: SortedMap::new(),
             connect_limit: ConnectLimiter::default(),
             half_open: HalfOpen::default(),
             linked_count: 0,
             last_datagram_link: 0,
             last_token: 0,
-            calls: LiteMap::new(),
+            calls: SortedMap::new(),
             timers: Timers::default(),
             transmits: VecDeque::new(),
             events: VecDeque::new(),

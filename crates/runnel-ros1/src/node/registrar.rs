@@ -6,9 +6,9 @@
 //! names this node as the owner: a new master may have received one registration before the node noticed, and an old
 //! one may have sent publisher updates that did not arrive.
 
-use litemap::LiteMap;
 use std::time::Duration;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 use super::event::Role;
@@ -95,7 +95,7 @@ pub(super) enum NameOwner {
 
 #[derive(Debug)]
 pub(super) struct Registrar {
-    entries: LiteMap<(Role, String), Entry>,
+    entries: SortedMap<(Role, String), Entry>,
     master: MasterState,
     /// The node is closing.
     ended: bool,
@@ -109,7 +109,7 @@ pub(super) struct Registrar {
 impl Registrar {
     pub(super) fn new() -> Self {
         Self {
-            entries: LiteMap::new(),
+            entries: SortedMap::new(),
             master: MasterState::Reachable,
             ended: false,
             has_been_registered: false,

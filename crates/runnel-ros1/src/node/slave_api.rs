@@ -1,7 +1,6 @@
 //! Slave API: calls that masters and other nodes make to the node.
 
-use litemap::LiteMap;
-
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
@@ -199,7 +198,7 @@ impl Node {
 
     /// `[publications, subscriptions, services]`, each topic with its links and their counters.
     fn bus_stats(&self) -> Vec<Value> {
-        let mut topics: LiteMap<(&str, &str), Vec<(i32, &Linked)>> = LiteMap::new();
+        let mut topics: SortedMap<(&str, &str), Vec<(i32, &Linked)>> = SortedMap::new();
         for (id, direction, link) in self.links() {
             topics.entry((direction, &link.topic)).or_default().push((id, link));
         }

@@ -1,9 +1,8 @@
 //! Client side: calls that this process makes, and their connections.
 
 use core::time::Duration;
-use std::collections::BTreeSet;
 
-use litemap::LiteMap;
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 
 use super::shared::{Deadline, Shared};
@@ -15,10 +14,10 @@ use crate::xmlrpc::{self, Value};
 /// Calls in progress and waiting, and the connections to servers.
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    calls: LiteMap<CallId, Call>,
-    conns: LiteMap<ConnId, Link>,
-    shared_queues: LiteMap<Endpoint, SharedQueue>,
-    dedicated_queues: LiteMap<Endpoint, DedicatedQueue>,
+    calls: SortedMap<CallId, Call>,
+    conns: SortedMap<ConnId, Link>,
+    shared_queues: SortedMap<Endpoint, SharedQueue>,
+    dedicated_queues: SortedMap<Endpoint, DedicatedQueue>,
     made: u64,
 }
 
@@ -65,7 +64,7 @@ struct SharedQueue {
     /// `None` only inside a method.
     conn: Option<ConnId>,
     /// Waiting calls, in the order in which they were made.
-    waiting: BTreeSet<CallId>,
+    waiting: SortedSet<CallId>,
 }
 
 /// Queue of calls to one server that have a connection each.
@@ -74,7 +73,7 @@ struct DedicatedQueue {
     /// Connections that are open or being opened.
     open: usize,
     /// Waiting calls, in the order in which they were made.
-    waiting: BTreeSet<CallId>,
+    waiting: SortedSet<CallId>,
 }
 
 impl Client {
@@ -280,7 +279,9 @@ impl Client {
         match next {
             Some(call) => {
                 let conn = Some(self.connect(call, to.clone(), true, shared));
-                self.shared_queues.entry(to.clone()).and_modify(|queue| queue.conn = conn);
+                if let Some(queue) = self.shared_queues.get_mut(to) {
+                    queue.conn = conn;
+                }
             }
             None => {
                 self.shared_queues.remove(to);
@@ -381,10 +382,14 @@ impl Client {
     /// Releases a connection that has ended, so that its queue goes on with another.
     fn release_connection(&mut self, link: &Link, shared: &mut Shared) {
         if link.kept {
-            self.shared_queues.entry(link.to.clone()).and_modify(|queue| queue.conn = None);
+            if let Some(queue) = self.shared_queues.get_mut(&link.to) {
+                queue.conn = None;
+            }
             self.advance(&link.to, shared);
         } else {
-            self.dedicated_queues.entry(link.to.clone()).and_modify(|queue| queue.open -= 1);
+            if let Some(queue) = self.dedicated_queues.get_mut(&link.to) {
+                queue.open -= 1;
+            }
             self.open_dedicated(&link.to, shared);
         }
     }

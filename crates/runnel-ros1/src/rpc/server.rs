@@ -1,8 +1,8 @@
 //! Server side: connections on which clients call this process.
 
-use litemap::LiteMap;
 use std::net::SocketAddr;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 use super::shared::{Deadline, Shared};
@@ -17,7 +17,7 @@ const FAULT: i32 = -1;
 /// The client connections.
 #[derive(Debug, Default)]
 pub(super) struct Server {
-    conns: LiteMap<ConnId, ClientConnection>,
+    conns: SortedMap<ConnId, ClientConnection>,
     /// Connections without a whole request. Ids grow, so the first is the oldest.
     without_request: Vec<ConnId>,
 }

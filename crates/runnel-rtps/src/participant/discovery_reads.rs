@@ -7,26 +7,26 @@
 use super::{Participant, discovery_writer};
 use crate::announce::{Endpoint, Role};
 use crate::wire::{EntityId, Guid, GuidPrefix};
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 
 /// State of repeated reads.
 #[derive(Debug, Default)]
 pub(super) struct DiscoveryReads {
     /// Reads in progress, by writer.
-    in_progress: BTreeMap<Guid, Read>,
+    in_progress: SortedMap<Guid, Read>,
     /// Digest of the last read of a writer whose last two reads differ.
-    unsettled: BTreeMap<Guid, Digest>,
+    unsettled: SortedMap<Guid, Digest>,
     /// Writers that have changed an announcement, and are read again once all their samples have arrived.
-    changed: BTreeSet<Guid>,
+    changed: SortedSet<Guid>,
 }
 
 /// Read in progress.
 #[derive(Debug)]
 struct Read {
     /// Endpoints that were known, and not announced since.
-    unconfirmed: BTreeSet<EntityId>,
+    unconfirmed: SortedSet<EntityId>,
     /// Digest of all samples since.
     digest: Digest,
 }
@@ -48,8 +48,8 @@ impl Digest {
 impl DiscoveryReads {
     /// Forgets the reads of a participant that is lost or discovered again.
     pub fn forget(&mut self, prefix: GuidPrefix) {
-        self.in_progress.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
-        self.unsettled.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
+        self.in_progress.drain(prefix.endpoints()).for_each(drop);
+        self.unsettled.drain(prefix.endpoints()).for_each(drop);
         self.changed.retain(|writer| writer.prefix != prefix);
     }
 

@@ -4,7 +4,7 @@ use super::Participant;
 use crate::event::{Sample, SamplePayload};
 use crate::reader::{Complete, Reader, WriterProxy};
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
-use alloc::collections::BTreeMap;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 impl Participant {
@@ -62,7 +62,7 @@ impl Participant {
     /// Drops the latest held samples of the participant with the most held bytes, if it holds more than the requesting
     /// one: none can keep all memory.
     fn free_held_memory(&mut self, asks: GuidPrefix, bytes: usize) {
-        let mut held: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
+        let mut held: SortedMap<GuidPrefix, usize> = SortedMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
             *held.entry(writer.guid().prefix).or_default() += writer.held_bytes();
         }

@@ -39,7 +39,7 @@ use crate::event::{Event, Sample};
 use crate::reader::{Budgets, Reader, WriterProxy};
 use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat};
 use crate::writer::{Writer, WriterUpdate};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -51,6 +51,7 @@ use monitor::{Monitored, Monitors};
 use peers::Peers;
 use remembered::Remembered;
 use runnel_core::qos::{QoS, Reliability};
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
 use transmit::Work;
@@ -76,29 +77,29 @@ pub struct Participant {
     /// Number of remaining reminders of our new addresses to all participants that have named us.
     move_reminders: u32,
     peers: Peers,
-    endpoints: BTreeMap<EntityId, Endpoint>,
+    endpoints: SortedMap<EntityId, Endpoint>,
     /// Discovery writers.
-    writers: BTreeMap<EntityId, Writer<Arc<[u8]>>>,
+    writers: SortedMap<EntityId, Writer<Arc<[u8]>>>,
     /// User writers.
-    user_writers: BTreeMap<EntityId, UserWriterEntry>,
+    user_writers: SortedMap<EntityId, UserWriterEntry>,
     /// Pending updates of user writers.
     writer_updates: VecDeque<WriterUpdate>,
-    readers: BTreeMap<EntityId, Reader>,
+    readers: SortedMap<EntityId, Reader>,
     /// Memory budgets of the readers.
     budgets: Budgets,
     /// Local readers of each remote writer.
-    readers_by_writer: BTreeMap<Guid, Vec<EntityId>>,
+    readers_by_writer: SortedMap<Guid, Vec<EntityId>>,
     /// A pair was paused.
     has_paused: bool,
     /// Heartbeats of writers that are not discovered yet.
-    early: BTreeMap<(Guid, EntityId), Heartbeat>,
+    early: SortedMap<(Guid, EntityId), Heartbeat>,
     remembered: Remembered,
     /// Repeated reads of peers' discovery.
     reads: DiscoveryReads,
     /// Number of corrections of remote state, by local endpoint.
-    corrections: BTreeMap<EntityId, u64>,
+    corrections: SortedMap<EntityId, u64>,
     /// Filters of writers that match only some readers.
-    audiences: BTreeMap<EntityId, Audience>,
+    audiences: SortedMap<EntityId, Audience>,
     monitors: Monitors,
     entity_ids: EntityIds,
     events: VecDeque<Event>,
@@ -150,19 +151,19 @@ impl Participant {
             announced: 0,
             move_reminders: 0,
             peers: Peers::new(),
-            endpoints: BTreeMap::new(),
-            writers: BTreeMap::new(),
-            user_writers: BTreeMap::new(),
+            endpoints: SortedMap::new(),
+            writers: SortedMap::new(),
+            user_writers: SortedMap::new(),
             writer_updates: VecDeque::new(),
-            readers: BTreeMap::new(),
+            readers: SortedMap::new(),
             budgets: Budgets::new(config.limits.waiting_bytes),
-            readers_by_writer: BTreeMap::new(),
+            readers_by_writer: SortedMap::new(),
             has_paused: false,
-            early: BTreeMap::new(),
+            early: SortedMap::new(),
             remembered: Remembered::default(),
             reads: DiscoveryReads::default(),
-            corrections: BTreeMap::new(),
-            audiences: BTreeMap::new(),
+            corrections: SortedMap::new(),
+            audiences: SortedMap::new(),
             monitors: Monitors::default(),
             entity_ids: EntityIds::default(),
             events: VecDeque::new(),

@@ -5,10 +5,10 @@ use crate::announce::Role;
 use crate::event::Event;
 use crate::wire::{EntityId, Guid, GuidPrefix, Timestamp};
 use crate::writer::SHORTEST_PERIOD;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::qos::{Liveliness, QoS};
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Liveliness kinds of participant messages. Source: RTPS 2.5, section 9.6.3.1.
@@ -45,7 +45,7 @@ struct Monitor {
 /// Monitors of all conditions.
 #[derive(Debug, Default)]
 pub(super) struct Monitors {
-    all: BTreeMap<Monitored, Monitor>,
+    all: SortedMap<Monitored, Monitor>,
     /// Interval of our own assertions.
     assertion_interval: Option<Duration>,
 }

@@ -24,7 +24,8 @@ use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::fault::PeerFault;
 use crate::wire::{Data, EntityId, GuidPrefix};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -32,6 +33,7 @@ use index::Index;
 pub(super) use own_announcement::{announcement_of, plain_announcement_of};
 use proof::{Guesses, number_offset};
 use refusals::Refusals;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 pub(super) use standing::Standing;
 
@@ -47,7 +49,7 @@ pub struct Peer {
     /// Announced data.
     pub data: ParticipantData,
     /// Endpoints.
-    pub endpoints: BTreeMap<EntityId, Endpoint>,
+    pub endpoints: SortedMap<EntityId, Endpoint>,
     /// Bytes of the endpoints.
     pub(super) endpoint_bytes: usize,
     /// Addresses of its discovery endpoints and of its user endpoints.
@@ -110,7 +112,8 @@ pub(super) struct Outbox {
 /// Known participants.
 #[derive(Debug)]
 pub(super) struct Peers {
-    all: BTreeMap<GuidPrefix, Peer>,
+    /// Boxed, since there may be thousands.
+    all: SortedMap<GuidPrefix, Box<Peer>>,
     index: Index,
     /// Number of discovered participants.
     count: u64,
@@ -186,16 +189,16 @@ impl Peer {
 impl Peers {
     pub fn new() -> Self {
         let (index, lost, refusals) = (Index::default(), VecDeque::new(), Refusals::default());
-        Self { all: BTreeMap::new(), index, count: 0, lost, refusals }
+        Self { all: SortedMap::new(), index, count: 0, lost, refusals }
     }
 
     pub fn get(&self, prefix: GuidPrefix) -> Option<&Peer> {
-        self.all.get(&prefix)
+        self.all.get(&prefix).map(|peer| &**peer)
     }
 
     /// Returns a participant. Change indexed data with [`Peers::alter`].
     pub fn get_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Peer> {
-        self.all.get_mut(&prefix)
+        self.all.get_mut(&prefix).map(|peer| &mut **peer)
     }
 
     /// Changes indexed data of a participant: its address and host, standing, `is_talking`, and endpoints.
@@ -216,20 +219,20 @@ impl Peers {
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Peer> {
-        self.all.values()
+        self.all.values().map(|peer| &**peer)
     }
 
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
-        self.all.values_mut()
+        self.all.values_mut().map(|peer| &mut **peer)
     }
 
     /// Returns the participants that have named our prefix.
     pub fn discovered(&self) -> impl Iterator<Item = &Peer> {
-        self.all.values().filter(|peer| peer.standing.is_discovered())
+        self.all().filter(|peer| peer.standing.is_discovered())
     }
 
     pub fn proved(&self) -> impl Iterator<Item = &Peer> {
-        self.all.values().filter(|peer| peer.is_proved())
+        self.all().filter(|peer| peer.is_proved())
     }
 
     pub(super) fn proved_count(&self) -> usize {
@@ -239,13 +242,13 @@ impl Peers {
     /// Adds a participant.
     pub(super) fn restore(&mut self, peer: Peer) {
         self.index.add(peer.entry());
-        self.all.insert(peer.data.prefix, peer);
+        self.all.insert(peer.data.prefix, Box::new(peer));
     }
 
     fn remove(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.all.remove(&prefix)?;
         self.index.remove(peer.entry());
-        Some(peer)
+        Some(*peer)
     }
 }
 

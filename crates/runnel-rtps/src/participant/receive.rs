@@ -11,9 +11,9 @@ use crate::wire::{
     Parameters, Payload, SequenceNumber, Submessage, Timestamp,
 };
 use crate::writer::Change;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Marks a participant whose incomplete samples have stalled: they are dropped first.
@@ -317,7 +317,7 @@ impl Participant {
     /// has more than half of the budget and the requesting one would not. Otherwise two would displace each other for
     /// ever.
     fn free_incomplete_memory(&mut self, now: Instant, asks: GuidPrefix, len: usize) {
-        let mut taken: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
+        let mut taken: SortedMap<GuidPrefix, usize> = SortedMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
             let prefix = writer.guid().prefix;
             let bytes =

@@ -3,9 +3,9 @@
 use super::budget::{Budget, Claim};
 use crate::evidence::{Evidence, Verdict};
 use crate::wire::{DataFrag, FragmentSet, SequenceNumber, Timestamp};
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Maximum number of incomplete samples of a writer: an older one displaces the newest, and with a best-effort writer a
@@ -15,7 +15,7 @@ const MAX_INCOMPLETE: usize = 4;
 /// Incomplete samples of a writer.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
-    samples: BTreeMap<SequenceNumber, Incomplete>,
+    samples: SortedMap<SequenceNumber, Incomplete>,
     /// Incomplete samples were dropped that are still needed.
     forgotten: bool,
     /// A later sample arrived than one with missing fragments, which are to be requested.
@@ -244,12 +244,12 @@ impl Fragments {
 
     /// Drops samples before this number.
     pub fn forget_before(&mut self, number: SequenceNumber) {
-        self.samples = self.samples.split_off(&number);
+        self.samples.drain(..number).for_each(drop);
     }
 
     /// Drops samples after this number, which the writer does not have.
     pub fn drop_after(&mut self, number: SequenceNumber) {
-        self.forgotten |= !self.samples.split_off(&number.next()).is_empty();
+        self.forgotten |= self.samples.drain(number.next()..).next().is_some();
     }
 
     /// Drops all samples.

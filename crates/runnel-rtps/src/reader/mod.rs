@@ -12,9 +12,11 @@ use proxy::UnmatchedWriter;
 pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copy_sample};
 
 use crate::wire::{Guid, GuidPrefix, SequenceNumber};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Maximum number of remembered unmatched writers.
@@ -23,7 +25,8 @@ const MAX_LEFT: usize = 256;
 /// A local reader.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    writers: BTreeMap<Guid, WriterProxy>,
+    /// Boxed, since thousands of writers can match a reader of discovery.
+    writers: SortedMap<Guid, Box<WriterProxy>>,
     /// Unmatched writers, the latest last.
     unmatched: VecDeque<UnmatchedWriter>,
     /// The greatest acknowledgement count of forgotten writers.
@@ -36,7 +39,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub fn new() -> Self {
-        Self { writers: BTreeMap::new(), unmatched: VecDeque::new(), forgotten: 0, capacity: None, turn: 0 }
+        Self { writers: SortedMap::new(), unmatched: VecDeque::new(), forgotten: 0, capacity: None, turn: 0 }
     }
 
     /// Sets how many more samples its user accepts.
@@ -75,7 +78,7 @@ impl Reader {
             Some(left) => WriterProxy::rematched(spec, left),
             None => WriterProxy::with_count_after(spec, self.forgotten),
         };
-        self.writers.insert(writer.guid(), writer);
+        self.writers.insert(writer.guid(), Box::new(writer));
     }
 
     /// Unmatches a writer. Returns whether it was matched.
@@ -130,11 +133,11 @@ impl Reader {
     /// Drops the incomplete samples of a participant's writers.
     pub fn forget_incomplete(&mut self, prefix: GuidPrefix) {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
-        writers.for_each(WriterProxy::forget_incomplete);
+        writers.for_each(|writer| writer.forget_incomplete());
     }
 
     pub fn writer_mut(&mut self, writer: Guid) -> Option<&mut WriterProxy> {
-        self.writers.get_mut(&writer)
+        self.writers.get_mut(&writer).map(|writer| &mut **writer)
     }
 
     /// Drops held samples of a participant's writers, up to `most` bytes; returns the dropped bytes.
@@ -156,10 +159,10 @@ impl Reader {
     }
 
     pub fn writer(&self, writer: Guid) -> Option<&WriterProxy> {
-        self.writers.get(&writer)
+        self.writers.get(&writer).map(|writer| &**writer)
     }
 
     pub fn writers(&self) -> impl Iterator<Item = &WriterProxy> {
-        self.writers.values()
+        self.writers.values().map(|writer| &**writer)
     }
 }

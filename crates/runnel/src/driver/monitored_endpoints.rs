@@ -1,7 +1,7 @@
 //! Monitoring of deadlines and liveliness leases of this process's endpoints, also between those that match without a
 //! connection.
 
-use std::collections::BTreeMap;
+use runnel_core::sorted::SortedMap;
 use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
@@ -13,7 +13,7 @@ use crate::data::Monitored;
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct MonitoredEndpoints {
-    endpoints: BTreeMap<u64, Weak<dyn Monitored>>,
+    endpoints: SortedMap<u64, Weak<dyn Monitored>>,
     last_number: u64,
 }
 

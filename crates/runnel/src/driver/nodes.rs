@@ -2,11 +2,11 @@
 
 mod locals;
 
-use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId};
@@ -34,16 +34,16 @@ pub(crate) struct NodeSlot {
     pub(super) ros2: bool,
     /// Dual node id, if it is in both graphs.
     pub(super) dual_node_id: Option<u64>,
-    pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
-    pub(crate) outputs: HashMap<String, Arc<Publication>>,
-    pub(crate) services: HashMap<String, Arc<ServiceCore>>,
+    pub(crate) inputs: SortedMap<String, Arc<TopicInput>>,
+    pub(crate) outputs: SortedMap<String, Arc<Publication>>,
+    pub(crate) services: SortedMap<String, Arc<ServiceCore>>,
     pub(crate) watches: Vec<Arc<WatchCore>>,
     /// Links to services, by the engine's id.
-    pub(super) calls: HashMap<ServiceLinkId, Call>,
+    pub(super) calls: SortedMap<ServiceLinkId, Call>,
     /// URIs of this process's nodes from which each topic takes messages.
-    pub(super) locals: HashMap<String, BTreeSet<String>>,
+    pub(super) locals: SortedMap<String, SortedSet<String>>,
     /// Answers of the master to registrations: the reason if it refused one.
-    pub(crate) answered: HashMap<(Role, String), Option<String>>,
+    pub(crate) answered: SortedMap<(Role, String), Option<String>>,
     /// Why the master cannot be reached.
     pub(crate) unreachable: Option<String>,
     /// The node does not wait for a master, and none has answered yet.
@@ -160,13 +160,13 @@ impl NodeSlot {
             uri: None,
             ros2,
             dual_node_id,
-            inputs: HashMap::new(),
-            outputs: HashMap::new(),
-            services: HashMap::new(),
+            inputs: SortedMap::new(),
+            outputs: SortedMap::new(),
+            services: SortedMap::new(),
             watches: Vec::new(),
-            calls: HashMap::new(),
-            locals: HashMap::new(),
-            answered: HashMap::new(),
+            calls: SortedMap::new(),
+            locals: SortedMap::new(),
+            answered: SortedMap::new(),
             unreachable: None,
             awaits_master: false,
             stopped: None,

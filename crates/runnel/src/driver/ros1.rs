@@ -3,8 +3,9 @@
 mod calls;
 mod engine;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::net::Transmit;
@@ -38,7 +39,7 @@ pub(super) struct Slot {
     /// Limits log lines about its peers. A node has a limit of its own.
     pub(super) throttle: Throttle,
     /// Results of its own calls that have not been taken.
-    answers: HashMap<CallId, Result<Value, CallError>>,
+    answers: SortedMap<CallId, Result<Value, CallError>>,
 }
 
 /// Output of an engine.
@@ -51,7 +52,7 @@ pub(super) enum EngineOutput {
 impl Ros1 {
     /// Adds an engine, for a node or for none.
     pub(super) fn add(&mut self, node: Option<NodeKey>, engine: Engine) -> Key {
-        let slot = Slot { engine, node, throttle: Throttle::default(), answers: HashMap::new() };
+        let slot = Slot { engine, node, throttle: Throttle::default(), answers: SortedMap::new() };
         let key = self.engines.insert_with(|_| slot);
         self.unpolled.push_back(key);
         key

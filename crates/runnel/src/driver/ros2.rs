@@ -14,11 +14,12 @@ mod snapshot;
 mod unmatched_writers;
 mod untyped;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::Event;
@@ -54,8 +55,8 @@ pub(crate) struct Ros2 {
     /// Whether pairs may use shared memory.
     has_sessions: bool,
     pub(super) rtps: Option<Arc<Rtps>>,
-    writers: BTreeMap<EntityId, WriterEnd>,
-    pub(super) readers: BTreeMap<EntityId, ReaderEnd>,
+    writers: SortedMap<EntityId, WriterEnd>,
+    pub(super) readers: SortedMap<EntityId, ReaderEnd>,
     /// Untyped subscriptions. They get a reader for each type that publishers announce.
     untyped: Vec<UntypedSubscription>,
     graph: Graph,
@@ -97,11 +98,11 @@ pub(super) struct ReaderEnd {
     type_hash: String,
     /// Created for an untyped subscription, with a type that publishers announced.
     is_untyped: bool,
-    pub(super) links: BTreeMap<Guid, Arc<LinkInfo>>,
+    pub(super) links: SortedMap<Guid, Arc<LinkInfo>>,
     /// Writers of dual nodes that it has lost.
     pub(super) unmatched_writers: UnmatchedWriters,
     /// Publishers that are not alive.
-    not_alive: BTreeSet<Guid>,
+    not_alive: SortedSet<Guid>,
     /// Remaining capacity in messages, if publishers wait for it.
     capacity: Option<usize>,
     /// Writers that also send by shared memory, and the pairs whose receivers order their samples.
@@ -121,7 +122,7 @@ impl Ros2 {
     }
 
     pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
-        let (writers, readers) = (BTreeMap::new(), BTreeMap::new());
+        let (writers, readers) = (SortedMap::new(), SortedMap::new());
         let (graph, received_batch) = (Graph::default(), ReceivedBatch::default());
         Self {
             settings,

@@ -35,12 +35,13 @@ mod unread_network;
 mod versions;
 mod waiting_streams;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_delivery::PathId;
 use runnel_io::memory::SharedWords;
@@ -99,12 +100,12 @@ pub(crate) struct Sessions {
     /// IPC connections in teardown.
     closing: Vec<Key>,
     /// Keys of the sockets of IPC connections and handshakes, by the process of the peer.
-    peers: HashMap<u128, Key>,
+    peers: SortedMap<u128, Key>,
     /// Links and pairs whose peers may be on this host: their keys by token, and the state of each.
-    links: HashMap<u128, Key>,
-    local_links: HashMap<Key, LocalLink>,
+    links: SortedMap<u128, Key>,
+    local_links: SortedMap<Key, LocalLink>,
     /// Pauses before processes are connected to again.
-    reconnect_pauses: HashMap<u128, Duration>,
+    reconnect_pauses: SortedMap<u128, Duration>,
     /// Processes with another version of Runnel. They get no IPC connection.
     other_versions: Processes,
     /// Processes whose handshake failed, which has been logged.
@@ -234,10 +235,10 @@ impl Sessions {
             open: Table::default(),
             established: Vec::new(),
             closing: Vec::new(),
-            peers: HashMap::new(),
-            links: HashMap::new(),
-            local_links: HashMap::new(),
-            reconnect_pauses: HashMap::new(),
+            peers: SortedMap::new(),
+            links: SortedMap::new(),
+            local_links: SortedMap::new(),
+            reconnect_pauses: SortedMap::new(),
             other_versions: Processes::default(),
             refused: Processes::default(),
             waiting_since: None,

@@ -20,10 +20,10 @@ mod paths;
 mod services;
 mod socket;
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::lookup::Family;
 use runnel_io::{Interest, Listener, Reactor, Stream, Token};
@@ -52,7 +52,7 @@ pub(super) struct Sockets {
     scratch: Vec<u8>,
     table: Table<Socket>,
     /// Keys of engine connections.
-    conns: HashMap<(Key, ConnId), Key>,
+    conns: SortedMap<(Key, ConnId), Key>,
     /// Links that begin once discovery has delivered the readers of their nodes.
     pub(super) joining: JoiningSubscribers,
     lookups: Lookups,
@@ -82,7 +82,7 @@ impl Sockets {
             reactor,
             scratch: Vec::new(),
             table: Table::default(),
-            conns: HashMap::new(),
+            conns: SortedMap::new(),
             joining: JoiningSubscribers::default(),
             paused: Vec::new(),
             accepting: Throttle::default(),

@@ -1,8 +1,8 @@
 //! Segments announced to one peer.
 
+use runnel_core::sorted::SortedMap;
 use std::sync::{Arc, Weak};
 
-use litemap::LiteMap;
 use runnel_io::segment::{self, Segment};
 
 use super::record::SegmentAnnouncement;
@@ -16,7 +16,7 @@ pub(super) struct AnnouncedSegments {
     /// Number of segments announced since the beginning.
     count: u32,
     /// Numbers by address. No other segment has the address while it is stored here.
-    segments: LiteMap<usize, (u32, Weak<Segment>)>,
+    segments: SortedMap<usize, (u32, Weak<Segment>)>,
     /// Segments that have ended, which the peer does not know yet.
     ended_numbers: Vec<u32>,
     /// Count of ended segments of this process at the last check.

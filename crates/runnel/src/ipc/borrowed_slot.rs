@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use litemap::LiteMap;
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::Bytes;
 use runnel_io::memory::ForeignBytes;
 
@@ -88,7 +88,7 @@ impl BorrowedSlot {
 /// The mapped segments of one peer.
 #[derive(Default)]
 pub(crate) struct MappedSegments {
-    mapped: LiteMap<u32, Arc<Mapped>>,
+    mapped: SortedMap<u32, Arc<Mapped>>,
     /// The bytes of all mapped segments, including those that the peer has withdrawn while a slot is in use. Each of
     /// them refers to this.
     bytes: Arc<AtomicU64>,

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use litemap::LiteMap;
-
 use super::Level;
 use crate::sync::{Class, Mutex, lock};
+use runnel_core::sorted::SortedMap;
 
 /// The name of a node's root logger, as in roscpp.
 pub(crate) const ROOT: &str = "ros";
@@ -18,7 +17,7 @@ const LONGEST: usize = 256;
 
 /// The loggers of a node.
 pub(crate) struct Loggers {
-    by_name: Mutex<LiteMap<Arc<str>, Entry>>,
+    by_name: Mutex<SortedMap<Arc<str>, Entry>>,
 }
 
 struct Entry {
@@ -47,7 +46,7 @@ impl fmt::Display for Refused {
 impl Loggers {
     pub(crate) fn new(level: Level) -> Self {
         let root = Entry { own: Some(level), effective: Arc::new(AtomicU8::new(level as u8)) };
-        let by_name = LiteMap::from_iter([(Arc::from(ROOT), root)]);
+        let by_name = SortedMap::from_iter([(Arc::from(ROOT), root)]);
         Self { by_name: Mutex::new(Class::LoggerLevels, by_name) }
     }
 
@@ -81,7 +80,7 @@ impl Loggers {
     }
 }
 
-fn refusal(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
+fn refusal(by_name: &SortedMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
     match name.len() {
         ..=LONGEST if by_name.len() < MOST || by_name.get(name).is_some() => None,
         ..=LONGEST => Some(Refused::TooMany),
@@ -89,14 +88,14 @@ fn refusal(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
     }
 }
 
-fn entry<'a>(by_name: &'a mut LiteMap<Arc<str>, Entry>, name: &str) -> &'a mut Entry {
+fn entry<'a>(by_name: &'a mut SortedMap<Arc<str>, Entry>, name: &str) -> &'a mut Entry {
     let effective = level_of(by_name, name) as u8;
     let new = || Entry { own: None, effective: Arc::new(AtomicU8::new(effective)) };
     by_name.entry(Arc::from(name)).or_insert_with(new)
 }
 
 /// The level of the nearest logger at or above a name that has one.
-fn level_of(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Level {
+fn level_of(by_name: &SortedMap<Arc<str>, Entry>, name: &str) -> Level {
     let own = |name: &str| by_name.get(name).and_then(|entry| entry.own);
     upwards(name).find_map(own).or_else(|| own(ROOT)).unwrap_or(Level::Info)
 }

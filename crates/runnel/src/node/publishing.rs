@@ -1,9 +1,9 @@
 //! The topics that a node publishes.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use runnel_core::qos::QoS;
+use runnel_core::sorted::SortedMap;
 use runnel_io::clock;
 use runnel_ros1::node::Role;
 
@@ -17,7 +17,7 @@ use crate::shared::GLANCE;
 use crate::sync::{MutexGuard, lock};
 
 /// By topic. An end on its way out stands here until it is gone.
-pub(super) type Publishers = HashMap<String, Weak<PublisherEnd>>;
+pub(super) type Publishers = SortedMap<String, Weak<PublisherEnd>>;
 
 /// One topic as a node publishes it, shared by all publishers of the user's to it.
 pub(crate) struct PublisherEnd {

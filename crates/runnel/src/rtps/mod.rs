@@ -23,7 +23,6 @@ pub(crate) mod tests;
 mod writer;
 mod writer_timers;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
@@ -31,6 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use runnel_core::qos::QoS;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Waker, clock, host};
 use runnel_rtps::announce::Endpoint;
@@ -78,7 +78,7 @@ pub(crate) struct Rtps {
 /// The participant, and the user writers that it updates.
 struct Core {
     participant: Participant,
-    writers: BTreeMap<EntityId, Arc<Writer>>,
+    writers: SortedMap<EntityId, Arc<Writer>>,
 }
 
 /// Samples and events from datagrams.
@@ -113,7 +113,7 @@ impl Rtps {
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
         let wants_more = AtomicBool::new(false);
         Ok(Self {
-            core: Mutex::new(Class::Rtps, Core { participant, writers: BTreeMap::new() }),
+            core: Mutex::new(Class::Rtps, Core { participant, writers: SortedMap::new() }),
             outbox: Outbox::new(),
             sockets,
             deadline,

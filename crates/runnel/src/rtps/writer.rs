@@ -3,9 +3,9 @@
 //!
 //! The participant passes updates to a writer while it is locked itself, so that updates stay in order.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Participant, UserWriter, WriterUpdate};
@@ -28,13 +28,13 @@ pub(crate) struct Writer {
 pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
     /// Its matched readers that belong to dual nodes.
-    dual_node_ids: BTreeMap<Guid, Matched>,
+    dual_node_ids: SortedMap<Guid, Matched>,
     /// Counts their matches.
     matchings: u64,
     /// ROS 1 links to dual nodes, by id. A reader of such a node is held when it is matched.
-    linked: BTreeMap<u64, Linked>,
+    linked: SortedMap<u64, Linked>,
     /// Held readers: a ROS 1 link carries their messages instead of RTPS.
-    held: BTreeSet<Guid>,
+    held: SortedSet<Guid>,
     /// Readers of such nodes that were unmatched, which the links have yet to state.
     pub(super) left: Vec<LostReader>,
     /// When its timer expires, if it is set.
@@ -80,10 +80,10 @@ impl Writer {
         let id = writer.id();
         let state = State {
             writer,
-            dual_node_ids: BTreeMap::new(),
+            dual_node_ids: SortedMap::new(),
             matchings: 0,
-            linked: BTreeMap::new(),
-            held: BTreeSet::new(),
+            linked: SortedMap::new(),
+            held: SortedSet::new(),
             left: Vec::new(),
             armed: None,
         };

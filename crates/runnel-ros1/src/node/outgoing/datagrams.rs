@@ -2,10 +2,10 @@
 //! there, or else for its TCPROS address. A publisher that declines UDPROS is asked for TCPROS. A fault that may be
 //! temporary is retried.
 
-use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
+use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
 
 use super::{AcceptedHeader, Link};
@@ -172,7 +172,7 @@ impl Node {
 
     /// The master has listed UDPROS publishers. One that ended and restarted its publication before the master
     /// reported it has lost its link, and only its silence shows that.
-    pub(in crate::node) fn watch_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+    pub(in crate::node) fn watch_for_silence(&mut self, now: Instant, topic: &str, uris: &SortedSet<String>) {
         let until = now + SILENCE;
         for uri in uris {
             let Some(received_before) = self.datagram_messages(topic, uri) else { continue };

@@ -1,9 +1,8 @@
 //! A subscription, and the states of its links to publishers.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use litemap::LiteMap;
+use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 
 use crate::net::{ConnId, Endpoint};
@@ -18,17 +17,17 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(in crate::node) struct Subscription {
     pub(in crate::node) spec: TopicSpec,
-    pub(super) links: LiteMap<String, Link>,
-    pub(super) local: BTreeSet<String>,
+    pub(super) links: SortedMap<String, Link>,
+    pub(super) local: SortedSet<String>,
     /// Publishers in the latest list of the master.
-    pub(super) listed: BTreeSet<String>,
+    pub(super) listed: SortedSet<String>,
     /// The master has sent an update since the registration was requested.
     pub(super) updated: bool,
 }
 
 impl Subscription {
     pub(in crate::node) fn new(spec: TopicSpec) -> Self {
-        let (links, local, listed) = (LiteMap::new(), BTreeSet::new(), BTreeSet::new());
+        let (links, local, listed) = (SortedMap::new(), SortedSet::new(), SortedSet::new());
         Self { spec, links, local, listed, updated: false }
     }
 

@@ -1,7 +1,6 @@
 //! Publisher lists of the master: new publishers, removed ones, and the limit.
 
-use std::collections::BTreeSet;
-
+use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
 
 use super::link::{Link, LinkState};
@@ -59,7 +58,8 @@ impl Node {
         }
         let mut removed = Vec::new();
         for (topic, subscription) in &self.subscriptions {
-            let unlisted = subscription.local.difference(&subscription.listed);
+            let local = subscription.local.iter();
+            let unlisted = local.filter(|uri| !subscription.listed.contains(*uri));
             let datagrams = self.datagram_publishers(topic).into_iter();
             let silent = datagrams.filter(|uri| !subscription.listed.contains(uri));
             removed.extend(unlisted.cloned().chain(silent).map(|uri| (topic.clone(), uri)));
@@ -68,11 +68,11 @@ impl Node {
     }
 
     /// The valid URIs of a list in canonical form.
-    fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
-        let (mut sound, mut faults) = (BTreeSet::new(), Vec::new());
+    fn sound_uris(&mut self, topic: &str, uris: &[String]) -> SortedSet<String> {
+        let (mut sound, mut faults) = (Vec::new(), Vec::new());
         for uri in uris {
             match canonical(uri) {
-                Ok(uri) => drop(sound.insert(uri)),
+                Ok(uri) => sound.push(uri),
                 Err(error) if faults.len() < MOST_FAULTS => faults.push(error),
                 Err(_) => {}
             }
@@ -80,11 +80,13 @@ impl Node {
         if !faults.is_empty() {
             self.report_fault(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
         }
-        sound
+        // Any peer may send a list of a million, in any order.
+        sound.sort_unstable();
+        sound.into_iter().collect()
     }
 
     /// Retries publishers that refused: a list that names them may mean that the publisher or its type has changed.
-    fn ask_again_where_refused(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+    fn ask_again_where_refused(&mut self, now: Instant, topic: &str, uris: &SortedSet<String>) {
         for uri in uris {
             let refused =
                 self.link_mut(topic, uri).is_some_and(|link| matches!(link.state, LinkState::Refused));

@@ -11,10 +11,10 @@ use crate::participant::{DISCOVERY, Participant, Timer};
 use crate::reader::WriterSpec;
 use crate::wire::{GuidPrefix, VendorId};
 use crate::writer::{Change, Gate, ReaderSpec};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Bytes that may be sent to a candidate for each received one.
@@ -54,7 +54,7 @@ impl Participant {
         let number_offset = self.offset_before_loss(prefix, metatraffic.ip()).unwrap_or(fresh);
         let peer = Peer {
             data,
-            endpoints: BTreeMap::new(),
+            endpoints: SortedMap::new(),
             endpoint_bytes: 0,
             metatraffic,
             user,

@@ -3,8 +3,8 @@
 
 use super::Peer;
 use crate::wire::GuidPrefix;
-use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::IpAddr;
+use runnel_core::sorted::{SortedMap, SortedSet};
 
 /// Displacement order of a candidate: whether it has sent more than announcements, whether it is local, and its ordinal
 /// number.
@@ -27,9 +27,9 @@ pub(super) struct Entry {
 /// Index of participants.
 #[derive(Debug, Default)]
 pub(in crate::participant) struct Index {
-    candidates: BTreeSet<Place>,
+    candidates: SortedSet<Place>,
     endpoint_bytes: usize,
-    endpoint_bytes_at: BTreeMap<IpAddr, usize>,
+    endpoint_bytes_at: SortedMap<IpAddr, usize>,
 }
 
 impl Peer {

@@ -46,11 +46,11 @@ impl Participant {
         }
         self.writers.values_mut().for_each(|writer| writer.unmatch_all(prefix));
         self.readers.values_mut().for_each(|reader| reader.unmatch_all(prefix));
-        self.readers_by_writer.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
+        self.readers_by_writer.drain(prefix.endpoints()).for_each(drop);
         let endpoints = prefix.endpoints();
         self.reads.forget(prefix);
         let early = (*endpoints.start(), EntityId([0; 4]))..=(*endpoints.end(), EntityId([0xff; 4]));
-        self.early.extract_if(early, |_, _| true).for_each(drop);
+        self.early.drain(early).for_each(drop);
         self.push_event(Event::ParticipantLost(prefix));
         Some(peer)
     }

@@ -4,6 +4,7 @@ use super::{Held, WriterProxy};
 use crate::evidence::{QUIET, Verdict};
 use crate::reader::fragments::Complete;
 use crate::wire::{DataFrag, EntityId, SequenceNumber, Timestamp};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
@@ -201,7 +202,7 @@ impl WriterProxy {
         }
         let Some(claim) = self.spec.budgets.held.claim(HOLDING + sample.bytes.len()) else { return false };
         self.held_bytes += sample.bytes.len();
-        self.held.insert(number, Held { sample, _claim: claim });
+        self.held.insert(number, Box::new(Held { sample, _claim: claim }));
         self.extend_whole();
         self.note_repaired(now, number);
         true
@@ -237,7 +238,7 @@ impl WriterProxy {
         if !self.is_next_known() || self.is_paused {
             return None;
         }
-        let Held { sample, .. } = self.held.remove(&self.next)?;
+        let Held { sample, .. } = *self.held.remove(&self.next)?;
         self.held_bytes -= sample.bytes.len();
         let number = self.next;
         self.deliver_up_to(self.position.latest(), number);
@@ -311,8 +312,8 @@ impl WriterProxy {
     /// Drops held and incomplete samples after the last one of the writer. The next one may be arriving in fragments.
     pub(super) fn drop_after(&mut self, last: SequenceNumber) {
         self.fragments.drop_after(last.next());
-        let behind = self.held.split_off(&last.next());
-        self.held_bytes -= behind.values().map(|held| held.sample.bytes.len()).sum::<usize>();
+        let behind = self.held.drain(last.next()..);
+        self.held_bytes -= behind.map(|(_, held)| held.sample.bytes.len()).sum::<usize>();
         self.whole = self.whole.min(last);
     }
 
@@ -339,8 +340,8 @@ impl WriterProxy {
         }
         self.fragments.forget_before(self.next);
         self.retry.timing.note_done(self.next);
-        while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() < self.next) {
-            self.held_bytes -= entry.remove().sample.bytes.len();
+        for (_, held) in self.held.drain(..self.next) {
+            self.held_bytes -= held.sample.bytes.len();
         }
         self.note_capacity();
         if !self.is_missing_something() {

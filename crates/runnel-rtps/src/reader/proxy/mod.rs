@@ -17,12 +17,13 @@ use super::budget::{Budgets, Claim};
 use super::fragments::{Complete, Fragments};
 use crate::count::LatestCount;
 use crate::wire::{Guid, SequenceNumber, VendorId};
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
 use answer::Retry;
 use core::net::SocketAddr;
 use core::time::Duration;
 use jump::Jump;
 use position::Position;
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Longest pause between fragments of a needed sample: they are requested again before.
@@ -55,7 +56,8 @@ pub(crate) struct WriterProxy {
     unaddressed_since: Option<Instant>,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
-    held: BTreeMap<SequenceNumber, Held>,
+    /// Boxed, since thousands may be held.
+    held: SortedMap<SequenceNumber, Box<Held>>,
     held_bytes: usize,
     /// An early sample exceeded the capacity, and there is none yet.
     is_full: bool,
@@ -68,7 +70,7 @@ pub(crate) struct WriterProxy {
     /// No sample up to here is missing: each is held or irrelevant.
     whole: SequenceNumber,
     /// Irrelevant ranges ahead, from the first to before the last number.
-    gaps: BTreeMap<SequenceNumber, SequenceNumber>,
+    gaps: SortedMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
     heartbeats: LatestCount,
     fragment_heartbeats: LatestCount,
@@ -129,14 +131,14 @@ impl WriterProxy {
             has_first_heartbeat: !reliable,
             unaddressed_since: None,
             last: nothing,
-            held: BTreeMap::new(),
+            held: SortedMap::new(),
             held_bytes: 0,
             is_full: false,
             is_paused: false,
             has_alternate_path: false,
             received_before: SequenceNumber::FIRST,
             whole: nothing,
-            gaps: BTreeMap::new(),
+            gaps: SortedMap::new(),
             fragments: Fragments::default(),
             heartbeats: LatestCount::default(),
             fragment_heartbeats: LatestCount::default(),

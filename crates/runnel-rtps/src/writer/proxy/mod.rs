@@ -20,7 +20,6 @@ use crate::history::{Change, History};
 use crate::inline_qos;
 use crate::lend::Lend;
 use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber, VendorId};
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
@@ -28,6 +27,7 @@ use core::time::Duration;
 use flight::{Flight, Last};
 pub(crate) use gate::Gate;
 use requested_fragments::RequestedFragments;
+use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
 
 /// First delay until a reader is asked for an owed acknowledgement.
@@ -94,7 +94,7 @@ pub(crate) struct ReaderProxy {
     corrections: u32,
     /// An alternate path carries samples from this one on.
     until: Option<SequenceNumber>,
-    requested: BTreeSet<SequenceNumber>,
+    requested: SortedSet<SequenceNumber>,
     requested_fragments: RequestedFragments,
     /// Number of fragments sent since its last request.
     fragments_sent: u32,
@@ -142,7 +142,7 @@ impl ReaderProxy {
             probe_at: None,
             corrections: 0,
             until: None,
-            requested: BTreeSet::new(),
+            requested: SortedSet::new(),
             requested_fragments: RequestedFragments::default(),
             fragments_sent: 0,
             acknowledgements: LatestCount::default(),

@@ -4,8 +4,7 @@
 //! They are held in the ROS 2 encoding and converted for the link. The link's queue limit is raised for them, so that
 //! resent messages and queued messages do not drop each other.
 
-use std::collections::BTreeMap;
-
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::GrowingSink;
 use runnel_delivery::{PairId, Statement};
 use runnel_io::Reactor;
@@ -26,7 +25,7 @@ const MOST_WIDENED: usize = 8;
 pub(crate) type ToRos1 = Box<dyn Fn(&[u8], &mut GrowingSink) -> Result<(), ConversionError> + Send + Sync>;
 
 /// Messages by their RTPS sequence numbers.
-pub(super) type Returned = BTreeMap<u64, Frame>;
+pub(super) type Returned = SortedMap<u64, Frame>;
 
 impl State {
     /// The messages that a reader is not known to have received over RTPS or shared memory, whose service ends here.

@@ -1,9 +1,9 @@
 //! Connection of a service's client, on which any thread sends responses.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::NoMemory;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response_prefix;
@@ -54,7 +54,7 @@ struct Answers {
     /// Answered requests, which is the number of the next request to answer.
     answered: u64,
     /// Answers given before those of earlier requests, by number. A connection sends answers in order.
-    early: BTreeMap<u64, Answer>,
+    early: SortedMap<u64, Answer>,
     /// The reactor reports when the socket is writable.
     watched: bool,
     /// No further request is expected.
@@ -73,7 +73,7 @@ impl ClientLink {
     ) -> Self {
         let watched = !unsent.is_empty();
         let path = StreamPath::new(Arc::clone(&stream), token, unsent.len());
-        let (answered, early) = (0, BTreeMap::new());
+        let (answered, early) = (0, SortedMap::new());
         let answers =
             Answers { path, unsent, waiting: 0, bytes: 0, answered, early, watched, is_finished: false };
         let state = Mutex::new(Class::ServiceAnswers, answers);

@@ -1,9 +1,9 @@
 //! Creation and removal of nodes.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::Listener;
 use runnel_ros1::node::{Node as Ros1Node, Port};
@@ -27,7 +27,7 @@ pub(crate) struct Ros1End {
 #[must_use]
 pub(crate) struct Removed {
     _node: Option<NodeSlot>,
-    _outputs: HashMap<String, Arc<Publication>>,
+    _outputs: SortedMap<String, Arc<Publication>>,
     _engine: Option<Slot>,
 }
 

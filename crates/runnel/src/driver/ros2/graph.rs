@@ -3,11 +3,11 @@
 mod participant_nodes;
 mod widths;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::qos::QoS;
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::{Encoding, cdr};
 use runnel_msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
 use runnel_rtps::EndpointOptions;
@@ -35,7 +35,7 @@ pub(super) struct Graph {
     /// Writer for participants from before Iron, created when the first of them is found.
     pre_iron_writer: Option<Arc<Writer>>,
     /// By participant.
-    nodes: BTreeMap<GuidPrefix, ParticipantNodes>,
+    nodes: SortedMap<GuidPrefix, ParticipantNodes>,
 }
 
 impl Graph {

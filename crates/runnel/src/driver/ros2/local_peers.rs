@@ -9,8 +9,7 @@
 //! ids of both endpoints. With this token the reader requests the pair on the IPC connection of the two processes, as for
 //! ROS 1 links.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map;
+use runnel_core::sorted::{Entry, SortedMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +33,7 @@ const HEADER: [u8; 5] = [0, 1, 0, 0, 1];
 /// Runnel participants with matched pairs, or that have announced themselves.
 #[derive(Default)]
 pub(super) struct LocalPeers {
-    known: BTreeMap<GuidPrefix, LocalPeer>,
+    known: SortedMap<GuidPrefix, LocalPeer>,
 }
 
 /// See the module's documentation.
@@ -48,7 +47,7 @@ struct LocalPeer {
     /// Pause before the next announcement.
     pause: Duration,
     /// Pairs with its endpoints, and their keys in `Sessions`.
-    pairs: BTreeMap<(EntityId, Guid), Option<Key>>,
+    pairs: SortedMap<(EntityId, Guid), Option<Key>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +102,7 @@ impl LocalPeers {
     }
 
     fn get_or_add(&mut self, participant: GuidPrefix) -> Option<&mut LocalPeer> {
-        if let btree_map::Entry::Vacant(place) = self.known.entry(participant) {
+        if let Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let own_secret = random()? << 64 | random()?;
             place.insert(LocalPeer {
@@ -111,7 +110,7 @@ impl LocalPeers {
                 has_sent: false,
                 announced: None,
                 pause: FIRST_PAUSE,
-                pairs: BTreeMap::new(),
+                pairs: SortedMap::new(),
             });
         }
         self.known.get_mut(&participant)

@@ -1,7 +1,7 @@
 //! Host name resolution on threads of its own, so that the driver never waits for it. A name is resolved once for all
 //! connections that wait for it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,6 +11,7 @@ use runnel_io::lookup::{self, Family};
 use runnel_ros1::net::{ConnId, Endpoint};
 
 use crate::driver::table::Key;
+use runnel_core::sorted::SortedMap;
 
 /// Maximum number of concurrent look-ups. Further host names are queued.
 const MAX_RUNNING: usize = 32;
@@ -41,7 +42,7 @@ struct Answer {
 pub(super) struct Lookups {
     running: usize,
     /// Waiting connections by host name, whether its look-up runs or is queued.
-    waiting: HashMap<String, Vec<Waiting>>,
+    waiting: SortedMap<String, Vec<Waiting>>,
     queue: VecDeque<String>,
     found: VecDeque<Found>,
     sender: Sender<Answer>,
@@ -53,7 +54,7 @@ pub(super) struct Lookups {
 impl Lookups {
     pub(super) fn new(waker: Waker, family: Family) -> Self {
         let (sender, receiver) = channel();
-        let (waiting, queue, found) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        let (waiting, queue, found) = (SortedMap::new(), VecDeque::new(), VecDeque::new());
         Self { running: 0, waiting, queue, found, sender, receiver, waker, family }
     }
 

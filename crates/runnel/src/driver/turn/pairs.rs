@@ -1,14 +1,13 @@
 //! ROS 2 pairs that may use shared memory: the event loop passes information between the graph, which matches them, and
 //! the IPC connections, which carry them.
 
-use std::collections::HashMap;
-
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use crate::driver::Driver;
 use crate::driver::pair_delivery::PairDelivery;
 use crate::driver::sessions::OtherEnd;
 use crate::driver::table::Key;
+use runnel_core::sorted::SortedMap;
 
 impl Driver {
     /// Handles an unmatched pair. Samples that arrived before count.
@@ -68,7 +67,7 @@ impl Driver {
     pub(super) fn local_peer_changed(&mut self, participant: GuidPrefix) {
         let (pairs, former) = self.ros2.forget_pairs(participant);
         // RTPS still matches the pairs, and delivers the samples for which they wait.
-        let mut deliveries: HashMap<_, _> =
+        let mut deliveries: SortedMap<_, _> =
             former.iter().filter_map(|pair| self.take_delivery(*pair)).collect();
         former.into_iter().for_each(|pair| self.end_pair(pair));
         for (local, remote) in pairs {

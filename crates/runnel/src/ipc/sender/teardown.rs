@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use litemap::LiteMap;
+use runnel_core::sorted::SortedMap;
 use runnel_core::wire::{NoMemory, try_reserve};
 use runnel_delivery::{PairId, Statement};
 use runnel_io::segment::Slot;
@@ -18,12 +18,12 @@ use crate::sync::lock;
 #[derive(Default)]
 pub(crate) struct Unread {
     /// Bytes of the streams of services, or the error if there was no memory for them.
-    pub(crate) streams: LiteMap<u32, Result<Vec<u8>, NoMemory>>,
+    pub(crate) streams: SortedMap<u32, Result<Vec<u8>, NoMemory>>,
     /// Samples. The last one may have been sent in part. Samples without memory for them are missing.
-    pub(crate) samples: LiteMap<u32, Vec<UnreadSample>>,
+    pub(crate) samples: SortedMap<u32, Vec<UnreadSample>>,
     /// Statements about the subscriptions that share a link, each with the number of the sample before it; 0 if there
     /// is none.
-    pub(crate) statements: LiteMap<u32, Vec<(u64, Statement)>>,
+    pub(crate) statements: SortedMap<u32, Vec<(u64, Statement)>>,
 }
 
 /// A sample that the peer has not read.
