@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use runnel_io::Reactor;
 use runnel_io::signals::Interrupts;
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Set in the process that receives signals, which may end it.
 const CATCHES: &str = "RUNNEL_IO_CATCHES";
@@ -30,10 +30,10 @@ fn catching_loses_no_signal_at_start_or_end() {
         command.args(["--exact", "catching_loses_no_signal_at_start_or_end", "--nocapture"]);
         command.env(CATCHES, "");
         let mut catching = Peer::spawn("catching", command).unwrap();
-        catching.wait_for_line(|line| line.contains("begun"), within(30)).unwrap();
+        catching.wait_for_line(|line| line.contains("begun"), deadline_in(30)).unwrap();
         catching.signal(Signal::INT).unwrap();
         // Caught or not, the signal ends it.
-        catching.wait_exit(within(30)).unwrap();
+        catching.wait_exit(deadline_in(30)).unwrap();
     }
 }
 
@@ -57,7 +57,7 @@ fn signal_ends_held_wait_but_not_process() {
     command.args(["--exact", "signal_ends_held_wait_but_not_process", "--nocapture"]);
     command.env(HOLDS, "");
     let mut holding = Peer::spawn("holding", command).unwrap();
-    assert!(holding.wait_exit(within(60)).unwrap().success(), "{}", holding.output());
+    assert!(holding.wait_exit(deadline_in(60)).unwrap().success(), "{}", holding.output());
 }
 
 /// Releases the hold on this thread as soon as the signal is seen, while another thread still handles it. Another

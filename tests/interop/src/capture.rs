@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 use tempfile::TempDir;
 
 use crate::PATIENCE;
@@ -50,14 +50,18 @@ impl Capture {
         // A buffer in the kernel of so many MB, so that a burst is seen whole.
         dumpcap.args(words).args(["-q", "-B", "32", "-w"]).arg(file(&folder));
         let mut process = start("dumpcap", dumpcap);
-        process.wait_for_line(|line| line.starts_with("File: "), within(PATIENCE)).unwrap();
+        process.wait_for_line(|line| line.starts_with("File: "), deadline_in(PATIENCE)).unwrap();
         Capture { process, folder }
     }
 
     /// Ends the capture when its file has what was seen so far, which takes a moment: what came last may be missed.
     pub fn cut(mut self) -> Frames {
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        assert!(
+            self.process.wait_exit(deadline_in(PATIENCE)).unwrap().success(),
+            "{}",
+            self.process.output()
+        );
         Frames { folder: self.folder, options: Vec::new(), marker: "frame.len == 0".to_owned() }
     }
 
@@ -68,9 +72,13 @@ impl Capture {
         marker.send_to(b"end", (Ipv4Addr::LOCALHOST, port)).expect("sent");
         let filter = format!("udp.dstport == {port}");
         let frames = Frames { folder: self.folder, options: Vec::new(), marker: filter.clone() };
-        wait_until("the capture is written", within(PATIENCE), || !frames.ask(&filter, &[]).is_empty());
+        wait_until("the capture is written", deadline_in(PATIENCE), || !frames.ask(&filter, &[]).is_empty());
         self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        assert!(
+            self.process.wait_exit(deadline_in(PATIENCE)).unwrap().success(),
+            "{}",
+            self.process.output()
+        );
         frames
     }
 }

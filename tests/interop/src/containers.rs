@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::PATIENCE;
 use crate::hearing::{outcome, told, wait_until};
@@ -119,7 +119,7 @@ impl Container {
             command.arg(outside).arg(inside);
         }
         let mut keeper = Peer::spawn("container", command).unwrap_or_else(|error| panic!("{error}"));
-        keeper.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        keeper.wait_for_line(|line| line == "ready", deadline_in(PATIENCE)).unwrap();
         let variables =
             vec![("LANG", "C.UTF-8".to_owned()), ("HOME", "/tmp".into()), ("ROS_IP", "127.0.0.1".into())];
         Container { keeper, variables, has_users: true, user: Vec::new() }
@@ -278,8 +278,8 @@ impl<'a> Talk<'a> {
     /// # Panics
     /// When they are not.
     pub fn hear(&mut self, count: usize) {
-        let sent = told(&mut self.talker, "sent", count, within(PATIENCE));
-        let heard = told(&mut self.listener, "got", count, within(PATIENCE));
+        let sent = told(&mut self.talker, "sent", count, deadline_in(PATIENCE));
+        let heard = told(&mut self.listener, "got", count, deadline_in(PATIENCE));
         let other = heard.iter().zip(&sent).position(|(heard, sent)| heard != sent).map(|place| {
             let row = |lines: &[String]| {
                 lines[place.saturating_sub(2)..].iter().take(6).cloned().collect::<Vec<_>>()
@@ -295,7 +295,7 @@ impl<'a> Talk<'a> {
     /// When it does not.
     pub fn goes_by_memory(&mut self) {
         self.hear(10);
-        wait_until("the link in shared memory", within(PATIENCE), || {
+        wait_until("the link in shared memory", deadline_in(PATIENCE), || {
             self.transports().iter().all(|transport| transport == "SHM")
         });
         self.hear(50);

@@ -1,6 +1,6 @@
 //! What `runnel doctor` says of a graph.
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::{Origin, Outcome, PATIENCE, Ros1Graph, outcome, ready, told};
 
@@ -46,7 +46,7 @@ pub fn talking(graph: &Ros1Graph, talker: Origin, listeners: &[Origin]) -> Vec<P
     let mut peers: Vec<Peer> =
         listeners.iter().map(|origin| ready(graph.listener(*origin, &["/chatter"]))).collect();
     let talker = graph.talker(talker, &["/chatter", "--rate", "20", "--wait", &count]);
-    peers.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    peers.iter_mut().for_each(|listener| drop(told(listener, "got", 1, deadline_in(PATIENCE))));
     peers.push(talker);
     peers
 }

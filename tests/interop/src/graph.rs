@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 use tempfile::TempDir;
 
 use crate::{PATIENCE, installed, programs, roscpp, sources};
@@ -220,7 +220,7 @@ pub(crate) fn start(name: &str, command: Command) -> Peer {
 
 /// Waits until a master accepts connections.
 pub(crate) fn await_master(process: &mut Peer, port: u16) {
-    let deadline = within(PATIENCE);
+    let deadline = deadline_in(PATIENCE);
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         let pause = Instant::now() + Duration::from_millis(20);
         let ended = process.wait_exit(pause).is_ok();

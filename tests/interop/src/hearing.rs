@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 use crate::{Master, Origin, PATIENCE, Ros1Graph, Server};
 
@@ -31,7 +31,7 @@ pub fn body(line: &str) -> &str {
 /// # Panics
 /// When it does not.
 pub fn ready(mut peer: Peer) -> Peer {
-    peer.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+    peer.wait_for_line(|line| line == "ready", deadline_in(PATIENCE)).unwrap();
     peer
 }
 
@@ -40,11 +40,11 @@ pub fn ready(mut peer: Peer) -> Peer {
 /// # Panics
 /// When one has not.
 pub fn hear_out(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<String> {
-    let sent = told(talker, "sent", count, within(PATIENCE));
+    let sent = told(talker, "sent", count, deadline_in(PATIENCE));
     for listener in listeners {
-        let heard = told(listener, "got", count, within(PATIENCE));
+        let heard = told(listener, "got", count, deadline_in(PATIENCE));
         assert_eq!(heard, sent, "{} heard otherwise than {} sent", listener.name(), talker.name());
-        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", listener.output());
     }
     sent
 }
@@ -66,12 +66,12 @@ pub fn all_hear_all(graph: &Ros1Graph, origins: &[Origin]) {
     let (mut talkers, mut sent) = (Vec::new(), Vec::new());
     for origin in origins {
         let mut talker = graph.talker(*origin, &talking);
-        sent.append(&mut told(&mut talker, "sent", EACH, within(PATIENCE)));
+        sent.append(&mut told(&mut talker, "sent", EACH, deadline_in(PATIENCE)));
         talkers.push(talker);
     }
     let sent = sorted_bodies(&sent);
     for listener in &mut listeners {
-        let heard = told(listener, "got", EACH * count, within(PATIENCE));
+        let heard = told(listener, "got", EACH * count, deadline_in(PATIENCE));
         assert_eq!(sorted_bodies(&heard), sent, "{}", listener.output());
     }
 }
@@ -107,7 +107,7 @@ impl Outcome {
 /// # Panics
 /// When it does not end.
 pub fn outcome(mut command: Peer) -> Outcome {
-    let status = command.wait_exit(within(PATIENCE)).unwrap();
+    let status = command.wait_exit(deadline_in(PATIENCE)).unwrap();
     Outcome { code: status.code(), lines: command.lines() }
 }
 
@@ -128,12 +128,12 @@ pub fn hears_after_restarts(server: Server, talker: Origin, listener: Origin) {
     let mut listener = ready(master.graph().listener(listener, &["/again"]));
     for end in [Signal::KILL, Signal::INT, Signal::KILL] {
         let mut talker = master.graph().talker(talker, &["/again", "--rate", "20"]);
-        let sent = told(&mut talker, "sent", 3, within(PATIENCE));
+        let sent = told(&mut talker, "sent", 3, deadline_in(PATIENCE));
         for message in &sent {
             let same = |line: &str| line.starts_with("got ") && line.ends_with(body(message));
-            listener.wait_for_line(same, within(PATIENCE)).unwrap();
+            listener.wait_for_line(same, deadline_in(PATIENCE)).unwrap();
         }
         talker.signal(end).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }

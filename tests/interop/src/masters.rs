@@ -1,6 +1,6 @@
 //! Runnel's master, and the original one beside it.
 
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 use crate::PATIENCE;
 use crate::graph::{Ros1Graph, await_master};
@@ -50,7 +50,7 @@ impl Master {
     /// Kills the master (SIGKILL): all it knew is gone.
     pub fn kill(&mut self) {
         self.process.signal(Signal::KILL).unwrap();
-        self.process.wait_exit(within(PATIENCE)).unwrap();
+        self.process.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 
     /// Starts a killed master anew at the same address.

@@ -1,6 +1,6 @@
 //! What is tried between a talker and a listener of ROS 2.
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::PATIENCE;
 use crate::hearing::{body, hear_out, told, wait_until};
@@ -49,7 +49,7 @@ impl Pair {
 /// # Panics
 /// When it does not.
 pub fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+    peer.wait_for_line(|said| said == line, deadline_in(PATIENCE)).unwrap();
 }
 
 /// Texts and bytes of a size go from one to the other, byte for byte, at the same time.
@@ -84,14 +84,14 @@ pub fn sizes_arrive_now_and_then(talker: Origin, listener: Origin, sizes: &[usiz
     let mut lacking: Vec<String> = sizes.iter().map(|size| format!(" len {} ", size + 12)).collect();
     let mut heard = Vec::new();
     while !lacking.is_empty() {
-        let line = told(&mut pair.listener, "got", 1, within(PATIENCE)).remove(0);
+        let line = told(&mut pair.listener, "got", 1, deadline_in(PATIENCE)).remove(0);
         lacking.retain(|length| !line.contains(length));
         heard.push(line);
     }
     let is_sent = |heard: &String| {
         pair.talker.lines().iter().any(|line| line.starts_with("sent ") && line.ends_with(body(heard)))
     };
-    wait_until("what was heard is told as sent", within(PATIENCE), || heard.iter().all(is_sent));
+    wait_until("what was heard is told as sent", deadline_in(PATIENCE), || heard.iter().all(is_sent));
 }
 
 fn list(sizes: &[usize]) -> String {
@@ -106,10 +106,10 @@ pub fn late_listener_hears(talker: Origin, listener: Origin) {
     let graph = Ros2Graph::new();
     let kept = ["/kept", "--durability", "transient_local", "--depth", "3"];
     let mut talker = graph.talker(talker, &[&kept[..], &["--count", "5", "--wait", "0"]].concat());
-    let sent = told(&mut talker, "sent", 5, within(PATIENCE));
+    let sent = told(&mut talker, "sent", 5, deadline_in(PATIENCE));
     says(&mut talker, "done");
     let mut listener = graph.listener(listener, &[&kept[..], &["--count", "3"]].concat());
-    let heard = told(&mut listener, "got", 3, within(PATIENCE));
+    let heard = told(&mut listener, "got", 3, deadline_in(PATIENCE));
     let bodies = |lines: &[String]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
     assert_eq!(bodies(&heard), bodies(&sent[2..]));
 }

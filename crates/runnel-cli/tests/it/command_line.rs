@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Instant;
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
@@ -47,7 +47,7 @@ impl Graph {
         require_private_network();
         let mut master = Peer::spawn("master", runnel(&["master", "--no-rosout", "--port", "0"]))
             .expect("the master starts");
-        let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP));
+        let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(STEP));
         let uri = line.expect("the master says where it is").replace("ROS_MASTER_URI=", "");
         Self { master, uri }
     }
@@ -65,14 +65,14 @@ impl Graph {
     /// The output of a command that succeeds and has nothing to complain of.
     fn answer(&self, arguments: &[&str]) -> String {
         let mut peer = self.spawn("command", arguments);
-        let status = peer.wait_exit(within(STEP)).expect("it ends by itself");
+        let status = peer.wait_exit(deadline_in(STEP)).expect("it ends by itself");
         assert!(status.success() && !peer.output().contains("    err| "), "{arguments:?}: {}", peer.output());
         peer.lines().iter().map(|line| format!("{line}\n")).collect()
     }
 
     /// Runs a command until it answers so.
     fn wait_for(&self, arguments: &[&str], expected: &str) {
-        let deadline = within(STEP);
+        let deadline = deadline_in(STEP);
         while self.answer(arguments) != expected {
             assert!(Instant::now() < deadline, "{arguments:?} never answers {expected:?}");
         }
@@ -155,10 +155,10 @@ fn a_master_that_does_not_run_is_named_with_what_to_do() {
 fn what_is_published_is_echoed_and_the_type_learnt_on_the_way() {
     let graph = Graph::start();
     let mut echo = graph.spawn("echo", &["topic", "echo", "/chatter", "-n", "2"]);
-    echo.wait_for_line(|line| line == "waiting for /chatter: nobody publishes it yet", within(STEP))
+    echo.wait_for_line(|line| line == "waiting for /chatter: nobody publishes it yet", deadline_in(STEP))
         .expect("a note");
     graph.answer(&["topic", "pub", "-n", "2", "-r", "100", "/chatter", "std_msgs/String", "hello"]);
-    assert!(echo.wait_exit(within(STEP)).expect("two messages are enough").success());
+    assert!(echo.wait_exit(deadline_in(STEP)).expect("two messages are enough").success());
     let printed: Vec<String> =
         echo.lines().into_iter().filter(|line| !line.starts_with(['w', '['])).collect();
     assert_eq!(printed, ["data: \"hello\"", "---", "data: \"hello\"", "---"]);
@@ -184,7 +184,7 @@ fn the_graph_is_shown_while_it_lives() {
     );
     assert!(info.contains(&format!("\"pid\":{}", source.id())), "{info}");
     assert_eq!(graph.answer(&["node", "kill", "/source"]), "killed /source\n");
-    assert!(source.wait_exit(within(STEP)).expect("it is told to end").success());
+    assert!(source.wait_exit(deadline_in(STEP)).expect("it is told to end").success());
     assert_eq!(graph.answer(&["node", "list"]), "");
 }
 
@@ -192,10 +192,10 @@ fn the_graph_is_shown_while_it_lives() {
 fn a_node_that_died_is_cleaned_up() {
     let graph = Graph::start();
     let mut victim = graph.spawn("victim", &["topic", "echo", "/x", "--ros1", "__name:=victim"]);
-    victim.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
+    victim.wait_for_line(|line| line.starts_with("waiting"), deadline_in(STEP)).expect("it listens");
     graph.wait_for(&["node", "list"], "/victim\n");
     victim.signal(Signal::KILL).expect("it runs");
-    victim.wait_exit(within(STEP)).expect("it is dead");
+    victim.wait_exit(deadline_in(STEP)).expect("it is dead");
     assert_eq!(graph.answer(&["node", "cleanup", "--yes"]), "unregistered /victim\n");
     assert_eq!(graph.answer(&["node", "cleanup", "--yes"]), "All nodes answer.\n");
 }
@@ -206,9 +206,9 @@ fn a_master_starts_also_where_it_cannot_keep_a_log() {
     let mut command = runnel(&["master", "--port", "0"]);
     command.env("ROS_LOG_DIR", "/dev/null/no/folder");
     let mut master = Peer::spawn("master", command).expect("it starts");
-    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP)).expect("it listens");
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(STEP)).expect("it listens");
     master.signal(Signal::INT).expect("it runs");
-    assert!(master.wait_exit(within(STEP)).expect("it ends").success());
+    assert!(master.wait_exit(deadline_in(STEP)).expect("it ends").success());
     // Only after the end: the two streams are read side by side, and either may be ahead.
     let warning = "[WARN] cannot log to /dev/null/no/folder/rosout.log: ";
     assert!(master.output().contains(warning), "{}", master.output());
@@ -220,10 +220,11 @@ fn a_master_that_is_not_where_nodes_look_for_it_says_so() {
     let mut command = runnel(&["master", "--port", "0"]);
     command.env("ROS_MASTER_URI", "http://robot.invalid:11311");
     let mut master = Peer::spawn("master", command).expect("it starts");
-    let line =
-        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP)).expect("it listens");
+    let line = master
+        .wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(STEP))
+        .expect("it listens");
     master.signal(Signal::INT).expect("it runs");
-    assert!(master.wait_exit(within(STEP)).expect("it ends").success());
+    assert!(master.wait_exit(deadline_in(STEP)).expect("it ends").success());
     let output = master.output();
     assert!(output.contains("[WARN] ROS_MASTER_URI is http://robot.invalid:11311"), "{output}");
     assert!(
@@ -241,27 +242,27 @@ fn with_ipv6_the_default_master_meets_its_clients() {
         command
     };
     let mut master = Peer::spawn("master", with_ipv6(&["master"])).expect("it starts");
-    let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP));
+    let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(STEP));
     assert_eq!(line.expect("it listens"), "ROS_MASTER_URI=http://localhost:11311/");
     let listed = result(with_ipv6(&["node", "list"]).output().expect("it starts"));
     assert_eq!(listed, (Some(0), "/rosout\n".into(), String::new()));
     master.signal(Signal::INT).expect("it runs");
-    assert!(master.wait_exit(within(STEP)).expect("it ends").success());
+    assert!(master.wait_exit(deadline_in(STEP)).expect("it ends").success());
 }
 
 #[test]
 fn ctrl_c_is_the_regular_end_of_what_runs_on() {
     let mut graph = Graph::start();
     let mut echo = graph.spawn("echo", &["topic", "echo", "/x"]);
-    echo.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
+    echo.wait_for_line(|line| line.starts_with("waiting"), deadline_in(STEP)).expect("it listens");
     let mut hz = graph.spawn("hz", &["topic", "hz", "/x"]);
-    hz.wait_for_line(|line| line == "no new messages", within(STEP)).expect("it counts");
+    hz.wait_for_line(|line| line == "no new messages", deadline_in(STEP)).expect("it counts");
     for mut peer in [echo, hz] {
         peer.signal(Signal::INT).expect("it runs");
-        assert!(peer.wait_exit(within(STEP)).expect("it ends").success(), "{}", peer.name());
+        assert!(peer.wait_exit(deadline_in(STEP)).expect("it ends").success(), "{}", peer.name());
     }
     graph.master.signal(Signal::INT).expect("it runs");
-    assert!(graph.master.wait_exit(within(STEP)).expect("it ends").success());
+    assert!(graph.master.wait_exit(deadline_in(STEP)).expect("it ends").success());
 }
 
 #[test]
@@ -287,11 +288,11 @@ fn the_doctor_is_content_with_a_sound_graph_and_not_with_a_dead_master() {
     let mut echo = graph.spawn("echo", &["topic", "echo", "--ros1", "/t"]);
     let talker = ["topic", "pub", "--ros1", "-r", "10", "/t", "std_msgs/String", "hello"];
     let _talker = graph.spawn("talker", &talker);
-    echo.wait_for_line(|line| line.contains("hello"), within(STEP)).expect("they are connected");
+    echo.wait_for_line(|line| line.contains("hello"), deadline_in(STEP)).expect("they are connected");
     let sound = "looked at 2 nodes, 1 topic, 1 connection, 0 services\nnothing is wrong\n";
     assert_eq!(graph.answer(&["doctor", "--all"]), sound);
     graph.master.signal(Signal::KILL).expect("it runs");
-    graph.master.wait_exit(within(STEP)).expect("it ends");
+    graph.master.wait_exit(deadline_in(STEP)).expect("it ends");
     let (code, output, error) = result(graph.runnel(&["doctor"]).output().expect("it starts"));
     assert_eq!((code, error.as_str()), (Some(1), ""), "{output}");
     assert!(output.starts_with("error: master: nobody listens at http://"), "{output}");
@@ -329,7 +330,7 @@ fn a_message_that_nobody_hears_is_complained_of() {
     // Time enough for a link on a busy host.
     let (code, _, error) = result(graph.runnel(&line("5")).output().expect("it starts"));
     assert!(code == Some(0) && !error.contains("nobody"), "{error}");
-    assert!(echo.wait_exit(within(STEP)).expect("it hears it").success());
+    assert!(echo.wait_exit(deadline_in(STEP)).expect("it hears it").success());
 }
 
 #[test]
@@ -347,7 +348,7 @@ fn who_subscribes_and_does_not_take_a_message_is_not_called_nobody() {
         result(listed).1 == "/t\n"
     };
     let wait = || {
-        let deadline = within(STEP);
+        let deadline = deadline_in(STEP);
         while !is_there() {
             assert!(Instant::now() < deadline, "nobody subscribes");
         }
@@ -357,7 +358,7 @@ fn who_subscribes_and_does_not_take_a_message_is_not_called_nobody() {
     refused(&["/t", "std_msgs/String", "hello", "--ros2"]);
     let offered = ["/t", "std_msgs/Int32", "1", "--ros2", "--qos-reliability", "best_effort"];
     echo.signal(Signal::INT).expect("it runs");
-    echo.wait_exit(within(STEP)).expect("it ends");
+    echo.wait_exit(deadline_in(STEP)).expect("it ends");
     let asks = ["topic", "echo", "/t", "std_msgs/Int32", "--ros2", "--qos-reliability", "reliable"];
     let _echo = graph.spawn("echo", &asks);
     wait();
@@ -374,7 +375,7 @@ fn messages_that_are_too_short_for_an_index_are_complained_of_once() {
     for data in ["data: [1]", "data: [1, 2]"] {
         graph.answer(&["topic", "pub", "-n", "3", "-r", "100", "/t", "std_msgs/UInt8MultiArray", data]);
     }
-    assert!(echo.wait_exit(within(STEP)).expect("it prints one").success());
+    assert!(echo.wait_exit(deadline_in(STEP)).expect("it prints one").success());
     let lines = echo.lines();
     let complaints = lines.iter().filter(|line| line.contains("data[1]: no such element; there are 1;"));
     assert!(complaints.count() == 1 && lines.contains(&"2".to_owned()), "{lines:?}");
@@ -391,7 +392,7 @@ fn topic_info_tells_by_what_messages_go_and_how_many() {
     let _talker = spawned(&["topic", "pub", "-r", "50", "/t", "std_msgs/msg/String", "hello", "--ros2"]);
     let mut echo = spawned(&["topic", "echo", "/t", "std_msgs/msg/String", "--ros2"]);
     let info = |echo: &mut Peer| {
-        echo.wait_for_line(|line| line == "data: \"hello\"", within(STEP)).expect("it hears");
+        echo.wait_for_line(|line| line == "data: \"hello\"", deadline_in(STEP)).expect("it hears");
         let (code, text, error) = ran(&["topic", "info", "-v", "/t", "--ros2"]);
         assert_eq!((code, error.as_str()), (Some(0), ""), "{text}");
         text
@@ -418,7 +419,7 @@ fn topic_info_tells_by_what_messages_go_and_how_many() {
 fn nodes_of_commands_are_hidden_in_ros_2_unless_named() {
     let graph = Graph::start();
     let nodes = |arguments: &[&str], expected: &dyn Fn(&[String]) -> bool| {
-        let deadline = within(STEP);
+        let deadline = deadline_in(STEP);
         loop {
             let (_, listed, _) = result(graph.runnel(arguments).output().expect("it starts"));
             let listed: Vec<String> = listed.lines().map(str::to_owned).collect();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 use rustix::process::{Pid, kill_process};
 
 /// Seconds that a lap and all around it may take on a busy host.
@@ -68,7 +68,8 @@ fn node_of(id: u32) -> Option<String> {
 
 /// Waits until the robot follows the line; gives the two nodes' processes.
 fn wait_for_mid_lap(demo: &mut Peer) -> Vec<u32> {
-    demo.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("the robot follows the line");
+    demo.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP))
+        .expect("the robot follows the line");
     let nodes = children(demo.id());
     let mut names: Vec<String> = nodes.iter().filter_map(|id| node_of(*id)).collect();
     names.sort();
@@ -94,7 +95,7 @@ fn counts(line: &str) -> [u64; 3] {
 fn a_lap_is_driven_and_reported_with_its_page() {
     let folder = Folder::new("lap");
     let mut demo = demo(&folder, &[]);
-    let status = demo.wait_exit(within(LAP)).expect("the lap ends");
+    let status = demo.wait_exit(deadline_in(LAP)).expect("the lap ends");
     assert!(status.success(), "{status}: {}", demo.output());
     let lines = demo.lines();
     let has = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
@@ -139,7 +140,7 @@ fn a_lap_is_driven_in_ros_2_where_whoever_is_in_the_domain_sees_the_topics() {
     for topic in ["/cmd_vel [geometry_msgs/msg/Twist]", "/light_sensors [raspimouse_msgs/msg/LightSensors]"] {
         assert!(listed.lines().any(|line| line == topic), "{listed}");
     }
-    let status = demo.wait_exit(within(LAP)).expect("the lap ends");
+    let status = demo.wait_exit(deadline_in(LAP)).expect("the lap ends");
     assert!(status.success(), "{status}: {}", demo.output());
     let lines = demo.lines();
     assert!(
@@ -155,7 +156,7 @@ fn a_lap_is_driven_in_ros_2_where_whoever_is_in_the_domain_sees_the_topics() {
 fn programs_are_told_in_json_and_nothing_else() {
     let folder = Folder::new("json");
     let mut demo = demo(&folder, &["--json"]);
-    assert!(demo.wait_exit(within(LAP)).expect("the lap ends").success(), "{}", demo.output());
+    assert!(demo.wait_exit(deadline_in(LAP)).expect("the lap ends").success(), "{}", demo.output());
     let [line] = &demo.lines()[..] else { panic!("{}", demo.output()) };
     let report: serde_json::Value = serde_json::from_str(line).expect("JSON");
     let laps = report["laps"].as_array().expect("laps");
@@ -190,7 +191,7 @@ fn every_other_track_is_driven_too_and_one_of_the_users_own() {
         demo(&folder, &[&words[..], &["--deadline", "500"]].concat())
     });
     for mut drive in drives {
-        assert!(drive.wait_exit(within(4 * LAP)).expect("the lap ends").success(), "{}", drive.output());
+        assert!(drive.wait_exit(deadline_in(4 * LAP)).expect("the lap ends").success(), "{}", drive.output());
     }
 }
 
@@ -201,7 +202,7 @@ fn an_interrupt_in_mid_lap_leaves_nothing_behind() {
     let nodes = wait_for_mid_lap(&mut demo);
     demo.signal(Signal::INT).expect("the demonstration runs");
     let interrupted = Instant::now();
-    let status = demo.wait_exit(within(20)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(20)).expect("it ends");
     assert!(interrupted.elapsed() < Duration::from_secs(10), "{:?}", interrupted.elapsed());
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("interrupted (following the line)"), "{}", demo.output());
@@ -218,7 +219,7 @@ fn a_node_that_dies_is_named_and_the_other_ended() {
     let tracer = nodes.iter().find(|id| node_of(**id).as_deref() == Some("tracer")).expect("the tracer");
     let tracer = Pid::from_raw(i32::try_from(*tracer).expect("a process id")).expect("a process id");
     kill_process(tracer, Signal::KILL).expect("the tracer runs");
-    let status = demo.wait_exit(within(20)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(20)).expect("it ends");
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("node tracer has ended (signal: 9"), "{}", demo.output());
     wait_until_gone(&nodes, Instant::now());
@@ -230,7 +231,7 @@ fn nodes_end_even_when_the_demonstration_is_killed() {
     let mut demo = demo(&folder, &[]);
     let nodes = wait_for_mid_lap(&mut demo);
     drop(demo);
-    wait_until_gone(&nodes, within(20));
+    wait_until_gone(&nodes, deadline_in(20));
     assert_eq!(folder.files(), [""; 0]);
 }
 
@@ -238,7 +239,7 @@ fn nodes_end_even_when_the_demonstration_is_killed() {
 fn a_lap_that_takes_too_long_is_given_up_with_the_stage_that_it_hangs_in() {
     let folder = Folder::new("deadline");
     let mut demo = demo(&folder, &["--deadline", "4"]);
-    let status = demo.wait_exit(within(30)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(30)).expect("it ends");
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("no lap within 4 s: it is still "), "{}", demo.output());
     assert_eq!(folder.files(), [""; 0]);
@@ -273,7 +274,7 @@ fn a_folder_that_is_none_is_refused_at_once() {
         command.args(["demo", "--out", "missing"]).current_dir(&folder.0);
         Peer::spawn("demo", command).expect("the demonstration starts")
     };
-    let status = demo.wait_exit(within(20)).expect("it ends");
+    let status = demo.wait_exit(deadline_in(20)).expect("it ends");
     assert_eq!(status.code(), Some(1));
     assert!(demo.output().contains("folder missing: "), "{}", demo.output());
 }
@@ -301,18 +302,21 @@ fn other_publisher_drives_the_robot_until_it_is_silent() {
     let master = master_of(&nodes);
     let turn = ["topic", "pub", "-r", "20", "/cmd_vel", "geometry_msgs/Twist", "{angular: {z: 3}}"];
     let mut teleop = Peer::spawn("teleop", beside(&master, &turn)).expect("it starts");
-    demo.wait_for_line(|line| line.starts_with("driven by /runnel_pub"), within(LAP)).expect("it is driven");
+    demo.wait_for_line(|line| line.starts_with("driven by /runnel_pub"), deadline_in(LAP))
+        .expect("it is driven");
     let transforms = beside(&master, &["topic", "echo", "/tf", "--once"]).output().expect("it starts").stdout;
     let transforms = String::from_utf8_lossy(&transforms);
     for part in ["frame_id: \"odom\"", "child_frame_id: \"base_footprint\""] {
         assert!(transforms.contains(part), "{transforms}");
     }
     teleop.signal(Signal::INT).expect("it runs");
-    teleop.wait_exit(within(20)).expect("it ends");
-    demo.wait_for_line(|line| !line.starts_with("driven by"), within(LAP)).expect("the tracer has it again");
-    demo.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("it is set down on the line");
+    teleop.wait_exit(deadline_in(20)).expect("it ends");
+    demo.wait_for_line(|line| !line.starts_with("driven by"), deadline_in(LAP))
+        .expect("the tracer has it again");
+    demo.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP))
+        .expect("it is set down on the line");
     demo.signal(Signal::INT).expect("it runs");
-    assert!(demo.wait_exit(within(20)).expect("it ends").success(), "{}", demo.output());
+    assert!(demo.wait_exit(deadline_in(20)).expect("it ends").success(), "{}", demo.output());
     assert!(demo.output().contains("no lap was finished"), "{}", demo.output());
     assert_eq!(folder.files(), ["line_trace.html"]);
 }
@@ -328,7 +332,7 @@ fn interrupted_on_terminal(folder: &Folder, terminal: &str) -> String {
     command.args(["-qec", &line, "/dev/null"]).current_dir(&folder.0).env("TERM", terminal);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let script = command.spawn().expect("script of util-linux");
-    let deadline = within(LAP);
+    let deadline = deadline_in(LAP);
     let demo = loop {
         let written = fs::read_to_string(folder.0.join("pid")).unwrap_or_default();
         if let Ok(id) = written.trim().parse::<u32>()
@@ -378,11 +382,11 @@ fn existing_bag_is_not_replaced() {
     let folder = Folder::new("bag");
     fs::write(folder.0.join("drive.bag"), "mine").expect("a file");
     let mut refused = demo(&folder, &["--record", "drive.bag"]);
-    assert_eq!(refused.wait_exit(within(20)).expect("it ends").code(), Some(1));
+    assert_eq!(refused.wait_exit(deadline_in(20)).expect("it ends").code(), Some(1));
     assert!(refused.output().contains("drive.bag: the file exists"), "{}", refused.output());
     assert_eq!(fs::read_to_string(folder.0.join("drive.bag")).expect("it is there"), "mine");
     let mut refused = demo(&folder, &["--ros2", "--record", "other.bag"]);
-    assert_eq!(refused.wait_exit(within(20)).expect("it ends").code(), Some(2));
+    assert_eq!(refused.wait_exit(deadline_in(20)).expect("it ends").code(), Some(2));
     assert!(refused.output().contains("a bag of ROS 1 messages"), "{}", refused.output());
     assert_eq!(folder.files(), ["drive.bag"]);
 }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
@@ -54,7 +54,7 @@ fn runnel(domain: u16, line: &str) -> Command {
 fn talker(domain: u16) -> Peer {
     let talker = runnel(domain, "topic pub -r 10 /t std_msgs/String hello --ros2 __name:=talker");
     let talker = Peer::spawn("talker", talker).expect("it starts");
-    let deadline = within(STEP);
+    let deadline = deadline_in(STEP);
     while ran(domain, "topic list --ros2").1 != "/t\n" {
         assert!(Instant::now() < deadline, "nobody is there");
     }
@@ -66,7 +66,7 @@ fn master(domain: u16) -> (Peer, String) {
     let port = free_port();
     let master = Peer::spawn("master", runnel(domain, &format!("master --port {port}"))).expect("it starts");
     let argument = format!("__master:=http://127.0.0.1:{port}/");
-    let deadline = within(STEP);
+    let deadline = deadline_in(STEP);
     while ran(domain, &format!("topic list --ros1 {argument}")).0 != Some(0) {
         assert!(Instant::now() < deadline, "no master answers");
     }
@@ -84,7 +84,7 @@ fn ran(domain: u16, line: &str) -> (Option<i32>, String, String) {
 /// short a time.
 fn ran_beside_somebody(domain: u16, line: &str) -> (Option<i32>, String, String) {
     let has_heard = |of: &str| of.contains("1 participant of ROS 2 in domain ");
-    let deadline = within(STEP);
+    let deadline = deadline_in(STEP);
     let mut all = std::iter::repeat_with(|| ran(domain, line));
     all.find(|(_, output, error)| has_heard(output) || has_heard(error) || Instant::now() >= deadline)
         .expect("it runs without end")
@@ -146,9 +146,9 @@ fn service_that_is_waited_for_can_be_interrupted_where_the_shell_ignores_that() 
     let line = format!("trap '' INT; exec {} service call --wait /a", env!("CARGO_BIN_EXE_runnel"));
     ignoring.args(["-c", &line]).env("ROS_MASTER_URI", "http://127.0.0.1:1/");
     let mut waits = Peer::spawn("call", ignoring).expect("it starts");
-    waits.wait_for_line(|line| line.starts_with("waiting for /a"), within(STEP)).expect("it waits");
+    waits.wait_for_line(|line| line.starts_with("waiting for /a"), deadline_in(STEP)).expect("it waits");
     waits.signal(Signal::INT).expect("it runs");
-    assert_eq!(waits.wait_exit(within(STEP)).expect("it ends").code(), Some(1));
+    assert_eq!(waits.wait_exit(deadline_in(STEP)).expect("it ends").code(), Some(1));
     assert!(waits.output().contains("service /a: interrupted while waiting for it"), "{}", waits.output());
 }
 
@@ -202,7 +202,7 @@ fn command_that_finds_nothing_beside_a_master_names_ros_2_where_it_could_help() 
     );
     for line in ["log", "service call --wait /talker/get_parameters"] {
         let mut waits = Peer::spawn(line, runnel(domain, &format!("{line} {master}"))).expect("it starts");
-        let told = waits.wait_for_line(|said| said.contains("only ROS 1 is looked at"), within(STEP));
+        let told = waits.wait_for_line(|said| said.contains("only ROS 1 is looked at"), deadline_in(STEP));
         assert!(told.is_ok(), "{line} says nothing while it waits: {told:?}");
     }
 }

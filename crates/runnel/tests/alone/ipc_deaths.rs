@@ -18,7 +18,7 @@ use crate::resources::Resources;
 use runnel::core::wire::Bytes;
 use runnel::io::host;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const ENTRY: &str = "ipc_deaths::child_process_runs_its_role";
 
@@ -170,7 +170,7 @@ fn publish_to(scene: &Scene, readers: &mut [Peer], count: u32) -> Duration {
         }
         let line = format!("received {}, skipped 0", scene.published.get() - 1);
         for reader in &mut *readers {
-            reader.wait_for_line(|printed| printed == line, within(LONG.as_secs())).unwrap();
+            reader.wait_for_line(|printed| printed == line, deadline_in(LONG.as_secs())).unwrap();
         }
     }
     began.elapsed()
@@ -182,11 +182,11 @@ fn suspended_reader_delays_no_other_and_continues_in_order() {
     let scene = Scene::with_queue(2000);
     let mut readers: Vec<Peer> = (0..10).map(|_| start(&scene, ENTRY, "reads", "30000")).collect();
     for reader in &mut readers {
-        reader.wait_for_line(|line| line == "linked", within(LONG.as_secs())).unwrap();
+        reader.wait_for_line(|line| line == "linked", deadline_in(LONG.as_secs())).unwrap();
     }
     let all_run = publish_to(&scene, &mut readers, 10_000);
     let mut stopped = readers.pop().unwrap();
-    stopped.stop(within(LONG.as_secs())).unwrap();
+    stopped.stop(deadline_in(LONG.as_secs())).unwrap();
     let before = resident();
     // Other processes may have used the processor during some of these.
     let one_stopped = (0..4).map(|_| publish_to(&scene, &mut readers, 5000)).min().unwrap();
@@ -196,8 +196,9 @@ fn suspended_reader_delays_no_other_and_continues_in_order() {
     stopped.signal(Signal::CONT).unwrap();
     scene.talk(1, 100);
     // It receives messages in order up to the last one, without the dropped ones.
-    let last =
-        stopped.wait_for_line(|line| line.starts_with("received 30000,"), within(LONG.as_secs())).unwrap();
+    let last = stopped
+        .wait_for_line(|line| line.starts_with("received 30000,"), deadline_in(LONG.as_secs()))
+        .unwrap();
     let dropped = scene.publisher.dropped();
     assert_eq!((last, dropped > 10_000), (format!("received 30000, skipped {dropped}"), true));
     scene.assert_undisturbed();
@@ -318,12 +319,13 @@ fn reader_may_fork_while_it_holds_messages() {
     let before = Resources::now();
     let signal = std::env::temp_dir().join(format!("runnel_forked_{}", host::pid()));
     let mut forker = start(&scene, ENTRY, "forks", signal.to_str().unwrap());
-    forker.wait_for_line(|line| line == "linked", within(LONG.as_secs())).unwrap();
+    forker.wait_for_line(|line| line == "linked", deadline_in(LONG.as_secs())).unwrap();
     // The child holds the first long message. The others use every slot many times.
     (0..300).for_each(|_| talk_to_listener(&scene, &[100_000, 10, 5000]));
     fs::write(&signal, "").unwrap();
-    let printed =
-        forker.wait_for_line(|line| line == "unchanged" || line == "spoilt", within(LONG.as_secs())).unwrap();
+    let printed = forker
+        .wait_for_line(|line| line == "unchanged" || line == "spoilt", deadline_in(LONG.as_secs()))
+        .unwrap();
     fs::remove_file(&signal).unwrap();
     assert_eq!(printed, "unchanged");
     drop(forker);

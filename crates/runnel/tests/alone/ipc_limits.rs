@@ -12,7 +12,7 @@ use crate::ipc_scene::{Scene, number_in, numbered};
 use crate::process::{alone, descriptors};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Borrowed, Context, ContextOptions};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const ENTRY: &str = "ipc_limits::child_process_runs_its_role";
@@ -120,9 +120,9 @@ fn outcome(role: &str, limit: usize, expected: &str) -> (String, Peer) {
         assert_eq!(number_in(&message.data) as usize, counted.fetch_add(1, Ordering::SeqCst));
     });
     let mut peer = start(&scene, ENTRY, role, &format!("{limit} {expected}"));
-    peer.wait_for_line(|line| line == "ready", within(LONG.as_secs())).unwrap();
+    peer.wait_for_line(|line| line == "ready", deadline_in(LONG.as_secs())).unwrap();
     scene.talk(COUNT as u32, 5000);
-    let printed = peer.wait_for_line(|line| line.starts_with("done"), within(LONG.as_secs())).unwrap();
+    let printed = peer.wait_for_line(|line| line.starts_with("done"), deadline_in(LONG.as_secs())).unwrap();
     spin_until(&asker, "all answers", || received.load(Ordering::SeqCst) == COUNT);
     scene.assert_undisturbed();
     (printed, peer)
@@ -208,13 +208,14 @@ fn process_in_small_cgroup_lends_and_copies() {
     });
     let subscription = subscription.unwrap();
     let mut peer = start(&scene, ENTRY, "is in a group", group.path());
-    let refused = peer.wait_for_line(|line| line.starts_with("refused"), within(LONG.as_secs())).unwrap();
+    let refused =
+        peer.wait_for_line(|line| line.starts_with("refused"), deadline_in(LONG.as_secs())).unwrap();
     assert!(refused.contains("memory for 100 messages of 1048576 bytes"), "{refused}");
     for number in 1..=KEPT {
         spin_until(&keeping, "a message", || kept.lock().unwrap().len() == number);
         scene.talk(1, 8);
     }
-    peer.wait_for_line(|line| line == "done", within(LONG.as_secs())).unwrap();
+    peer.wait_for_line(|line| line == "done", deadline_in(LONG.as_secs())).unwrap();
     assert_eq!(subscription.shared_memory_count(), 1);
     let kept = std::mem::take(&mut *kept.lock().unwrap());
     let number = |message: &Borrowed<UInt8MultiArray>| number_in(message.view().unwrap().data) as usize;

@@ -12,7 +12,7 @@ use crate::raw::framed_text;
 use runnel::core::Message;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 const ENTRY: &str = "receive_stall::resumed_subscriber_reads_before_timeouts";
 
@@ -48,11 +48,11 @@ fn resumed_subscriber_reads_before_timeouts() {
     let mut subscriber = start(&scene, ENTRY, "subscribes", "");
     let text = framed_text("whole");
     let mut paused = fake.accept_and_send("/paused", Text::MD5, &text[..6]);
-    subscriber.wait_for_line(|line| line == "begun", within(LONG.as_secs())).unwrap();
-    subscriber.stop(within(LONG.as_secs())).unwrap();
+    subscriber.wait_for_line(|line| line == "begun", deadline_in(LONG.as_secs())).unwrap();
+    subscriber.stop(deadline_in(LONG.as_secs())).unwrap();
     paused.write_all(&text[6..]).unwrap();
     scene.talk(10, 100);
     std::thread::sleep(TIMEOUT + Duration::from_millis(500));
     subscriber.signal(Signal::CONT).unwrap();
-    subscriber.wait_for_line(|line| line == "received whole", within(LONG.as_secs())).unwrap();
+    subscriber.wait_for_line(|line| line == "received whole", deadline_in(LONG.as_secs())).unwrap();
 }

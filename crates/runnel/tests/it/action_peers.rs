@@ -51,7 +51,7 @@ fn cancel_before_goal_recalls_goal() {
     });
     let status = result.unwrap().status;
     assert_eq!((status.goal_id.id.as_str(), status.status), ("early", WireStatus::RECALLED));
-    assert!(goals.try_recv().is_err(), "nobody works on it");
+    assert!(goals.try_recv().is_err(), "no server works on it");
 }
 
 /// A goal with an id chosen by the client, and no stamp.
@@ -237,7 +237,7 @@ fn peer_controlled_state_is_bounded() {
         (GoalStatus::Rejected, "server /server works on 1000 goals already")
     );
     drop(sent);
-    assert!(client.send_goal(&goal(1)).is_ok(), "what nobody follows takes no room");
+    assert!(client.send_goal(&goal(1)).is_ok(), "a dropped handle takes no capacity");
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn queued_goals_of_dropped_server_are_rejected() {
     drop(server);
     let end = sent.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Rejected, "the action server has ended"));
-    assert!(hearing.try_recv().is_err(), "nobody works on it");
+    assert!(hearing.try_recv().is_err(), "no server works on it");
 }
 
 #[test]

@@ -253,7 +253,10 @@ fn subscriber_that_reads_no_answers_blocks_nobody() {
     let calls = request.repeat(1000);
     let (mut taken, mut refused) = (0, 0);
     while refused < 20 {
-        assert!(taken < 256 << 20, "who does not read what it is answered is not read from for ever");
+        assert!(
+            taken < 256 << 20,
+            "requests of a peer that does not read its answers are not read without limit"
+        );
         match stream.write(&calls) {
             Ok(count) => (taken, refused) = (taken + count, 0),
             // The node has run, and its socket still accepts nothing.

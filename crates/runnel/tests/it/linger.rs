@@ -9,7 +9,7 @@ use crate::common::{Graph, LONG};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, Publisher, QoS};
 use runnel_testkit::hosts::Host;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 use rustix::process::Signal;
 
 /// Environment variable with the role of a child process: "listens" or "talks".
@@ -83,12 +83,12 @@ fn talker_with_suspended_listener(graph: &str, ipc: bool, linger: &str) -> Stage
         Peer::spawn(part, command).unwrap()
     };
     let mut listener = part("listens");
-    listener.wait_for_line(|line| line == "ready", within(LONG.as_secs())).unwrap();
+    listener.wait_for_line(|line| line == "ready", deadline_in(LONG.as_secs())).unwrap();
     let mut talker = part("talks");
-    talker.wait_for_line(|line| line == "met", within(LONG.as_secs())).unwrap();
-    listener.stop(within(LONG.as_secs())).unwrap();
+    talker.wait_for_line(|line| line == "met", deadline_in(LONG.as_secs())).unwrap();
+    listener.stop(deadline_in(LONG.as_secs())).unwrap();
     std::fs::write(&stands, "").unwrap();
-    talker.wait_for_line(|line| line == "ending", within(LONG.as_secs())).unwrap();
+    talker.wait_for_line(|line| line == "ending", deadline_in(LONG.as_secs())).unwrap();
     let _ = std::fs::remove_file(&stands);
     Stage { listener, talker, _graph: master }
 }
@@ -103,7 +103,7 @@ fn linger_is_bounded_and_reported() {
     for (graph, ipc) in PATHS {
         let mut stage = talker_with_suspended_listener(graph, ipc, "0.3");
         let is_report = |line: &str| line.contains("publisher /data: ") && line.contains("not arrived at ");
-        let line = stage.talker.wait_for_line(is_report, within(LONG.as_secs())).unwrap();
+        let line = stage.talker.wait_for_line(is_report, deadline_in(LONG.as_secs())).unwrap();
         assert!(line.contains("waited 0.3 s, RUNNEL_LINGER"), "{line}");
         if graph == "ros2" && !ipc {
             assert!(line.contains("3 messages have"), "{line}");
@@ -111,7 +111,7 @@ fn linger_is_bounded_and_reported() {
         if graph == "ros1" {
             assert!(line.contains("/listens"), "{line}");
         }
-        assert!(stage.talker.wait_exit(within(LONG.as_secs())).unwrap().success());
+        assert!(stage.talker.wait_exit(deadline_in(LONG.as_secs())).unwrap().success());
         stage.listener.signal(Signal::CONT).unwrap();
     }
 }
@@ -124,12 +124,12 @@ fn ctrl_c_ends_the_linger() {
         let is_report = |line: &str| line.contains("publisher /data: ") && line.contains("interrupted");
         stage.talker.signal(Signal::INT).unwrap();
         // A signal just before the wait ends the program as usual. The next one ends the wait.
-        if stage.talker.wait_for_line(is_report, within(5)).is_err() {
+        if stage.talker.wait_for_line(is_report, deadline_in(5)).is_err() {
             stage.talker.signal(Signal::INT).unwrap();
-            stage.talker.wait_for_line(is_report, within(LONG.as_secs())).unwrap();
+            stage.talker.wait_for_line(is_report, deadline_in(LONG.as_secs())).unwrap();
         }
         assert!(
-            stage.talker.wait_exit(within(LONG.as_secs())).unwrap().success(),
+            stage.talker.wait_exit(deadline_in(LONG.as_secs())).unwrap().success(),
             "{}",
             stage.talker.output()
         );

@@ -368,7 +368,7 @@ fn messages_beyond_quota_are_copied() {
     let KeepingScene { publisher, far, subscription, .. } = keeping;
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
-    assert_eq!(publisher.shm_fallback_count(), copied, "who is gone counts");
+    assert_eq!(publisher.shm_fallback_count(), copied, "a departed subscriber is counted");
 }
 
 /// Addresses of segments of this length, mapped with these rights.

@@ -287,7 +287,7 @@ fn lost_liveliness_is_reported_to_both_ends() {
 #[test]
 fn best_available_follows_existing_endpoints() {
     let scene = Scene::new(2);
-    assert_eq!(scene.subscription(QoS::best_available()).qos(), QoS::default(), "nobody is there");
+    assert_eq!(scene.subscription(QoS::best_available()).qos(), QoS::default(), "there are no publishers");
     let _strong = scene.publisher(QoS::keep_last(1).transient_local().deadline(MS(700)));
     let probe = scene.subscription(1);
     scene.spin_until("it is known", || probe.publisher_count() == 1);

@@ -16,7 +16,7 @@ use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Environment variable of the attacked child process.
 const ATTACKED: &str = "ATTACKED";
@@ -182,7 +182,7 @@ impl Scene {
         // Freed memory is returned to the kernel, so that the test measures what the process holds.
         command.env("MALLOC_MMAP_THRESHOLD_", "131072");
         let mut attacked = Peer::spawn("attacked", command).unwrap();
-        attacked.wait_for_line(|line| line == "ready", within(TIMEOUT)).unwrap();
+        attacked.wait_for_line(|line| line == "ready", deadline_in(TIMEOUT)).unwrap();
         let context = graph.context_on_network();
         let camera = context.create_node("camera").unwrap().create_publisher::<Text>("images", 10).unwrap();
         wait_until("the subscriber", || camera.subscription_count() == 1);
@@ -195,7 +195,7 @@ impl Scene {
         let number = self.images.to_string();
         let data = "i".repeat(IMAGE - number.len()) + &number;
         self.camera.publish(Text { data }).unwrap();
-        let deadline = within(TIMEOUT);
+        let deadline = deadline_in(TIMEOUT);
         let line = loop {
             attackers.iter_mut().for_each(Attacker::send_more);
             let soon = Instant::now() + Duration::from_millis(2);
@@ -230,7 +230,7 @@ fn peak_increase(attack: Attack, at_work: impl Fn(Printed, &[Attacker]) -> bool)
     let before = (0..IMAGES_BEFORE).map(|_| scene.image(&mut [])).last().unwrap();
     let mut attackers = attackers(&scene.graph, attack);
     let mut printed = (0..IMAGES_DURING).map(|_| scene.image(&mut attackers)).last().unwrap();
-    let deadline = within(TIMEOUT);
+    let deadline = deadline_in(TIMEOUT);
     while !at_work(printed, &attackers) {
         assert!(Instant::now() < deadline, "the attack is not at work: {printed:?}");
         printed = scene.image(&mut attackers);

@@ -112,5 +112,5 @@ fn graph_condition_may_call_the_library() {
     // Starts afterwards, so that the query waits for it.
     has_looked.recv_timeout(LONG).unwrap();
     let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    assert!(results.recv_timeout(LONG).expect("nobody stands still"));
+    assert!(results.recv_timeout(LONG).expect("the condition blocks nothing"));
 }

@@ -63,7 +63,7 @@ fn announce_nodes(participant: &mut LoopbackParticipant, writer: EntityId, nodes
         !of.participant.matched(writer).is_empty() && of.participant.unacknowledged(writer) == 0
     };
     while !is_taken(participant) {
-        assert!(std::time::Instant::now() < until, "nobody takes it");
+        assert!(std::time::Instant::now() < until, "no peer acknowledges it");
         participant.poll_once();
     }
 }

@@ -190,7 +190,7 @@ fn keep_all_publisher_waits_for_slow_callback_in_memory() {
     // No callbacks run: the listener's queues are bounded.
     while publisher.publish(numbered(published, 10)).is_ok() {
         published += 1;
-        assert!(published < 20_000, "nobody waits");
+        assert!(published < 20_000, "the publisher does not wait");
         if published % 100 == 0 {
             pair.talking.spin_once(Duration::ZERO).unwrap();
         }

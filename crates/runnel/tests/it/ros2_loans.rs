@@ -53,7 +53,7 @@ fn loan_reaches_subscribers_that_joined_during_write() {
     let two = Received::<Image>::on(&ros2, "image", 5);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     nobody_yet.publish().unwrap();
-    graphs.spin_until("what was for nobody is seen in ROS 2", || two.len() == 1);
+    graphs.spin_until("the loan without subscribers arrives in ROS 2", || two.len() == 1);
     assert!(two.last_of(1) == filled(1));
     let for_ros2 = lent(&publisher, 2);
     let one = Received::<Image>::on(&ros1, "image", 5);

@@ -10,7 +10,7 @@ use crate::logged::{count_logged, keep_log};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_testkit::hosts::Host;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Two hosts connected by a cable.
 fn connected_hosts() -> (Host, Host) {
@@ -252,7 +252,7 @@ fn check_listeners(variables: Variables, [here, there]: [bool; 2]) -> String {
         let _done = EndOnDrop(&listeners);
         a.run(|| {
             let mut talker = start_talker(variables);
-            let until = within(LONG.as_secs());
+            let until = deadline_in(LONG.as_secs());
             while received() != [here, there] && Instant::now() < until {
                 let _ = talker.wait_for_line(|line| line.starts_with("said "), until);
             }
@@ -260,7 +260,7 @@ fn check_listeners(variables: Variables, [here, there]: [bool; 2]) -> String {
             let number = |line: &String| line.strip_prefix("said ")?.parse::<u32>().ok();
             let last = talker.lines().iter().rev().find_map(number).unwrap_or(0);
             talker
-                .wait_for_line(|line| line == format!("said {}", last + 100), within(LONG.as_secs()))
+                .wait_for_line(|line| line == format!("said {}", last + 100), deadline_in(LONG.as_secs()))
                 .unwrap();
             assert_eq!(received(), [here, there], "{variables:?}: {}", talker.output());
             talker.output()

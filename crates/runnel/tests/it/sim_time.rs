@@ -231,7 +231,7 @@ fn clock_subscription_moves_to_another_node() {
     wait_until("the other listens", || world.listeners() == ["/second"]);
     world.set_time(&context, 2000);
     drop(second);
-    wait_until("nobody follows", || !context.ros_time_is_active());
+    wait_until("no node follows simulated time", || !context.ros_time_is_active());
 }
 
 #[test]

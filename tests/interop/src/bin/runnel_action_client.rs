@@ -8,7 +8,7 @@ use interop::messages::{Options, log_to_standard_error};
 use interop::{PATIENCE as LONG, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error, GoalStatus};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 /// How long the server may take.
 const PATIENCE: Duration = Duration::from_secs(LONG);
@@ -20,8 +20,8 @@ fn main() -> Result<(), Error> {
     let client = context.create_node("action_client")?.create_action_client(&options.topic)?;
     assert!(client.wait_for_server(PATIENCE)?, "no server");
     let goals = (1..=5).map(|number| send(&client, number)).collect::<Result<Vec<_>, _>>()?;
-    wait_until("it is worked on", within(LONG), || goals[3].0.status() == GoalStatus::Active);
-    wait_until("the server has it", within(LONG), || goals[4].0.is_acknowledged());
+    wait_until("it is worked on", deadline_in(LONG), || goals[3].0.status() == GoalStatus::Active);
+    wait_until("the server has it", deadline_in(LONG), || goals[4].0.is_acknowledged());
     let mut feedback = None;
     while feedback.is_none() {
         assert!(goals[3].0.wait_for_result(Duration::from_millis(10))?.is_none(), "it ended by itself");

@@ -5,7 +5,7 @@ use interop::messages::{Options, log_to_standard_error};
 use interop::{PATIENCE, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestResult};
 use runnel::{Context, Error, SimpleGoalHandle};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -26,7 +26,7 @@ fn execute(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
         2 => goal.abort(&result, "no way"),
         _ => {
             goal.publish_feedback(&TestFeedback { feedback: 7 })?;
-            wait_until("it is preempted", within(PATIENCE), || goal.is_preempt_requested());
+            wait_until("it is preempted", deadline_in(PATIENCE), || goal.is_preempt_requested());
             goal.preempted(&result, "as you wish")
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use interop::{Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
 use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ClientGoalHandle, Context, ContextOptions, GoalStatus};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const ACTION: &str = "/test";
 
@@ -50,7 +50,7 @@ fn client_hears(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]
     let (origin, role, more) = client;
     let name = format!("{origin}_{role}");
     let mut client = graph.node(origin, role, &name, &[&[ACTION], more].concat());
-    let status = client.wait_exit(within(2 * PATIENCE));
+    let status = client.wait_exit(deadline_in(2 * PATIENCE));
     let said = format!("{name} of {}:\n{}\n{}", server.name(), client.output(), server.output());
     assert!(status.unwrap_or_else(|error| panic!("{error}\n{said}")).success(), "{said}");
     assert_eq!(client.lines(), expected, "{said}");
@@ -119,7 +119,7 @@ fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHand
     let client = context.create_node("client").unwrap().create_action_client(ACTION).unwrap();
     assert!(client.wait_for_server(LONG).unwrap());
     let handle = client.send_goal(&TestGoal { goal: 4 }).unwrap();
-    wait_until("the goal is active", within(PATIENCE), || handle.status() == GoalStatus::Active);
+    wait_until("the goal is active", deadline_in(PATIENCE), || handle.status() == GoalStatus::Active);
     (master, server, context, handle)
 }
 
@@ -131,8 +131,8 @@ fn a_goal_is_lost_when_its_server_is_killed_and_another_takes_its_place() {
             context.create_node("second").unwrap().create_action_client::<TestAction>(ACTION).unwrap();
         assert!(client.wait_for_server(LONG).unwrap());
         killed.signal(Signal::KILL).unwrap();
-        killed.wait_exit(within(PATIENCE)).unwrap();
-        wait_until("the end of the server is seen", within(PATIENCE), || !client.server_is_ready());
+        killed.wait_exit(deadline_in(PATIENCE)).unwrap();
+        wait_until("the end of the server is seen", deadline_in(PATIENCE), || !client.server_is_ready());
         assert_eq!(handle.wait_for_result(SHORT).unwrap(), None, "{origin}: it may come back");
         let _other = server(master.graph(), origin, "simple_action_server");
         let end = handle.wait_for_result(LONG).unwrap().expect("an end");
@@ -226,17 +226,17 @@ fn ctrl_c_cancels_the_goal_that_the_command_has_sent() {
     let mut server = server(master.graph(), Origin::Roscpp, "simple_action_server");
     let mut command =
         master.graph().runnel("runnel", &["action", "send_goal", ACTION, "actionlib/Test", "4"]);
-    server.wait_for_line(|line| line == "goal 4", within(PATIENCE)).unwrap();
+    server.wait_for_line(|line| line == "goal 4", deadline_in(PATIENCE)).unwrap();
     command.signal(Signal::INT).unwrap();
-    assert_eq!(command.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
+    assert_eq!(command.wait_exit(deadline_in(PATIENCE)).unwrap().code(), Some(1));
     let said = command.lines();
     assert!(said.contains(&"interrupted: cancelling the goal".to_owned()), "{said:#?}");
     assert!(said.contains(&"error: the goal is PREEMPTED: as you wish".to_owned()), "{said:#?}");
     let mut waiting =
         master.graph().runnel("runnel", &["action", "send_goal", "/none", "actionlib/Test", "4"]);
-    waiting.wait_for_line(|line| line == "waiting for a server of /none", within(PATIENCE)).unwrap();
+    waiting.wait_for_line(|line| line == "waiting for a server of /none", deadline_in(PATIENCE)).unwrap();
     waiting.signal(Signal::INT).unwrap();
-    assert_eq!(waiting.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
+    assert_eq!(waiting.wait_exit(deadline_in(PATIENCE)).unwrap().code(), Some(1));
 }
 
 #[test]
@@ -245,10 +245,10 @@ fn a_server_of_runnels_that_is_interrupted_ends_its_goals_first() {
     server.signal(Signal::INT).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "as you wish"));
-    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(server.wait_exit(deadline_in(PATIENCE)).unwrap().success());
     let (_master, mut server, _context, handle) = working(Origin::Runnel, "action_server");
     server.signal(Signal::INT).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
-    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(server.wait_exit(deadline_in(PATIENCE)).unwrap().success());
 }

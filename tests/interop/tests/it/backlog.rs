@@ -9,7 +9,7 @@ use interop::sockets::{connections_to, syn_retransmissions};
 use interop::{Master, PATIENCE, Server, Side, ready, wait_until};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 /// Topics of the node that Runnel subscribes to.
 const TOPICS: usize = 20;
@@ -34,7 +34,7 @@ fn twenty_topics_of_rospy_are_linked_with_no_connection_dropped() {
     let node = context.create_node("listener").unwrap();
     let received = Arc::new(AtomicUsize::new(0));
     // What Runnel connects while rospy stands still waits in the backlog.
-    publisher.stop(within(PATIENCE)).unwrap();
+    publisher.stop(deadline_in(PATIENCE)).unwrap();
     let subscribe = |number| {
         let into = Arc::clone(&received);
         let hear = move |_: &Text| {
@@ -47,13 +47,15 @@ fn twenty_topics_of_rospy_are_linked_with_no_connection_dropped() {
     let spinning = std::thread::spawn(move || spinner.spin().unwrap());
     for number in 0..TOPICS {
         let topic = format!("/topic_{number}");
-        wait_until("the subscription is registered", within(PATIENCE), || {
+        wait_until("the subscription is registered", deadline_in(PATIENCE), || {
             graph.nodes_at(Side::Subscribers, &topic) == ["/listener"]
         });
     }
-    wait_until("connections are in progress", within(PATIENCE), || connections_to(api).len() >= IN_PROGRESS);
+    wait_until("connections are in progress", deadline_in(PATIENCE), || {
+        connections_to(api).len() >= IN_PROGRESS
+    });
     publisher.signal(Signal::CONT).unwrap();
-    wait_until("all topics are linked", within(PATIENCE), || received.load(Ordering::SeqCst) == TOPICS);
+    wait_until("all topics are linked", deadline_in(PATIENCE), || received.load(Ordering::SeqCst) == TOPICS);
     assert_eq!(syn_retransmissions() - before, 0, "connections were dropped");
     context.shutdown();
     spinning.join().unwrap();

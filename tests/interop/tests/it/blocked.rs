@@ -4,7 +4,7 @@
 use interop::{
     Master, Origin, PATIENCE, Ros1Graph, Server, Side, hear_out, outcome, ready, told, wait_until,
 };
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Listeners to `/chatter` whose callbacks will never return, once all are in it. The original master tells nodes of
 /// new publishers in three threads: three nodes that do not answer hold up all others.
@@ -12,8 +12,8 @@ fn blocked_listeners(graph: &Ros1Graph) -> Vec<Peer> {
     let start = |name: &String| graph.node(Origin::Runnel, "listener", name, &["/chatter", "--block"]);
     let mut listeners: Vec<Peer> = names().iter().map(start).collect();
     let mut talker = graph.talker(Origin::Roscpp, &["/chatter", "--wait", "4", "--count", "1"]);
-    told(&mut talker, "sent", 1, within(PATIENCE));
-    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    told(&mut talker, "sent", 1, deadline_in(PATIENCE));
+    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, deadline_in(PATIENCE))));
     listeners
 }
 
@@ -42,8 +42,8 @@ fn nodes_blocked_in_their_callbacks_keep_nobody_waiting() {
         .collect();
     let mut listener = ready(graph.listener(Origin::Rospy, &["/chatter", "--count", "1"]));
     let mut talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "5", "--count", "1"]));
-    let sent = told(&mut talker, "sent", 1, within(PATIENCE));
-    assert_eq!(told(&mut listener, "got", 1, within(PATIENCE)), sent);
+    let sent = told(&mut talker, "sent", 1, deadline_in(PATIENCE));
+    assert_eq!(told(&mut listener, "got", 1, deadline_in(PATIENCE)), sent);
     names().iter().for_each(|name| answers(graph, &format!("/{name}")));
 }
 
@@ -54,7 +54,7 @@ fn a_blocked_node_is_killed_as_any_other() {
     let _blocked = blocked_listeners(graph);
     let killed = outcome(graph.tool("rosnode", &["kill", "/blocked_0"])).success();
     assert!(killed.contains(&"killed".to_owned()), "{killed:#?}");
-    wait_until("the node is unregistered", within(PATIENCE), || {
+    wait_until("the node is unregistered", deadline_in(PATIENCE), || {
         graph.nodes_at(Side::Subscribers, "/chatter").len() == 3
     });
 }
@@ -76,9 +76,9 @@ fn a_latching_publisher_that_never_spins_serves_who_comes_late() {
     let graph = master.graph();
     let talking = ["/chatter", "--never-spin", "--latch", "--wait", "0", "--count", "1"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    let sent = told(&mut talker, "sent", 1, within(PATIENCE));
-    talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    let sent = told(&mut talker, "sent", 1, deadline_in(PATIENCE));
+    talker.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
     for mut listener in Origin::ALL.map(|origin| graph.listener(origin, &["/chatter", "--count", "1"])) {
-        assert_eq!(told(&mut listener, "got", 1, within(PATIENCE)), sent, "{}", listener.name());
+        assert_eq!(told(&mut listener, "got", 1, deadline_in(PATIENCE)), sent, "{}", listener.name());
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use interop::{Master, PATIENCE, Ros1Graph, Server, wait_until};
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Of each kind.
 const NODES: usize = 50;
@@ -27,14 +27,14 @@ fn crowd(graph: &Ros1Graph, role: &str) -> Peer {
 }
 
 fn registered(peer: &mut Peer) -> String {
-    peer.wait_for_line(|line| line.starts_with("registered "), within(PATIENCE)).unwrap()
+    peer.wait_for_line(|line| line.starts_with("registered "), deadline_in(PATIENCE)).unwrap()
 }
 
 /// Waits until messages of every topic come.
 fn all_heard(peer: &mut Peer) {
     let all = format!("heard {ALL}");
     for _ in 0..2 {
-        peer.wait_for_line(|line| line == all, within(PATIENCE)).unwrap();
+        peer.wait_for_line(|line| line == all, deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -94,16 +94,16 @@ fn everything_comes_back(server: Server) {
     master.kill();
     master.restart();
     let begun = Instant::now();
-    wait_until("all is registered again", within(PATIENCE), || {
+    wait_until("all is registered again", deadline_in(PATIENCE), || {
         let state = ask(&context, "getSystemState", &[]);
         listed(&state, 0) == ALL && listed(&state, 1) == ALL
     });
     println!("{server:?}: everything was back {:.2} s after the restart", begun.elapsed().as_secs_f64());
     all_heard(&mut subscribers);
-    publishers.stop(within(PATIENCE)).unwrap();
+    publishers.stop(deadline_in(PATIENCE)).unwrap();
     subscribers.signal(Signal::INT).unwrap();
     let counted = |line: &str| line.starts_with("messages ");
-    let counted = subscribers.wait_for_line(counted, within(PATIENCE)).unwrap();
+    let counted = subscribers.wait_for_line(counted, deadline_in(PATIENCE)).unwrap();
     assert!(counted.ends_with(" gaps 0"), "{counted}");
 }
 

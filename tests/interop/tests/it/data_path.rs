@@ -10,7 +10,7 @@ use std::process::Command;
 use interop::PATIENCE;
 use runnel::{Context, ContextOptions, MasterOptions};
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Messages that the one end sends.
 const MESSAGES: usize = 2000;
@@ -118,10 +118,10 @@ fn costs_little(way: Way, receive: Option<&str>, send: &str) {
     let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
     let mut pong = traced("pong", &master, way, &pongs);
     let mut ping = traced("ping", &master, way, &pings);
-    ping.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
-    ping.wait_exit(within(PATIENCE)).unwrap();
+    ping.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
+    ping.wait_exit(deadline_in(PATIENCE)).unwrap();
     pong.signal(Signal::TERM).unwrap();
-    pong.wait_exit(within(PATIENCE)).unwrap();
+    pong.wait_exit(deadline_in(PATIENCE)).unwrap();
     for (role, trace) in [("ping", &pings), ("pong", &pongs)] {
         let trace = fs::read_to_string(trace).unwrap();
         let (mut messages, others) = per_message(&trace, send);

@@ -3,7 +3,7 @@
 
 use interop::capture::{Capture, Frames};
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 /// The ports on which the nodes and the master of a graph listen.
 #[derive(Default)]
@@ -91,10 +91,10 @@ fn converse(graph: &Ros1Graph) -> Ports {
     let other = graph.node(Origin::Runnel, "listener", "other", &images("/theirs", &["--count", "5"]));
     hear_out(&mut rospy, &mut [other], 5);
     let late = graph.node(Origin::Runnel, "listener", "late", &images("/ours", &["--count", "1"]));
-    told(&mut ready(late), "got", 1, within(PATIENCE));
+    told(&mut ready(late), "got", 1, deadline_in(PATIENCE));
     for mut peer in [talker, rospy, wrong] {
         peer.signal(Signal::INT).unwrap();
-        peer.wait_exit(within(PATIENCE)).unwrap();
+        peer.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
     ports
 }
@@ -154,8 +154,8 @@ fn datagrams_are_numbered_short_and_agreed_on_in_sound_xml() {
     let mut listener = ready(graph.listener(Origin::Roscpp, &listening));
     let talking = ["/radio", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--count", "3"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    told(&mut talker, "sent", 3, within(PATIENCE));
-    told(&mut listener, "got", 3, within(PATIENCE));
+    told(&mut talker, "sent", 3, deadline_in(PATIENCE));
+    told(&mut listener, "got", 3, deadline_in(PATIENCE));
     let mut ports = Ports::of_master(graph);
     ports.add(graph, "/runnel_talker", Some("/radio"));
     let talk = Talk::of(capture, ports);

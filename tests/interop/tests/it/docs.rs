@@ -14,7 +14,7 @@ use std::sync::Once;
 use std::time::Instant;
 
 use interop::{Ros1Graph, projects, wait_until};
-use runnel_testkit::process::{Peer, free_port, within};
+use runnel_testkit::process::{Peer, deadline_in, free_port};
 
 /// Seconds that a command may take, in which cargo builds what it needs and waits for what other documents have it build.
 const PATIENCE: u64 = 600;
@@ -137,7 +137,7 @@ impl Reader {
         self.background.push(self.shell(script));
         if script.contains("runnel master") {
             let master = self.graph.master_uri().trim_start_matches("http://").to_owned();
-            wait_until("the master answers", within(PATIENCE), || TcpStream::connect(&master).is_ok());
+            wait_until("the master answers", deadline_in(PATIENCE), || TcpStream::connect(&master).is_ok());
         }
     }
 
@@ -175,10 +175,10 @@ impl Reader {
         self.commands += 1;
         let end = self.home.join(format!(".end-{}-{}", self.page.replace('/', "-"), self.commands));
         // A node that has just been started may not be there yet.
-        wait_until(&format!("{place} succeeds:\n{script}"), within(PATIENCE), || {
+        wait_until(&format!("{place} succeeds:\n{script}"), deadline_in(PATIENCE), || {
             self.background_goes_on();
             let mut shell = self.shell(&format!("set -e\n{script}\npwd >{}", end.display()));
-            let succeeded = shell.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+            let succeeded = shell.wait_exit(deadline_in(PATIENCE)).is_ok_and(|status| status.success());
             self.printed = shell.output();
             succeeded
         });
@@ -200,13 +200,13 @@ impl Reader {
     /// typed again.
     fn has_printed(&mut self, lines: &str, place: &str) {
         for line in lines.lines() {
-            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(PATIENCE), || {
+            wait_until(&format!("{place}: {line}\nbut {}", self.printed), deadline_in(PATIENCE), || {
                 self.background_goes_on();
                 let mut texts = self.background.iter().map(Peer::output).chain([self.printed.clone()]);
                 let found = texts.any(|text| text.contains(line));
                 if !found {
                     let mut again = self.shell(&self.last);
-                    let _ = again.wait_exit(within(PATIENCE));
+                    let _ = again.wait_exit(deadline_in(PATIENCE));
                     self.printed = again.output();
                 }
                 found
@@ -237,7 +237,7 @@ fn cargo_runs_the_command_for_who_names_no_program() {
     // Other tests use the programs that are built already, with the features that tests take.
     projects::share_builds(&mut command);
     let mut peer = Peer::spawn("cargo", command).expect("cargo");
-    let succeeded = peer.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+    let succeeded = peer.wait_exit(deadline_in(PATIENCE)).is_ok_and(|status| status.success());
     assert!(succeeded && peer.output().contains("runnel 0."), "{}", peer.output());
 }
 

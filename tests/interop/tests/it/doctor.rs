@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use interop::doctor::{doctor, finds, finds_nothing, talking};
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, Side, outcome, ready, told, wait_until};
-use runnel_testkit::process::{Signal, free_port, within};
+use runnel_testkit::process::{Signal, deadline_in, free_port};
 
 #[test]
 fn nothing_is_wrong_with_a_healthy_graph() {
@@ -22,7 +22,7 @@ fn nothing_is_wrong_with_a_healthy_graph() {
         let mut listeners = ORIGINS.map(|origin| ready(graph.listener(origin, &["/chatter"])));
         let _talkers = ORIGINS.map(|origin| {
             let talker = graph.talker(origin, &["/chatter", "--rate", "20", "--wait", "3"]);
-            listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 3, within(PATIENCE))));
+            listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 3, deadline_in(PATIENCE))));
             talker
         });
         finds_nothing(graph, &[]);
@@ -44,7 +44,7 @@ fn a_killed_node_is_found_dead_until_it_is_cleaned_up() {
         let graph = master.graph();
         let mut nodes = talking(graph, Origin::Roscpp, &[Origin::Rospy, Origin::Runnel]);
         nodes[0].signal(Signal::KILL).unwrap();
-        nodes[0].wait_exit(within(PATIENCE)).unwrap();
+        nodes[0].wait_exit(deadline_in(PATIENCE)).unwrap();
         let dead = [
             "error: /rospy_listener: nobody listens at http://127.0.0.1:",
             "-> runnel node cleanup",
@@ -61,7 +61,7 @@ fn a_stopped_node_is_told_from_a_dead_one() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
-    nodes[0].stop(within(PATIENCE)).unwrap();
+    nodes[0].stop(deadline_in(PATIENCE)).unwrap();
     finds(
         graph,
         &[],
@@ -159,7 +159,7 @@ fn a_node_at_loopback_is_told_where_the_master_is_not() {
     let graph = Ros1Graph::at(format!("http://{ADDRESS}:{port}"));
     let serve = ["master", "--no-rosout", "--host", ADDRESS, "--port", &port.to_string()];
     let mut master = graph.runnel("runnel", &serve);
-    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(PATIENCE)).unwrap();
     let _talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "0"]));
     let said = [
         "warning: /rospy_talker: announces itself at http://127.0.0.1:",
@@ -198,7 +198,7 @@ fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
     let graph = Ros1Graph::at("http://10.5.0.2:11311");
     let hosts = ["-n", "sh", "-c", TWO_HOSTS, runnel.to_str().unwrap()];
     let mut hosts = graph.tool("unshare", &hosts);
-    let status = hosts.wait_exit(within(PATIENCE)).unwrap();
+    let status = hosts.wait_exit(deadline_in(PATIENCE)).unwrap();
     assert!(status.success(), "{}", hosts.output());
     let said = hosts.lines().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     let (node, rest) = said.split_once("OURS").expect("what it says for a sound ROS_IP");
@@ -222,14 +222,14 @@ fn simulated_time_that_nobody_tells_is_an_error() {
         let clock =
             ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}", "--ros1"];
         let mut teller = graph.runnel("runnel", &clock);
-        wait_until("/clock is published", within(PATIENCE), || {
+        wait_until("/clock is published", deadline_in(PATIENCE), || {
             !graph.nodes_at(Side::Publishers, "/clock").is_empty()
         });
         finds_nothing(graph, &[]);
         set("false");
         finds(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
         teller.signal(Signal::INT).unwrap();
-        teller.wait_exit(within(PATIENCE)).unwrap();
+        teller.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -239,7 +239,7 @@ fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
     let graph = master.graph();
     // On a busy host the original's client now and then says that it cannot talk to its master.
     let set = || outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).code == Some(0);
-    wait_until("the parameter set", within(PATIENCE), set);
+    wait_until("the parameter set", deadline_in(PATIENCE), set);
     let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
                   rospy.init_node('sim', disable_rostime=True)\n\
                   p = rospy.Publisher('/clock', Clock, queue_size=1)\nprint('ready')\nimport sys, time\n\
@@ -277,11 +277,11 @@ fn stamps_of_another_time_are_told_if_asked_for() {
     let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];
     for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
         let mut talker = graph.talker(origin, &image);
-        told(&mut talker, "sent", 1, within(PATIENCE));
+        told(&mut talker, "sent", 1, deadline_in(PATIENCE));
         let said = format!("warning: /camera: stamps of /{origin}_talker are");
         finds(graph, &["--stamps"], 0, &[&said, "behind this host's clock"]);
         assert!(!doctor(graph, &[], 0).contains("stamps"));
         talker.signal(Signal::INT).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }

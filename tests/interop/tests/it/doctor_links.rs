@@ -9,7 +9,7 @@ use std::time::Duration;
 use interop::doctor::{finds, finds_nothing, talking};
 use interop::{Master, Origin, PATIENCE, Server, ready, told};
 use runnel::ros1::header::ConnectionHeader;
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 #[test]
 fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
@@ -22,7 +22,7 @@ fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
     let mut lazy = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     let header = [("callerid", "/lazy"), ("md5sum", "*"), ("topic", "/camera"), ("type", "*")];
     lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
-    told(&mut talker, "sent", 100, within(PATIENCE));
+    told(&mut talker, "sent", 100, deadline_in(PATIENCE));
     let said = [
         "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
         "while we looked",

@@ -3,7 +3,7 @@
 
 use interop::ros2::Ros2Graph;
 use interop::{Master, PATIENCE, Server, built, installed};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const OTHER_VERSION: &str = "another process of this host is of another version of Runnel";
 
@@ -32,12 +32,12 @@ fn talk(graph: &Ros2Graph, first_publishes: bool, graphs: &[&str]) {
     let publish =
         ["topic", "pub", "/text", "std_msgs/String", "data: hello", "-r", "20", "-w", "1", "-n", &times];
     let mut publisher = start(graph, first_publishes, &[&publish, graphs].concat());
-    assert!(publisher.wait_exit(within(PATIENCE)).unwrap().success(), "{}", publisher.output());
+    assert!(publisher.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", publisher.output());
     for _ in 0..MESSAGES {
-        echo.wait_for_line(|line| line == "data: \"hello\"", within(PATIENCE)).unwrap();
+        echo.wait_for_line(|line| line == "data: \"hello\"", deadline_in(PATIENCE)).unwrap();
     }
     echo.signal(Signal::INT).unwrap();
-    echo.wait_exit(within(PATIENCE)).unwrap();
+    echo.wait_exit(deadline_in(PATIENCE)).unwrap();
     assert_eq!(count(&echo, "data: \"hello\""), MESSAGES, "{graphs:?}: {}", echo.output());
     for peer in [&publisher, &echo] {
         assert_eq!(count(peer, OTHER_VERSION), 1, "{graphs:?}: {}", peer.output());

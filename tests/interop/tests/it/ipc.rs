@@ -4,7 +4,7 @@
 
 use interop::containers::{self, Container, Network, Talk};
 use interop::{Master, PATIENCE, Server, outcome, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// A container on the network of the test, in the graph of a master there.
 fn shared(master: &Master) -> Container {
@@ -24,7 +24,7 @@ fn apart(addresses: [&str; 2]) -> ([Container; 2], Peer) {
     });
     Container::join(&containers[0], &containers[1], addresses);
     let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", addresses[0]]);
-    wait_until("the master answers", within(PATIENCE), || {
+    wait_until("the master answers", deadline_in(PATIENCE), || {
         outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (containers, master)

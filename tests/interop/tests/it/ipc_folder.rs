@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use interop::containers::{Container, Network, Talk};
 use interop::{PATIENCE, outcome, wait_until};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 use tempfile::TempDir;
 
 const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
@@ -34,7 +34,7 @@ impl Hosts {
         });
         Container::join(&containers[0], &containers[1], ADDRESSES);
         let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", ADDRESSES[0]]);
-        wait_until("the master answers", within(PATIENCE), || {
+        wait_until("the master answers", deadline_in(PATIENCE), || {
             outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
         });
         Hosts { containers, _master: master, folder }
@@ -146,18 +146,18 @@ fn what_was_killed_leaves_nothing_behind_the_next_start() {
         seen.extend(sockets);
         for peer in [&mut talk.talker, &mut talk.listener] {
             peer.signal(Signal::KILL).unwrap();
-            peer.wait_exit(within(PATIENCE)).unwrap();
+            peer.wait_exit(deadline_in(PATIENCE)).unwrap();
         }
         assert_eq!(hosts.sockets().len(), 2, "a killed process removes nothing");
     }
     let mut last = hosts.containers[0].runnel("runnel_listener", &["/chatter"]);
     wait_until(
         "only the last one's socket",
-        within(PATIENCE),
+        deadline_in(PATIENCE),
         || matches!(hosts.sockets().as_slice(), [name] if !seen.contains(name)),
     );
     last.signal(Signal::INT).unwrap();
-    last.wait_exit(within(PATIENCE)).unwrap();
+    last.wait_exit(deadline_in(PATIENCE)).unwrap();
     assert_eq!(hosts.sockets(), Vec::<String>::new(), "who ends in order takes it along");
     for container in &hosts.containers {
         assert_eq!(left_behind(container), [""; 0]);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use interop::containers::{self, Container, Network, Talk};
 use interop::{Master, PATIENCE, Server, wait_until};
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 #[test]
 fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
@@ -17,7 +17,7 @@ fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
     for end in 0..4 {
         let process = [&talk.talker, &talk.listener][end % 2].id();
         let lost = lose_session(process);
-        wait_until("another session", within(PATIENCE), || {
+        wait_until("another session", deadline_in(PATIENCE), || {
             let sockets = connected_packet_sockets(process).unwrap();
             !sockets.is_empty() && !sockets.contains_key(&lost)
         });
@@ -40,17 +40,17 @@ fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
     let Some([near, far]) = of_two_users(&master) else { return };
     let mut talk = Talk::at_rate(&near, &far, 500);
     talk.goes_by_memory();
-    talk.listener.stop(within(PATIENCE)).unwrap();
+    talk.listener.stop(deadline_in(PATIENCE)).unwrap();
     // Fewer than the queue of a subscription keeps, also where this program looks a second too late.
     wait_for_more(&talk.talker, 300);
     talk.talker.signal(Signal::KILL).unwrap();
-    talk.talker.wait_exit(within(PATIENCE)).unwrap();
+    talk.talker.wait_exit(deadline_in(PATIENCE)).unwrap();
     talk.listener.signal(Signal::CONT).unwrap();
     let lines = |peer: &Peer, word: &str| -> Vec<String> {
         peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect()
     };
     let sent = lines(&talk.talker, "sent ");
-    wait_until("all that was sent is heard", within(PATIENCE), || {
+    wait_until("all that was sent is heard", deadline_in(PATIENCE), || {
         lines(&talk.listener, "got ").len() >= sent.len()
     });
     assert!(lines(&talk.listener, "got ").starts_with(&sent));
@@ -72,7 +72,7 @@ fn a_session_between_users_that_is_lost_is_given_up_as_soon_as_both_have_read() 
         });
         lose_session(processes[end % 2]);
         let began = Instant::now();
-        wait_until("both ends give it up", within(PATIENCE), || {
+        wait_until("both ends give it up", deadline_in(PATIENCE), || {
             processes.iter().all(|process| {
                 let left = connected_packet_sockets(*process).unwrap();
                 sockets.iter().all(|lost| !left.contains_key(lost))
@@ -98,7 +98,7 @@ fn lose_session(process: u32) -> u64 {
 /// Waits until a talker has sent so many messages more.
 fn wait_for_more(talker: &Peer, count: usize) {
     let before = talker.lines().len();
-    wait_until("more messages are sent", within(PATIENCE), || talker.lines().len() >= before + count);
+    wait_until("more messages are sent", deadline_in(PATIENCE), || talker.lines().len() >= before + count);
 }
 
 /// A listener is stopped, messages gather in its ring, the session is lost, and the listener goes on when that many
@@ -108,7 +108,7 @@ fn comes_back_after(more: usize) {
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
     let mut talk = Talk::between(&host, &host);
     talk.goes_by_memory();
-    talk.listener.stop(within(PATIENCE)).unwrap();
+    talk.listener.stop(deadline_in(PATIENCE)).unwrap();
     wait_for_more(&talk.talker, 50);
     lose_session(talk.talker.id());
     wait_for_more(&talk.talker, more);

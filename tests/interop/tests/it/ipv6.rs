@@ -1,7 +1,7 @@
 //! A graph that IPv6 alone carries: `ROS_IPV6=on`.
 
 use interop::{Origin, PATIENCE, Ros1Graph, hear_out, outcome};
-use runnel_testkit::process::{Peer, free_port, within};
+use runnel_testkit::process::{Peer, deadline_in, free_port};
 
 /// A name that leads to an IPv6 address and to no other.
 const HOSTS: &str = "127.0.0.1 localhost\n::1 robot6\n";
@@ -18,7 +18,7 @@ fn graph(host: &str, by: &'static str, original: bool) -> (Ros1Graph, Peer) {
     } else {
         graph.runnel("runnel", &["master", "--port", &port, "--host", host])
     };
-    interop::wait_until("the master answers", within(PATIENCE), || {
+    interop::wait_until("the master answers", deadline_in(PATIENCE), || {
         outcome(graph.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (graph, master)

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin as Ros2Origin, Ros2Graph};
 use interop::{Master, Origin, PATIENCE, Server, built, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// A domain of ROS 2 and a master that its programs are told of, which is dead.
 fn without_master() -> (Master, Ros2Graph) {
@@ -21,12 +21,12 @@ fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
 }
 
 fn says(peer: &mut Peer, begins: &str) {
-    peer.wait_for_line(|line| line.starts_with(begins), within(PATIENCE)).unwrap();
+    peer.wait_for_line(|line| line.starts_with(begins), deadline_in(PATIENCE)).unwrap();
 }
 
 fn ends(mut peer: Peer) {
     peer.signal(Signal::INT).unwrap();
-    assert!(peer.wait_exit(within(PATIENCE)).unwrap().success(), "{}", peer.output());
+    assert!(peer.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", peer.output());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_command_ends_as_usual_when_the_master_never_came() {
         says(&mut echo, "waiting for /text");
         let begun = Instant::now();
         echo.signal(Signal::INT).unwrap();
-        assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+        assert!(echo.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", echo.output());
         let took = begun.elapsed();
         assert_eq!(echo.lines().len(), 2, "{}", echo.output());
         took

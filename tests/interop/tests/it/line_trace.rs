@@ -8,7 +8,7 @@ use interop::mouse::Mouse;
 use interop::{Master, PATIENCE, Ros1Graph, Server, is_full, outcome, ready, wait_until};
 use runnel::Time;
 use runnel_bag::{Connection, Writer};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Seconds that a lap and all before it may take on a busy host.
 const LAP: u64 = 120;
@@ -16,7 +16,7 @@ const LAP: u64 = 120;
 /// Waits until the robot of a graph has driven a lap, as it is seen from outside.
 fn drives_a_lap(graph: &Ros1Graph) {
     let mut watch = graph.runnel("line_trace", &["watch"]);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 /// Both masters in a full run, and otherwise ours.
@@ -62,7 +62,7 @@ fn our_tracer_drives_a_robot_that_rospy_controls_at_both_masters() {
         let folder = mouse.folder().to_str().expect("a name in UTF-8");
         let _control = ready(master.graph().rospy("mouse_control.py", &[folder]));
         let _tracer = tracer(master.graph());
-        wait_until("a lap", within(LAP), || mouse.laps() > 0);
+        wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
     }
 }
 
@@ -73,9 +73,9 @@ fn our_control_node_drives_a_robot_by_the_files_of_its_driver() {
     let mouse = Mouse::start();
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
     let mut robot = master.graph().runnel("line_trace", &["robot", "--devices", folder]);
-    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
     robot.signal(runnel_testkit::process::Signal::INT).expect("it runs");
-    assert!(robot.wait_exit(within(PATIENCE)).expect("it ends").success(), "{}", robot.output());
+    assert!(robot.wait_exit(deadline_in(PATIENCE)).expect("it ends").success(), "{}", robot.output());
     let off = |name: &str| fs::read_to_string(mouse.folder().join(name)).expect("a file of the driver");
     assert_eq!(["rtmotoren0", "rtmotor_raw_l0", "rtmotor_raw_r0", "rtbuzzer0"].map(off), ["0"; 4]);
 }
@@ -89,14 +89,14 @@ fn a_robot_that_does_not_work_is_named_and_works_again_when_it_does() {
     let moved = mouse.folder().join("moved");
     let power = mouse.folder().join("rtmotoren0");
     let is_off = || fs::read_to_string(&power).is_ok_and(|text| text == "0");
-    wait_until("the motors have no power", within(LAP), is_off);
+    wait_until("the motors have no power", deadline_in(LAP), is_off);
     fs::rename(&power, &moved).expect("the driver's file");
     for complaint in ["the robot does not work: ", "the motors cannot be switched: "] {
         let is_told = |line: &str| line.contains(complaint) && line.contains("rtmotoren0: No such file");
-        wait_until(complaint, within(LAP), || robot.lines().iter().any(|line| is_told(line)));
+        wait_until(complaint, deadline_in(LAP), || robot.lines().iter().any(|line| is_told(line)));
     }
     fs::rename(&moved, &power).expect("the driver's file");
-    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
 }
 
 #[test]
@@ -119,13 +119,13 @@ fn control_and_tracer_on_two_hosts_drive_a_lap() {
     });
     Container::join(&robot, &server, addresses);
     let _master = server.runnel("runnel", &["master", "--no-rosout", "--host", addresses[1]]);
-    wait_until("the master answers", within(PATIENCE), || {
+    wait_until("the master answers", deadline_in(PATIENCE), || {
         outcome(robot.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     let _control = robot.runnel("line_trace", &["control", "--simulate"]);
     let _tracer = server.runnel("line_trace", &["tracer"]);
     let mut watch = server.runnel("line_trace", &["watch"]);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_was_recorded_is_read_by_rosbag() {
     let bag = graph.home().join("drive.bag");
     let bag = bag.to_str().expect("a name in UTF-8");
     let mut drive = graph.runnel("runnel", &["demo", "--json", "--record", bag]);
-    assert!(drive.wait_exit(within(LAP)).expect("it ends").success(), "{}", drive.output());
+    assert!(drive.wait_exit(deadline_in(LAP)).expect("it ends").success(), "{}", drive.output());
     let said = drive.lines();
     assert!(said[0].contains("\"lost\":0}"), "{said:#?}");
     let told = outcome(graph.rospy("bag.py", &[bag]));

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use interop::mouse::Mouse;
 use interop::ros2::{Distro, Ros2Graph};
 use interop::{Master, Ros1Graph, Server, built, ready, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Seconds that a lap and all before it may take on a busy host.
 const LAP: u64 = 150;
@@ -70,7 +70,7 @@ fn robot_and_tracer_follow_the_line_wherever_they_have_a_graph_in_common() {
             driven = if is_fast { driven + 1 } else { 0 };
             driven == FOR
         };
-        let followed = speed.wait_for_line(drives, within(LAP));
+        let followed = speed.wait_for_line(drives, deadline_in(LAP));
         let said = nodes.each_ref().map(Peer::output).concat();
         assert!(followed.is_ok() && !said.contains("ERROR"), "robot {robot:?}, tracer {tracer:?}: {said}");
     }
@@ -86,7 +86,7 @@ fn a_robot_and_a_tracer_that_have_no_graph_in_common_say_so() {
         let [here, there] = graphs;
         let says = |peer: &mut Peer, nobody: &str, here: &str, there: &str| {
             let expected = format!("{nobody} in {here}{}", who_is_not_met(there));
-            peer.wait_for_line(|line| line.contains(&expected), within(LAP)).unwrap();
+            peer.wait_for_line(|line| line.contains(&expected), deadline_in(LAP)).unwrap();
         };
         says(&mut control, "nobody publishes cmd_vel", here, there);
         says(&mut tracer, "nobody publishes light_sensors", there, here);
@@ -98,7 +98,7 @@ fn the_whole_robot_drives_a_lap_in_one_process_in_ros_2() {
     let place = Place::new();
     let mut watch = place.line_trace(&["watch"], ROS_2);
     let _robot = place.line_trace(&["robot", "--simulate"], ROS_2);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn our_tracer_drives_a_robot_that_rclpy_controls_from_ros_2_and_from_both() {
         let folder = mouse.folder().to_str().expect("a name in UTF-8");
         let _control = ready(place.ros2.rclpy(Distro::Kilted, "mouse_control.py", "control", &[folder]));
         let _tracer = place.tracer(tracer);
-        wait_until("a lap", within(LAP), || mouse.laps() > 0);
+        wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
     }
 }
 
@@ -120,7 +120,7 @@ fn a_tracer_in_both_graphs_drives_a_robot_that_rospy_controls() {
     let folder = mouse.folder().to_str().expect("a name in UTF-8");
     let _control = ready(place.ros1().rospy("mouse_control.py", &[folder]));
     let _tracer = place.tracer(BOTH);
-    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    wait_until("a lap", deadline_in(LAP), || mouse.laps() > 0);
 }
 
 #[test]
@@ -130,5 +130,5 @@ fn a_rospy_tracer_drives_our_robot_in_both_graphs() {
     let mut watch = place.line_trace(&["watch"], BOTH);
     let _control = place.line_trace(&["control", "--simulate"], BOTH);
     let _tracer = ready(place.ros1().rospy("mouse_tracer.py", &[]));
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }

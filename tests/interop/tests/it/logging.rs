@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Those that log; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
@@ -18,13 +18,13 @@ fn gathering_master() -> (Peer, Ros1Graph) {
     let port = runnel_testkit::process::free_port();
     let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
     let mut master = graph.runnel("runnel", &["master", "--port", &port.to_string()]);
-    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(PATIENCE)).unwrap();
     (master, graph)
 }
 
 /// Waits for such a line of a command.
 fn said(peer: &mut Peer, text: &str) -> String {
-    peer.wait_for_line(|line| line.contains(text), within(PATIENCE)).unwrap()
+    peer.wait_for_line(|line| line.contains(text), deadline_in(PATIENCE)).unwrap()
 }
 
 #[test]
@@ -39,14 +39,14 @@ fn every_nodes_lines_are_gathered_and_followed() {
             line.starts_with("[WARN] [1") && line.ends_with(&format!("[{node}]: {node} warns")),
             "{line}"
         );
-        assert!(log.wait_exit(within(PATIENCE)).unwrap().success());
+        assert!(log.wait_exit(deadline_in(PATIENCE)).unwrap().success());
     }
     let subscribers = graph.nodes_at(interop::Side::Subscribers, "/rosout");
     assert_eq!(subscribers, ["/rosout"], "the command listened where lines are gathered");
     let file = graph.home().join("rosout.log");
     for origin in ORIGINS {
         let text = format!(" WARN /{origin}_logger [");
-        wait_until("the line in rosout.log", within(PATIENCE), || {
+        wait_until("the line in rosout.log", deadline_in(PATIENCE), || {
             fs::read_to_string(&file).is_ok_and(|log| log.contains(&text))
         });
     }
@@ -117,7 +117,7 @@ fn lines_are_kept_in_the_log_folder() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let mut logger = graph.node(Origin::Runnel, "logger", "runnel_logger", &["2"]);
-    assert!(logger.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(logger.wait_exit(deadline_in(PATIENCE)).unwrap().success());
     let files = fs::read_dir(graph.home()).unwrap().map(|file| file.unwrap());
     let is_log = |name: &str| name.starts_with("runnel_logger-") && name.ends_with(".log");
     let log = files.into_iter().find(|file| is_log(&file.file_name().to_string_lossy())).expect("a log");

@@ -7,7 +7,7 @@ use interop::{
     Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, all_hear_all, body, hear_out,
     hears_after_restarts, outcome, ready, told, wait_until,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// How soon a node is registered again after its master came back.
 const REGISTERED_AGAIN: Duration = Duration::from_secs(5);
@@ -58,7 +58,7 @@ fn same_graph(graph: &Ros1Graph) -> Vec<Peer> {
     let mut listeners =
         [Origin::Rospy, Origin::Runnel].map(|origin| ready(graph.listener(origin, &["/chatter"])));
     let talker = ready(graph.talker(Origin::Roscpp, &talking));
-    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, deadline_in(PATIENCE))));
     listeners.into_iter().chain([talker]).collect()
 }
 
@@ -159,7 +159,7 @@ fn rosnode_cleans_up_after_killed_nodes_at_both_masters() {
         let mut nodes = same_graph(master.graph());
         for node in &mut nodes[1..] {
             node.signal(Signal::KILL).unwrap();
-            node.wait_exit(within(PATIENCE)).unwrap();
+            node.wait_exit(deadline_in(PATIENCE)).unwrap();
         }
         // Runnel's master may notice by itself before rosnode does.
         let done = run(master.graph(), "echo y | rosnode cleanup");
@@ -203,7 +203,7 @@ fn rosnode_kill_ends_a_runnel_node_and_leaves_nothing_registered() {
         let mut node = ready(graph.listener(Origin::Runnel, &["/chatter"]));
         let killed = run(graph, "rosnode kill /runnel_listener").success();
         assert!(killed.contains(&"killed".to_owned()), "{server:?}: {killed:?}");
-        assert!(node.wait_exit(within(PATIENCE)).unwrap().success(), "{}", node.output());
+        assert!(node.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", node.output());
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [""; 0], "{server:?}");
         assert_eq!(graph.uri_of("/runnel_listener"), None, "{server:?}");
     }
@@ -216,13 +216,16 @@ fn newer_replaces_older(server: Server, older: Origin, newer: Origin) {
     let mut old = ready(graph.node(older, "listener", "same", &["/chatter"]));
     let old_uri = graph.uri_of("/same").expect("the older is registered");
     let mut new = ready(graph.node(newer, "listener", "same", &["/chatter"]));
-    old.wait_exit(within(PATIENCE)).unwrap();
+    old.wait_exit(deadline_in(PATIENCE)).unwrap();
     let new_uri = graph.uri_of("/same");
     let what = format!("{newer} after {older} at {server:?}: {new_uri:?} after {old_uri}; {}", new.output());
     assert!(new_uri.is_some_and(|uri| uri != old_uri), "{what}");
     assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), ["/same"]);
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--count", "3"]);
-    assert_eq!(told(&mut new, "got", 3, within(PATIENCE)), told(&mut talker, "sent", 3, within(PATIENCE)));
+    assert_eq!(
+        told(&mut new, "got", 3, deadline_in(PATIENCE)),
+        told(&mut talker, "sent", 3, deadline_in(PATIENCE))
+    );
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn assert_no_gap(listener: &Peer, talker: &Peer) {
     let heard = bodies(listener, "got ");
     // A talker says that it has sent a message when that may have arrived already.
     let all_are_told = || bodies(talker, "sent ").len() >= heard.len();
-    wait_until("the talker tells what it has sent", within(PATIENCE), all_are_told);
+    wait_until("the talker tells what it has sent", deadline_in(PATIENCE), all_are_told);
     let sent = bodies(talker, "sent ");
     assert!(sent.starts_with(&heard), "{} heard {heard:#?} of {sent:#?}", listener.name());
 }
@@ -268,7 +271,7 @@ fn master_is_restarted(server: Server) {
     let roscpp = graph.talker(Origin::Roscpp, &["/other", "--rate", "50"]);
     let mut hear_more = || {
         for listener in heard.iter_mut().chain([&mut other]) {
-            told(listener, "got", 10, within(PATIENCE));
+            told(listener, "got", 10, deadline_in(PATIENCE));
         }
     };
     hear_more();
@@ -277,7 +280,7 @@ fn master_is_restarted(server: Server) {
         hear_more();
         master.restart();
         let (graph, begun) = (master.graph(), Instant::now());
-        wait_until("Runnel's nodes are registered again", within(PATIENCE), || {
+        wait_until("Runnel's nodes are registered again", deadline_in(PATIENCE), || {
             graph.nodes_at(Side::Publishers, "/chatter") == ["/runnel_talker"]
                 && graph.nodes_at(Side::Subscribers, "/chatter") == ["/runnel_listener"]
                 && graph.nodes_at(Side::Subscribers, "/other") == ["/other_listener"]
@@ -289,7 +292,7 @@ fn master_is_restarted(server: Server) {
     assert!((0..TRIES).any(|_| until_registered() < REGISTERED_AGAIN), "registered late");
     let graph = master.graph();
     let late = graph.node(Origin::Runnel, "listener", "late_listener", &["/chatter"]);
-    told(&mut ready(late), "got", 1, within(PATIENCE));
+    told(&mut ready(late), "got", 1, deadline_in(PATIENCE));
     hear_more();
     heard.iter().for_each(|listener| assert_no_gap(listener, &talker));
     assert_no_gap(&other, &roscpp);
@@ -316,7 +319,7 @@ fn runnels_master_notices_nodes_that_were_killed() {
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [name.as_str()]);
         let begun = Instant::now();
         node.signal(Signal::KILL).unwrap();
-        wait_until(&format!("{name} is gone"), within(PATIENCE), || {
+        wait_until(&format!("{name} is gone"), deadline_in(PATIENCE), || {
             graph.nodes_at(Side::Subscribers, "/chatter").is_empty() && graph.uri_of(&name).is_none()
         });
         begun.elapsed()

@@ -4,7 +4,7 @@ use std::fs;
 
 use interop::Ros1Graph;
 use runnel_core::schema::{Kind, Library, ResolveError, TypeName};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 /// The packages whose definitions must be there to compare with.
 const PACKAGES: [&str; 17] = [
@@ -41,7 +41,7 @@ struct Original {
 fn originals() -> Vec<Original> {
     // Nothing is asked of a master, so there need be none.
     let mut peer = Ros1Graph::at("http://127.0.0.1:1").rospy("md5sums.py", &[]);
-    let status = peer.wait_exit(within(120)).unwrap();
+    let status = peer.wait_exit(deadline_in(120)).unwrap();
     assert!(status.success(), "{}", peer.output());
     let originals: Vec<_> = peer.lines().iter().map(|line| original(line)).collect();
     let installed = |package: &str| originals.iter().any(|one| one.name.package == package);

@@ -2,7 +2,7 @@
 //! original, or its installation, that fails.
 
 use interop::{Master, Origin, PATIENCE, Server, body, hear_out, ready, told};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 /// `got` or `sent` lines as every implementation must print them for String messages "hello 1" and so on.
 fn hellos(count: u32) -> Vec<String> {
@@ -57,10 +57,10 @@ fn a_late_listener_gets_the_last_message_of_a_latched_topic() {
         let master = Master::start(Server::Rosmaster);
         let latched = ["/chatter", "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(talker, &latched);
-        talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+        talker.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
         for listener in Origin::OTHERS {
             let mut listener = master.graph().listener(listener, &["/chatter", "--count", "1"]);
-            let heard = told(&mut listener, "got", 1, within(PATIENCE));
+            let heard = told(&mut listener, "got", 1, deadline_in(PATIENCE));
             assert_eq!(body(&heard[0]), body(&hellos(2)[1]), "{} from {}", listener.name(), talker.name());
         }
     }
@@ -72,10 +72,10 @@ fn a_roscpp_listener_hears_a_roscpp_talker_over_udp() {
     let mut listener = master.graph().listener(Origin::Roscpp, &["/chatter", "--udp"]);
     let talking = ["/chatter", "--count", "3", "--rate", "20", "--size", "5000"];
     let mut talker = master.graph().talker(Origin::Roscpp, &talking);
-    let sent = told(&mut talker, "sent", 3, within(PATIENCE));
-    assert_eq!(told(&mut listener, "got", 3, within(PATIENCE)), sent);
+    let sent = told(&mut talker, "sent", 3, deadline_in(PATIENCE));
+    assert_eq!(told(&mut listener, "got", 3, deadline_in(PATIENCE)), sent);
     let mut info = master.graph().tool("rosnode", &["info", "/roscpp_talker"]);
-    info.wait_for_line(|line| line.contains("transport: UDPROS"), within(PATIENCE)).unwrap();
+    info.wait_for_line(|line| line.contains("transport: UDPROS"), deadline_in(PATIENCE)).unwrap();
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn the_command_line_tools_see_a_node_come_and_go() {
         let name = format!("/{origin}_talker");
         let mut talker = ready(master.graph().talker(origin, &["/chatter", "--wait", "0", "--count", "1"]));
         let mut list = master.graph().tool("rosnode", &["list"]);
-        list.wait_for_line(|line| line == name, within(PATIENCE)).unwrap();
+        list.wait_for_line(|line| line == name, deadline_in(PATIENCE)).unwrap();
         talker.signal(Signal::INT).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(deadline_in(PATIENCE)).unwrap();
         let mut list = master.graph().tool("rosnode", &["list"]);
-        list.wait_exit(within(PATIENCE)).unwrap();
+        list.wait_exit(deadline_in(PATIENCE)).unwrap();
         assert!(!list.lines().contains(&name), "{}", list.output());
     }
 }
@@ -100,5 +100,5 @@ fn a_roscpp_pair_plays_ping_pong() {
     let _pong = ready(master.graph().roscpp("pingpong", &["/game", "--role", "pong", "__name:=pong"]));
     let playing = ["/game", "--role", "ping", "--count", "50", "--warm-up", "5", "__name:=ping"];
     let mut ping = master.graph().roscpp("pingpong", &playing);
-    ping.wait_for_line(|line| line.starts_with("rtt_us count 50 "), within(PATIENCE)).unwrap();
+    ping.wait_for_line(|line| line.starts_with("rtt_us count 50 "), deadline_in(PATIENCE)).unwrap();
 }

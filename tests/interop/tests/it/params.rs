@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
 use runnel::{Context, ContextOptions, ParameterValue};
-use runnel_testkit::process::{Signal, free_port, within};
+use runnel_testkit::process::{Signal, deadline_in, free_port};
 
 fn runnel(graph: &Ros1Graph, words: &[&str]) -> Vec<String> {
     outcome(graph.runnel("runnel", &[&["param"], words].concat())).success()
@@ -103,7 +103,7 @@ fn changes_by_the_originals_are_heard() {
         let _watch = node.watch_param("/speed", note).unwrap();
         rosparam(graph, &["set", "/speed", "7"]);
         let expected = [("/speed".to_owned(), None), ("/speed".to_owned(), Some(ParameterValue::from(7)))];
-        wait_until("the change heard", within(PATIENCE), || {
+        wait_until("the change heard", deadline_in(PATIENCE), || {
             context.spin_once(Duration::from_millis(10)).unwrap();
             heard.lock().unwrap().len() >= 2
         });
@@ -119,7 +119,7 @@ fn parameters_outlive_a_master_that_is_killed() {
     let port = port.to_string();
     let start = || {
         let mut master = graph.runnel("runnel", &["master", "--port", &port, "--persist", &file]);
-        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(PATIENCE)).unwrap();
         master
     };
     let mut master = start();
@@ -128,7 +128,7 @@ fn parameters_outlive_a_master_that_is_killed() {
     rosparam(&graph, &["delete", "/gone"]);
     let before = rosparam(&graph, &["get", "/"]);
     master.signal(Signal::KILL).unwrap();
-    master.wait_exit(within(PATIENCE)).unwrap();
+    master.wait_exit(deadline_in(PATIENCE)).unwrap();
     let mut master = start();
     assert_eq!(rosparam(&graph, &["get", "/"]), before);
     assert!(before.iter().any(|line| line.contains("a \"b\" <c>")), "{before:#?}");
@@ -136,5 +136,5 @@ fn parameters_outlive_a_master_that_is_killed() {
     assert_eq!(second.code, Some(1));
     assert!(second.lines[0].contains("another master stores its parameters there"), "{:#?}", second.lines);
     master.signal(Signal::INT).unwrap();
-    assert!(master.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(master.wait_exit(deadline_in(PATIENCE)).unwrap().success());
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use interop::sockets::connections_to;
 use interop::{Master, Origin, PATIENCE, Server, ready, told, wait_until};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Less than the 30 s that a message may make no progress by default.
 const PAUSE: Duration = Duration::from_secs(20);
@@ -26,26 +26,26 @@ fn rospy_paused_within_a_message_keeps_its_link() {
     let talker = ready(graph.talker(Origin::Rospy, &talking));
     let port = graph.tcpros_port("/rospy_talker", "/big").expect("it publishes");
     let mut listener = ready(graph.listener(Origin::Runnel, &["/big", "--type", "std_msgs/UInt8MultiArray"]));
-    told(&mut listener, "got", 1, within(PATIENCE));
+    told(&mut listener, "got", 1, deadline_in(PATIENCE));
     // While the listener stands still, the next message stays in the middle.
-    listener.stop(within(PATIENCE)).unwrap();
+    listener.stop(deadline_in(PATIENCE)).unwrap();
     let published = messages(&talker, "sent ").len();
-    wait_until("part of a message has arrived, and not all", within(PATIENCE), || {
+    wait_until("part of a message has arrived, and not all", deadline_in(PATIENCE), || {
         let is_full = connections_to(port).iter().any(|link| link.unread > 100_000);
         is_full && messages(&talker, "sent ").len() >= published + 2
     });
-    talker.stop(within(PATIENCE)).unwrap();
+    talker.stop(deadline_in(PATIENCE)).unwrap();
     let links = || connections_to(port).iter().map(|link| link.local).collect::<Vec<_>>();
     let before = links();
     assert_eq!(before.len(), 1, "one link");
     listener.signal(Signal::CONT).unwrap();
-    wait_until("what has arrived is read", within(PATIENCE), || {
+    wait_until("what has arrived is read", deadline_in(PATIENCE), || {
         connections_to(port).iter().all(|link| link.unread == 0)
     });
     sleep(PAUSE);
     let whole = messages(&listener, "got ").len();
     talker.signal(Signal::CONT).unwrap();
-    wait_until("the message and the next", within(PATIENCE), || {
+    wait_until("the message and the next", deadline_in(PATIENCE), || {
         messages(&listener, "got ").len() >= whole + 2
     });
     assert_eq!(links(), before, "the link is the same");

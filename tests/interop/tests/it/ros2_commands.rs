@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use interop::fakes;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, Printed, built, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
@@ -44,7 +44,7 @@ fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
 }
 
 fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+    peer.wait_for_line(|said| said == line, deadline_in(PATIENCE)).unwrap();
 }
 
 #[test]
@@ -187,9 +187,9 @@ fn a_message_of_many_parts_is_echoed_and_measured() {
     assert_eq!(typed, echoed);
     for (command, begins) in [("hz", "average rate: "), ("bw", "average: "), ("delay", "average delay: ")] {
         let mut measuring = running(&graph, &["topic", command, "/pose"]);
-        measuring.wait_for_line(|line| line.starts_with(begins), within(PATIENCE)).unwrap();
+        measuring.wait_for_line(|line| line.starts_with(begins), deadline_in(PATIENCE)).unwrap();
         measuring.signal(Signal::INT).unwrap();
-        measuring.wait_exit(within(PATIENCE)).unwrap();
+        measuring.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -240,7 +240,7 @@ fn one_message_waits_for_those_who_are_to_hear_it() {
         let graph = Ros2Graph::new();
         let words = [&["topic", "pub", "-1", "/text", "std_msgs/String", "late"], waiting].concat();
         let mut publisher = running(&graph, &words);
-        publisher.wait_for_line(|line| line.starts_with("waiting for "), within(PATIENCE)).unwrap();
+        publisher.wait_for_line(|line| line.starts_with("waiting for "), deadline_in(PATIENCE)).unwrap();
         let names = (0..listeners).map(|number| format!("listener{number}"));
         let listeners: Vec<Peer> =
             names.map(|name| graph.node(KILTED, "listener", &name, &listening)).collect();
@@ -262,7 +262,7 @@ fn what_is_piped_reaches_those_who_are_there() {
         &runnel,
     ]);
     let mut publisher = Peer::spawn("runnel", command).expect("it starts");
-    assert!(publisher.wait_exit(within(PATIENCE)).unwrap().success(), "{}", publisher.output());
+    assert!(publisher.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", publisher.output());
     for line in [r#"got 1 {"data":"a"}"#, r#"got 2 {"data":"b"}"#] {
         says(&mut listener, line);
     }
@@ -319,8 +319,8 @@ fn what_is_measured_is_what_the_asked_quality_of_service_brings() {
         let words = ["topic", command, "/text", "--qos-reliability"];
         let mut strict = running(&graph, &[&words[..], &["reliable"]].concat());
         let mut lenient = running(&graph, &[&words[..], &["best_effort"]].concat());
-        lenient.wait_for_line(|line| line.starts_with("average"), within(PATIENCE)).unwrap();
-        strict.wait_for_line(|line| line.contains("reliability"), within(PATIENCE)).unwrap();
+        lenient.wait_for_line(|line| line.starts_with("average"), deadline_in(PATIENCE)).unwrap();
+        strict.wait_for_line(|line| line.contains("reliability"), deadline_in(PATIENCE)).unwrap();
         assert!(!strict.output().contains("average"), "{}", strict.output());
     }
 }

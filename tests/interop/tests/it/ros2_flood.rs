@@ -23,7 +23,7 @@ use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, every
 use interop::ros2::{Origin, Ros2Graph};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, QoS, Subscription};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Fake participants, and how many a second.
 const FAKES: u32 = 20_000;
@@ -154,7 +154,7 @@ fn newcomer(graph: &Ros2Graph) -> (Peer, Duration) {
     let mut command = graph.program(Origin::Runnel, "listener");
     command.args(["/live", "--count", "0", "--depth", "10"]);
     let mut listener = Peer::spawn("newcomer", command).unwrap();
-    listener.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line == "matched 1", deadline_in(PATIENCE)).unwrap();
     (listener, begun.elapsed())
 }
 
@@ -166,7 +166,7 @@ fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
     let mut command = graph.program(victim, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
-    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), deadline_in(PATIENCE)).unwrap();
     let (before, calm) = (resident(&talker), live.longest_silence());
     let echo = Echo::listen();
     let domain = graph.domain();
@@ -214,7 +214,7 @@ fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
     let echo = Echo::listen();
     let everybody = everybody(graph.domain());
     let socket = UdpSocket::bind((address(7), 0)).unwrap();
-    let deadline = within(PATIENCE);
+    let deadline = deadline_in(PATIENCE);
     while echo.most() == 0 {
         assert!(Instant::now() < deadline, "nobody answers");
         socket.send_to(&announcement(7), everybody).unwrap();
@@ -232,7 +232,7 @@ const WAVE: Duration = Duration::from_secs(5);
 fn participants(graph: &Ros2Graph, least: usize) -> Vec<([u8; 12], SocketAddr)> {
     let context = Context::with_options(graph.options().ipc(false)).unwrap();
     let _node = context.create_node("watcher").unwrap();
-    let deadline = within(PATIENCE);
+    let deadline = deadline_in(PATIENCE);
     loop {
         let seen = context.ros2_graph().unwrap().unwrap_or_default().participants;
         let others = seen.iter().filter(|one| !one.is_own && one.answers);
@@ -269,7 +269,7 @@ fn invented_participants_draw_little(ipc: bool) {
     let mut command = graph.program(Origin::Runnel, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
-    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), deadline_in(PATIENCE)).unwrap();
     let victims = participants(&graph, 2);
     let (echo, before, calm) = (Echo::listen(), resident(&talker), live.longest_silence());
     let waves = std::env::var("WAVES").map_or(1, |waves| waves.parse().unwrap());

@@ -12,7 +12,7 @@ use interop::ros2_words::{crc, text};
 use runnel::QoS;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
 
@@ -59,7 +59,7 @@ fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() 
         let words = ["/shared", "--count", &count, "--size", &size, "--rate", "200", "--after", &gate];
         graph.talker(origin, &words)
     });
-    let until = within(PATIENCE);
+    let until = deadline_in(PATIENCE);
     let turn = |what: &str| {
         assert!(Instant::now() < until, "still not: {what}");
         talking.spin_once(Duration::from_millis(1)).unwrap();

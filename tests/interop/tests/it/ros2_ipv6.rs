@@ -3,7 +3,7 @@
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, hear_out};
 use runnel_testkit::hosts::Host;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const WORDS: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
 
@@ -36,7 +36,7 @@ fn understands(other: Origin, addresses: [&str; 2]) {
 }
 
 fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+    peer.wait_for_line(|said| said == line, deadline_in(PATIENCE)).unwrap();
 }
 
 const IPV6: [&str; 2] = ["fd00::1/64", "fd00::2/64"];

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use interop::PATIENCE;
 use interop::ros2::{Origin, Ros2Graph};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const ORIGINS: [Origin; 3] = [Origin::Runnel, Origin::Cyclone, Origin::FastDds];
 
@@ -31,19 +31,19 @@ fn start(graph: &Ros2Graph, origin: Origin, role: &str) -> Peer {
 }
 
 fn until_matched(peer: &mut Peer) {
-    peer.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    peer.wait_for_line(|line| line == "matched 1", deadline_in(PATIENCE)).unwrap();
 }
 
 fn end(mut peer: Peer) {
     peer.signal(Signal::INT).unwrap();
-    peer.wait_exit(within(PATIENCE)).unwrap();
+    peer.wait_exit(deadline_in(PATIENCE)).unwrap();
 }
 
 /// Starts a talker beside a listener; gives how long it took until the one and the other had told that they are matched.
 fn meet(talking: Origin, listening: Origin) -> [Duration; 2] {
     let graph = Ros2Graph::new();
     let mut listener = start(&graph, listening, "listener");
-    listener.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line == "ready", deadline_in(PATIENCE)).unwrap();
     thread::sleep(REST);
     let begun = Instant::now();
     let mut talker = start(&graph, talking, "talker");

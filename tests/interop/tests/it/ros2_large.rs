@@ -13,7 +13,7 @@ use interop::ros2::{Distro, Origin};
 use interop::ros2_hosts::Host;
 use interop::ros2_talks::says;
 use interop::{PATIENCE, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const MESSAGE: &[&str] = &["/long", "--type", "std_msgs/msg/UInt8MultiArray", "--depth", "0"];
 const BYTES: &str = "2097152";
@@ -87,14 +87,14 @@ fn exchange(talking: Origin, listening: Origin, loss: Option<Loss>, count: usize
     // A volatile reader is owed nothing that was written before it had found the writer.
     [&mut talker, &mut listener].into_iter().for_each(|peer| says(peer, "matched 1"));
     near.set(&["touch", GATE]);
-    talker.wait_for_line(|line| line.starts_with("sent 1 "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 1 "), deadline_in(PATIENCE)).unwrap();
     let begun = Instant::now();
     let due = begun + Duration::from_secs_f64(count as f64 / PER_SECOND) + GRACE;
     let mut in_time = 0;
     while in_time < count && got(&mut listener, due) {
         in_time += 1;
     }
-    let (mut arrived, mut took, end) = (in_time, begun.elapsed(), within(LONGEST));
+    let (mut arrived, mut took, end) = (in_time, begun.elapsed(), deadline_in(LONGEST));
     while loss.is_some() && arrived < count && got(&mut listener, end) {
         (arrived, took) = (arrived + 1, begun.elapsed());
     }

@@ -6,7 +6,7 @@ use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, ready};
 use runnel::msgs::rcl_interfaces::msg::Log;
 use runnel::{Context, QoS};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 
@@ -21,7 +21,7 @@ fn rclpy_hears_what_a_node_logs_and_has_logged() {
         let words = [&["/rosout", "--type", "rcl_interfaces/msg/Log"][..], &kept].concat();
         let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
         let mut told = |text: &str| {
-            let line = listener.wait_for_line(|line| line.contains(text), within(PATIENCE)).unwrap();
+            let line = listener.wait_for_line(|line| line.contains(text), deadline_in(PATIENCE)).unwrap();
             serde_json::from_str::<serde_json::Value>(line.splitn(3, ' ').nth(2).unwrap()).unwrap()
         };
         let before = told("said before");

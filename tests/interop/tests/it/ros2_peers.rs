@@ -7,7 +7,7 @@ use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_talks::{Pair, STRINGS, says, understands};
 use interop::{PATIENCE, hear_out, ready};
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
@@ -18,7 +18,7 @@ fn rclpy_peer_returns_from_overdue_wait() {
     for distro in [Distro::Kilted, Distro::Jazzy] {
         let graph = Ros2Graph::new();
         let mut peer = graph.rclpy(distro, "overdue.py", "overdue", &[]);
-        peer.wait_for_line(|line| line == "turned", within(PATIENCE)).unwrap();
+        peer.wait_for_line(|line| line == "turned", deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -105,7 +105,7 @@ fn a_talker_that_falls_silent_is_missed() {
     says(&mut listener, "liveliness 1 0");
     says(&mut listener, "deadline missed 1");
     says(&mut talker, "liveliness lost 1");
-    listener.wait_for_line(|line| line.starts_with("liveliness 0 "), within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line.starts_with("liveliness 0 "), deadline_in(PATIENCE)).unwrap();
 }
 
 #[test]
@@ -142,15 +142,17 @@ fn the_graph_is_told_with_types_hashes_and_qualities_of_service() {
     let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
     let mut talker =
         ready(graph.talker(JAZZY, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]));
-    let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /jazzy_talker"), within(PATIENCE));
+    let publisher = view.wait_for_line(
+        |line| line.starts_with("+ publisher /chatter of /jazzy_talker"),
+        deadline_in(PATIENCE),
+    );
     let publisher = publisher.unwrap();
     let hash = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
     for word in ["std_msgs/msg/String", hash, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
         assert!(publisher.contains(word), "{word} is lacking: {publisher}");
     }
     talker.signal(runnel_testkit::process::Signal::INT).unwrap();
-    assert!(talker.wait_exit(within(PATIENCE)).unwrap().success(), "{}", talker.output());
+    assert!(talker.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", talker.output());
     says(&mut view, "- node /jazzy_talker");
 }
 
@@ -165,7 +167,7 @@ fn a_message_of_any_type_comes_back_from_the_other_release() {
         "std_msgs/msg/Empty",
     ] {
         let mut echo = graph.rclpy(Distro::Jazzy, "echo.py", "echo", &[name]);
-        echo.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        echo.wait_for_line(|line| line == "ready", deadline_in(PATIENCE)).unwrap();
         let place = name.replace("/msg/", "/");
         let words =
             |topic| [format!("/{topic}/{place}"), "--type".into(), name.into(), "--count".into(), "1".into()];

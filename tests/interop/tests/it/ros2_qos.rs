@@ -11,7 +11,7 @@ use runnel::{
     Context, DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, Node,
     PublisherOptions, QoS, SubscriptionOptions,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
@@ -77,7 +77,7 @@ impl Here {
     #[track_caller]
     fn spin_until_said(&self, peer: &Peer, line: &str, times: usize) {
         let said = || peer.lines().iter().filter(|said| *said == line).count() >= times;
-        let until = within(PATIENCE);
+        let until = deadline_in(PATIENCE);
         while !said() {
             assert!(Instant::now() < until, "{line}; said: {:?}", peer.lines());
             self.context.spin_once(MS(5)).unwrap();
@@ -86,7 +86,7 @@ impl Here {
 
     #[track_caller]
     fn spin_until(&self, what: &str, done: impl Fn() -> bool) {
-        let until = within(PATIENCE);
+        let until = deadline_in(PATIENCE);
         while !done() {
             assert!(Instant::now() < until, "{what}; told: {:?}", self.told.lock().unwrap());
             self.context.spin_once(MS(5)).unwrap();
@@ -170,18 +170,18 @@ fn a_reader_of_xcdr2_alone_is_not_met_and_both_are_told() {
     here.spin_until_said(&listener, "incompatible data_representation 2", 1);
     // Where no callback hears of it, it is logged.
     let logged = |line: &str| line.contains("topic /text") && line.contains("data representation");
-    talker.wait_for_line(logged, within(PATIENCE)).unwrap();
+    talker.wait_for_line(logged, deadline_in(PATIENCE)).unwrap();
     let mut other = graph.listener(Origin::Cyclone11, &["/text", "--count", "1"]);
     here.spin_until_told("matched 1");
     here.spin_until_said(&other, "matched 2", 1);
     publisher.publish(Text { data: "heard".into() }).unwrap();
     here.spin_until_said(&other, "done", 1);
-    assert!(other.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(other.wait_exit(deadline_in(PATIENCE)).unwrap().success());
     assert_eq!(publisher.incompatible_qos_status().total_count, 1);
     let unheard = |line: &String| !line.starts_with("matched") && !line.starts_with("got");
     assert!(listener.lines().iter().all(unheard), "{}", listener.output());
     listener.signal(Signal::INT).unwrap();
-    assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+    assert!(listener.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", listener.output());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::msgs::visualization_msgs::msg::{Marker, MarkerArray};
 use runnel::{Context, QoS};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 
@@ -34,12 +34,12 @@ fn markers() -> MarkerArray {
 
 /// Waits until a listener knows its publisher: Fast DDS owes it nothing that was published before.
 fn has_met(listener: &mut Peer) {
-    listener.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    listener.wait_for_line(|line| line == "matched 1", deadline_in(PATIENCE)).unwrap();
 }
 
 /// What the listener says of the next message.
 fn heard(listener: &mut Peer) -> String {
-    let said = told(listener, "got", 1, within(PATIENCE)).remove(0);
+    let said = told(listener, "got", 1, deadline_in(PATIENCE)).remove(0);
     said.split_once(' ').unwrap().1.to_owned()
 }
 
@@ -73,7 +73,7 @@ fn originals_hear_what_a_dynamic_publisher_says_whichever_form_its_schema_has() 
             assert_eq!(heard(&mut listener), crc(&message), "{distro:?}, bytes of {generation:?}");
             publishers.push(publisher);
         }
-        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", listener.output());
     }
 }
 
@@ -103,7 +103,7 @@ fn originals_see_an_image_that_is_written_in_place() {
             loan.publish().unwrap();
             assert_eq!(heard(&mut listener), crc(&whole), "{distro:?}");
         }
-        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+        assert!(listener.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", listener.output());
     }
 }
 
@@ -124,7 +124,7 @@ impl Heard {
 
     /// Spins until it has heard this.
     fn wait_for(&self, context: &Context, type_name: &str, said: &str) {
-        let deadline = within(PATIENCE);
+        let deadline = deadline_in(PATIENCE);
         while !self.has(type_name, said) {
             let all = self.0.lock().unwrap().clone();
             assert!(Instant::now() < deadline, "{type_name} {said} is not among {all:?}");
@@ -165,7 +165,7 @@ fn a_raw_subscription_hears_originals_of_several_types_and_qualities_of_service(
         let words = [&["/mixed", "--type", type_name, "--count", "3", "--rate", "20"], &words[..]].concat();
         let mut talker = graph.node(Origin::Ros2(distro), "talker", &name, &words);
         // The subscription is served meanwhile by the thread that its context keeps.
-        for said in told(&mut talker, "sent", 3, within(PATIENCE)) {
+        for said in told(&mut talker, "sent", 3, deadline_in(PATIENCE)) {
             heard.wait_for(&context, type_name, said.split_once(' ').unwrap().1);
         }
         assert_eq!(subscription.publisher_count(), 1 + number);
@@ -198,7 +198,7 @@ fn a_writer_of_xcdr2_alone_is_heard() {
     let words = ["/bytes", "--type", "std_msgs/msg/UInt8MultiArray", "--count", "3", "--size", "5001"];
     let mut talker =
         graph.talker(Origin::Cyclone11, &[&words[..], &["--xcdr2", "--wait", "2", "--rate", "50"]].concat());
-    for said in told(&mut talker, "sent", 3, within(PATIENCE)) {
+    for said in told(&mut talker, "sent", 3, deadline_in(PATIENCE)) {
         let body = said.split_once(' ').unwrap().1;
         raw.wait_for(&context, "std_msgs/msg/UInt8MultiArray", body);
         typed.wait_for(&context, "typed", body);

@@ -7,7 +7,7 @@ use interop::ros2_talks::{BYTES, Pair, says, understands};
 use interop::{Master, PATIENCE, Server, ready};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Graphs};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
@@ -34,7 +34,7 @@ fn a_policy_that_keeps_them_apart_is_told_by_name() {
         let told = |line: &str| {
             line.contains(&format!("topic {topic}: the subscription of /")) && line.contains(policy)
         };
-        talker.wait_for_line(told, within(PATIENCE)).unwrap();
+        talker.wait_for_line(told, deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -46,13 +46,16 @@ fn nodes_and_topics_of_runnel_are_seen_as_those_of_any_other() {
         graph.talker(Origin::Runnel, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]),
     );
     let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /runnel_talker"), within(PATIENCE))
+        .wait_for_line(
+            |line| line.starts_with("+ publisher /chatter of /runnel_talker"),
+            deadline_in(PATIENCE),
+        )
         .unwrap();
     for word in ["std_msgs/msg/String", STRING_HASH, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
         assert!(publisher.contains(word), "{word} is lacking: {publisher}");
     }
     talker.signal(Signal::INT).unwrap();
-    assert!(talker.wait_exit(within(PATIENCE)).unwrap().success(), "{}", talker.output());
+    assert!(talker.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", talker.output());
     says(&mut view, "- node /runnel_talker");
 }
 
@@ -68,7 +71,7 @@ fn a_node_of_both_graphs_is_seen_with_the_hash_of_its_type() {
     let node = context.create_node("robot").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let publisher = view
-        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), within(PATIENCE))
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), deadline_in(PATIENCE))
         .unwrap();
     assert!(publisher.contains(STRING_HASH), "{publisher}");
 }

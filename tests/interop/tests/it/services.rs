@@ -1,7 +1,7 @@
 //! Services of Runnel's and of the originals, called by each other and looked at with the original `rosservice`.
 
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const SERVICE: &str = "/power";
 
@@ -22,7 +22,7 @@ fn all_call(server_origin: Origin, master: Server) {
     let alone = |origin: &Origin| *origin != Origin::Roscpp || server_origin != Origin::Roscpp;
     for origin in ORIGINS.into_iter().filter(alone) {
         let mut caller = graph.node(origin, "caller", &format!("{origin}_caller"), &[SERVICE]);
-        let status = caller.wait_exit(within(PATIENCE)).unwrap();
+        let status = caller.wait_exit(deadline_in(PATIENCE)).unwrap();
         let said = caller.lines();
         assert!(status.success(), "{origin} calls {server_origin}: {said:#?}");
         let told: Vec<&String> = said.iter().filter(|line| is_told(line)).collect();
@@ -136,7 +136,7 @@ fn a_runnel_service_that_ends_is_no_longer_listed() {
     let master = Master::start(Server::Rosmaster);
     let mut server = server(master.graph(), Origin::Runnel);
     server.signal(runnel_testkit::process::Signal::INT).unwrap();
-    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    assert!(server.wait_exit(deadline_in(PATIENCE)).unwrap().success());
     let listed = outcome(master.graph().tool("rosservice", &["list"])).success();
     assert!(!listed.contains(&SERVICE.to_owned()), "{listed:#?}");
 }

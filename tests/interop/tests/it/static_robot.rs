@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use interop::{Master, Ros1Graph, Server, projects};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 use tempfile::TempDir;
 
 /// Seconds that a lap and all before it may take on a busy host.
@@ -49,7 +49,7 @@ fn project() -> PathBuf {
 fn drives_a_lap(graph: &Ros1Graph, run: impl Fn(&Ros1Graph, &[&str]) -> Peer) {
     let _robot = run(graph, &["--simulate"]);
     let mut watch = run(graph, &["watch"]);
-    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), deadline_in(LAP)).expect("a lap");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Simulated time, told and heard by Runnel's and the originals' nodes; and statistics, which roscpp can be asked for.
 
 use interop::{Master, Origin, PATIENCE, Server, outcome, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Those that follow `/clock`; `@foxglove/ros1` does not.
 const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
@@ -21,10 +21,10 @@ fn all_follow(server: Server, command: &str) {
             _ => graph.runnel("runnel", &[&["topic"], &tell[..]].concat()),
         };
         for peer in &mut clocked {
-            peer.wait_for_line(|line| line == format!("now {secs}"), within(PATIENCE)).unwrap();
+            peer.wait_for_line(|line| line == format!("now {secs}"), deadline_in(PATIENCE)).unwrap();
         }
         teller.signal(Signal::INT).unwrap();
-        teller.wait_exit(within(PATIENCE)).unwrap();
+        teller.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -49,7 +49,7 @@ fn a_roscpp_node_with_statistics_counts_a_runnel_publisher() {
         let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
         for line in ["topic: \"/chatter\"", "node_pub: \"/runnel_talker\"", "node_sub: \"/roscpp_listener\""]
         {
-            echo.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+            echo.wait_for_line(|said| said == line, deadline_in(PATIENCE)).unwrap();
         }
     }
 }

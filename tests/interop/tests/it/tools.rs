@@ -6,7 +6,7 @@ use std::fs;
 use interop::{
     Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, body, outcome, ready, told, wait_until,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Runs `runnel` with the words of a line.
 fn runnel(graph: &Ros1Graph, line: &str) -> Outcome {
@@ -53,8 +53,8 @@ fn connected_graph(graph: &Ros1Graph) -> [Peer; 3] {
     let talker = ready(graph.talker(Origin::Roscpp, &["/chatter", "--latch", "--wait", "2", "--count", "1"]));
     let [mut rospy, mut runnel] =
         [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));
-    told(&mut rospy, "got", 1, within(PATIENCE));
-    told(&mut runnel, "got", 1, within(PATIENCE));
+    told(&mut rospy, "got", 1, deadline_in(PATIENCE));
+    told(&mut runnel, "got", 1, deadline_in(PATIENCE));
     [talker, rospy, runnel]
 }
 
@@ -118,7 +118,7 @@ fn messages_are_echoed_as_rostopic_echoes_them() {
         let latched =
             [&topic, "--type", message_type, "--size", "20", "--latch", "--wait", "0", "--count", "1"];
         let mut talker = graph.node(Origin::Roscpp, "talker", &name, &latched);
-        talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+        talker.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
         talkers.push(talker);
         let pairs = [
             (format!("topic echo -f -n 1 {topic}"), format!("rostopic echo -n 1 {topic}")),
@@ -158,16 +158,16 @@ fn published_messages_reach_every_listener() {
     let expected: Vec<String> =
         (1..=3).map(|number| format!("{number} len 9 crc {:08x}", crc_of("hello"))).collect();
     for mut listener in listeners {
-        assert_eq!(told(&mut listener, "got", 3, within(PATIENCE)), expected, "{}", listener.name());
+        assert_eq!(told(&mut listener, "got", 3, deadline_in(PATIENCE)), expected, "{}", listener.name());
     }
     let mut echo = start_original(graph, "rostopic echo -n 1 /twist");
     let mut publishing = graph.runnel(
         "runnel",
         &["topic", "pub", "-r", "10", "/twist", "geometry_msgs/Twist", "{linear: {x: 0.5}}"],
     );
-    echo.wait_for_line(|line| line == "  x: 0.5", within(PATIENCE)).unwrap();
+    echo.wait_for_line(|line| line == "  x: 0.5", deadline_in(PATIENCE)).unwrap();
     publishing.signal(Signal::INT).unwrap();
-    assert!(publishing.wait_exit(within(PATIENCE)).unwrap().success(), "{}", publishing.output());
+    assert!(publishing.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", publishing.output());
 }
 
 fn crc_of(text: &str) -> u32 {
@@ -176,7 +176,7 @@ fn crc_of(text: &str) -> u32 {
 
 /// The first figure on the line that begins with this word and ends with this unit.
 fn figure(peer: &mut Peer, word: &str, unit: &str) -> f64 {
-    let line = peer.wait_for_line(|line| line.starts_with(word), within(PATIENCE)).unwrap();
+    let line = peer.wait_for_line(|line| line.starts_with(word), deadline_in(PATIENCE)).unwrap();
     let number = line[word.len()..].trim().strip_suffix(unit).and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{line:?} is not {word:?}, a number and {unit:?}"))
 }
@@ -226,11 +226,11 @@ fn original_nodes_are_killed_and_dead_ones_cleaned_up() {
     let [mut roscpp, mut rospy, mut ours] = connected_graph(graph);
     assert_eq!(runnel(graph, "node ping --all").code, Some(0));
     assert_eq!(runnel(graph, "node kill /roscpp_talker").success(), ["killed /roscpp_talker"]);
-    roscpp.wait_exit(within(PATIENCE)).unwrap();
+    roscpp.wait_exit(deadline_in(PATIENCE)).unwrap();
     assert_eq!(runnel(graph, "node kill /rospy_listener").success(), ["killed /rospy_listener"]);
-    rospy.wait_exit(within(PATIENCE)).unwrap();
+    rospy.wait_exit(deadline_in(PATIENCE)).unwrap();
     ours.signal(Signal::KILL).unwrap();
-    ours.wait_exit(within(PATIENCE)).unwrap();
+    ours.wait_exit(deadline_in(PATIENCE)).unwrap();
     assert_eq!(
         runnel(graph, "node list").success(),
         ["/runnel_listener"],
@@ -281,8 +281,8 @@ fn rosbag_records_a_runnel_talker_and_reads_it_back() {
     let talking =
         ["/chatter", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--rate", "50", "--count", "10"];
     let mut talker = graph.talker(Origin::Runnel, &talking);
-    let sent = told(&mut talker, "sent", 10, within(PATIENCE));
-    assert!(recorder.wait_exit(within(PATIENCE)).unwrap().success(), "{}", recorder.output());
+    let sent = told(&mut talker, "sent", 10, deadline_in(PATIENCE));
+    assert!(recorder.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", recorder.output());
     assert!(fs::metadata(file).is_ok(), "{}", recorder.output());
     let info = original(graph, &format!("rosbag info -y {file}")).success();
     for line in ["messages: 10", "    - topic: /chatter", "      type: std_msgs/UInt8MultiArray"] {
@@ -300,7 +300,7 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Runnel, &["/chatter", "--rate", "20"]));
     let mut listeners = [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));
-    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 1, deadline_in(PATIENCE))));
     let port = graph.tcpros_port("/runnel_talker", "/chatter").expect("the talker's port");
     let info = original(graph, "rosnode info /runnel_talker").success();
     for peer in ["/rospy_listener", "/runnel_listener"] {
@@ -311,7 +311,7 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     let info = original(graph, "rosnode info /runnel_listener").success();
     let peer = format!("/runnel_talker ({uri})");
     assert!(has_connection(&info, &peer, "    * direction: inbound"), "{info:#?}");
-    wait_until("the listener leaves", within(PATIENCE), || {
+    wait_until("the listener leaves", deadline_in(PATIENCE), || {
         let [_, listener] = &listeners;
         let _ = listener.signal(Signal::INT);
         graph.nodes_at(Side::Subscribers, "/chatter") == ["/rospy_listener"]

@@ -7,7 +7,7 @@ use interop::{
     Master, Origin, PATIENCE, Ros1Graph, Server, all_hear_all, body, hear_out, hears_after_restarts, outcome,
     ready, told, wait_until,
 };
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 const MESSAGES: usize = 5;
 
@@ -80,13 +80,13 @@ fn header_sequence_numbers_count_as_those_of_roscpp() {
 /// A talker that has published two latched messages, and the second of them.
 fn latching(graph: &Ros1Graph, origin: Origin, topic: &str) -> (Peer, String) {
     let mut talker = graph.talker(origin, &[topic, "--latch", "--wait", "0", "--count", "2"]);
-    let sent = told(&mut talker, "sent", 2, within(PATIENCE));
-    talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    let sent = told(&mut talker, "sent", 2, deadline_in(PATIENCE));
+    talker.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
     (talker, body(&sent[1]).to_owned())
 }
 
 fn first_heard(mut listener: Peer) -> String {
-    let heard = told(&mut listener, "got", 1, within(PATIENCE));
+    let heard = told(&mut listener, "got", 1, deadline_in(PATIENCE));
     body(&heard[0]).to_owned()
 }
 
@@ -154,7 +154,7 @@ fn several_talkers_and_listeners_of_every_kind_share_a_topic() {
 fn says(graph: &Ros1Graph, peer: &Peer, words: &[&str]) {
     let has_all = |text: &str| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
     let what = format!("{words:?} in the log of {}", peer.name());
-    wait_until(&what, within(PATIENCE), || {
+    wait_until(&what, deadline_in(PATIENCE), || {
         has_all(&peer.output()) || peer.name().ends_with(".py") && has_all(&log_files(graph.home()))
     });
 }

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const MESSAGES: usize = 5;
 
@@ -16,7 +16,7 @@ const IN_ONE: usize = 1472 - 8 - 4 - 12;
 fn travels_by(graph: &Ros1Graph, node: &str, transport: &str) {
     let mut info = graph.tool("rosnode", &["info", node]);
     let line = format!("* transport: {transport}");
-    info.wait_for_line(|said| said.trim() == line, within(PATIENCE))
+    info.wait_for_line(|said| said.trim() == line, deadline_in(PATIENCE))
         .unwrap_or_else(|error| panic!("{error}: {}", info.output()));
 }
 
@@ -30,8 +30,8 @@ fn is_heard(talker: Origin, listener: Origin, wish: &str, size: usize, transport
     let talking = [&typed[..], &["--count", "5", "--rate", "3", "--size", &size]].concat();
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
     let mut talker = master.graph().talker(talker, &talking);
-    let sent = told(&mut talker, "sent", MESSAGES, within(PATIENCE));
-    let heard = told(&mut listener, "got", MESSAGES, within(PATIENCE));
+    let sent = told(&mut talker, "sent", MESSAGES, deadline_in(PATIENCE));
+    let heard = told(&mut listener, "got", MESSAGES, deadline_in(PATIENCE));
     assert_eq!(heard, sent, "{size} bytes");
     for peer in [&talker, &listener] {
         travels_by(master.graph(), &format!("/{}", name_of(peer)), transport);
@@ -111,10 +111,10 @@ fn latched_messages_come_as_datagrams() {
         let topic = format!("/{origin}");
         let arguments = [topic.as_str(), "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(origin, &arguments);
-        let sent = told(&mut talker, "sent", 2, within(PATIENCE));
-        talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+        let sent = told(&mut talker, "sent", 2, deadline_in(PATIENCE));
+        talker.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
         let mut listener = master.graph().listener(listener, &[topic.as_str(), "--udp"]);
-        let heard = told(&mut listener, "got", 1, within(PATIENCE));
+        let heard = told(&mut listener, "got", 1, deadline_in(PATIENCE));
         assert_eq!(interop::body(&heard[0]), interop::body(&sent[1]), "of {origin}");
         travels_by(master.graph(), &format!("/{}", name_of(&talker)), "UDPROS");
     }
@@ -129,11 +129,11 @@ fn a_listener_of_either_kind_that_is_killed_leaves_no_link() {
         let name = format!("talker_to_{listener}");
         let _talker = master.graph().node(Origin::Runnel, "talker", &name, &arguments);
         let mut listener = master.graph().listener(listener, &[topic.as_str(), "--udp"]);
-        told(&mut listener, "got", 1, within(PATIENCE));
+        told(&mut listener, "got", 1, deadline_in(PATIENCE));
         travels_by(master.graph(), &format!("/{name}"), "UDPROS");
         listener.signal(Signal::KILL).unwrap();
-        listener.wait_exit(within(PATIENCE)).unwrap();
-        interop::wait_until("the link is gone", within(PATIENCE), || {
+        listener.wait_exit(deadline_in(PATIENCE)).unwrap();
+        interop::wait_until("the link is gone", deadline_in(PATIENCE), || {
             let info = interop::outcome(master.graph().tool("rosnode", &["info", &format!("/{name}")]));
             !info.success().iter().any(|line| line.contains("UDPROS"))
         });
@@ -148,10 +148,10 @@ fn runnel_topic_echo_and_hz_take_datagrams() {
     for command in ["echo", "hz"] {
         let mut shown = graph.runnel("runnel", &["topic", command, "--udp", "/chatter"]);
         let prints = |line: &str| line.starts_with("data: ") || line.starts_with("average rate: ");
-        shown.wait_for_line(prints, within(PATIENCE)).unwrap();
+        shown.wait_for_line(prints, deadline_in(PATIENCE)).unwrap();
         travels_by(graph, "/roscpp_talker", "UDPROS");
         shown.signal(Signal::INT).unwrap();
-        shown.wait_exit(within(PATIENCE)).unwrap();
+        shown.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -179,7 +179,7 @@ fn losses_of_roscpps_datagrams_are_counted_and_told() {
     let _talker =
         ready(graph.talker(Origin::Roscpp, &[&typed[..], &["--wait", "0", "--rate", "100"]].concat()));
     let mut echo = graph.runnel("runnel", &["topic", "echo", "--udp", "--json", "-n", "80", "/lossy"]);
-    assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+    assert!(echo.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", echo.output());
     let lines = echo.lines();
     assert_eq!(lines.iter().filter(|line| line.starts_with('{')).count(), 80);
     let told = lines.iter().find_map(|line| line.strip_suffix(" messages on the way"));

@@ -13,7 +13,7 @@ use std::time::Instant;
 use hostile_ros1::HostileRos1;
 use runnel::core::sanitize::is_unsafe;
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::within;
+use runnel_testkit::process::deadline_in;
 use serde_json::Value as Json;
 
 /// A domain that no other test uses.
@@ -256,7 +256,7 @@ fn json_decodes_to_names_of_ros2_peers() {
     };
     // On a busy host a command may have listened for too short a time.
     let answer_with = |line: &str, is_there: &dyn Fn(&Json) -> bool| {
-        let deadline = within(60);
+        let deadline = deadline_in(60);
         let answers = std::iter::repeat_with(|| answer(line));
         let there = answers.take_while(|_| Instant::now() < deadline).find(is_there);
         there.unwrap_or_else(|| panic!("{line}: {evil:?} is not in {}", answer(line)))

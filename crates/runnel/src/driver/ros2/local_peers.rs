@@ -41,6 +41,8 @@ pub(super) struct LocalPeers {
 struct LocalPeer {
     /// This process's secret for the peer.
     own_secret: u128,
+    /// The secret was sent to the peer.
+    has_sent: bool,
     /// The peer's announcement.
     announced: Option<PeerAnnouncement>,
     /// Pause before the next announcement.
@@ -106,6 +108,7 @@ impl LocalPeers {
             let own_secret = random()? << 64 | random()?;
             place.insert(LocalPeer {
                 own_secret,
+                has_sent: false,
                 announced: None,
                 pause: FIRST_PAUSE,
                 pairs: BTreeMap::new(),
@@ -133,7 +136,11 @@ impl Ros2 {
         let deadline = Deadline::LocalPeer(remote.prefix);
         if local_peer.announced.is_some() {
             effects.push_back(Effect::PairMatched { local, remote });
-        } else if effects.deadlines.deadline(&deadline).is_none() {
+        }
+        // Its announcement may be a reply from before both lost each other. Then it does not have the new secret and does not
+        // request the pairs again.
+        let needs_secret = local_peer.announced.is_none() || !local_peer.has_sent;
+        if needs_secret && effects.deadlines.deadline(&deadline).is_none() {
             local_peer.pause = FIRST_PAUSE;
             effects.schedule(deadline, clock::monotonic());
         }
@@ -185,13 +192,11 @@ impl Ros2 {
     }
 
     /// Sends this process's id to a participant that asks for it.
-    pub(in crate::driver) fn answer_local_peer(&self, participant: GuidPrefix, process: u128) {
-        if let Some(local_peer) = self.local_peers.known.get(&participant) {
-            self.send_announcement(
-                participant,
-                PeerAnnouncement { process, secret: local_peer.own_secret },
-                REPLY,
-            );
+    pub(in crate::driver) fn answer_local_peer(&mut self, participant: GuidPrefix, process: u128) {
+        if let Some(local_peer) = self.local_peers.known.get_mut(&participant) {
+            local_peer.has_sent = true;
+            let secret = local_peer.own_secret;
+            self.send_announcement(participant, PeerAnnouncement { process, secret }, REPLY);
         }
     }
 
@@ -254,6 +259,7 @@ impl Ros2 {
         }
         local_peer.pause = (local_peer.pause * 2).min(LONGEST_PAUSE);
         let stage = Stage { knows: local_peer.announced.is_some(), asks: true };
+        local_peer.has_sent = true;
         let secret = local_peer.own_secret;
         self.send_announcement(participant, PeerAnnouncement { process, secret }, stage);
     }
@@ -267,7 +273,11 @@ impl Ros2 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
+
+    use super::super::WriterEnd;
     use super::*;
+    use crate::driver::nodes::NodeKey;
 
     #[test]
     fn announcement_round_trips_and_other_versions_are_ignored() {
@@ -286,6 +296,21 @@ mod tests {
         let mut other = announcement.to_bytes(REPLY);
         other[4] = 2;
         assert_eq!(PeerAnnouncement::from_bytes(&other), None);
+    }
+
+    /// The reply was unread while this process lost the participant.
+    #[test]
+    fn participant_is_sent_new_secret_after_outdated_answer() {
+        let mut ros2 = Ros2::new(None, true);
+        let (writer, prefix) =
+            (EntityId::user_writer(1), GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]));
+        let node = NodeKey(Key::from_bits(1));
+        ros2.writers.insert(writer, WriterEnd { node, topic: "/topic".to_owned(), group: Weak::new() });
+        let mut effects = Effects::default();
+        let announcement = PeerAnnouncement { process: 7, secret: 11 };
+        ros2.on_peer_announcement(prefix, &announcement.to_bytes(REPLY), &mut effects);
+        ros2.add_matched_pair(writer, prefix.with(EntityId::user_reader(1)), &mut effects);
+        assert!(effects.deadlines.deadline(&Deadline::LocalPeer(prefix)).is_some());
     }
 
     #[test]

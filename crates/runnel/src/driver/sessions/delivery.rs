@@ -273,7 +273,7 @@ mod tests {
     use super::first_due;
 
     #[test]
-    fn forged_rtps_number_does_not_pass_over_memory() {
+    fn forged_rtps_number_does_not_skip_memory() {
         for is_reliable in [true, false] {
             assert_eq!(first_due(Some(1 << 40), is_reliable, (3, 7)), 7);
             assert_eq!(first_due(Some(5), is_reliable, (3, 7)), 5);

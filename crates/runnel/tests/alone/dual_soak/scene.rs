@@ -7,7 +7,7 @@ use crate::common::{Graph, spin_until};
 use crate::domains::new_domain;
 use crate::raw::Ports;
 use runnel_testkit::net::Rng;
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 use super::TIMEOUT;
 use super::change::Change;
@@ -96,7 +96,7 @@ impl Scene {
             }
             Change::StopReader => {
                 let peer = &self.readers[reader].process.peer;
-                peer.stop(within(TIMEOUT.as_secs())).unwrap();
+                peer.stop(deadline_in(TIMEOUT.as_secs())).unwrap();
                 // It is suspended for this time.
                 std::thread::sleep(rng.between(Duration::ZERO, Duration::from_millis(300)));
                 peer.signal(Signal::CONT).unwrap();

@@ -2,7 +2,7 @@
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{Origin, PATIENCE, Ros1Graph, outcome, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// A command line, and a line that its output must hold.
 type Question = (&'static str, &'static str);
@@ -57,14 +57,14 @@ fn ask(graph: &Ros1Graph, line: &str, expected: &str) {
     let _nodes = nodes(graph);
     let words: Vec<&str> = line.split(' ').collect();
     let mut command = graph.tool(words[0], &words[1..]);
-    command.wait_for_line(|said| said.contains(expected), within(PATIENCE)).unwrap();
+    command.wait_for_line(|said| said.contains(expected), deadline_in(PATIENCE)).unwrap();
 }
 
 /// A talker with a listener, and a service with a parameter.
 fn nodes(graph: &Ros1Graph) -> [Peer; 3] {
     let listener = ready(graph.listener(Origin::Runnel, &["/chatter"]));
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--rate", "20", "--count", "0"]);
-    talker.wait_for_line(|line| line.starts_with("sent "), within(PATIENCE)).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent "), deadline_in(PATIENCE)).unwrap();
     let server = graph.node(Origin::Runnel, "server", "runnel_server", &["/power", "_speed:=0.5"]);
     let server = ready(server);
     let speed = outcome(graph.runnel("runnel", &["param", "get", "/runnel_server/speed"])).success();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{Origin, PATIENCE, Ros1Graph, Side, hear_out, outcome, ready, told, wait_until};
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// From whom to whom.
 type Way = (Origin, Origin);
@@ -101,10 +101,10 @@ fn is_heard(graph: &Ros1Graph, (from, to): Way, message_type: &str, size: &str) 
 
 fn latched(graph: &Ros1Graph, (from, to): Way) {
     let mut talker = graph.talker(from, &["/kept", "--latch", "--wait", "0", "--count", "2"]);
-    let sent = told(&mut talker, "sent", 2, within(PATIENCE));
-    talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    let sent = told(&mut talker, "sent", 2, deadline_in(PATIENCE));
+    talker.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
     let mut listener = graph.listener(to, &["/kept", "--count", "1"]);
-    let heard = told(&mut listener, "got", 1, within(PATIENCE));
+    let heard = told(&mut listener, "got", 1, deadline_in(PATIENCE));
     assert_eq!(interop::body(&heard[0]), interop::body(&sent[1]));
 }
 
@@ -112,13 +112,13 @@ fn comes_again(graph: &Ros1Graph, (from, to): Way) {
     let mut listener = ready(graph.listener(to, &["/topic"]));
     for _ in 0..2 {
         let mut talker = graph.talker(from, &["/topic", "--count", "3"]);
-        let sent = told(&mut talker, "sent", 3, within(PATIENCE));
-        let heard = told(&mut listener, "got", 3, within(PATIENCE));
+        let sent = told(&mut talker, "sent", 3, deadline_in(PATIENCE));
+        let heard = told(&mut listener, "got", 3, deadline_in(PATIENCE));
         let bodies =
             |lines: &[String]| lines.iter().map(|line| interop::body(line).to_owned()).collect::<Vec<_>>();
         assert_eq!(bodies(&heard), bodies(&sent));
         talker.signal(Signal::KILL).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
+        talker.wait_exit(deadline_in(PATIENCE)).unwrap();
     }
 }
 
@@ -136,8 +136,8 @@ fn link(graph: &Ros1Graph, listener: &str) -> String {
 fn is_heard_by(transport: &str, graph: &Ros1Graph, (from, to): Way) {
     let mut listener = graph.listener(to, &["/topic", "--udp"]);
     let mut talker = graph.talker(from, &["/topic", "--rate", "20", "--count", "0", "--size", "1000"]);
-    told(&mut talker, "sent", 5, within(PATIENCE));
-    told(&mut listener, "got", 5, within(PATIENCE));
+    told(&mut talker, "sent", 5, deadline_in(PATIENCE));
+    told(&mut listener, "got", 5, deadline_in(PATIENCE));
     let link = link(graph, &format!("/{to}_listener"));
     assert!(link.contains(&format!("* transport: {transport}")), "{link}");
 }
@@ -153,7 +153,7 @@ fn no_datagrams(graph: &Ros1Graph, way: Way) {
 fn calls(graph: &Ros1Graph, (from, to): Way) {
     let _server = ready(graph.node(to, "server", &format!("{to}_server"), &["/power"]));
     let mut caller = graph.node(from, "caller", &format!("{from}_caller"), &["/power"]);
-    let status = caller.wait_exit(within(PATIENCE)).unwrap();
+    let status = caller.wait_exit(deadline_in(PATIENCE)).unwrap();
     let said = caller.lines();
     assert!(status.success(), "{said:#?}");
     let answers = said.iter().filter(|line| line.starts_with("answer call ")).count();
@@ -164,7 +164,7 @@ fn calls(graph: &Ros1Graph, (from, to): Way) {
 fn goals(graph: &Ros1Graph, (from, to): Way, client: &str, server: &str) {
     let _server = ready(graph.node(to, server, &format!("{to}_server"), &["/test"]));
     let mut client = graph.node(from, client, &format!("{from}_client"), &["/test"]);
-    let status = client.wait_exit(within(2 * PATIENCE)).unwrap();
+    let status = client.wait_exit(deadline_in(2 * PATIENCE)).unwrap();
     let said = client.lines();
     assert!(status.success(), "{said:#?}");
     for line in ["goal 1 SUCCEEDED 1 reached", "goal 2 ABORTED 2 no way", "feedback 4 7", "done"] {
@@ -180,7 +180,7 @@ fn lines(graph: &Ros1Graph, (from, to): Way) {
         Origin::Runnel => graph.runnel("runnel", &["log", "--level", "warn"]),
         _ => graph.tool("rostopic", &["echo", "/rosout"]),
     };
-    follower.wait_for_line(|line| line.contains("/logger warns"), within(PATIENCE)).unwrap();
+    follower.wait_for_line(|line| line.contains("/logger warns"), deadline_in(PATIENCE)).unwrap();
 }
 
 fn levels(graph: &Ros1Graph, (from, to): Way) {
@@ -194,7 +194,7 @@ fn levels(graph: &Ros1Graph, (from, to): Way) {
         _ => outcome(graph.tool("rosservice", &["call", "/logger/set_logger_level", logger, "debug"]))
             .success(),
     };
-    follower.wait_for_line(|line| line.contains("/logger details"), within(PATIENCE)).unwrap();
+    follower.wait_for_line(|line| line.contains("/logger details"), deadline_in(PATIENCE)).unwrap();
 }
 
 fn clock(graph: &Ros1Graph, (from, to): Way) {
@@ -205,7 +205,7 @@ fn clock(graph: &Ros1Graph, (from, to): Way) {
         Origin::Runnel => graph.runnel("runnel", &[&["topic"], &tell[..]].concat()),
         _ => graph.tool("rostopic", &tell),
     };
-    clocked.wait_for_line(|line| line == "now 4711", within(PATIENCE)).unwrap();
+    clocked.wait_for_line(|line| line == "now 4711", deadline_in(PATIENCE)).unwrap();
 }
 
 fn statistics(graph: &Ros1Graph, (from, to): Way) {
@@ -214,19 +214,19 @@ fn statistics(graph: &Ros1Graph, (from, to): Way) {
     let _talker = graph.talker(from, &["/topic", "--rate", "100", "--count", "0"]);
     let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
     let publisher = format!("node_pub: \"/{from}_talker\"");
-    echo.wait_for_line(|line| line == publisher, within(PATIENCE)).unwrap();
+    echo.wait_for_line(|line| line == publisher, deadline_in(PATIENCE)).unwrap();
 }
 
 fn takes_over(graph: &Ros1Graph, (from, to): Way) {
     let mut old = ready(graph.node(to, "listener", "same", &["/topic"]));
     let old_uri = graph.uri_of("/same");
     let mut new = ready(graph.node(from, "listener", "same", &["/topic"]));
-    old.wait_exit(within(PATIENCE)).unwrap();
-    wait_until("the newer is registered alone", within(PATIENCE), || {
+    old.wait_exit(deadline_in(PATIENCE)).unwrap();
+    wait_until("the newer is registered alone", deadline_in(PATIENCE), || {
         graph.uri_of("/same").is_some_and(|uri| Some(uri) != old_uri)
             && graph.nodes_at(Side::Subscribers, "/topic") == ["/same"]
     });
     // It stays: a roscpp node that ends may take its name back at the original master.
-    assert!(new.wait_exit(within(0) + Duration::from_millis(500)).is_err());
+    assert!(new.wait_exit(deadline_in(0) + Duration::from_millis(500)).is_err());
     new.signal(Signal::INT).unwrap();
 }

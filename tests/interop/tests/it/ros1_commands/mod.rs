@@ -8,14 +8,14 @@ mod topics;
 mod types;
 
 use interop::{Master, Origin, PATIENCE, Printed, Ros1Graph, Server, Side, ready, wait_until};
-use runnel_testkit::process::{Peer, Signal, free_port, within};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 /// A node with a little of everything, and a listener of one of its topics.
 fn nodes(graph: &Ros1Graph) -> [Peer; 2] {
     let front = ready(graph.rospy("front.py", &["__name:=front"]));
     let listener = ready(graph.node(Origin::Rospy, "listener", "a_listener", &["/zebra"]));
     let is_listed = || graph.nodes_at(Side::Subscribers, "/zebra") == ["/a_listener"];
-    wait_until("the listener is registered", within(PATIENCE), is_listed);
+    wait_until("the listener is registered", deadline_in(PATIENCE), is_listed);
     [front, listener]
 }
 
@@ -173,12 +173,12 @@ fn a_roscore_link_serves_the_originals() {
         master
             .wait_for_line(
                 |line| line == format!("ROS_MASTER_URI=http://localhost:{port}/"),
-                within(PATIENCE),
+                deadline_in(PATIENCE),
             )
             .unwrap();
         let set = graph.original("rosparam set /x 1; rosparam get /x");
         assert_eq!((set.code, set.output.as_str()), (Some(0), "1\n"), "{set:#?}");
         master.signal(Signal::INT).unwrap();
-        assert!(master.wait_exit(within(PATIENCE)).unwrap().success(), "{}", master.output());
+        assert!(master.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", master.output());
     }
 }

@@ -1,7 +1,7 @@
 //! `rosnode`.
 
 use interop::{Master, PATIENCE, Server, Side, wait_until};
-use runnel_testkit::process::{Signal, within};
+use runnel_testkit::process::{Signal, deadline_in};
 
 use super::{nodes, run_alike};
 
@@ -35,10 +35,12 @@ fn nodes_are_killed_and_dead_ones_cleaned_up() {
         };
         // The listener is the first of the list, and the node the second.
         let killed = run("printf 'x\n2\n' | rosnode kill");
-        assert!(front.wait_exit(within(PATIENCE)).is_ok(), "{killed:#?}");
-        wait_until("it has left", within(PATIENCE), || graph.nodes_at(Side::Publishers, "/zebra").is_empty());
+        assert!(front.wait_exit(deadline_in(PATIENCE)).is_ok(), "{killed:#?}");
+        wait_until("it has left", deadline_in(PATIENCE), || {
+            graph.nodes_at(Side::Publishers, "/zebra").is_empty()
+        });
         listener.signal(Signal::KILL).unwrap();
-        listener.wait_exit(within(PATIENCE)).unwrap();
+        listener.wait_exit(deadline_in(PATIENCE)).unwrap();
         let kept = run("rosnode cleanup <<< n");
         assert!(kept.output.contains(" * /a_listener\n") && kept.output.ends_with("aborting\n"), "{kept:#?}");
         let cleaned = run("rosnode cleanup <<< y");

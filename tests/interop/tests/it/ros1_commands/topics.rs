@@ -1,7 +1,7 @@
 //! `rostopic`.
 
 use interop::{Master, Origin, PATIENCE, Printed, Ros1Graph, Server, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use super::{nodes, refused_alike, run_alike};
 
@@ -30,7 +30,7 @@ fn messages_and_their_fields_are_echoed_to_the_byte() {
     let image =
         ["/image", "--type", "sensor_msgs/Image", "--size", "5", "--latch", "--wait", "0", "--count", "1"];
     let mut camera = graph.node(Origin::Roscpp, "talker", "camera", &image);
-    camera.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    camera.wait_for_line(|line| line == "done", deadline_in(PATIENCE)).unwrap();
     let lines = [
         "rostopic echo -n1 /zebra",
         "rostopic echo -n 1 /zebra/data",
@@ -83,10 +83,10 @@ fn a_topic_that_is_not_there_yet_is_waited_for() {
     let link = link.to_str().expect("a path that is text");
     let mut echo = graph.tool("bash", &["-c", "exec \"$0\" \"$@\"", link, "echo", "-n1", "late/data"]);
     let told = "WARNING: topic [/late/data] does not appear to be published yet";
-    echo.wait_for_line(|line| line == told, within(PATIENCE)).unwrap();
+    echo.wait_for_line(|line| line == told, deadline_in(PATIENCE)).unwrap();
     let _talker = graph.talker(Origin::Rospy, &["/late", "--rate", "10", "--wait", "0"]);
-    echo.wait_for_line(|line| line.starts_with("\"hello "), within(PATIENCE)).unwrap();
-    assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+    echo.wait_for_line(|line| line.starts_with("\"hello "), deadline_in(PATIENCE)).unwrap();
+    assert!(echo.wait_exit(deadline_in(PATIENCE)).unwrap().success(), "{}", echo.output());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn published_messages_are_announced_to_the_byte_and_heard() {
     }
     let heard = |peer: &mut Peer| {
         let is_last = |line: &str| line.starts_with("got ") && line.contains(" len 11 ");
-        let deadline = within(PATIENCE);
+        let deadline = deadline_in(PATIENCE);
         let mut bodies = Vec::new();
         while !bodies.last().is_some_and(|line: &String| is_last(line)) {
             bodies.push(peer.wait_for_line(|line| line.starts_with("got "), deadline).unwrap());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use interop::ros2::{Origin, Ros2Graph};
 use interop::ros2_talks::says;
 use interop::{PATIENCE, wait_until};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use super::Way;
 
@@ -104,7 +104,7 @@ fn decides_as_original(original: Origin, runnel: Runnel) -> String {
         Runnel::Reads => readers.push(start(Origin::Runnel, "readers", "runnel")),
     }
     writers.iter_mut().chain(&mut readers).for_each(|peer| says(peer, "ready"));
-    let deadline = within(PATIENT);
+    let deadline = deadline_in(PATIENT);
     all_have_dealt_with_all(&writers, &readers, deadline);
     let told = || readers.iter().map(Told::by).collect::<Vec<_>>();
     let of_writers = || writers.iter().map(Told::by).collect::<Vec<_>>();

@@ -10,7 +10,7 @@ use interop::{PATIENCE, ready, wait_until};
 use runnel::core::qos::{Liveliness, Policy};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, deadline_in};
 
 use super::{Way, other};
 
@@ -47,7 +47,7 @@ pub fn attempt(way: Way) -> String {
             here.told.lock().unwrap().clone(),
         ]
     };
-    wait_until("all ends are told", within(PATIENCE), || {
+    wait_until("all ends are told", deadline_in(PATIENCE), || {
         here.context.spin_once(Duration::from_millis(50)).unwrap();
         all().iter().all(|told| told.len() == SETS.len())
     });
