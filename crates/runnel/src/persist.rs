@@ -191,7 +191,7 @@ impl Journal {
         Ok((changes, None))
     }
 
-    /// Copies the file beside itself. Returns the path of the copy, and a warning that names it.
+    /// Copies the file within its directory. Returns the path of the copy, and a warning that names it.
     fn keep_copy(&self) -> io::Result<(PathBuf, String)> {
         let named = |number| match number {
             1 => self.sibling(".damaged"),

@@ -32,7 +32,7 @@ pub use raw_message::RawMessage;
 /// Messages taken in one call, so that a publisher that never stops does not block the caller.
 const MOST_AT_ONCE: usize = 1000;
 
-/// What a subscription gets of messages beside their bytes.
+/// Parts of a message that a subscription gets besides its bytes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Takes {
     /// The type of messages that it gets from this process by reference.

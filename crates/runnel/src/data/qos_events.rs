@@ -246,8 +246,8 @@ mod tests {
     fn callback_reports_all_events_in_one_call() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
-        let (tell, told) = channel();
-        let matched: Callback<Matched> = Some(Box::new(move |matched| tell.send(matched).unwrap()));
+        let (sender, received) = channel();
+        let matched: Callback<Matched> = Some(Box::new(move |matched| sender.send(matched).unwrap()));
         let callbacks = Callbacks { matched, ..Callbacks::default() };
         let events = QosEvents::new(callbacks, When::Spun(Arc::clone(&ready)));
         [1, 2, -1].into_iter().for_each(|by| events.matched(by));
@@ -255,15 +255,15 @@ mod tests {
         ready.pop().unwrap().run();
         let first =
             Matched { total_count: 3, total_count_change: 3, current_count: 2, current_count_change: 2 };
-        assert_eq!((told.try_iter().collect::<Vec<_>>(), ready.is_due()), (vec![first], false));
+        assert_eq!((received.try_iter().collect::<Vec<_>>(), ready.is_due()), (vec![first], false));
         events.matched(-2);
         ready.pop().unwrap().run();
         let second = Matched { total_count: 3, current_count_change: -2, ..Matched::default() };
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), [second]);
-        assert_eq!(events.statuses().message_lost.total_count, 5, "also what no callback hears of");
-        assert!(!events.incompatible(&[Policy::Deadline]), "somebody else is to say so");
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), [second]);
+        assert_eq!(events.statuses().message_lost.total_count, 5, "also without a callback");
+        assert!(!events.incompatible(&[Policy::Deadline]), "no callback: the caller warns");
         events.matched(1);
         events.forget();
-        assert!(!ready.is_due() && told.try_recv().is_err());
+        assert!(!ready.is_due() && received.try_recv().is_err());
     }
 }

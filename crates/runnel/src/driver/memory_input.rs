@@ -97,9 +97,9 @@ impl MemoryInput {
         let (Some(channel), Some(delivery)) = (&mut self.channel, &mut self.delivery) else { return Ok(()) };
         let whole = match data {
             ChannelData::Stream(bytes) => channel.take_more(&bytes)?,
-            ChannelData::Sample { number, piece } => {
+            ChannelData::Sample { number, data } => {
                 channel.check_begin(number, delivery)?;
-                Some((number, piece))
+                Some((number, data))
             }
             ChannelData::SampleBegin { number, len, bytes } => {
                 channel.check_begin(number, delivery)?;
@@ -111,8 +111,8 @@ impl MemoryInput {
             }
             ChannelData::Skip(_) => return Err(IpcFault::UnexpectedStatement),
         };
-        let Some((number, piece)) = whole else { return Ok(()) };
-        delivery.message_of_memory(number, piece, has_capacity).map_err(IpcFault::Delivery)
+        let Some((number, data)) = whole else { return Ok(()) };
+        delivery.message_of_memory(number, data, has_capacity).map_err(IpcFault::Delivery)
     }
 }
 

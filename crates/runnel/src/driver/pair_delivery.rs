@@ -86,13 +86,13 @@ impl PairDelivery {
     pub(super) fn message_of_memory(
         &mut self,
         number: u64,
-        piece: SampleData,
+        data: SampleData,
         has_capacity: bool,
     ) -> Result<(), ReceiveError> {
         let is_next = has_capacity && number == self.receiver.next();
-        let piece = if is_next { piece } else { piece.into_own() };
-        let bytes = piece.bytes().len();
-        self.receiver.message(self.memory, number, piece, bytes)?;
+        let data = if is_next { data } else { data.into_own() };
+        let bytes = data.bytes().len();
+        self.receiver.message(self.memory, number, data, bytes)?;
         self.position = number + 1;
         Ok(())
     }

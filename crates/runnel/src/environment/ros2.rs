@@ -37,7 +37,7 @@ pub enum Range {
     Off,
 }
 
-/// Use of IPv6 beside IPv4.
+/// Use of IPv6 besides IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ipv6 {
     /// For peers that only IPv6 reaches.

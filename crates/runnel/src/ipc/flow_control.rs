@@ -1,4 +1,4 @@
-//! Flow control of a ring, beside its records: the writer requests free space, the reader reports its position, and
+//! Flow control of a ring, outside its records: the writer requests free space, the reader reports its position, and
 //! the end of the IPC connection makes that position final.
 //!
 //! ```text
@@ -58,8 +58,8 @@ pub(crate) struct AnsweredRequests(u64);
 
 impl AnsweredRequests {
     /// True if it has requested again. The caller then rings for it.
-    pub(crate) fn should_ring(&mut self, asked: u64) -> bool {
-        std::mem::replace(&mut self.0, asked) != asked
+    pub(crate) fn should_ring(&mut self, requested: u64) -> bool {
+        std::mem::replace(&mut self.0, requested) != requested
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Every word has one writer: a process only writes its own memory and only reads that of its peer. So no process can
 //! alter what another wrote, and an impossible position was falsified by its own writer. The algorithms are here, over
-//! words at any place ([`cells`]). Mapping the memory and waking the peer are done elsewhere.
+//! words at any place ([`cells`]). Mapping the memory and waking the peer are the callers' part.
 //!
 //! ```text
 //!  Sender (any thread) ─► outbox: ring of records ─► Receiver (the driver) ─► links
-//!     │ long messages      segments of slots ─────────► Lent (a subscription's queue, a callback)
+//!     │ long messages      segments of slots ─────────► BorrowedSlot (a subscription's queue, a callback)
 //!     └ lent slots ◄────── outbox of the peer: returns ◄──┘
 //! ```
 

@@ -141,8 +141,8 @@ impl Scene {
                 Some(RecordEvent::ChannelData(ChannelData::Stream(bytes))) => {
                     self.link.received.extend(bytes)
                 }
-                Some(RecordEvent::ChannelData(ChannelData::Sample { piece, .. })) => {
-                    self.link.arrive(piece, &mut self.held)
+                Some(RecordEvent::ChannelData(ChannelData::Sample { data, .. })) => {
+                    self.link.arrive(data, &mut self.held)
                 }
                 Some(RecordEvent::ChannelData(ChannelData::SampleBegin { bytes, .. })) => {
                     self.link.received.extend(bytes)
@@ -174,12 +174,12 @@ impl Scene {
                 Ok(Some(RecordEvent::ChannelData(ChannelData::Stream(bytes)))) => {
                     assert!(bytes.len() <= RING * 8)
                 }
-                Ok(Some(RecordEvent::ChannelData(ChannelData::Sample { piece, .. }))) => {
+                Ok(Some(RecordEvent::ChannelData(ChannelData::Sample { data, .. }))) => {
                     let most =
-                        if matches!(piece, SampleData::Borrowed(_)) { i32::MAX as usize } else { RING * 8 };
-                    assert!(piece.bytes().len() <= most);
+                        if matches!(data, SampleData::Borrowed(_)) { i32::MAX as usize } else { RING * 8 };
+                    assert!(data.bytes().len() <= most);
                     if self.held_of_attacker.len() < MOST_HELD {
-                        self.held_of_attacker.push(piece);
+                        self.held_of_attacker.push(data);
                     }
                 }
                 Ok(Some(RecordEvent::ChannelData(ChannelData::SampleBegin { bytes, .. }))) => {
@@ -281,9 +281,9 @@ impl Stream {
         }
     }
 
-    fn arrive(&mut self, piece: SampleData, held: &mut Vec<SampleData>) {
-        self.received.extend(piece.bytes());
-        held.push(piece);
+    fn arrive(&mut self, data: SampleData, held: &mut Vec<SampleData>) {
+        self.received.extend(data.bytes());
+        held.push(data);
     }
 }
 

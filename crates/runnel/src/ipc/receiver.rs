@@ -73,7 +73,7 @@ pub(crate) enum ChannelData {
     /// A skip within a pair, or a statement about the subscriptions that share a link.
     Skip(Statement),
     /// A complete sample.
-    Sample { number: u64, piece: SampleData },
+    Sample { number: u64, data: SampleData },
     /// The first bytes of a sample of `len` bytes.
     SampleBegin { number: u64, len: u64, bytes: Vec<u8> },
 }
@@ -185,7 +185,7 @@ impl Receiver {
             kind::SAMPLE => {
                 let (number, mut bytes) = (self.number(record)?, Vec::new());
                 self.copy_sample(record, &mut bytes);
-                RecordEvent::ChannelData(ChannelData::Sample { number, piece: SampleData::Own(bytes) })
+                RecordEvent::ChannelData(ChannelData::Sample { number, data: SampleData::Own(bytes) })
             }
             kind::SAMPLE_BEGIN => {
                 let (number, len, mut bytes) = (self.number(record)?, self.sample_len(record)?, Vec::new());
@@ -194,8 +194,8 @@ impl Receiver {
             }
             kind::SAMPLE_SLOT => {
                 let [number, first, second] = self.words(record)?;
-                let piece = self.lent_piece([first, second])?;
-                RecordEvent::ChannelData(ChannelData::Sample { number, piece })
+                let data = self.borrowed_data([first, second])?;
+                RecordEvent::ChannelData(ChannelData::Sample { number, data })
             }
             kind::ASK_SAMPLES => {
                 let [low, high, waits] = self.words(record)?;
@@ -228,7 +228,7 @@ impl Receiver {
     }
 
     /// A complete message in a slot that the peer lends.
-    fn lent_piece(&mut self, words: [u64; 2]) -> Result<SampleData, IpcFault> {
+    fn borrowed_data(&mut self, words: [u64; 2]) -> Result<SampleData, IpcFault> {
         let lent = self.borrow(Lending::from_words(words))?;
         if !self.copies {
             return Ok(SampleData::Borrowed(lent));

@@ -23,7 +23,7 @@ use super::cells::{Cells, OwnCells};
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// Words of a record beside its payload: its header, and the zero at the place of the next one.
+/// Words of a record besides its payload: its header, and the zero at the place of the next one.
 const OVERHEAD: u64 = 2;
 
 /// The smallest ring, in words.

@@ -214,7 +214,7 @@ mod tests {
         }
         assert_eq!([folder.read("a_b-1.log"), folder.read("a_b-1.log.1")], ["4\n5\n6\n", "1\n2\n3\n"]);
         drop((one, other, linked));
-        assert_eq!(lock(&folder.open("link").0).bytes, 6, "what nobody has open any longer is not shared");
+        assert_eq!(lock(&folder.open("link").0).bytes, 6, "a closed file is not shared");
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
         let other = folder.0.join("node.log");
         std::thread::spawn(move || send.send(LogFile::open(other).is_ok()));
         let opened = opened.recv_timeout(std::time::Duration::from_secs(20));
-        assert_eq!(opened, Ok(true), "who writes to a pipe that nobody reads holds up nobody else");
+        assert_eq!(opened, Ok(true), "a pipe without a reader blocks no other file");
     }
 
     #[test]

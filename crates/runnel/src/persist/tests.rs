@@ -254,7 +254,7 @@ fn full_journal_gives_way_to_present_values() {
     assert_eq!(value(&master, "again"), Some(format!("39 {long}").into()));
 }
 
-/// A journal of 6000 bytes or more cannot be compacted, since a copy does not fit beside it, as on a full disk.
+/// A journal of 6000 bytes or more cannot be compacted, since the disk has no space for a copy.
 #[test]
 fn master_starts_from_torn_journal_on_full_disk() {
     let name = "master_starts_from_torn_journal_on_full_disk";

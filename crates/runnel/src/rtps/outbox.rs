@@ -212,7 +212,7 @@ mod tests {
         put(&outbox);
         let mut batch = outbox.take_turn().unwrap();
         for _ in 0..2 * MAX_BATCHES {
-            batch = send(&outbox, batch).expect("nobody relieves it");
+            batch = send(&outbox, batch).expect("no other thread takes over");
         }
         std::thread::scope(|scope| {
             let next = scope.spawn(|| outbox.take_turn().map(|batch| batch.datagrams().len()));

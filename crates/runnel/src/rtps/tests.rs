@@ -76,7 +76,7 @@ fn connect(a: &Rtps, b: &Rtps) -> SocketAddr {
 fn publish_until_received(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
-        assert!(StdInstant::now() < until, "it hears nothing");
+        assert!(StdInstant::now() < until, "nothing arrives");
         from.write(writer, frame("hello..."));
         poll_once(from);
         if let Some((from, bytes)) = poll_once(to).into_iter().next() {

@@ -51,9 +51,9 @@ impl Orphan {
     /// When the sample's number is not possible.
     fn take(&mut self, data: ChannelData) -> Result<Option<LateSample>, IpcFault> {
         let whole = match data {
-            ChannelData::Sample { number, piece } => {
+            ChannelData::Sample { number, data } => {
                 self.begin_sample(number)?;
-                Some((number, piece))
+                Some((number, data))
             }
             ChannelData::SampleBegin { number, len, bytes } => {
                 self.begin_sample(number)?;
@@ -69,10 +69,10 @@ impl Orphan {
             ChannelData::Skip(_) => None,
         };
         let (pair, from, is_drained) = (self.pair, &self.from, self.is_drained);
-        let late = |(number, piece): (u64, SampleData)| LateSample {
+        let late = |(number, data): (u64, SampleData)| LateSample {
             pair,
             number,
-            bytes: piece.into_bytes(),
+            bytes: data.into_bytes(),
             from: Arc::clone(from),
             is_drained,
         };
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn whole(number: u64) -> ChannelData {
-        ChannelData::Sample { number, piece: SampleData::Own(b"abc".to_vec()) }
+        ChannelData::Sample { number, data: SampleData::Own(b"abc".to_vec()) }
     }
 
     fn bytes(late: Result<Option<LateSample>, IpcFault>) -> Option<Vec<u8>> {

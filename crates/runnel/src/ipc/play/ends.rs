@@ -106,8 +106,8 @@ impl End {
     /// The next record, if there is one.
     pub(crate) fn next(&mut self) -> Result<Option<RecordEvent>, Option<IpcFault>> {
         let Some(record) = self.receiver.peek().map_err(Some)? else { return Ok(None) };
-        let heard = self.receiver.decode(&record).map_err(Some)?;
+        let event = self.receiver.decode(&record).map_err(Some)?;
         self.receiver.pass(&record);
-        Ok(Some(heard))
+        Ok(Some(event))
     }
 }

@@ -67,7 +67,7 @@ impl Pair {
         assert_eq!(self.writer.available(|| self.reported), Ok(available));
     }
 
-    /// Words that may be written. A record needs two beside its payload: its header and the zero of the next one.
+    /// Words that may be written. A record needs two besides its payload: its header and the zero of the next one.
     fn free(&self) -> usize {
         self.capacity - (self.writer.written() - self.reported) as usize
     }

@@ -19,7 +19,7 @@ use super::super::sleep_flag::{NotifiedEpoch, fall_asleep, wake_up};
 
 const CAPACITY: usize = 8;
 
-/// Words of a process's memory beside its ring.
+/// Words of a process's memory besides its ring.
 const WORDS: usize = 18;
 
 /// Words of the model.
@@ -172,12 +172,12 @@ impl Bell {
     }
 
     /// Waits until it was rung more often than `seen` times.
-    fn wait(&self, heard: &mut u32) {
+    fn wait(&self, seen: &mut u32) {
         let mut rung = self.rung.lock().unwrap();
-        while *rung == *heard {
+        while *rung == *seen {
             rung = self.changed.wait(rung).unwrap();
         }
-        *heard = *rung;
+        *seen = *rung;
     }
 }
 
@@ -200,12 +200,12 @@ fn sleeping_reader_is_woken_for_every_record() {
                 }
             }
         });
-        let (mut reader, mut taken, mut heard, mut sleeps) = (RingReader::new(CAPACITY), 0, 0, 0);
+        let (mut reader, mut taken, mut seen, mut sleeps) = (RingReader::new(CAPACITY), 0, 0, 0);
         while taken < 2 {
             fall_asleep(&*page);
             if reader.peek(&*words).unwrap().is_none() {
                 // If no one rings any more, loom reports a deadlock.
-                doorbell.wait(&mut heard);
+                doorbell.wait(&mut seen);
                 sleeps += 1;
             }
             wake_up(&*page);
@@ -243,7 +243,7 @@ fn writer_waiting_for_space_is_woken() {
                 }
             }
         });
-        let (mut heard, mut sleeps) = (0, 0);
+        let (mut seen, mut sleeps) = (0, 0);
         let mut fits = || put(&mut writer, &words, 3, || flow_control::position(&*readers));
         while !fits() {
             flow_control::request_space(&*writers);
@@ -251,7 +251,7 @@ fn writer_waiting_for_space_is_woken() {
                 break;
             }
             // If no one rings any more, loom reports a deadlock.
-            doorbell.wait(&mut heard);
+            doorbell.wait(&mut seen);
             sleeps += 1;
         }
         consumer.join().unwrap();

@@ -54,7 +54,7 @@ fn race(domain: u16, give_work: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)
             // On a busy machine the work may come only when the timeout is due anyway, and then nothing needs to wake
             // the thread.
             let in_time = giving.join().unwrap();
-            assert!(woken || !in_time, "round {round}: nobody woke it");
+            assert!(woken || !in_time, "round {round}: not woken");
         });
         done(&rtps);
     }

@@ -253,7 +253,7 @@ fn other_links_of_node_get_statements_of_handover() {
     scene.request_rtps(&one, reader);
     scene.reach_leave(&mut one, reader);
     assert!(matches!(other.next_change(), Statement::Leave { id, .. } if id == scene.pair(reader).id()));
-    // The link tells them also what RTPS carries no longer.
+    // The link also states what RTPS no longer carries.
     scene.state(&one, Statement::Return { id: scene.pair(reader).id() });
     for link in [&mut one, &mut other] {
         assert!(matches!(link.next_change(), Statement::Begin { id, .. } if id == scene.pair(reader).id()));
