@@ -61,7 +61,7 @@ impl Caller {
     /// When it is, and of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
-        let Some(core) = core.filter(|core| core.has_callback()) else { return Ok(None) };
+        let Some(core) = core.filter(|core| core.answers_at_once()) else { return Ok(None) };
         let WantedService { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));

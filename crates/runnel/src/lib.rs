@@ -52,6 +52,7 @@ mod driver;
 mod environment;
 mod error;
 mod executor;
+mod executor_nodes;
 mod forms;
 mod frame;
 mod goal_status;
@@ -79,6 +80,7 @@ mod qos_events;
 mod rate;
 mod ready;
 mod receive_budget;
+mod responder;
 mod ros2_graph;
 mod ros_clock;
 mod rtps;
@@ -99,6 +101,7 @@ pub use action::{
     ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
+pub use callback_group::CallbackGroup;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
@@ -111,7 +114,7 @@ pub use loan::Loan;
 pub use master::MasterOptions;
 pub use message_info::MessageInfo;
 pub use node::Node;
-pub use options::{PublisherOptions, SubscriptionOptions};
+pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions};
 pub use outgoing::Publishable;
 pub use parameter_value::{FromParameter, ParameterValue};
 pub use params::ParamWatch;
@@ -122,6 +125,7 @@ pub use qos_events::{
 };
 pub use rate::Rate;
 pub use receive_budget::ReceiveBudget;
+pub use responder::{RequestId, Responder};
 pub use ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
@@ -144,7 +148,7 @@ pub mod fuzzing {
 pub mod wait {
     pub use crate::qos_events::{QosEvent, QosEventKind};
     pub use crate::ready::GuardCondition;
-    pub use crate::taking::{PendingRequest, PendingResponse, TakenMessage};
+    pub use crate::taking::{PendingResponse, TakenMessage};
     pub use crate::wait_set::{WaitKey, WaitSet};
 }
 pub use runnel_core::bounds::LengthBeyondLimit;

@@ -1,9 +1,11 @@
 //! What publishers and subscriptions are created with.
 
 use std::fmt;
+use std::time::Duration;
 
 use runnel_core::qos::QoS;
 
+use crate::callback_group::CallbackGroup;
 use crate::data::Callbacks;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
@@ -37,9 +39,17 @@ pub struct SubscriptionOptions {
     pub(crate) callbacks: Callbacks,
     pub(crate) exactly: bool,
     pub(crate) udpros: bool,
+    pub(crate) group: Option<CallbackGroup>,
 }
 
 impl SubscriptionOptions {
+    /// Runs the callback for messages in this group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+
     /// Asks every publisher for all of the QoS. Otherwise a subscription to a topic of any type asks a publisher that offers
     /// less for no more than it offers: see [`Node::create_raw_subscription`](crate::Node::create_raw_subscription). What is
     /// best available is then settled for each publisher.
@@ -69,6 +79,50 @@ impl SubscriptionOptions {
     pub fn udpros(mut self) -> Self {
         self.udpros = true;
         self
+    }
+}
+
+/// What a timer is created with: its period, or that and the group of its callback.
+#[derive(Clone, Debug)]
+pub struct TimerOptions {
+    pub(crate) period: Duration,
+    pub(crate) group: Option<CallbackGroup>,
+}
+
+impl TimerOptions {
+    /// Runs the callback in this group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+}
+
+impl From<Duration> for TimerOptions {
+    fn from(period: Duration) -> Self {
+        Self { period, group: None }
+    }
+}
+
+/// What a service or an action server is created with: its name, or that and the group of its callbacks.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    pub(crate) name: String,
+    pub(crate) group: Option<CallbackGroup>,
+}
+
+impl ServerOptions {
+    /// Runs the callbacks in this group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+}
+
+impl<N: AsRef<str> + ?Sized> From<&N> for ServerOptions {
+    fn from(name: &N) -> Self {
+        Self { name: name.as_ref().to_owned(), group: None }
     }
 }
 

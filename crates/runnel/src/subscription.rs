@@ -16,7 +16,7 @@ use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
-use crate::callback_group::CallbackGroup;
+use crate::callback_group::{CallbackGroup, ExclusiveGroup};
 use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
@@ -286,7 +286,9 @@ impl Node {
         takes: Takes,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        self.subscribe_in_group(topic, options, (takes, &Arc::new(CallbackGroup::new())), callback)
+        let options = options.into();
+        let group = CallbackGroup::for_entity(options.group.as_ref());
+        self.subscribe_in_group(topic, options, (takes, &group), callback)
     }
 
     /// The same with a callback that is of a group.
@@ -294,7 +296,7 @@ impl Node {
         &self,
         topic: &Topic,
         options: impl Into<SubscriptionOptions>,
-        (takes, group): (Takes, &Arc<CallbackGroup>),
+        (takes, group): (Takes, &Arc<ExclusiveGroup>),
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, udpros, .. } = options.into();
@@ -308,7 +310,7 @@ impl Node {
     pub(crate) fn subscribe_as(
         &self,
         (topic, qos, takes): (&Topic, QoS, Takes),
-        (when, group): (When, &Arc<CallbackGroup>),
+        (when, group): (When, &Arc<ExclusiveGroup>),
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
@@ -365,6 +367,6 @@ impl Drop for Subscription {
         self.node.remove_subscription(&self.topic, &self.core);
         self.core.events().forget();
         // Its callback may hold its own node, which would then wait in line for ever.
-        drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
+        drop(self.node.queue.take(Arc::as_ptr(&self.core).cast()));
     }
 }

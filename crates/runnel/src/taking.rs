@@ -1,7 +1,6 @@
 //! Entities that the user takes from in place of callbacks, chosen and waited for with a [`WaitSet`]: no part of the API yet.
 
 use std::any::TypeId;
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +12,21 @@ use runnel_core::wire::{DecodeError, Wire};
 
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
-use crate::callback_group::CallbackGroup;
+use crate::callback_group::ExclusiveGroup;
 use crate::caller::Caller;
 use crate::client::{Client, read_response};
 use crate::context::Context;
-use crate::data::{Kept, LinkInfo, PendingCall, QosEvents, Responder, SampleInfo, SharedMessage, Taken};
+use crate::data::{
+    Kept, LinkInfo, PendingCall, QosEvents, SampleInfo, ServiceCallback, SharedMessage, Taken,
+};
 use crate::error::Error;
 use crate::message_info::MessageInfo;
 use crate::node::Node;
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{QosEvent, QosEventKind};
 use crate::ready::{GuardCondition, When};
-use crate::service::{ServiceServer, read_request, write_response};
+use crate::responder::Responder;
+use crate::service::ServiceServer;
 use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 use crate::timers::Follows;
@@ -81,7 +83,7 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, udpros, .. } = options.into();
         let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
-        let turn = (When::Taken, &Arc::new(CallbackGroup::new()));
+        let turn = (When::Taken, &Arc::new(ExclusiveGroup::new()));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
         let entity = (&topic, qos, takes);
         self.subscribe_as(entity, turn, QosEvents::taken(events), |_| Ok(()))
@@ -92,12 +94,12 @@ impl Node {
     /// # Errors
     /// As [`Node::create_service`].
     pub fn create_taken_service<S: Service>(&self, service: &str) -> Result<ServiceServer, Error> {
-        self.provide::<S>(service, When::Taken, |_| Err("requests are not answered by a callback".to_owned()))
+        self.provide::<S>(service, When::Taken, ServiceCallback::Defers(Box::new(drop)))
     }
 
     /// A timer of ROS time, whose ticks are [taken](Timer::take).
     pub fn create_taken_timer(&self, period: Duration) -> Timer {
-        self.timer(period, Follows::Ros, When::Taken, Box::new(|| ()))
+        self.timer(period, (Follows::Ros, false), When::Taken, || ())
     }
 }
 
@@ -182,41 +184,10 @@ impl Timer {
     }
 }
 
-/// Answers one request. One that is dropped tells the client that there is no response.
-#[must_use = "the client waits for a response"]
-pub struct PendingRequest<S> {
-    responder: Responder,
-    service: PhantomData<fn(S)>,
-}
-
-impl<S: Service> PendingRequest<S> {
-    /// Sends the response, or why there is none.
-    pub fn respond<E: fmt::Display>(self, response: Result<&S::Response, E>) {
-        let mut bytes = Vec::new();
-        let written = match response {
-            Ok(response) => write_response(response, &mut bytes),
-            Err(why) => Err(why.to_string()),
-        };
-        self.responder.respond(written.map(|()| bytes));
-    }
-}
-
 impl ServiceServer {
-    /// Takes the request that has waited longest, with what answers it. The client of one that cannot be read is told so.
-    pub fn take<S: Service>(&self) -> Option<(S::Request, PendingRequest<S>)> {
-        loop {
-            let taken = self.core().take()?;
-            let mut request = S::Request::default();
-            match read_request(&mut request, &taken.bytes) {
-                Ok(()) => {
-                    return Some((
-                        request,
-                        PendingRequest { responder: taken.responder, service: PhantomData },
-                    ));
-                }
-                Err(why) => taken.responder.respond(Err(why)),
-            }
-        }
+    /// Takes the request that has waited longest, with what answers it. The client of one that cannot be read gets an error.
+    pub fn take<S: Service>(&self) -> Option<(S::Request, Responder<S>)> {
+        std::iter::from_fn(|| self.core().take()).find_map(Responder::of_request)
     }
 }
 

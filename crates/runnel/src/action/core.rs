@@ -13,7 +13,7 @@ use super::envelope::{read_about, write_goal};
 use super::form::{Form, Type};
 use super::goal::{self, Callback, Goal};
 use super::tracker::Tracker;
-use crate::callback_group::CallbackGroup;
+use crate::callback_group::ExclusiveGroup;
 use crate::data::Delivery;
 use crate::error::Error;
 use crate::goal_status::GoalId;
@@ -48,7 +48,7 @@ pub(super) struct ClientCore {
 struct Input {
     subscription: Arc<Subscription>,
     /// Of the callback, or of whoever takes messages in its place. Feedback and results have one, so that they stay in order.
-    group: Arc<CallbackGroup>,
+    group: Arc<ExclusiveGroup>,
     hearing: Hearing,
 }
 
@@ -74,7 +74,7 @@ impl ClientCore {
         let tracker = Arc::new(Tracker::new(action.clone()));
         let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type, suffix: &str, group: &Arc<CallbackGroup>, hearing: Hearing| {
+        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, hearing: Hearing| {
             let callback = Arc::clone(&hearing);
             let heard = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
@@ -85,7 +85,7 @@ impl ClientCore {
                 Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), heard)?);
             Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
         };
-        let [goal_group, list_group] = [(); 2].map(|()| Arc::new(CallbackGroup::new()));
+        let [goal_group, list_group] = [(); 2].map(|()| Arc::new(ExclusiveGroup::new()));
         let feedback = hear(form.feedback, "feedback", &goal_group, hearing_feedback(&tracker))?;
         let results = hear(form.result, "result", &goal_group, hearing_results(&tracker, &feedback))?;
         let lists = hear(Type::status(), "status", &list_group, hearing_lists(&tracker, &results))?;
@@ -104,8 +104,7 @@ impl ClientCore {
         callback: Option<Callback>,
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
-        let ready = &self.node.context().shared.ready;
-        let calls = callback.map(|callback| goal::calls(ready, callback));
+        let calls = callback.map(|callback| goal::calls(self.node.inner.spun(), callback));
         let goal = Arc::new(Goal::new(GoalId::next(self.node.full_name(), stamp), stamp, calls));
         self.tracker.add(&goal)?;
         let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));

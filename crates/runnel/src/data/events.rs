@@ -85,7 +85,7 @@ impl<E: Event> Events<E> {
 
     /// Has the callback hear here and now of all that waits, unless another thread is about to.
     pub(crate) fn run_due(&self) {
-        while self.is_ready() && self.turn.take_back() {
+        while self.turn.has_callback() && self.is_ready() && self.turn.take_back() {
             self.run();
         }
     }
@@ -143,6 +143,10 @@ impl<E: Event> Runnable for Events<E> {
             running.hear(event);
         }
     }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
+    }
 }
 
 /// The callback under way. When it ends by a panic, the next event gets its turn all the same.
@@ -190,7 +194,7 @@ impl<E: Event> Drop for Running<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ready::ReadyQueue;
+    use crate::ready::{NodeQueue, ReadyQueue};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::channel;
 
@@ -214,7 +218,8 @@ mod tests {
     /// What is heard of events of these lengths, and how many were dropped.
     fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
         let (heard, told) = channel();
-        let events = Events::new(MOST, When::Spun(queue()), move |event| heard.send(event).unwrap());
+        let events =
+            Events::new(MOST, When::Spun(NodeQueue::new(queue())), move |event| heard.send(event).unwrap());
         lengths.iter().for_each(|length| events.push(*length));
         events.run_due();
         (told.try_iter().collect(), events.dropped())
@@ -240,10 +245,11 @@ mod tests {
     #[test]
     fn a_callback_that_panics_hears_of_the_next_event_in_its_turn() {
         let (ready, (heard, told)) = (queue(), channel());
-        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), move |event: usize| {
-            assert_ne!(event, 1, "as it is to");
-            heard.send(event).unwrap();
-        });
+        let events =
+            Events::new(MOST, When::Spun(NodeQueue::new(Arc::clone(&ready))), move |event: usize| {
+                assert_ne!(event, 1, "as it is to");
+                heard.send(event).unwrap();
+            });
         [1, 2].into_iter().for_each(|event| events.push(event));
         let due = ready.pop().unwrap();
         catch_unwind(AssertUnwindSafe(|| due.run())).unwrap_err();
@@ -254,8 +260,9 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_not_heard() {
         let (ready, (heard, told)) = (queue(), channel());
-        let events =
-            Events::new(MOST, When::Spun(Arc::clone(&ready)), move |event| heard.send(event).unwrap());
+        let events = Events::new(MOST, When::Spun(NodeQueue::new(Arc::clone(&ready))), move |event| {
+            heard.send(event).unwrap()
+        });
         events.push(5);
         events.forget();
         assert!(ready.pop().is_none());
@@ -267,7 +274,9 @@ mod tests {
     #[test]
     fn events_are_due_again_once_those_before_were_taken() {
         let ready = queue();
-        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
+        let events = Events::new(MOST, When::Spun(NodeQueue::new(Arc::clone(&ready))), |_: usize| {
+            panic!("it was taken")
+        });
         for event in [5, 6] {
             events.push(event);
             assert_eq!((ready.len(), events.is_ready()), (1, true));

@@ -30,7 +30,10 @@ pub(crate) use publication::{
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
-pub(crate) use service::{Asked, ClientLink, Responder, ServiceCore, ServiceTypes, no_memory_for_response};
+pub(crate) use service::{
+    Asked, ClientLink, Responder, ServiceCallback, ServiceCore, ServiceRequest, ServiceTypes,
+    no_memory_for_response,
+};
 pub(crate) use subscription::{
     Delivery, LinkInfo, PairPosition, SubscriptionCore, SubscriptionSpec, Taken, Unreadable,
 };

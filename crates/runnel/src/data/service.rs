@@ -12,7 +12,7 @@ use std::sync::Arc;
 use runnel_core::message::Service;
 use runnel_core::wire::{NoMemory, Wire};
 
-use crate::callback_group::{Entered, Runner, Turn};
+use crate::callback_group::{Entered, ExclusiveGroup, Runner, Turn};
 use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
@@ -29,8 +29,13 @@ pub(crate) enum Asked<'a> {
     Local { request: &'a (dyn Any + Send + Sync), response: &'a mut Option<Box<dyn Any + Send>> },
 }
 
-/// It fails with what the client is told.
-type Callback = Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>;
+/// What the user does with requests.
+pub(crate) enum ServiceCallback {
+    /// Makes the response at once, or fails with what the client is told.
+    Answers(Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>),
+    /// Answers at any time. Calls of this process come by sockets, too.
+    Defers(Box<dyn FnMut(ServiceRequest) + Send>),
+}
 
 /// Of which type a service is.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +60,9 @@ pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
-    callback: TryMutex<Callback>,
+    callback: TryMutex<ServiceCallback>,
+    /// See [`ServiceCore::answers_at_once`].
+    answers_at_once: bool,
     turn: Turn,
 }
 
@@ -93,6 +100,11 @@ impl Responder {
         Self { client, number, asked, result: Err("the service has not responded".to_owned()) }
     }
 
+    /// Which request of which connection it answers.
+    pub(crate) fn request(&self) -> (u64, u64) {
+        (self.client.token().0, self.number)
+    }
+
     /// Gives the response, or why there is none.
     pub(crate) fn respond(mut self, result: Result<Vec<u8>, String>) {
         self.result = result;
@@ -108,19 +120,27 @@ impl Drop for Responder {
 
 impl ServiceCore {
     /// A service whose requests get their answers of `callback`, unless it is one that is taken from.
-    pub(crate) fn new(service: String, types: ServiceTypes, when: When, callback: Callback) -> Arc<Self> {
+    pub(crate) fn new(
+        service: String,
+        types: ServiceTypes,
+        (when, group): (When, &Arc<ExclusiveGroup>),
+        callback: ServiceCallback,
+    ) -> Arc<Self> {
+        let answers = matches!(callback, ServiceCallback::Answers(_));
+        let answers_at_once = answers && !matches!(when, When::Taken);
         Arc::new_cyclic(|myself| Self {
             service,
             types,
             requests: Mutex::new(Class::ServiceRequests, Requests::default()),
             callback: TryMutex::new(callback),
-            turn: Turn::new(when, myself),
+            answers_at_once,
+            turn: Turn::in_group(when, group, myself),
         })
     }
 
-    /// True if the callback answers, also to calls of this process.
-    pub(crate) fn has_callback(&self) -> bool {
-        self.turn.has_callback()
+    /// True if the callback answers, also to calls of this process on the thread that calls.
+    pub(crate) fn answers_at_once(&self) -> bool {
+        self.answers_at_once
     }
 
     /// Has a request wait; false if its client sends more than is accepted.
@@ -169,10 +189,22 @@ impl ServiceCore {
 
     /// Runs the callback, of which no other thread is in the group.
     fn answer(&self, asked: Asked<'_>) -> Result<(), String> {
-        match self.callback.try_lock() {
-            Some(mut callback) => callback(asked),
-            None => Err("another call is under way".to_owned()),
+        match self.callback.try_lock().as_deref_mut() {
+            Some(ServiceCallback::Answers(callback)) => callback(asked),
+            Some(ServiceCallback::Defers(_)) | None => Err("another call is under way".to_owned()),
         }
+    }
+
+    /// Has the user answer a request of another process, at once or at any time.
+    fn serve(&self, request: ServiceRequest) {
+        if let Some(ServiceCallback::Defers(callback)) = self.callback.try_lock().as_deref_mut() {
+            return callback(request);
+        }
+        let ServiceRequest { bytes, mut responder } = request;
+        responder.result = Err("the callback panicked".to_owned());
+        let mut response = Vec::new();
+        let done = self.answer(Asked::Bytes { request: &bytes, response: &mut response });
+        responder.respond(done.map(|()| response));
     }
 }
 
@@ -190,11 +222,13 @@ impl Runnable for ServiceCore {
     fn run(&self) {
         let Some(entered) = self.turn.enter(CALLBACK) else { return };
         let _running = Running { core: self, entered: Some(entered) };
-        let Some(ServiceRequest { bytes, mut responder }) = self.take() else { return };
-        responder.result = Err("the callback panicked".to_owned());
-        let mut response = Vec::new();
-        let done = self.answer(Asked::Bytes { request: &bytes, response: &mut response });
-        responder.respond(done.map(|()| response));
+        if let Some(request) = self.take() {
+            self.serve(request);
+        }
+    }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::process::alone;
 use std::fs;
 use std::time::Duration;
 
-use runnel::{Context, ContextOptions, Executor, Graphs, QoS};
+use runnel::{Context, ContextOptions, Graphs, QoS};
 
 /// What this thread has had of a CPU so far.
 fn used() -> Duration {
@@ -16,7 +16,7 @@ fn used() -> Duration {
 
 /// Turns the driver for a while, as a program does that has nothing to do.
 fn rest(context: &Context, time: Duration) {
-    let (executor, end) = (Executor::new(context), std::time::Instant::now() + time);
+    let (executor, end) = (context.executor(), std::time::Instant::now() + time);
     while std::time::Instant::now() < end {
         executor.spin_once(Duration::from_millis(200)).unwrap();
     }

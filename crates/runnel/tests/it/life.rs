@@ -12,7 +12,7 @@ use crate::common::{Graph, LONG, spin_until, wait_until};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Context, ContextOptions, Error, Executor, MasterOptions, PollingPolicy, Rate};
+use runnel::{Context, ContextOptions, Error, MasterOptions, PollingPolicy, Rate};
 use runnel_testkit::process::free_port;
 
 fn publishers(graph: &Graph) -> Vec<String> {
@@ -101,6 +101,47 @@ fn timers_fire_until_they_are_dropped() {
     // The callback is gone with what it holds, so that it can never run again.
     context.spin_some().unwrap();
     assert_eq!(Arc::strong_count(&ticks), 1);
+}
+
+#[test]
+fn oneshot_timer_ticks_once_until_it_is_reset() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("timed").unwrap();
+    let [ticks, once] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let (counted, counted_once) = (Arc::clone(&ticks), Arc::clone(&once));
+    let timer = node.create_timer(Duration::from_millis(2), move || count_up(&counted));
+    let oneshot = node.create_oneshot_timer(Duration::from_millis(4), move || count_up(&counted_once));
+    for times in 1..=2 {
+        spin_until(&context, "the one-shot timer", || once.load(Ordering::SeqCst) == times);
+        let until = ticks.load(Ordering::SeqCst) + 5;
+        spin_until(&context, "five ticks more", || ticks.load(Ordering::SeqCst) >= until);
+        assert_eq!((once.load(Ordering::SeqCst), oneshot.is_canceled()), (times, true));
+        assert_eq!(oneshot.time_until_next(), None);
+        oneshot.reset();
+        assert!(!oneshot.is_canceled());
+    }
+    oneshot.cancel();
+    assert!(timer.time_until_next().unwrap() <= timer.period());
+}
+
+/// The one that spins waits for a tick that is far away.
+#[test]
+fn reset_of_a_canceled_timer_ends_the_wait_of_the_thread_that_spins() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("timed").unwrap();
+    let (tell, told) = channel();
+    let timer = node.create_timer(Duration::from_millis(1), move || tell.send(()).unwrap());
+    timer.cancel();
+    let spinning = context.clone();
+    thread::scope(|scope| {
+        scope.spawn(move || spinning.spin().unwrap());
+        assert!(told.recv_timeout(Duration::from_millis(20)).is_err(), "it is canceled");
+        timer.reset();
+        told.recv_timeout(LONG).unwrap();
+        context.shutdown();
+    });
 }
 
 #[test]
@@ -197,7 +238,7 @@ fn several_threads_run_callbacks_side_by_side_but_none_twice_at_once() {
         .collect();
     publishers.iter().for_each(|publisher| assert!(publisher.wait_for_subscribers(1, LONG).unwrap()));
     let spinning = context.clone();
-    let spinner = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let spinner = thread::spawn(move || spinning.executor().threads(3).spin().unwrap());
     publishers.iter().for_each(|publisher| publisher.publish(Text::default()).unwrap());
     wait_until("both callbacks done", || threads.lock().unwrap().len() == 2);
     context.shutdown();
@@ -211,7 +252,7 @@ fn all_threads_of_an_executor_end_with_the_context() {
     let context = graph.context();
     let _node = context.create_node("many").unwrap();
     let spinning = context.clone();
-    let spinner = thread::spawn(move || Executor::new(&spinning).threads(4).spin().unwrap());
+    let spinner = thread::spawn(move || spinning.executor().threads(4).spin().unwrap());
     let node = context.create_node("other").unwrap();
     let asked = Arc::new(AtomicBool::new(false));
     let ask = (Arc::clone(&asked), context.clone());
@@ -326,7 +367,7 @@ fn a_callback_that_panics_ends_all_threads_of_an_executor() {
     let context = graph.context();
     let node = context.create_node("node").unwrap();
     let _timer = node.create_timer(Duration::from_millis(1), || panic!("on purpose"));
-    let spun = catch_unwind(AssertUnwindSafe(|| Executor::new(&context).threads(3).spin()));
+    let spun = catch_unwind(AssertUnwindSafe(|| context.executor().threads(3).spin()));
     assert!(spun.is_err() && !context.ok());
 }
 
@@ -366,7 +407,7 @@ fn two_callbacks_that_become_due_together_run_on_two_threads() {
     let _subscriptions =
         [(); 2].map(|()| node.create_subscription("chatter", 10, meet(Arc::clone(&inside))).unwrap());
     thread::scope(|scope| {
-        let spinning = scope.spawn(|| Executor::new(&context).threads(2).spin());
+        let spinning = scope.spawn(|| context.executor().threads(2).spin());
         for sent in 1..=MESSAGES {
             publisher.publish(Text::default()).unwrap();
             wait_until("both have heard it", || inside.load(Ordering::SeqCst) == 2 * sent);

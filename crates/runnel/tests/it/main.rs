@@ -37,10 +37,12 @@ mod writer_scene;
 
 mod action_peers;
 mod calls;
+mod deferred;
 mod dual;
 mod dual_cut;
 mod dual_qos;
 mod dual_types;
+mod executors;
 mod graphs;
 mod hostile;
 mod ipc;

@@ -18,7 +18,7 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::node::ServiceFailure;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Client, Context, Error, Executor, ServiceError, ServiceServer};
+use runnel::{Client, Context, Error, ServiceError, ServiceServer};
 use rustix::time::{ClockId, clock_gettime};
 
 fn ask(data: bool) -> SetBoolRequest {
@@ -242,7 +242,7 @@ fn two_threads_serve_one_service_in_turn() {
     let node = near.create_node("server").unwrap();
     let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let spinning = near.clone();
-    let spinning = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let spinning = thread::spawn(move || spinning.executor().threads(3).spin().unwrap());
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let own = node.create_client::<SetBool>("power").unwrap();
     thread::scope(|scope| {

@@ -281,8 +281,8 @@ fn requests_are_taken_and_answered_later_in_any_order() {
     let (_, last) = requests.pop().unwrap();
     for (request, pending) in requests {
         match request.data {
-            true => pending.respond::<String>(Ok(&SetBoolResponse { success: true, message: "on".into() })),
-            false => pending.respond(Err("it must stay on")),
+            true => pending.respond(&SetBoolResponse { success: true, message: "on".into() }),
+            false => pending.fail("it must stay on"),
         }
     }
     drop(last);
@@ -320,7 +320,7 @@ fn call_of_the_same_process_is_answered_by_the_thread_that_takes() {
                 assert_eq!(wait_set.wait(Some(LONG)).unwrap().len(), 1);
                 let (request, pending) = serving.take::<SetBool>().unwrap();
                 let response = SetBoolResponse { success: request.data, message: String::new() };
-                pending.respond::<String>(Ok(&response));
+                pending.respond(&response);
             }
         });
         for data in [true, false, true] {

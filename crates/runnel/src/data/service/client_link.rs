@@ -79,6 +79,11 @@ impl ClientLink {
         Self { reactor, token, stream, persistent, linger, state }
     }
 
+    /// Which connection it is.
+    pub(super) fn token(&self) -> Token {
+        self.token
+    }
+
     /// One more request has come.
     pub(super) fn admit(&self, bytes: usize) -> Admission {
         let mut state = lock(&self.state);
