@@ -16,6 +16,7 @@ use crate::data::{Asked, CallAnswer, PendingCall, ServiceCore};
 use crate::driver::{Asks, ServiceInfo};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
+use crate::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
 use crate::wait_set::WaitSet;
 
@@ -44,6 +45,10 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService, response_len: Option<usize>) -> Self {
         Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None) }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.node.context.shared
     }
 
     pub(crate) fn service(&self) -> &str {
@@ -124,7 +129,7 @@ impl Caller {
         until: Option<Instant>,
     ) -> Result<Arc<PendingCall>, Error> {
         let pending = self.send_framed(self.framed(write)?, until)?;
-        self.node.context.shared.turning.attend();
+        self.node.context.shared.turning.attend_now();
         Ok(pending)
     }
 
@@ -146,7 +151,7 @@ impl Caller {
     }
 
     /// Calls the service; `callback` gets the response's bytes from whoever spins.
-    pub(crate) fn call_async(
+    pub(crate) fn call_with(
         &self,
         write: impl FnOnce(&mut GrowingSink),
         until: Option<Instant>,

@@ -8,7 +8,7 @@ use runnel_core::qos::QoS;
 use crate::callback_group::CallbackGroup;
 use crate::data::Callbacks;
 use crate::qos_events::{
-    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
+    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEventKind,
 };
 
 /// What a publisher is created with: its [`QoS`], or a depth alone, and callbacks for what becomes of it. They run while
@@ -40,6 +40,7 @@ pub struct SubscriptionOptions {
     pub(crate) exactly: bool,
     pub(crate) udpros: bool,
     pub(crate) group: Option<CallbackGroup>,
+    pub(crate) waitable_events: Vec<QosEventKind>,
 }
 
 impl SubscriptionOptions {
@@ -47,6 +48,14 @@ impl SubscriptionOptions {
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
         self.group = Some(group.clone());
+        self
+    }
+
+    /// Has events of these kinds [taken](crate::Subscription::take_event), in place of callbacks: for
+    /// [`Node::create_waitable_subscription`](crate::Node::create_waitable_subscription).
+    #[must_use]
+    pub fn waitable_events(mut self, kinds: &[QosEventKind]) -> Self {
+        self.waitable_events = kinds.to_vec();
         self
     }
 

@@ -24,7 +24,7 @@ use runnel_io::{Waker, clock};
 use crate::driver::{Driver, Turned};
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
-use crate::ready::ReadyQueue;
+use crate::ready::{Listeners, ReadyQueue, Waitable};
 use crate::sync::{MutexGuard, assert_unlocked};
 use handover::{Handover, Poller};
 
@@ -62,6 +62,19 @@ pub(crate) struct Turning {
     ended: AtomicBool,
     /// The context shuts down.
     stop: Arc<AtomicBool>,
+    /// Tasks that wait for that, too.
+    listeners: Listeners,
+}
+
+/// It is ready once the context shuts down.
+impl Waitable for Turning {
+    fn is_ready(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn listeners(&self) -> &Listeners {
+        &self.listeners
+    }
 }
 
 /// The driver in the hands of a thread that does not poll it. It settles when that lets go.
@@ -97,6 +110,7 @@ impl Turning {
             left: AtomicU64::new(clock::monotonic().0),
             ended: AtomicBool::new(false),
             stop,
+            listeners: Listeners::new(),
         }
     }
 
@@ -159,6 +173,7 @@ impl Turning {
         ready.awake();
         self.left.store(clock::last_tick().0, Ordering::Release);
         self.driver.leave(driver);
+        self.notify_end();
         turned
     }
 
@@ -217,15 +232,33 @@ impl Turning {
             self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
         self.driver.leave(driver);
+        self.notify_end();
         turned
+    }
+
+    /// Wakes tasks once the context shuts down, which a signal tells only the thread that polls.
+    fn notify_end(&self) {
+        if self.stop.load(Ordering::SeqCst) {
+            self.listeners.notify();
+        }
+    }
+
+    /// As [`attend`](Self::attend), for a task that waits from now on: a background thread that starts polls at once.
+    pub(crate) fn attend_now(self: &Arc<Self>) {
+        self.start_background(Instant::default());
     }
 
     /// The caller is about to run user code, or to return to it: somebody must look after the driver meanwhile.
     pub(crate) fn attend(self: &Arc<Self>) {
+        self.start_background(clock::last_tick());
+    }
+
+    /// Starts the background thread unless it runs. It takes the driver for left at that time.
+    fn start_background(self: &Arc<Self>, left: Instant) {
         if !self.driver.begin_background() {
             return;
         }
-        self.left.store(clock::last_tick().0, Ordering::SeqCst);
+        self.left.store(left.0, Ordering::SeqCst);
         let myself = Arc::clone(self);
         let builder = thread::Builder::new().name("runnel-keeper".into()).stack_size(KEEPER_STACK);
         if let Err(error) = builder.spawn(move || myself.keep()) {

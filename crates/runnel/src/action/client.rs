@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
 use crate::node::Node;
+use crate::ready::When;
 
 impl Node {
     /// A client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
@@ -98,10 +99,19 @@ impl<A: Action> ActionClient<A> {
         done: impl FnOnce(GoalOutcome<A::Result>) + Send + 'static,
     ) -> Result<ClientGoalHandle<A>, Error> {
         let action = self.core.action().to_owned();
-        self.send(goal, Some(telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done)))
+        let callback = telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done);
+        self.send(goal, Some((self.core.spun(), callback)))
     }
 
-    fn send(&self, goal: &A::Goal, callback: Option<Callback>) -> Result<ClientGoalHandle<A>, Error> {
+    pub(super) fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
+    pub(super) fn send(
+        &self,
+        goal: &A::Goal,
+        callback: Option<(When, Callback)>,
+    ) -> Result<ClientGoalHandle<A>, Error> {
         let goal = self.core.send(|out| goal.write(out), callback)?;
         Ok(ClientGoalHandle { core: Arc::clone(&self.core), goal, action: PhantomData })
     }
@@ -143,6 +153,14 @@ impl<A> fmt::Debug for ClientGoalHandle<A> {
 }
 
 impl<A: Action> ClientGoalHandle<A> {
+    pub(super) fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
+    pub(super) fn goal(&self) -> &Arc<Goal> {
+        &self.goal
+    }
+
     /// Waits at most `timeout` for the result; `None` if it has not come. Nobody else need spin: of callbacks only those
     /// of this goal run meanwhile on this thread. A callback may wait, too.
     ///
@@ -206,7 +224,7 @@ impl<A: Action> ClientGoalHandle<A> {
     goal_handle!();
 }
 
-fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
+pub(super) fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
     decode(bytes).map_err(|error| error.to_string())
 }
 

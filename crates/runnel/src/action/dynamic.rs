@@ -13,6 +13,7 @@ use super::form::Form;
 use super::goal::{Callback, Goal};
 use crate::error::Error;
 use crate::node::Node;
+use crate::ready::When;
 
 impl Node {
     /// A client of an action whose type is known only while the program runs.
@@ -84,10 +85,14 @@ impl DynamicActionClient {
         let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
         let action = self.core.action().to_owned();
         let callback = telling(action, reading(of_feedback), reading(result), feedback, done);
-        self.send(goal, Some(callback))
+        self.send(goal, Some((self.core.spun(), callback)))
     }
 
-    fn send(&self, goal: &DynamicMessage, callback: Option<Callback>) -> Result<DynamicGoalHandle, Error> {
+    fn send(
+        &self,
+        goal: &DynamicMessage,
+        callback: Option<(When, Callback)>,
+    ) -> Result<DynamicGoalHandle, Error> {
         let goal = self.core.send(|out| goal.encode(out), callback)?;
         Ok(DynamicGoalHandle { core: Arc::clone(&self.core), goal, schema: Arc::clone(&self.schema) })
     }

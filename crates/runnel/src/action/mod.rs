@@ -11,6 +11,7 @@ mod core;
 mod dynamic;
 mod envelope;
 mod form;
+mod futures;
 mod goal;
 mod ledger;
 mod server;
@@ -21,6 +22,7 @@ mod tracker;
 
 pub use client::{ActionClient, ClientGoalHandle, GoalOutcome};
 pub use dynamic::{DynamicActionClient, DynamicGoalHandle};
+pub use futures::FeedbackStream;
 pub use server::{ActionServer, ServerGoalHandle};
 pub use simple::{SimpleActionServer, SimpleGoalHandle};
 

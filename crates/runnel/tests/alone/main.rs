@@ -45,6 +45,7 @@ mod ipc_slow_closing;
 mod ipc_unsteady;
 mod ipc_writers;
 mod keeper;
+mod pending_futures;
 mod receive_budget;
 mod receive_stall;
 mod ros2_idle;

@@ -66,7 +66,7 @@ fn client_of_a_responder_that_fails_or_is_dropped_gets_an_error() {
     thread::scope(|scope| {
         let _end = Ends(&near);
         scope.spawn(|| near.spin().unwrap());
-        let mut ask = |answer: fn(Responder<SetBool>)| {
+        let ask = |answer: fn(Responder<SetBool>)| {
             let call = scope.spawn(|| client.call(&SetBoolRequest { data: true }));
             answer(requests.recv_timeout(LONG).unwrap().1);
             match call.join().unwrap() {

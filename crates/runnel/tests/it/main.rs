@@ -43,6 +43,7 @@ mod dual_cut;
 mod dual_qos;
 mod dual_types;
 mod executors;
+mod futures;
 mod graphs;
 mod hostile;
 mod ipc;

@@ -6,8 +6,7 @@ use crate::common::{Graph, spin_until};
 use crate::ros2_pair::{Pair, context, new_domain, numbered};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
-use runnel::wait::WaitSet;
-use runnel::{Borrowed, Context, Gid, MessageInfo, Node, QoS, RawMessage, Subscription};
+use runnel::{Borrowed, Context, Gid, MessageInfo, Node, QoS, RawMessage, Subscription, WaitSet};
 
 type Infos = Arc<Mutex<Vec<MessageInfo>>>;
 
@@ -134,7 +133,7 @@ fn message_that_is_taken_or_kept_has_the_same_info() {
     let (talking, listening) = (context(domain, false), context(domain, false));
     let (talker, listener) =
         (talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
-    let taken = listener.create_taken_subscription::<UInt8MultiArray>("data", 100, &[]).unwrap();
+    let taken = listener.create_waitable_subscription::<UInt8MultiArray>("data", 100).unwrap();
     let kept = Infos::default();
     let into = Arc::clone(&kept);
     let note = move |message: Borrowed<UInt8MultiArray>| into.lock().unwrap().push(message.info());

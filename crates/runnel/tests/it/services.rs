@@ -159,7 +159,7 @@ fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
             assert_eq!(thread::current().id(), here);
             into.lock().unwrap().push(result.map(|response| response.message).map_err(why));
         };
-        client.call_async(&ask(data), Some(LONG), note).unwrap();
+        client.call_with(&ask(data), Some(LONG), note).unwrap();
     }
     spin_until(&scene.far, "both calls answered", || heard.lock().unwrap().len() == 2);
     let heard = heard.lock().unwrap();
@@ -188,7 +188,7 @@ fn an_answer_and_the_end_of_its_connection_may_come_at_once() {
     let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let (tell, told) = channel();
     let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
-    client.call_async(&ask(true), Some(LONG), note).unwrap();
+    client.call_with(&ask(true), Some(LONG), note).unwrap();
     let serving = thread::spawn(move || scripted.accept_request());
     spin_until(&context, "the request has come", || serving.is_finished());
     let mut stream = serving.join().unwrap();
@@ -230,7 +230,7 @@ fn a_call_under_way_does_not_keep_a_node_alive() {
     let holding = Arc::clone(&held);
     let node = far.create_node("client").unwrap();
     let client = node.create_client::<SetBool>("power").unwrap();
-    client.call_async(&ask(true), None, move |_| drop(holding)).unwrap();
+    client.call_with(&ask(true), None, move |_| drop(holding)).unwrap();
     drop((client, node));
     assert_eq!(Arc::strong_count(&held), 1, "the callback is gone with the node");
 }
@@ -269,7 +269,7 @@ fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
     ends_waiting_for_the_answer(|timeout| client.call_timeout(&ask(true), timeout).unwrap_err());
     ends_waiting_for_the_answer(|timeout| {
         let (tell, told) = channel();
-        client.call_async(&ask(true), Some(timeout), move |result| tell.send(result).unwrap()).unwrap();
+        client.call_with(&ask(true), Some(timeout), move |result| tell.send(result).unwrap()).unwrap();
         let mut heard = None;
         spin_until(&far, "the time-out told", || {
             heard = told.try_recv().ok();
