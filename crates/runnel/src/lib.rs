@@ -101,7 +101,7 @@ mod wait_set;
 
 pub use action::{
     ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, FeedbackStream,
-    GoalOutcome, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+    GoalHandleBase, GoalOutcome, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
 pub use callback_group::CallbackGroup;
@@ -163,7 +163,7 @@ pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
 pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use service::ServiceServer;
-pub use subscription::{RawMessage, Subscription, SubscriptionCallback};
+pub use subscription::{RawMessage, Subscription};
 pub use taking::TakenMessage;
 pub use timer::Timer;
 pub use wait_set::{WaitKey, WaitSet};

@@ -1,32 +1,25 @@
 //! Subscriptions.
 
-mod callback;
+mod creation;
 mod raw_message;
 
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-use runnel_core::Message;
-use runnel_core::dynamic::DynamicMessage;
 use runnel_core::qos::QoS;
-use runnel_core::schema::Schema;
-use runnel_core::wire::{Bytes, DecodeError, Wire};
+use runnel_core::wire::{Bytes, DecodeError};
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
-use crate::borrowed::Borrowed;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
-use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
+use crate::data::{Delivery, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
-use crate::forms::Forms;
-use crate::message_info::MessageInfo;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 use crate::ready::{Waitable, When};
-pub use callback::SubscriptionCallback;
 pub use raw_message::RawMessage;
 
 /// Messages that are taken at once, so that a publisher which never stops holds nobody up.
@@ -155,129 +148,6 @@ impl Subscription {
 }
 
 impl Node {
-    /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
-    /// and otherwise to one whose memory is used again for the next. A second parameter gets what is known of the message
-    /// besides: see [`SubscriptionCallback`].
-    ///
-    /// # Errors
-    /// When the name is not valid, the node subscribes to the topic with another type, or the master of ROS 1 refuses.
-    pub fn create_subscription<M: Message, Args>(
-        &self,
-        topic: &str,
-        options: impl Into<SubscriptionOptions>,
-        callback: impl SubscriptionCallback<M, Args>,
-    ) -> Result<Subscription, Error> {
-        let topic = self.topic_of::<M>(topic)?;
-        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: takes_info(&callback) };
-        self.subscribe(&topic, options, takes, reading(callback))
-    }
-
-    /// Subscribes to a topic with a callback that gets a view: arrays borrowed from the received bytes, and so is text unless
-    /// another process could write it.
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_view_subscription<M: Message>(
-        &self,
-        topic: &str,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let topic = self.topic_of::<M>(topic)?;
-        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: false };
-        self.subscribe(&topic, options, takes, move |delivery| match delivery {
-            Delivery::Shared { message, .. } => {
-                if let Some(message) = message.downcast_ref::<M>() {
-                    callback(message.view());
-                }
-                Ok(())
-            }
-            Delivery::Bytes { bytes, from, .. } => {
-                callback(from.read_view::<M>(bytes.bytes())?);
-                Ok(())
-            }
-        })
-    }
-
-    /// Subscribes to a topic with a callback that gets each message to keep, where it lies: see [`Borrowed`].
-    ///
-    /// A message that cannot be read is counted and logged, and the callback does not get it. One of this process is
-    /// serialized, as for other processes, and is not copied after that.
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_borrowing_subscription<M: Message>(
-        &self,
-        topic: &str,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let topic = self.topic_of::<M>(topic)?;
-        self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
-            if let Delivery::Bytes { bytes, from, info, queue } = delivery {
-                from.read_view::<M>(bytes.bytes())?;
-                callback(Borrowed::new(Kept::take(bytes, (from, info), queue)));
-            }
-            Ok(())
-        })
-    }
-
-    /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
-    /// publisher says of their type: see [`RawMessage::decode`].
-    ///
-    /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
-    /// that offers less than is asked for is heard with what it offers, unless it is asked for
-    /// [exactly](SubscriptionOptions::exactly).
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_raw_subscription(
-        &self,
-        topic: &str,
-        schema: Option<&Schema>,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let options = options.into();
-        let topic = match schema {
-            Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
-            None => {
-                let exactly = options.exactly.then_some(options.qos);
-                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
-            }
-        };
-        self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
-            if let Delivery::Bytes { bytes, from, info, .. } = delivery {
-                callback(&RawMessage::new(bytes, from, info));
-            }
-            Ok(())
-        })
-    }
-
-    /// Subscribes to a topic of a type that is known only while the program runs. `callback` gets each message in the form of
-    /// `schema`, whichever generation of ROS it came from.
-    ///
-    /// A message that cannot be read is counted and logged, and the callback does not get it.
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_dynamic_subscription(
-        &self,
-        topic: &str,
-        schema: &Arc<Schema>,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let forms = Forms::of(schema);
-        let topic = self.topic_of_forms(topic, &forms)?;
-        self.subscribe(&topic, options, Takes::default(), move |delivery| {
-            if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&forms.decode(bytes.bytes(), from.encoding)?);
-            }
-            Ok(())
-        })
-    }
-
     /// Subscribes to a topic.
     pub(crate) fn subscribe(
         &self,
@@ -324,34 +194,6 @@ impl Node {
         let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), qos, core, input);
         self.inner.wait_topic_registered(Role::Subscriber, topic)?;
         Ok(subscription)
-    }
-}
-
-/// Whether a callback takes what is known of messages.
-fn takes_info<M, Args, C: SubscriptionCallback<M, Args>>(_: &C) -> bool {
-    C::TAKES_INFO
-}
-
-/// Reads each message for a callback.
-fn reading<M: Message, Args, C: SubscriptionCallback<M, Args>>(
-    mut callback: C,
-) -> impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static {
-    let mut message = M::default();
-    move |delivery| {
-        match delivery {
-            Delivery::Shared { message, info } => {
-                let info = info.map(|(from, info)| MessageInfo::new(from, info, true));
-                if let Some(message) = message.downcast_ref() {
-                    callback.call(message, info.as_ref());
-                }
-            }
-            Delivery::Bytes { bytes, from, info, .. } => {
-                from.read_into(&mut message, bytes.bytes())?;
-                let info = C::TAKES_INFO.then(|| MessageInfo::new(from, info, bytes.is_intra_process()));
-                callback.call(&message, info.as_ref());
-            }
-        }
-        Ok(())
     }
 }
 

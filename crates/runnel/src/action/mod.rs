@@ -13,6 +13,7 @@ mod envelope;
 mod form;
 mod futures;
 mod goal;
+mod goal_handle;
 mod ledger;
 mod server;
 mod server_core;
@@ -23,6 +24,7 @@ mod tracker;
 pub use client::{ActionClient, ClientGoalHandle, GoalOutcome};
 pub use dynamic::{DynamicActionClient, DynamicGoalHandle};
 pub use futures::FeedbackStream;
+pub use goal_handle::GoalHandleBase;
 pub use server::{ActionServer, ServerGoalHandle};
 pub use simple::{SimpleActionServer, SimpleGoalHandle};
 

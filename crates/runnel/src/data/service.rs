@@ -29,10 +29,12 @@ pub(crate) enum Asked<'a> {
     Local { request: &'a (dyn Any + Send + Sync), response: &'a mut Option<Box<dyn Any + Send>> },
 }
 
+type Answers = Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>;
+
 /// What the user does with requests.
 pub(crate) enum ServiceCallback {
     /// Makes the response at once, or fails with what the client is told.
-    Answers(Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>),
+    Answers(Answers),
     /// Answers at any time. Calls of this process come by sockets, too.
     Defers(Box<dyn FnMut(ServiceRequest) + Send>),
 }

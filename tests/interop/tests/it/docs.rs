@@ -252,6 +252,11 @@ fn the_page_about_nodes_does_what_it_says() {
 }
 
 #[test]
+fn page_about_execution_compiles() {
+    Reader::new("docs/execution.md").read();
+}
+
+#[test]
 fn the_page_about_commands_does_what_it_says() {
     Reader::new("docs/commands.md").read();
 }
@@ -283,6 +288,7 @@ fn no_document_has_blocks_that_are_not_run() {
         "coming-from.md",
         "commands.md",
         "concepts.md",
+        "execution.md",
         "nodes.md",
         "udpros.md",
         "tutorial.md",
