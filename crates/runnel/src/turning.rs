@@ -5,6 +5,7 @@
 //! when nobody else has for 50 ms, or for 250 ms if that did not happen for a second; it ends when another thread has
 //! waited in the driver for a second without leaving it, so that an idle node has one thread.
 
+mod activity;
 mod handover;
 #[cfg(test)]
 mod interleavings;
@@ -26,6 +27,7 @@ use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::{Listeners, ReadyQueue, Waitable};
 use crate::sync::{MutexGuard, assert_unlocked};
+use activity::Activity;
 use handover::{Handover, Poller};
 
 /// What the hand-over is made of; see `crate::sync::model`.
@@ -64,6 +66,7 @@ pub(crate) struct Turning {
     stop: Arc<AtomicBool>,
     /// Tasks that wait for that, too.
     listeners: Listeners,
+    activity: Arc<Activity>,
 }
 
 /// It is ready once the context shuts down.
@@ -78,7 +81,7 @@ impl Waitable for Turning {
 }
 
 /// The driver in the hands of a thread that does not poll it. It settles when that lets go.
-pub(crate) struct DriverGuard<'a>(MutexGuard<'a, Driver>);
+pub(crate) struct DriverGuard<'a>(MutexGuard<'a, Driver>, &'a Activity);
 
 impl Deref for DriverGuard<'_> {
     type Target = Driver;
@@ -100,6 +103,7 @@ impl Drop for DriverGuard<'_> {
         if !thread::panicking() {
             self.0.settle();
         }
+        self.1.notify();
     }
 }
 
@@ -111,13 +115,14 @@ impl Turning {
             ended: AtomicBool::new(false),
             stop,
             listeners: Listeners::new(),
+            activity: Arc::default(),
         }
     }
 
     /// The driver, for a moment. A thread that waits in it is woken and lets go.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn driver(&self) -> DriverGuard<'_> {
-        DriverGuard(self.driver.take())
+        DriverGuard(self.driver.take(), &self.activity)
     }
 
     /// `until`, or no wait at all if another thread wants the driver. To be asked with the driver in hand: whoever wants
@@ -173,7 +178,7 @@ impl Turning {
         ready.awake();
         self.left.store(clock::last_tick().0, Ordering::Release);
         self.driver.leave(driver);
-        self.notify_end();
+        self.notify_tasks(turned.as_ref().is_ok_and(|turned| turned.served));
         turned
     }
 
@@ -232,12 +237,20 @@ impl Turning {
             self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
         self.driver.leave(driver);
-        self.notify_end();
+        self.notify_tasks(turned.as_ref().is_ok_and(|turned| turned.served));
         turned
     }
 
-    /// Wakes tasks once the context shuts down, which a signal tells only the thread that polls.
-    fn notify_end(&self) {
+    /// What tasks register with that wait for a change of the graph.
+    pub(crate) fn activity(&self) -> &Arc<impl Waitable + use<>> {
+        &self.activity
+    }
+
+    /// Wakes tasks once something has happened, and once the context shuts down: a signal tells that only the thread that polls.
+    fn notify_tasks(&self, served: bool) {
+        if served {
+            self.activity.notify();
+        }
         if self.stop.load(Ordering::SeqCst) {
             self.listeners.notify();
         }

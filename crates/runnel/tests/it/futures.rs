@@ -282,3 +282,31 @@ fn call_that_loses_a_race_is_dropped_and_the_next_is_answered() {
         });
     });
 }
+
+/// Nothing tells of subscribers but what the driver receives, or another thread does in this process.
+#[test]
+fn subscribers_are_awaited_in_each_graph_and_process() {
+    let (graph, domain) = (Graph::new(), new_domain());
+    for ros2 in [false, true] {
+        let new = || if ros2 { ros2_context(domain, false) } else { graph.context() };
+        let (near, far) = (new(), new());
+        let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
+        assert!(talker.subscription_count() == 0);
+        let mut listeners = Vec::new();
+        for (count, context) in [(1, &near), (2, &far)] {
+            let (waiting, begun) = (talker.wait_for_subscribers_async(count), channel());
+            let waiter = thread::spawn(move || {
+                let mut waiting = waiting;
+                pollster::block_on(std::future::poll_fn(|task| {
+                    let polled = Pin::new(&mut waiting).poll(task);
+                    let _ = begun.0.send(());
+                    polled
+                }))
+            });
+            begun.1.recv_timeout(LONG).unwrap();
+            let node = context.create_node(&format!("listener_{count}")).unwrap();
+            listeners.push(node.create_subscription("chatter", 10, |_: &Text| ()).unwrap());
+            waiter.join().unwrap().unwrap();
+        }
+    }
+}
