@@ -64,6 +64,18 @@ fn canceled_timer_ticks_again_after_a_reset() {
     assert_eq!(timer.time_until_next(), Some(period));
 }
 
+/// A thread that waits for timers is woken for an earlier tick only.
+#[test]
+fn reset_tells_whether_a_thread_waits_too_long() {
+    let timers = Arc::new(Timers::new(Arc::default()));
+    let [rare, often] = [7200, 3600].map(|secs| taken(&timers, Duration::from_secs(secs), false));
+    assert!(!rare.reset(), "the other one is earlier");
+    often.cancel();
+    assert!(often.reset() && !often.reset());
+    [&rare, &often].iter().for_each(|timer| timer.cancel());
+    assert!(timers.next().is_none() && rare.reset());
+}
+
 #[test]
 fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
     let clock = Arc::new(RosClock::default());

@@ -54,7 +54,7 @@ fn wait_quietly(near: &Context, far: &Context) {
     let mut stream = node.create_stream::<Text>("chatter", 10).unwrap();
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     thread::scope(|scope| {
-        let _end = Ends(near);
+        let _ends = [near, far].map(Ends);
         scope.spawn(|| near.spin().unwrap());
         let call = scope.spawn(|| pollster::block_on(client.call_async(&SetBoolRequest { data: true })));
         let message = scope.spawn(|| pollster::block_on(stream.next()).map(|message| message.data.clone()));

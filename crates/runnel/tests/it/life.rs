@@ -125,25 +125,6 @@ fn oneshot_timer_ticks_once_until_it_is_reset() {
     assert!(timer.time_until_next().unwrap() <= timer.period());
 }
 
-/// The one that spins waits for a tick that is far away.
-#[test]
-fn reset_of_a_canceled_timer_ends_the_wait_of_the_thread_that_spins() {
-    let graph = Graph::new();
-    let context = graph.context();
-    let node = context.create_node("timed").unwrap();
-    let (tell, told) = channel();
-    let timer = node.create_timer(Duration::from_millis(1), move || tell.send(()).unwrap());
-    timer.cancel();
-    let spinning = context.clone();
-    thread::scope(|scope| {
-        scope.spawn(move || spinning.spin().unwrap());
-        assert!(told.recv_timeout(Duration::from_millis(20)).is_err(), "it is canceled");
-        timer.reset();
-        told.recv_timeout(LONG).unwrap();
-        context.shutdown();
-    });
-}
-
 #[test]
 fn a_timer_that_is_dropped_lets_go_of_what_its_callback_holds() {
     let graph = Graph::new();
