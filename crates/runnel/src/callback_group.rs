@@ -1,6 +1,7 @@
 //! Callbacks of which one runs at a time, and how an entity's callback gets its turn.
 
 mod group;
+mod group_type;
 #[cfg(test)]
 mod interleavings;
 
@@ -11,6 +12,7 @@ use crate::sync::assert_unlocked;
 use group::Due;
 
 pub(crate) use group::Runner;
+pub use group_type::CallbackGroup;
 
 /// What a group is made of; see `crate::sync::model`.
 mod primitives {
@@ -23,7 +25,7 @@ mod primitives {
 type Waiting = (When, Arc<dyn Runnable>);
 
 /// A group of entities' callbacks, or of those who take from these entities instead.
-pub(crate) type CallbackGroup = group::CallbackGroup<Waiting>;
+pub(crate) type ExclusiveGroup = group::ExclusiveGroup<Waiting>;
 
 /// The right to run the callback of an entity, or to take from it, until it is dropped.
 pub(crate) type Entered<'a> = group::Entered<'a, Waiting>;
@@ -41,7 +43,7 @@ impl Due for Waiting {
 /// which others, and which waiters are woken.
 pub(crate) struct Turn {
     when: When,
-    group: Arc<CallbackGroup>,
+    group: Arc<ExclusiveGroup>,
     entity: Weak<dyn Runnable>,
     listeners: Listeners,
 }
@@ -49,13 +51,13 @@ pub(crate) struct Turn {
 impl Turn {
     /// For an entity whose callback keeps itself apart from itself alone: it has a group of its own.
     pub(crate) fn new<E: Runnable + 'static>(when: When, entity: &Weak<E>) -> Self {
-        Self::in_group(when, &Arc::new(CallbackGroup::new()), entity)
+        Self::in_group(when, &Arc::new(ExclusiveGroup::new()), entity)
     }
 
     /// For an entity whose callback keeps itself apart from those of others as well.
     pub(crate) fn in_group<E: Runnable + 'static>(
         when: When,
-        group: &Arc<CallbackGroup>,
+        group: &Arc<ExclusiveGroup>,
         entity: &Weak<E>,
     ) -> Self {
         Self { when, group: Arc::clone(group), entity: entity.clone(), listeners: Listeners::new() }
@@ -64,6 +66,11 @@ impl Turn {
     /// Waiters that are woken when the entity becomes ready.
     pub(crate) fn listeners(&self) -> &Listeners {
         &self.listeners
+    }
+
+    /// Where the callback has its turn.
+    pub(crate) fn when(&self) -> &When {
+        &self.when
     }
 
     /// False if the user takes instead.
@@ -88,7 +95,7 @@ impl Turn {
     /// again when there is more.
     pub(crate) fn take_back(&self) -> bool {
         match &self.when {
-            When::Spun(ready) => ready.take(self.entity.as_ptr().cast()).is_some(),
+            When::Spun(queue) => queue.take(self.entity.as_ptr().cast()).is_some(),
             When::AtOnce => false,
             When::Taken => true,
         }
@@ -121,7 +128,7 @@ impl Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ready::ReadyQueue;
+    use crate::ready::{NodeQueue, ReadyQueue};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
@@ -136,7 +143,7 @@ mod tests {
     impl Counter {
         fn new(ready: &Arc<ReadyQueue>) -> Arc<Self> {
             Arc::new_cyclic(|myself| Self {
-                turn: Turn::new(When::Spun(Arc::clone(ready)), myself),
+                turn: Turn::new(When::Spun(NodeQueue::new(Arc::clone(ready))), myself),
                 within: AtomicBool::new(false),
                 ran: AtomicUsize::new(0),
             })
@@ -185,7 +192,7 @@ mod tests {
 
     #[test]
     fn group_is_free_after_a_callback_that_panics() {
-        let group = CallbackGroup::new();
+        let group = ExclusiveGroup::new();
         let panics = catch_unwind(AssertUnwindSafe(|| {
             let _entered = group.try_enter();
             panic!("as users do");

@@ -16,6 +16,7 @@ use crate::data::{CallAnswer, PendingCall, ServiceCall, ServiceCore};
 use crate::driver::{CallRequest, ServiceInfo};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
+use crate::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
 use crate::wait_set::WaitSet;
 
@@ -46,6 +47,10 @@ impl Caller {
         Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None) }
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.node.context.shared
+    }
+
     pub(crate) fn service(&self) -> &str {
         &self.wanted.service
     }
@@ -61,7 +66,7 @@ impl Caller {
     /// If it is in this process, but of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
-        let Some(core) = core.filter(|core| core.has_callback()) else { return Ok(None) };
+        let Some(core) = core.filter(|core| core.answers_at_once()) else { return Ok(None) };
         let WantedService { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));
@@ -125,7 +130,7 @@ impl Caller {
         until: Option<Instant>,
     ) -> Result<Arc<PendingCall>, Error> {
         let pending = self.send_framed(self.framed(write)?, until)?;
-        self.node.context.shared.turning.attend();
+        self.node.context.shared.turning.attend_now();
         Ok(pending)
     }
 
@@ -147,7 +152,7 @@ impl Caller {
     }
 
     /// Calls the service; `callback` gets the response's bytes on a spinning thread.
-    pub(crate) fn call_async(
+    pub(crate) fn call_with(
         &self,
         write: impl FnOnce(&mut GrowingSink),
         until: Option<Instant>,

@@ -144,13 +144,13 @@ impl<S: Service> Client<S> {
         response.map(|response| *response).ok_or(Error::ShuttingDown)
     }
 
-    /// Calls the service and returns at once. `callback` gets the response, or the reason why there is none, from
-    /// whoever spins; without a `timeout` after as long as it takes. It goes through sockets on a connection of its own,
+    /// Calls the service and returns at once, as [`Client::call_async`] with a callback in place of a future. It gets the response, or the reason why there is none, from
+    /// a thread that spins; without a `timeout` after as long as it takes. It goes through sockets on a connection of its own,
     /// whatever the client. Nothing is called back once the node is gone.
     ///
     /// # Errors
     /// When the request is too long or there is no memory for it, or the context ends.
-    pub fn call_async(
+    pub fn call_with(
         &self,
         request: &S::Request,
         timeout: Option<Duration>,
@@ -161,7 +161,7 @@ impl<S: Service> Client<S> {
         let callback = move |bytes: Result<Vec<u8>, Error>| {
             callback(bytes.and_then(|bytes| read_response::<S>(&service, &bytes)));
         };
-        self.caller.call_async(|out| request.write(out), until, callback)
+        self.caller.call_with(|out| request.write(out), until, callback)
     }
 
     /// Waits at most `timeout` until some node provides the service; false if none does.

@@ -15,12 +15,11 @@ use runnel_ros1::rpc::Uri;
 use crate::driver::Driver;
 use crate::environment::{GRAPHS_VARIABLE, Graphs, Settings, chosen_graphs, default_master};
 use crate::error::Error;
-use crate::executor::Executor;
 use crate::ipc::Pool;
 use crate::linger::Linger;
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
-use crate::ready::ReadyQueue;
+use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::receive_budget::ReceiveBudget;
 use crate::shared::{GLANCE, Shared};
 use crate::simulation::Simulation;
@@ -256,6 +255,7 @@ impl Context {
         let shared = Shared {
             turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
             ready,
+            executors: ExecutorQueues::new(),
             reactor,
             pool,
             timers,
@@ -304,12 +304,13 @@ impl Context {
         self.shared.turning.driver().receive_budget()
     }
 
-    /// Serves all nodes and runs their callbacks on this thread until the context shuts down, then unregisters.
+    /// Serves all nodes and runs the callbacks of those that are in no [`Executor`](crate::Executor) on this thread until the
+    /// context shuts down, then unregisters.
     ///
     /// # Errors
     /// If the operating system refuses to wait, which does not happen in practice.
     pub fn spin(&self) -> Result<(), Error> {
-        Executor::new(self).spin()
+        self.executor().spin()
     }
 
     /// Runs the callbacks that are due now, without waiting.
@@ -317,7 +318,7 @@ impl Context {
     /// # Errors
     /// As [`Context::spin`].
     pub fn spin_some(&self) -> Result<(), Error> {
-        Executor::new(self).spin_some()
+        self.executor().spin_some()
     }
 
     /// Waits at most `timeout` for a callback and runs it. False if none became due.
@@ -325,7 +326,7 @@ impl Context {
     /// # Errors
     /// As [`Context::spin`].
     pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
-        Executor::new(self).spin_once(timeout)
+        self.executor().spin_once(timeout)
     }
 
     /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, the time on `/clock`.
@@ -405,12 +406,5 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").field("master", self.master_uri()).finish_non_exhaustive()
-    }
-}
-
-impl Executor {
-    /// An executor with one thread, the one that calls [`Executor::spin`].
-    pub fn new(context: &Context) -> Self {
-        Self::of(Arc::clone(&context.shared))
     }
 }

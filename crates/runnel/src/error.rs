@@ -157,6 +157,16 @@ pub enum Error {
         /// The full name.
         name: String,
     },
+    /// A node is in an executor, and so cannot be added to another.
+    NodeInExecutor {
+        /// Its full name.
+        node: String,
+    },
+    /// A node is of another context than the executor to which it was to be added.
+    OtherContext {
+        /// Its full name.
+        node: String,
+    },
     /// The context is shutting down.
     ShuttingDown,
 }
@@ -215,6 +225,12 @@ impl fmt::Display for Error {
                 f,
                 "node {name}: this context has a node of that name, and a ROS 1 master lets only the newest live. Try: another name"
             ),
+            Self::NodeInExecutor { node } => {
+                write!(f, "node {node} is in an executor. Try: remove it there first")
+            }
+            Self::OtherContext { node } => {
+                write!(f, "node {node} is of another context. Try: an executor of its context")
+            }
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }
     }
@@ -250,6 +266,8 @@ impl std::error::Error for Error {
             | Self::NotInGraph { .. }
             | Self::Ros1Only { .. }
             | Self::NodeExists { .. }
+            | Self::NodeInExecutor { .. }
+            | Self::OtherContext { .. }
             | Self::ShuttingDown => None,
         }
     }
@@ -281,6 +299,8 @@ impl Error {
             Self::Ros1Only { .. } => "Ros1Only",
             Self::NoMaster { .. } => "NoMaster",
             Self::NodeExists { .. } => "NodeExists",
+            Self::NodeInExecutor { .. } => "NodeInExecutor",
+            Self::OtherContext { .. } => "OtherContext",
             Self::ShuttingDown => "ShuttingDown",
         }
     }

@@ -53,6 +53,7 @@ mod driver;
 mod environment;
 mod error;
 mod executor;
+mod executor_nodes;
 mod frame;
 mod goal_status;
 mod graph_queries;
@@ -64,6 +65,7 @@ pub mod logging;
 #[cfg(feature = "master")]
 mod master;
 mod message_info;
+mod message_stream;
 mod node;
 mod node_creation;
 mod node_log;
@@ -71,6 +73,7 @@ mod options;
 mod outgoing;
 mod parameter_value;
 mod params;
+mod pending_response;
 #[cfg(feature = "master")]
 mod persist;
 mod polling;
@@ -79,6 +82,7 @@ mod qos_events;
 mod rate;
 mod ready;
 mod receive_budget;
+mod responder;
 mod ros2_graph;
 mod ros_clock;
 mod rtps;
@@ -88,6 +92,7 @@ mod simulation;
 mod subscription;
 mod sync;
 mod taking;
+mod task_waiter;
 mod timer;
 mod timers;
 mod turning;
@@ -96,10 +101,11 @@ mod variables;
 mod wait_set;
 
 pub use action::{
-    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, GoalOutcome,
-    ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, FeedbackStream,
+    GoalHandleBase, GoalOutcome, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
+pub use callback_group::CallbackGroup;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
@@ -111,18 +117,23 @@ pub use loan::Loan;
 #[cfg(feature = "master")]
 pub use master::MasterOptions;
 pub use message_info::MessageInfo;
+pub use message_stream::{MessageStream, ReceivedMessage};
 pub use node::Node;
-pub use options::{PublisherOptions, SubscriptionOptions};
+pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions};
 pub use outgoing::Publishable;
 pub use parameter_value::{FromParameter, ParameterValue};
 pub use params::ParamWatch;
+pub use pending_response::PendingResponse;
 pub use polling::PollingPolicy;
 pub use publisher::{DynamicPublisher, Publisher, PublisherBase};
 pub use qos_events::{
-    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
+    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
+    QosEventKind,
 };
 pub use rate::Rate;
+pub use ready::GuardCondition;
 pub use receive_budget::ReceiveBudget;
+pub use responder::{RequestId, Responder};
 pub use ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
@@ -140,14 +151,6 @@ pub mod fuzzing {
         crate::ipc::play::play(input);
     }
 }
-/// Entities that are taken from in place of callbacks, and waited for: no part of the API yet.
-#[doc(hidden)]
-pub mod wait {
-    pub use crate::qos_events::{QosEvent, QosEventKind};
-    pub use crate::ready::GuardCondition;
-    pub use crate::taking::{PendingRequest, PendingResponse, TakenMessage};
-    pub use crate::wait_set::{WaitKey, WaitSet};
-}
 pub use runnel_core::bounds::LengthBeyondLimit;
 /// System calls, for Runnel's own programs: no part of the API.
 #[doc(hidden)]
@@ -161,5 +164,7 @@ pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
 pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use service::ServiceServer;
-pub use subscription::{RawMessage, Subscription, SubscriptionCallback};
+pub use subscription::{RawMessage, Subscription};
+pub use taking::TakenMessage;
 pub use timer::Timer;
+pub use wait_set::{WaitKey, WaitSet};

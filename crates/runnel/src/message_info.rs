@@ -28,7 +28,7 @@ use crate::ros2_graph::Gid;
 /// use runnel::msgs::std_msgs::msg::Header;
 ///
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
-/// let _headers = node.create_subscription("headers", 10, |_: &Header, info: &MessageInfo| {
+/// let _headers = node.create_subscription_with_info("headers", 10, |_: &Header, info: &MessageInfo| {
 ///     if let Some(published) = info.source_timestamp() {
 ///         let age = info.received_timestamp().as_nanos() - published.as_nanos();
 ///         println!("from {}, {} us ago", info.publisher(), age / 1000);

@@ -18,7 +18,7 @@ use crate::data::SubscriptionCore;
 use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::node_log::{Logger, NodeLog, Rosout};
-use crate::ready::When;
+use crate::ready::{NodeQueue, When};
 use crate::rtps::random_dual_node_id;
 use crate::sync::{Class, Mutex};
 use crate::turning::DriverGuard;
@@ -39,6 +39,8 @@ pub(crate) struct NodeInner {
     pub(crate) name: String,
     full_name: String,
     pub(crate) logger: Logger,
+    /// Where its callbacks have their turn.
+    pub(crate) queue: Arc<NodeQueue>,
     remapping: Remapping,
     /// Held from looking for an end until it is made or removed.
     publishers: Mutex<Publishers>,
@@ -133,7 +135,7 @@ impl fmt::Debug for Node {
 impl NodeInner {
     /// For callbacks that run in their turn, on a thread that spins.
     pub(crate) fn spun(&self) -> When {
-        When::Spun(Arc::clone(&self.context.shared.ready))
+        When::Spun(Arc::clone(&self.queue))
     }
 
     /// What a node is in its graphs, which it has joined.
@@ -157,7 +159,8 @@ impl NodeInner {
         drop(driver);
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));
-        Ok(Self { context, key, namespace, name, full_name, logger, remapping, publishers })
+        let queue = NodeQueue::new(Arc::clone(&context.shared.ready));
+        Ok(Self { context, key, namespace, name, full_name, logger, queue, remapping, publishers })
     }
 
     pub(crate) fn full_name(&self) -> &str {

@@ -1,12 +1,14 @@
 //! Options of publishers and subscriptions.
 
 use std::fmt;
+use std::time::Duration;
 
 use runnel_core::qos::QoS;
 
+use crate::callback_group::CallbackGroup;
 use crate::data::Callbacks;
 use crate::qos_events::{
-    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
+    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEventKind,
 };
 
 /// Options of a publisher: its [`QoS`] or only a depth, and callbacks for QoS events. They run while the context
@@ -36,9 +38,26 @@ pub struct SubscriptionOptions {
     pub(crate) callbacks: Callbacks,
     pub(crate) strict_qos: bool,
     pub(crate) udpros: bool,
+    pub(crate) group: Option<CallbackGroup>,
+    pub(crate) waitable_events: Vec<QosEventKind>,
 }
 
 impl SubscriptionOptions {
+    /// Runs the callback for messages in this group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+
+    /// Lets the program [take](crate::Subscription::take_event) events of these kinds, in place of callbacks: for
+    /// [`Node::create_waitable_subscription`](crate::Node::create_waitable_subscription).
+    #[must_use]
+    pub fn waitable_events(mut self, kinds: &[QosEventKind]) -> Self {
+        self.waitable_events = kinds.to_vec();
+        self
+    }
+
     /// Requests the complete QoS from every publisher. Without this, a subscription of any type requests from a
     /// publisher that offers less only what it offers: see
     /// [`Node::create_raw_subscription`](crate::Node::create_raw_subscription). Best-available policies are then
@@ -69,6 +88,50 @@ impl SubscriptionOptions {
     pub fn udpros(mut self) -> Self {
         self.udpros = true;
         self
+    }
+}
+
+/// What a timer is created with: its period, or that and the group of its callback.
+#[derive(Clone, Debug)]
+pub struct TimerOptions {
+    pub(crate) period: Duration,
+    pub(crate) group: Option<CallbackGroup>,
+}
+
+impl TimerOptions {
+    /// Runs the callback in this group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+}
+
+impl From<Duration> for TimerOptions {
+    fn from(period: Duration) -> Self {
+        Self { period, group: None }
+    }
+}
+
+/// What a service or an action server is created with: its name, or that and the group of its callbacks.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    pub(crate) name: String,
+    pub(crate) group: Option<CallbackGroup>,
+}
+
+impl ServerOptions {
+    /// Runs the callbacks in this group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+}
+
+impl<N: AsRef<str> + ?Sized> From<&N> for ServerOptions {
+    fn from(name: &N) -> Self {
+        Self { name: name.as_ref().to_owned(), group: None }
     }
 }
 

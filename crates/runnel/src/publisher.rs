@@ -1,6 +1,7 @@
 //! Publishers.
 
 mod dynamic;
+mod subscribers;
 
 use std::fmt;
 use std::marker::PhantomData;

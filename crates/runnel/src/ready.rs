@@ -1,9 +1,11 @@
 //! Callbacks that are due, in the order they became so.
 
+mod executor_queues;
 mod guard_condition;
 #[cfg(test)]
 pub(crate) mod interleavings;
 mod listeners;
+mod node_queue;
 mod queue;
 mod signal;
 
@@ -11,8 +13,10 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 
+pub(crate) use executor_queues::ExecutorQueues;
 pub use guard_condition::GuardCondition;
 pub(crate) use listeners::Listeners;
+pub(crate) use node_queue::NodeQueue;
 pub(crate) use queue::ReadyQueue;
 pub(crate) use signal::Signal;
 
@@ -32,6 +36,10 @@ pub(crate) trait Runnable: Send + Sync {
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
         let _ = goes_on;
         self.run();
+    }
+    /// Where it stands in line; `None` for what is of no node.
+    fn when(&self) -> Option<&When> {
+        None
     }
 }
 
@@ -53,7 +61,7 @@ pub(crate) trait Waitable: Send + Sync {
 #[derive(Clone)]
 pub(crate) enum When {
     /// In its turn, on a thread that spins.
-    Spun(Arc<ReadyQueue>),
+    Spun(Arc<NodeQueue>),
     /// At once, on the thread that turns the driver or publishes: for what is the library's own and never waits.
     AtOnce,
     /// Never: the user takes in its place.

@@ -8,12 +8,15 @@ use runnel_core::message::Service;
 use runnel_core::wire::{Wire, decode_into, try_write};
 use runnel_ros1::node::{Role, ServiceSpec};
 
-use crate::data::{ServiceCall, ServiceCore, ServiceTypes, no_memory_for_response};
+use crate::callback_group::CallbackGroup;
+use crate::data::{ServiceCall, ServiceCallback, ServiceCore, ServiceTypes, no_memory_for_response};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
+use crate::options::ServerOptions;
 use crate::ready::When;
 
-/// A service that a node provides. It ends when it is dropped.
+/// A service that a node provides, made by [`Node::create_service`] or [`Node::create_deferred_service`]. It ends when it is
+/// dropped.
 #[must_use = "a service ends when it is dropped: bind it to a name, `let _power = ...`, not `let _ = ...`"]
 pub struct ServiceServer {
     node: Arc<NodeInner>,
@@ -45,7 +48,7 @@ impl fmt::Debug for ServiceServer {
 
 impl Node {
     /// Provides a service. `callback` makes the response of a request; what it fails with is told to the client. It runs
-    /// for one request at a time, on a thread that spins.
+    /// for one request at a time, on a thread that spins. The name may be [`ServerOptions`].
     ///
     /// Returns once the master knows, as [`Node::create_publisher`] does.
     ///
@@ -54,20 +57,23 @@ impl Node {
     /// alone, which has no services so far.
     pub fn create_service<S: Service, E: fmt::Display>(
         &self,
-        service: &str,
+        service: impl Into<ServerOptions>,
         callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
-        self.provide::<S>(service, self.inner.spun(), answering::<S, E>(callback))
+        let callback = ServiceCallback::Answers(Box::new(answering::<S, E>(callback)));
+        self.provide::<S>(service, self.inner.spun(), callback)
     }
 
     pub(crate) fn provide<S: Service>(
         &self,
-        service: &str,
+        options: impl Into<ServerOptions>,
         when: When,
-        callback: impl FnMut(ServiceCall<'_>) -> Result<(), String> + Send + 'static,
+        callback: ServiceCallback,
     ) -> Result<ServiceServer, Error> {
-        let service = self.service_name(service)?;
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), when, Box::new(callback));
+        let ServerOptions { name, group } = options.into();
+        let service = self.service_name(&name)?;
+        let turn = (when, &CallbackGroup::for_entity(group.as_ref()));
+        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), turn, callback);
         self.inner.add_service(&core)?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -111,7 +117,7 @@ impl NodeInner {
         }
         driver.end_clients(core);
         drop(driver);
-        drop(self.context.shared.ready.take(Arc::as_ptr(core).cast()));
+        drop(self.queue.take(Arc::as_ptr(core).cast()));
     }
 }
 

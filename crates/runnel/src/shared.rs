@@ -18,7 +18,7 @@ use crate::ipc::Pool;
 use crate::linger::{self, Linger, Unarrived};
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
-use crate::ready::ReadyQueue;
+use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::ros_clock::RosClock;
 use crate::sync::{Mutex, assert_unlocked, lock};
 use crate::timers::Timers;
@@ -36,7 +36,10 @@ pub(crate) trait LastWords: Send + Sync {
 /// See the module's documentation.
 pub(crate) struct Shared {
     pub(crate) turning: Arc<Turning>,
+    /// Of the nodes that are in no executor.
     pub(crate) ready: Arc<ReadyQueue>,
+    /// Of executors with nodes of their own.
+    pub(crate) executors: ExecutorQueues,
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) timers: Arc<Timers>,
@@ -66,6 +69,7 @@ impl Shared {
     pub(crate) fn shutdown(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.ready.close();
+        self.executors.close();
     }
 
     /// Has `callback` run when spinning has ended and the nodes have left the graph.

@@ -1,32 +1,25 @@
 //! Subscriptions.
 
-mod callback;
+mod creation;
 mod raw_message;
 
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-use runnel_core::Message;
-use runnel_core::dynamic::DynamicMessage;
 use runnel_core::qos::QoS;
-use runnel_core::schema::Schema;
-use runnel_core::wire::{Bytes, DecodeError, Wire};
+use runnel_core::wire::{Bytes, DecodeError};
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
-use crate::borrowed::Borrowed;
-use crate::callback_group::CallbackGroup;
-use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
+use crate::callback_group::{CallbackGroup, ExclusiveGroup};
+use crate::data::{Delivery, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
-use crate::message_info::MessageInfo;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 use crate::ready::{Waitable, When};
-use crate::type_mapping::TypeMapping;
-pub use callback::SubscriptionCallback;
 pub use raw_message::RawMessage;
 
 /// Messages taken in one call, so that a publisher that never stops does not block the caller.
@@ -156,129 +149,6 @@ impl Subscription {
 }
 
 impl Node {
-    /// Creates a subscription to a topic. `callback` gets a reference: to the publisher's own message if that is from
-    /// this process, otherwise to one whose memory is reused for the next message. A second parameter gets the
-    /// message's metadata: see [`SubscriptionCallback`].
-    ///
-    /// # Errors
-    /// If the name is not valid, the node subscribes to the topic with another type, or the ROS 1 master refuses.
-    pub fn create_subscription<M: Message, Args>(
-        &self,
-        topic: &str,
-        options: impl Into<SubscriptionOptions>,
-        callback: impl SubscriptionCallback<M, Args>,
-    ) -> Result<Subscription, Error> {
-        let topic = self.topic_of::<M>(topic)?;
-        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: takes_info(&callback) };
-        self.subscribe(&topic, options, takes, reading(callback))
-    }
-
-    /// Creates a subscription whose callback gets a view: arrays are borrowed from the received bytes, and so is text
-    /// unless another process could write it.
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_view_subscription<M: Message>(
-        &self,
-        topic: &str,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let topic = self.topic_of::<M>(topic)?;
-        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: false };
-        self.subscribe(&topic, options, takes, move |delivery| match delivery {
-            Delivery::Shared { message, .. } => {
-                if let Some(message) = message.downcast_ref::<M>() {
-                    callback(message.view());
-                }
-                Ok(())
-            }
-            Delivery::Bytes { bytes, from, .. } => {
-                callback(from.read_view::<M>(bytes.bytes())?);
-                Ok(())
-            }
-        })
-    }
-
-    /// Creates a subscription whose callback gets each message to keep in place: see [`Borrowed`].
-    ///
-    /// A message that cannot be read is counted and logged, and the callback does not get it. A message from this
-    /// process is serialized, as for other processes, and not copied after that.
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_borrowing_subscription<M: Message>(
-        &self,
-        topic: &str,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let topic = self.topic_of::<M>(topic)?;
-        self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
-            if let Delivery::Bytes { bytes, from, info, queue } = delivery {
-                from.read_view::<M>(bytes.bytes())?;
-                callback(Borrowed::new(Kept::take(bytes, (from, info), queue)));
-            }
-            Ok(())
-        })
-    }
-
-    /// Creates a subscription to a topic of any type, or of the type of `schema`. `callback` gets the bytes and the
-    /// publisher's description of their type: see [`RawMessage::decode`].
-    ///
-    /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. From a publisher
-    /// that offers less than requested it requests only what is offered, unless the options have
-    /// [`strict_qos`](SubscriptionOptions::strict_qos).
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_raw_subscription(
-        &self,
-        topic: &str,
-        schema: Option<&Schema>,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let options = options.into();
-        let topic = match schema {
-            Some(schema) => self.topic_of_mapping(topic, &TypeMapping::of(&Arc::new(schema.clone())))?,
-            None => {
-                let strict_qos = options.strict_qos.then_some(options.qos);
-                Topic { strict_qos, ..Topic::of_any(self.topic_name(topic)?) }
-            }
-        };
-        self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
-            if let Delivery::Bytes { bytes, from, info, .. } = delivery {
-                callback(&RawMessage::new(bytes, from, info));
-            }
-            Ok(())
-        })
-    }
-
-    /// Creates a subscription to a topic whose type is known only at run time. `callback` gets each message with the
-    /// definition of `schema`, from either ROS generation.
-    ///
-    /// A message that cannot be read is counted and logged, and the callback does not get it.
-    ///
-    /// # Errors
-    /// As [`Node::create_subscription`].
-    pub fn create_dynamic_subscription(
-        &self,
-        topic: &str,
-        schema: &Arc<Schema>,
-        options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let mapping = TypeMapping::of(schema);
-        let topic = self.topic_of_mapping(topic, &mapping)?;
-        self.subscribe(&topic, options, Takes::default(), move |delivery| {
-            if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&mapping.decode(bytes.bytes(), from.encoding)?);
-            }
-            Ok(())
-        })
-    }
-
     /// Creates a subscription.
     pub(crate) fn subscribe(
         &self,
@@ -287,7 +157,9 @@ impl Node {
         takes: Takes,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        self.subscribe_in_group(topic, options, (takes, &Arc::new(CallbackGroup::new())), callback)
+        let options = options.into();
+        let group = CallbackGroup::for_entity(options.group.as_ref());
+        self.subscribe_in_group(topic, options, (takes, &group), callback)
     }
 
     /// Creates a subscription whose callback belongs to a callback group.
@@ -295,7 +167,7 @@ impl Node {
         &self,
         topic: &Topic,
         options: impl Into<SubscriptionOptions>,
-        (takes, group): (Takes, &Arc<CallbackGroup>),
+        (takes, group): (Takes, &Arc<ExclusiveGroup>),
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, udpros, .. } = options.into();
@@ -309,7 +181,7 @@ impl Node {
     pub(crate) fn subscribe_as(
         &self,
         (topic, qos, takes): (&Topic, QoS, Takes),
-        (when, group): (When, &Arc<CallbackGroup>),
+        (when, group): (When, &Arc<ExclusiveGroup>),
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
@@ -326,34 +198,6 @@ impl Node {
     }
 }
 
-/// Whether a callback takes metadata.
-fn takes_info<M, Args, C: SubscriptionCallback<M, Args>>(_: &C) -> bool {
-    C::TAKES_INFO
-}
-
-/// A function that reads each message for a callback.
-fn reading<M: Message, Args, C: SubscriptionCallback<M, Args>>(
-    mut callback: C,
-) -> impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static {
-    let mut message = M::default();
-    move |delivery| {
-        match delivery {
-            Delivery::Shared { message, info } => {
-                let info = info.map(|(from, info)| MessageInfo::new(from, info, true));
-                if let Some(message) = message.downcast_ref() {
-                    callback.call(message, info.as_ref());
-                }
-            }
-            Delivery::Bytes { bytes, from, info, .. } => {
-                from.read_into(&mut message, bytes.bytes())?;
-                let info = C::TAKES_INFO.then(|| MessageInfo::new(from, info, bytes.is_intra_process()));
-                callback.call(&message, info.as_ref());
-            }
-        }
-        Ok(())
-    }
-}
-
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription").field("topic", &self.topic).finish_non_exhaustive()
@@ -365,7 +209,7 @@ impl Drop for Subscription {
         self.core.end();
         self.node.remove_subscription(&self.topic, &self.core);
         self.core.events().forget();
-        // Its callback may own its own node, and would then stay in the ready queue for ever.
-        drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
+        // Its callback may own its own node, and would then stay in the queue for ever.
+        drop(self.node.queue.take(Arc::as_ptr(&self.core).cast()));
     }
 }

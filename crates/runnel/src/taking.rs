@@ -1,30 +1,26 @@
-//! Entities that the user takes from in place of callbacks, chosen and waited for with a [`WaitSet`]: no part of the API yet.
+//! Entities that the user takes from in place of callbacks, chosen and waited for with a [`WaitSet`].
 
 use std::any::TypeId;
-use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 use runnel_core::Message;
 use runnel_core::message::Service;
-use runnel_core::time::Instant;
 use runnel_core::wire::{DecodeError, Wire};
 
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::callback_group::CallbackGroup;
-use crate::caller::Caller;
-use crate::client::{Client, read_response};
 use crate::context::Context;
-use crate::data::{Kept, LinkInfo, PendingCall, QosEvents, Responder, SampleInfo, SharedMessage, Taken};
+use crate::data::{Kept, LinkInfo, QosEvents, SampleInfo, ServiceCallback, SharedMessage, Taken};
 use crate::error::Error;
 use crate::message_info::MessageInfo;
 use crate::node::Node;
-use crate::options::SubscriptionOptions;
-use crate::qos_events::{QosEvent, QosEventKind};
+use crate::options::{ServerOptions, SubscriptionOptions, TimerOptions};
+use crate::pending_response::PendingResponse;
+use crate::qos_events::QosEvent;
 use crate::ready::{GuardCondition, When};
-use crate::service::{ServiceServer, read_request, write_response};
+use crate::responder::Responder;
+use crate::service::ServiceServer;
 use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 use crate::timers::Follows;
@@ -57,9 +53,9 @@ impl WaitSet {
         self.add(Arc::clone(timer.entry()))
     }
 
-    /// Adds a call: it is ready once it has come to something.
+    /// Adds a call: it is ready once there is a response, or a reason why there is none.
     pub fn add_response<S: Service>(&mut self, response: &PendingResponse<S>) -> WaitKey {
-        self.add(Arc::clone(&response.pending))
+        self.add(Arc::clone(response.pending()))
     }
 
     /// Adds a guard condition: it is ready once it is triggered.
@@ -69,35 +65,42 @@ impl WaitSet {
 }
 
 impl Node {
-    /// Subscribes to a topic. Messages are [taken](Subscription::take), and so are events of these kinds.
+    /// Subscribes to a topic without a callback: messages are [taken](Subscription::take), and so are the
+    /// [events](SubscriptionOptions::waitable_events) that the options name.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_taken_subscription<M: Message>(
+    pub fn create_waitable_subscription<M: Message>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        events: &[QosEventKind],
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, udpros, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, .. } = options.into();
         let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
-        let turn = (When::Taken, &Arc::new(CallbackGroup::new()));
+        let turn = (When::Taken, &CallbackGroup::for_entity(None));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
-        let entity = (&topic, qos, takes);
-        self.subscribe_as(entity, turn, QosEvents::taken(events), |_| Ok(()))
+        let events = match &*waitable_events {
+            [] => QosEvents::new(callbacks, self.inner.spun()),
+            kinds => QosEvents::taken(kinds),
+        };
+        self.subscribe_as((&topic, qos, takes), turn, events, |_| Ok(()))
     }
 
-    /// Provides a service. Requests are [taken](ServiceServer::take), and answered at any time.
+    /// Provides a service without a callback: requests are [taken](ServiceServer::take), and answered at any time by their
+    /// [`Responder`].
     ///
     /// # Errors
     /// As [`Node::create_service`].
-    pub fn create_taken_service<S: Service>(&self, service: &str) -> Result<ServiceServer, Error> {
-        self.provide::<S>(service, When::Taken, |_| Err("requests are not answered by a callback".to_owned()))
+    pub fn create_waitable_service<S: Service>(
+        &self,
+        service: impl Into<ServerOptions>,
+    ) -> Result<ServiceServer, Error> {
+        self.provide::<S>(service, When::Taken, ServiceCallback::Defers(Box::new(drop)))
     }
 
-    /// A timer of ROS time, whose ticks are [taken](Timer::take).
-    pub fn create_taken_timer(&self, period: Duration) -> Timer {
-        self.timer(period, Follows::Ros, When::Taken, Box::new(|| ()))
+    /// A timer of ROS time without a callback: its ticks are [taken](Timer::take).
+    pub fn create_waitable_timer(&self, period: impl Into<TimerOptions>) -> Timer {
+        self.timer(period, (Follows::Ros, false), When::Taken, || ())
     }
 }
 
@@ -182,82 +185,9 @@ impl Timer {
     }
 }
 
-/// Answers one request. One that is dropped tells the client that there is no response.
-#[must_use = "the client waits for a response"]
-pub struct PendingRequest<S> {
-    responder: Responder,
-    service: PhantomData<fn(S)>,
-}
-
-impl<S: Service> PendingRequest<S> {
-    /// Sends the response, or why there is none.
-    pub fn respond<E: fmt::Display>(self, response: Result<&S::Response, E>) {
-        let mut bytes = Vec::new();
-        let written = match response {
-            Ok(response) => write_response(response, &mut bytes),
-            Err(why) => Err(why.to_string()),
-        };
-        self.responder.respond(written.map(|()| bytes));
-    }
-}
-
 impl ServiceServer {
-    /// Takes the request that has waited longest, with what answers it. The client of one that cannot be read is told so.
-    pub fn take<S: Service>(&self) -> Option<(S::Request, PendingRequest<S>)> {
-        loop {
-            let taken = self.core().take()?;
-            let mut request = S::Request::default();
-            match read_request(&mut request, &taken.bytes) {
-                Ok(()) => {
-                    return Some((
-                        request,
-                        PendingRequest { responder: taken.responder, service: PhantomData },
-                    ));
-                }
-                Err(why) => taken.responder.respond(Err(why)),
-            }
-        }
-    }
-}
-
-/// A call that is under way. It ends when this is dropped.
-#[must_use = "a call ends when it is dropped: bind it to a name, `let response = ...`, not `let _ = ...`"]
-pub struct PendingResponse<S> {
-    caller: Arc<Caller>,
-    pending: Arc<PendingCall>,
-    is_taken: bool,
-    service: PhantomData<fn(S)>,
-}
-
-impl<S: Service> Client<S> {
-    /// Sends a request and returns at once; the response is to be taken.
-    ///
-    /// # Errors
-    /// When the request is too long or there is no memory for it, or the context ends.
-    pub fn send_request(
-        &self,
-        request: &S::Request,
-        until: Option<Instant>,
-    ) -> Result<PendingResponse<S>, Error> {
-        let caller = Arc::clone(self.caller());
-        let pending = caller.send(|out| request.write(out), until)?;
-        Ok(PendingResponse { caller, pending, is_taken: false, service: PhantomData })
-    }
-}
-
-impl<S: Service> PendingResponse<S> {
-    /// Takes the response, or why there is none, once.
-    pub fn take(&mut self) -> Option<Result<S::Response, Error>> {
-        let bytes = self.caller.take(&self.pending)?;
-        self.is_taken = true;
-        Some(bytes.and_then(|bytes| read_response::<S>(self.caller.service(), &bytes)))
-    }
-}
-
-impl<S> Drop for PendingResponse<S> {
-    fn drop(&mut self) {
-        if !self.is_taken {
-            self.caller.end(&self.pending);
-        }
+    /// Takes the request that has waited longest, with what answers it. The client of one that cannot be read gets an error.
+    pub fn take<S: Service>(&self) -> Option<(S::Request, Responder<S>)> {
+        std::iter::from_fn(|| self.core().take()).find_map(Responder::of_request)
     }
 }

@@ -4,12 +4,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::callback_group::CallbackGroup;
 use crate::node::Node;
+use crate::options::TimerOptions;
 use crate::ready::When;
-use crate::timers::{Follows, TimerEntry};
+use crate::timers::{Follows, Schedule, TimerEntry};
 
-/// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
-/// is dropped. However many calls were missed, one makes up for them.
+/// A callback that runs periodically, or once, made by [`Node::create_timer`], [`Node::create_wall_timer`] or
+/// [`Node::create_oneshot_timer`]. It ends when it is dropped. However many ticks were missed, one call makes up for them.
+///
+/// A watchdog, which stops the robot when no command has come for half a second:
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use runnel::msgs::geometry_msgs::msg::Twist;
+///
+/// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
+/// let watchdog = node.create_oneshot_timer(Duration::from_millis(500), || println!("no commands: stop"));
+/// let _commands = node.create_subscription("cmd_vel", 1, move |_: &Twist| watchdog.reset())?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a timer ends when it is dropped: bind it to a name, `let _timer = ...`, not `let _ = ...`"]
 pub struct Timer {
     node: Node,
@@ -17,6 +32,34 @@ pub struct Timer {
 }
 
 impl Timer {
+    /// Stops the timer: its callback does not run until [`Timer::reset`], also not for a tick that is due.
+    pub fn cancel(&self) {
+        self.entry.cancel();
+    }
+
+    /// Starts a new period from now on, also if the timer was canceled or is a one-shot timer that has ticked.
+    pub fn reset(&self) {
+        if self.entry.reset() {
+            self.node.wake_for_timers();
+        }
+    }
+
+    /// Whether the timer is stopped: by [`Timer::cancel`], or because it is a one-shot timer that has ticked.
+    pub fn is_canceled(&self) -> bool {
+        self.entry.is_canceled()
+    }
+
+    /// The time until the next tick, by the clock that the timer follows. Zero if a tick waits for its callback, `None` if the
+    /// timer is canceled.
+    pub fn time_until_next(&self) -> Option<Duration> {
+        self.entry.time_until_next()
+    }
+
+    /// The time between two ticks, or until the only one.
+    pub fn period(&self) -> Duration {
+        self.entry.period()
+    }
+
     pub(crate) fn entry(&self) -> &Arc<TimerEntry> {
         &self.entry
     }
@@ -30,32 +73,60 @@ impl Drop for Timer {
 
 impl fmt::Debug for Timer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timer").field("node", &self.node.full_name()).finish_non_exhaustive()
+        f.debug_struct("Timer")
+            .field("node", &self.node.full_name())
+            .field("period", &self.period())
+            .field("is_canceled", &self.is_canceled())
+            .finish_non_exhaustive()
     }
 }
 
 impl Node {
-    /// Calls `callback` every `period` of ROS time, which `/clock` may tell, while the context spins.
-    pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
-        self.timer(period, Follows::Ros, self.inner.spun(), Box::new(callback))
+    /// Calls `callback` every `period` of ROS time, which `/clock` may define, while the context spins. The period may be
+    /// [`TimerOptions`].
+    pub fn create_timer(
+        &self,
+        period: impl Into<TimerOptions>,
+        callback: impl FnMut() + Send + 'static,
+    ) -> Timer {
+        self.timer(period, (Follows::Ros, false), self.inner.spun(), callback)
     }
 
-    /// As [`Node::create_timer`] by the clock on the wall, whatever `/clock` tells.
-    pub fn create_wall_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
-        self.timer(period, Follows::Wall, self.inner.spun(), Box::new(callback))
+    /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time.
+    pub fn create_wall_timer(
+        &self,
+        period: impl Into<TimerOptions>,
+        callback: impl FnMut() + Send + 'static,
+    ) -> Timer {
+        self.timer(period, (Follows::Wall, false), self.inner.spun(), callback)
+    }
+
+    /// Calls `callback` once, after `delay` of ROS time, and once more after each [`Timer::reset`].
+    pub fn create_oneshot_timer(
+        &self,
+        delay: impl Into<TimerOptions>,
+        callback: impl FnMut() + Send + 'static,
+    ) -> Timer {
+        self.timer(delay, (Follows::Ros, true), self.inner.spun(), callback)
     }
 
     pub(crate) fn timer(
         &self,
-        period: Duration,
-        follows: Follows,
+        options: impl Into<TimerOptions>,
+        (follows, is_oneshot): (Follows, bool),
         when: When,
-        callback: Box<dyn FnMut() + Send>,
+        callback: impl FnMut() + Send + 'static,
     ) -> Timer {
-        let shared = &self.inner.context.shared;
-        let entry = shared.timers.add((period, follows), when, callback);
-        // A thread that waits already must learn of the earlier deadline.
-        shared.ready.wake_all();
+        let TimerOptions { period, group } = options.into();
+        let turn = (when, &CallbackGroup::for_entity(group.as_ref()));
+        let schedule = Schedule { period, follows, is_oneshot };
+        let entry = self.inner.context.shared.timers.add(schedule, turn, Box::new(callback));
+        self.wake_for_timers();
         Timer { node: self.clone(), entry: Arc::new(entry) }
+    }
+
+    /// A thread that waits already must learn of the earlier deadline.
+    fn wake_for_timers(&self) {
+        self.inner.context.shared.ready.wake_all();
     }
 }

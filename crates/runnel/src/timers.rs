@@ -9,13 +9,22 @@ use runnel_core::time::{Instant, Time};
 use runnel_core::timers::Timers as Queue;
 use runnel_io::clock;
 
-use crate::callback_group::Turn;
+use crate::callback_group::{ExclusiveGroup, Turn};
 use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, TryMutex, lock};
 
 /// Stands for no timer in [`Timers::next`].
 const NEVER: u64 = u64::MAX;
+
+/// When a timer ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) period: Duration,
+    pub(crate) follows: Follows,
+    /// It ticks once, and again only after a reset.
+    pub(crate) is_oneshot: bool,
+}
 
 /// Which clock a timer follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +56,13 @@ struct Due {
 
 /// One timer.
 pub(crate) struct TimerCore {
-    period: Duration,
-    follows: Follows,
+    schedule: Schedule,
     turn: Turn,
     callback: TryMutex<Box<dyn FnMut() + Send>>,
     /// A tick is due: its callback stands in line for it unless it is taken.
     is_due: AtomicBool,
+    /// It has no next tick. Changes under the lock of the timers.
+    is_canceled: AtomicBool,
 }
 
 impl Timers {
@@ -64,17 +74,18 @@ impl Timers {
     /// Adds a timer that fires first after one period.
     pub(crate) fn add(
         self: &Arc<Self>,
-        (period, follows): (Duration, Follows),
-        when: When,
+        schedule: Schedule,
+        (when, group): (When, &Arc<ExclusiveGroup>),
         callback: Box<dyn FnMut() + Send>,
     ) -> TimerEntry {
+        // Without any time between two ticks, firing would have no end.
+        let schedule = Schedule { period: schedule.period.max(Duration::from_nanos(1)), ..schedule };
         let core = Arc::new_cyclic(|myself| TimerCore {
-            // Without any time between two firings, firing would have no end.
-            period: period.max(Duration::from_nanos(1)),
-            follows,
-            turn: Turn::new(when, myself),
+            schedule,
+            turn: Turn::in_group(when, group, myself),
             callback: TryMutex::new(callback),
             is_due: AtomicBool::new(false),
+            is_canceled: AtomicBool::new(false),
         });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut due = lock(&self.due);
@@ -92,6 +103,37 @@ impl Timers {
         if let Some(timer) = timer {
             timer.take();
         }
+    }
+
+    /// Removes the next tick of a timer, and one that is due.
+    fn cancel(&self, id: u64, timer: &TimerCore) {
+        let mut due = lock(&self.due);
+        due.unschedule(id, timer);
+        timer.take();
+        self.note_next(&due);
+    }
+
+    /// Begins a new period of a timer, from now on. Removes a tick that is due. True if threads that wait for timers wait too
+    /// long now.
+    fn reset(&self, id: u64, timer: &TimerCore) -> bool {
+        let mut due = lock(&self.due);
+        // Before it can tick again.
+        timer.take();
+        let before = due.wall.next_deadline();
+        due.start(id, timer, self.clock.is_simulated());
+        let next = due.wall.next_deadline();
+        self.note_next(&due);
+        drop(due);
+        // A thread that waits for it waits until another time now.
+        timer.turn.listeners().notify();
+        next.is_some_and(|next| before.is_none_or(|before| next < before))
+    }
+
+    /// How long until the next tick of a timer, by the clock that it follows.
+    fn time_until_next(&self, id: u64) -> Option<Duration> {
+        let due = lock(&self.due);
+        let simulated = due.simulated.deadline(&id).map(|at| nanos(at.saturating_sub(due.told)));
+        simulated.or_else(|| Some(due.wall.deadline(&id)?.since(clock::monotonic())))
     }
 
     fn note_next(&self, due: &Due) {
@@ -117,9 +159,12 @@ impl Timers {
         while let Some((at, &id)) = wall.first_due(now)
             && let Some(timer) = timers.get(&id)
         {
-            timer.schedule();
-            let regular = at + timer.period;
-            wall.schedule(id, if regular > now { regular } else { now + timer.period });
+            if timer.tick() {
+                let (regular, latest) = (at + timer.schedule.period, now + timer.schedule.period);
+                wall.schedule(id, if regular > now { regular } else { latest });
+            } else {
+                wall.cancel(&id);
+            }
         }
         self.note_next(&due);
     }
@@ -136,9 +181,12 @@ impl Timers {
         while let Some((at, &id)) = simulated.first_due(now)
             && let Some(timer) = timers.get(&id)
         {
-            timer.schedule();
-            let regular = after(at, timer.period);
-            simulated.schedule(id, if regular > now { regular } else { after(now, timer.period) });
+            if timer.tick() {
+                let [regular, latest] = [at, now].map(|from| after(from, timer.schedule.period));
+                simulated.schedule(id, if regular > now { regular } else { latest });
+            } else {
+                simulated.cancel(&id);
+            }
         }
     }
 
@@ -157,24 +205,33 @@ impl Due {
         self.timers.insert(id, timer);
     }
 
-    /// Begins the first period of a timer.
+    /// Begins a period of a timer.
     fn start(&mut self, id: u64, timer: &TimerCore, simulated: bool) {
-        if simulated && timer.follows == Follows::Ros {
-            self.simulated.schedule(id, after(self.told, timer.period));
+        let Schedule { period, follows, .. } = timer.schedule;
+        timer.is_canceled.store(false, Ordering::SeqCst);
+        if simulated && follows == Follows::Ros {
+            self.simulated.schedule(id, after(self.told, period));
         } else {
-            self.wall.schedule(id, clock::monotonic() + timer.period);
+            self.wall.schedule(id, clock::monotonic() + period);
         }
     }
 
-    fn remove(&mut self, id: u64) -> Option<Arc<TimerCore>> {
+    fn unschedule(&mut self, id: u64, timer: &TimerCore) {
+        timer.is_canceled.store(true, Ordering::SeqCst);
         self.wall.cancel(&id);
         self.simulated.cancel(&id);
-        self.timers.remove(&id)
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Arc<TimerCore>> {
+        let timer = self.timers.remove(&id)?;
+        self.unschedule(id, &timer);
+        Some(timer)
     }
 
     /// Begins a new period of those that follow ROS time.
     fn restart_followers(&mut self, simulated: bool) {
-        let followers = self.timers.iter().filter(|(_, timer)| timer.follows == Follows::Ros);
+        let is_follower = |timer: &TimerCore| timer.schedule.follows == Follows::Ros && !timer.is_canceled();
+        let followers = self.timers.iter().filter(|(_, timer)| is_follower(timer));
         let followers: Vec<_> = followers.map(|(id, timer)| (*id, Arc::clone(timer))).collect();
         for (id, timer) in followers {
             self.wall.cancel(&id);
@@ -189,7 +246,7 @@ impl Due {
     fn begin_again(&mut self, now: i64) {
         for (id, timer) in &self.timers {
             if self.simulated.deadline(id).is_some() {
-                self.simulated.schedule_if_earlier(*id, after(now, timer.period));
+                self.simulated.schedule_if_earlier(*id, after(now, timer.schedule.period));
             }
         }
     }
@@ -199,11 +256,24 @@ fn after(nanos: i64, period: Duration) -> i64 {
     nanos.saturating_add(i64::try_from(period.as_nanos()).unwrap_or(i64::MAX))
 }
 
+fn nanos(count: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(count).unwrap_or(0))
+}
+
 impl TimerCore {
-    fn schedule(&self) {
+    /// Its period is over. False if no other one follows.
+    fn tick(&self) -> bool {
+        if self.schedule.is_oneshot {
+            self.is_canceled.store(true, Ordering::SeqCst);
+        }
         if !self.is_due.swap(true, Ordering::SeqCst) {
             self.turn.push();
         }
+        !self.schedule.is_oneshot
+    }
+
+    fn is_canceled(&self) -> bool {
+        self.is_canceled.load(Ordering::SeqCst)
     }
 
     /// Takes the tick that is due, in place of the callback. True if there was one.
@@ -223,6 +293,10 @@ impl Runnable for TimerCore {
             callback();
         }
     }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
+    }
 }
 
 /// A timer among those of its context.
@@ -236,6 +310,30 @@ impl TimerEntry {
     /// Takes the tick that is due, in place of the callback. True if there was one.
     pub(crate) fn take(&self) -> bool {
         self.core.take()
+    }
+
+    /// Ends its ticks until it is reset.
+    pub(crate) fn cancel(&self) {
+        self.timers.cancel(self.id, &self.core);
+    }
+
+    /// Begins a new period, also if it was canceled. True if threads that wait for timers are to be woken.
+    pub(crate) fn reset(&self) -> bool {
+        self.timers.reset(self.id, &self.core)
+    }
+
+    /// True if it has no next tick.
+    pub(crate) fn is_canceled(&self) -> bool {
+        self.core.is_canceled()
+    }
+
+    /// How long until the next tick; nothing if one is due. `None` if it is canceled.
+    pub(crate) fn time_until_next(&self) -> Option<Duration> {
+        if self.is_ready() { Some(Duration::ZERO) } else { self.timers.time_until_next(self.id) }
+    }
+
+    pub(crate) fn period(&self) -> Duration {
+        self.core.schedule.period
     }
 
     /// Removes it and all that its callback holds.
@@ -260,40 +358,4 @@ impl Waitable for TimerEntry {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
-    use std::task::{Wake, Waker};
-
-    use super::*;
-
-    #[derive(Default)]
-    struct Wakes(AtomicUsize);
-
-    impl Wake for Wakes {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    #[test]
-    fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
-        let clock = Arc::new(RosClock::default());
-        let timers = Arc::new(Timers::new(Arc::clone(&clock)));
-        let period = Duration::from_secs(3600);
-        let timer = timers.add((period, Follows::Ros), When::Taken, Box::new(|| ()));
-        let wakes = Arc::new(Wakes::default());
-        timer.listeners().add(&Waker::from(Arc::clone(&wakes)));
-        let woken = || wakes.0.swap(0, Ordering::Relaxed);
-        assert!(timer.check_time().is_some() && !timer.is_ready());
-        clock.set_simulated(true);
-        timers.simulate(true);
-        assert_eq!((woken(), timer.check_time()), (1, None));
-        timers.tell(Time { sec: 1, nanosec: 0 });
-        timers.tell(Time { sec: 7202, nanosec: 0 });
-        assert_eq!((woken(), timer.is_ready()), (1, true));
-        assert!(timer.take() && !timer.take() && !timer.is_ready());
-        timers.tell(Time { sec: 10803, nanosec: 0 });
-        timer.remove();
-        assert_eq!((woken(), timer.is_ready()), (1, false));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! when nobody else has for 50 ms, or for 250 ms if that did not happen for a second; it ends when another thread has
 //! waited in the driver for a second without leaving it, so that an idle node has one thread.
 
+mod activity;
 mod handover;
 #[cfg(test)]
 mod interleavings;
@@ -24,8 +25,9 @@ use runnel_io::{Waker, clock};
 use crate::driver::{Driver, PollOutcome};
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
-use crate::ready::ReadyQueue;
+use crate::ready::{Listeners, ReadyQueue, Waitable};
 use crate::sync::{MutexGuard, assert_unlocked};
+use activity::Activity;
 use handover::{Handover, Poller};
 
 /// What the hand-over is made of; see `crate::sync::model`.
@@ -62,10 +64,24 @@ pub(crate) struct Turning {
     ended: AtomicBool,
     /// The context shuts down.
     stop: Arc<AtomicBool>,
+    /// Tasks that wait for that, too.
+    listeners: Listeners,
+    activity: Arc<Activity>,
+}
+
+/// It is ready once the context shuts down.
+impl Waitable for Turning {
+    fn is_ready(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn listeners(&self) -> &Listeners {
+        &self.listeners
+    }
 }
 
 /// The driver in the hands of a thread that does not poll it. It settles when that lets go.
-pub(crate) struct DriverGuard<'a>(MutexGuard<'a, Driver>);
+pub(crate) struct DriverGuard<'a>(MutexGuard<'a, Driver>, &'a Activity);
 
 impl Deref for DriverGuard<'_> {
     type Target = Driver;
@@ -87,6 +103,7 @@ impl Drop for DriverGuard<'_> {
         if !thread::panicking() {
             self.0.settle();
         }
+        self.1.notify();
     }
 }
 
@@ -97,13 +114,15 @@ impl Turning {
             left: AtomicU64::new(clock::monotonic().0),
             ended: AtomicBool::new(false),
             stop,
+            listeners: Listeners::new(),
+            activity: Arc::default(),
         }
     }
 
     /// The driver, for a moment. A thread that waits in it is woken and lets go.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn driver(&self) -> DriverGuard<'_> {
-        DriverGuard(self.driver.take())
+        DriverGuard(self.driver.take(), &self.activity)
     }
 
     /// `until`, or no wait at all if another thread wants the driver. To be asked with the driver in hand: whoever wants
@@ -159,6 +178,7 @@ impl Turning {
         ready.awake();
         self.left.store(clock::last_tick().0, Ordering::Release);
         self.driver.leave(driver);
+        self.notify_tasks(turned.as_ref().is_ok_and(|turned| turned.served));
         turned
     }
 
@@ -217,15 +237,41 @@ impl Turning {
             self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
         self.driver.leave(driver);
+        self.notify_tasks(turned.as_ref().is_ok_and(|turned| turned.served));
         turned
+    }
+
+    /// What tasks register with that wait for a change of the graph.
+    pub(crate) fn activity(&self) -> &Arc<impl Waitable + use<>> {
+        &self.activity
+    }
+
+    /// Wakes tasks once something has happened, and once the context shuts down: a signal tells that only the thread that polls.
+    fn notify_tasks(&self, served: bool) {
+        if served {
+            self.activity.notify();
+        }
+        if self.stop.load(Ordering::SeqCst) {
+            self.listeners.notify();
+        }
+    }
+
+    /// As [`attend`](Self::attend), for a task that waits from now on: a background thread that starts polls at once.
+    pub(crate) fn attend_now(self: &Arc<Self>) {
+        self.start_background(Instant::default());
     }
 
     /// The caller is about to run user code, or to return to it: somebody must look after the driver meanwhile.
     pub(crate) fn attend(self: &Arc<Self>) {
+        self.start_background(clock::last_tick());
+    }
+
+    /// Starts the background thread unless it runs. It takes the driver for left at that time.
+    fn start_background(self: &Arc<Self>, left: Instant) {
         if !self.driver.begin_background() {
             return;
         }
-        self.left.store(clock::last_tick().0, Ordering::SeqCst);
+        self.left.store(left.0, Ordering::SeqCst);
         let myself = Arc::clone(self);
         let builder = thread::Builder::new().name("runnel-keeper".into()).stack_size(KEEPER_STACK);
         if let Err(error) = builder.spawn(move || myself.keep()) {

@@ -1,4 +1,5 @@
 //! Wait sets, as rclcpp has them: one thread waits until any of the entities that it has chosen is ready, and takes from those.
+//! Tasks wait likewise with a [`TaskWaiter`](crate::task_waiter::TaskWaiter).
 
 use std::ptr;
 use std::sync::Arc;
@@ -13,11 +14,42 @@ use crate::executor::{LONG_CALLBACK, catch_up};
 use crate::ready::{Signal, Waitable};
 use crate::shared::Shared;
 
-/// An entity of a wait set.
+/// The name of an entity in a [`WaitSet`], which [`WaitSet::wait`] gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitKey(u64);
 
-/// See the module's documentation. The thread that waits runs the driver, unless another thread does. It runs no callback.
+/// Waits until any of several entities is ready: subscriptions, services, timers, calls, guard conditions. The thread takes from those
+/// that are, in place of callbacks. For programs that have an event loop of their own, and for language bindings.
+///
+/// An entity without a callback is made by [`Node::create_waitable_subscription`](crate::Node::create_waitable_subscription) and the
+/// like. One with a callback may be in a set, too: a message is for the callback or for the thread that takes it.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use runnel::{GuardCondition, WaitSet, msgs::std_msgs::msg::String};
+///
+/// # fn on_node(node: &runnel::Node) -> Result<(), Box<dyn std::error::Error>> {
+/// let chatter = node.create_waitable_subscription::<String>("chatter", 10)?;
+/// let timer = node.create_waitable_timer(Duration::from_secs(1));
+/// let stop = GuardCondition::new(); // another thread triggers it
+/// let mut wait_set = WaitSet::new(node.context());
+/// wait_set.add_subscription(&chatter);
+/// wait_set.add_timer(&timer);
+/// wait_set.add_guard_condition(&stop);
+/// while !stop.take() {
+///     wait_set.wait(None)?;
+///     while let Some(message) = chatter.take::<String>() {
+///         println!("{}", message.view()?.data);
+///     }
+///     if timer.take() {
+///         println!("a second is over");
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The thread that waits also receives for the whole process, unless another thread does. It runs no callback.
 pub struct WaitSet {
     shared: Arc<Shared>,
     signal: Arc<Signal>,

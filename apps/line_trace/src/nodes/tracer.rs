@@ -194,7 +194,7 @@ impl Tracing {
         self.motor_power = (on, now);
         self.not_powered.store(false, Ordering::Relaxed);
         let (not_powered, quietly) = (Arc::clone(&self.not_powered), self.may_have_no_service);
-        client.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
+        client.call_with(&SetBoolRequest { data: on }, Some(POWER), move |result| {
             let why = match result {
                 Ok(response) if response.success => return,
                 Ok(response) => response.message,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +12,13 @@ use runnel_core::wire::{Wire, decode};
 
 use super::core::ClientCore;
 use super::form::Form;
-use super::goal::{Callback, Ended, Event, Goal};
+use super::goal::{Callback, Ended, Event};
+use super::goal_handle::GoalHandleBase;
 use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
 use crate::node::Node;
+use crate::ready::When;
 
 impl Node {
     /// A client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
@@ -98,12 +101,21 @@ impl<A: Action> ActionClient<A> {
         done: impl FnOnce(GoalOutcome<A::Result>) + Send + 'static,
     ) -> Result<ClientGoalHandle<A>, Error> {
         let action = self.core.action().to_owned();
-        self.send(goal, Some(telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done)))
+        let callback = telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done);
+        self.send(goal, Some((self.core.spun(), callback)))
     }
 
-    fn send(&self, goal: &A::Goal, callback: Option<Callback>) -> Result<ClientGoalHandle<A>, Error> {
+    pub(super) fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
+    pub(super) fn send(
+        &self,
+        goal: &A::Goal,
+        callback: Option<(When, Callback)>,
+    ) -> Result<ClientGoalHandle<A>, Error> {
         let goal = self.core.send(|out| goal.write(out), callback)?;
-        Ok(ClientGoalHandle { core: Arc::clone(&self.core), goal, action: PhantomData })
+        Ok(ClientGoalHandle { base: GoalHandleBase::new(&self.core, goal), action: PhantomData })
     }
 
     /// Asks the server to cancel all goals, those of other clients included.
@@ -123,22 +135,30 @@ impl<A: Action> ActionClient<A> {
     }
 }
 
-/// A goal that was sent. Cloning gives another handle to it.
+/// A goal that was sent. Cloning gives another handle to it. What does not depend on the action's type is in [`GoalHandleBase`], to which
+/// it dereferences.
 pub struct ClientGoalHandle<A> {
-    core: Arc<ClientCore>,
-    goal: Arc<Goal>,
+    base: GoalHandleBase,
     action: PhantomData<fn(A)>,
 }
 
 impl<A> Clone for ClientGoalHandle<A> {
     fn clone(&self) -> Self {
-        Self { core: Arc::clone(&self.core), goal: Arc::clone(&self.goal), action: PhantomData }
+        Self { base: self.base.clone(), action: PhantomData }
+    }
+}
+
+impl<A> Deref for ClientGoalHandle<A> {
+    type Target = GoalHandleBase;
+
+    fn deref(&self) -> &GoalHandleBase {
+        &self.base
     }
 }
 
 impl<A> fmt::Debug for ClientGoalHandle<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientGoalHandle").field("id", &self.goal.id).finish_non_exhaustive()
+        f.debug_struct("ClientGoalHandle").field("id", self.id()).finish_non_exhaustive()
     }
 }
 
@@ -149,64 +169,11 @@ impl<A: Action> ClientGoalHandle<A> {
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<A::Result>>, Error> {
-        self.core.wait_for_end(&self.goal, timeout)?;
-        Ok(self.goal.end().map(|end| outcome(end, read::<A::Result>)))
+        self.wait_for_outcome(timeout, read::<A::Result>)
     }
 }
 
-/// What handles of both kinds tell.
-macro_rules! goal_handle {
-    () => {
-        /// The goal's id.
-        pub fn id(&self) -> &$crate::GoalId {
-            &self.goal.id
-        }
-
-        /// When the goal was set.
-        pub fn stamp(&self) -> runnel_core::time::Time {
-            self.goal.stamp
-        }
-
-        /// How far the goal has come, as far as is known here.
-        pub fn status(&self) -> $crate::GoalStatus {
-            self.core.take_in();
-            self.goal.status().0
-        }
-
-        /// The server's words on that.
-        pub fn status_text(&self) -> String {
-            self.core.take_in();
-            self.goal.status().1
-        }
-
-        /// Whether the server has told of the goal: until then nobody may have heard of it.
-        pub fn is_acknowledged(&self) -> bool {
-            self.core.take_in();
-            self.goal.is_acknowledged()
-        }
-
-        /// Feedback that was dropped because the callback was slower than the server.
-        pub fn dropped_feedback(&self) -> u64 {
-            self.goal.calls().map_or(0, |calls| calls.dropped())
-        }
-
-        /// Asks the server to cancel the goal; nothing, if it has ended or is being cancelled. What comes of that is
-        /// the server's to say: wait for the result.
-        ///
-        /// # Errors
-        /// As [`Publisher::publish`](crate::Publisher::publish).
-        pub fn cancel(&self) -> Result<(), $crate::Error> {
-            self.core.cancel(&self.goal)
-        }
-    };
-}
-pub(super) use goal_handle;
-
-impl<A: Action> ClientGoalHandle<A> {
-    goal_handle!();
-}
-
-fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
+pub(super) fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
     decode(bytes).map_err(|error| error.to_string())
 }
 

@@ -1,6 +1,7 @@
 //! What clients of actions have in common, whatever their types.
 
 use std::sync::Arc;
+use std::task::Context;
 use std::time::Duration;
 
 use runnel_core::qos::QoS;
@@ -13,13 +14,15 @@ use super::envelope::{read_about, write_goal};
 use super::form::{Form, Type};
 use super::goal::{self, Callback, Goal};
 use super::tracker::Tracker;
-use crate::callback_group::CallbackGroup;
-use crate::data::Delivery;
+use crate::callback_group::ExclusiveGroup;
+use crate::data::{Delivery, SubscriptionCore};
 use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
+use crate::ready::{Waitable, When};
 use crate::subscription::{Subscription, Takes};
+use crate::task_waiter::TaskWaiter;
 use crate::wait_set::WaitSet;
 
 /// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
@@ -48,7 +51,7 @@ pub(super) struct ClientCore {
 struct Input {
     subscription: Arc<Subscription>,
     /// Of the callback, or of whoever takes messages in its place. Feedback and results have one, so that they stay in order.
-    group: Arc<CallbackGroup>,
+    group: Arc<ExclusiveGroup>,
     hearing: Hearing,
 }
 
@@ -74,7 +77,7 @@ impl ClientCore {
         let tracker = Arc::new(Tracker::new(action.clone()));
         let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type, suffix: &str, group: &Arc<CallbackGroup>, hearing: Hearing| {
+        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, hearing: Hearing| {
             let callback = Arc::clone(&hearing);
             let heard = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
@@ -85,7 +88,7 @@ impl ClientCore {
                 Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), heard)?);
             Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
         };
-        let [goal_group, list_group] = [(); 2].map(|()| Arc::new(CallbackGroup::new()));
+        let [goal_group, list_group] = [(); 2].map(|()| Arc::new(ExclusiveGroup::new()));
         let feedback = hear(form.feedback, "feedback", &goal_group, hearing_feedback(&tracker))?;
         let results = hear(form.result, "result", &goal_group, hearing_results(&tracker, &feedback))?;
         let lists = hear(Type::status(), "status", &list_group, hearing_lists(&tracker, &results))?;
@@ -101,15 +104,35 @@ impl ClientCore {
     pub(super) fn send(
         &self,
         write: impl Fn(&mut GrowingSink),
-        callback: Option<Callback>,
+        callback: Option<(When, Callback)>,
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
-        let ready = &self.node.context().shared.ready;
-        let calls = callback.map(|callback| goal::calls(ready, callback));
+        let calls = callback.map(|(when, callback)| goal::calls(when, callback));
         let goal = Arc::new(Goal::new(GoalId::next(self.node.full_name(), stamp), stamp, calls));
         self.tracker.add(&goal)?;
         let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));
         sent.inspect_err(|_| self.tracker.remove(&goal)).map(|()| goal)
+    }
+
+    /// For callbacks that run in their turn, on a thread that spins.
+    pub(super) fn spun(&self) -> When {
+        self.node.inner.spun()
+    }
+
+    /// A future that waits for what the topics bring, and for these.
+    pub(super) fn waiter(&self, mut entities: Vec<Arc<dyn Waitable>>) -> TaskWaiter {
+        for input in [&self.feedback, &self.results, &self.lists] {
+            entities.push(Arc::<SubscriptionCore>::clone(input.subscription.core()));
+        }
+        TaskWaiter::new(&self.node.context().shared, entities)
+    }
+
+    /// Works on what the topics have brought, for a task that waits for more.
+    pub(super) fn take_in_for(&self, task: &Context<'_>) {
+        if !self.take_in() {
+            // Another thread takes. Nothing tells of the end of that.
+            task.waker().wake_by_ref();
+        }
     }
 
     /// Asks the server to cancel a goal, unless it is past that.

@@ -1,18 +1,21 @@
 //! Clients of actions whose types are known only while the program runs.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{ActionSchema, Schema};
 
-use super::client::{GoalOutcome, goal_handle, outcome, telling};
+use super::client::{GoalOutcome, telling};
 use super::core::ClientCore;
 use super::form::Form;
-use super::goal::{Callback, Goal};
+use super::goal::Callback;
+use super::goal_handle::GoalHandleBase;
 use crate::error::Error;
 use crate::node::Node;
+use crate::ready::When;
 
 impl Node {
     /// A client of an action whose type is known only while the program runs.
@@ -39,8 +42,7 @@ pub struct DynamicActionClient {
 /// As [`ClientGoalHandle`](crate::ClientGoalHandle), of a type that is known only while the program runs.
 #[derive(Clone)]
 pub struct DynamicGoalHandle {
-    core: Arc<ClientCore>,
-    goal: Arc<Goal>,
+    base: GoalHandleBase,
     schema: Arc<ActionSchema>,
 }
 
@@ -84,25 +86,37 @@ impl DynamicActionClient {
         let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
         let action = self.core.action().to_owned();
         let callback = telling(action, reading(of_feedback), reading(result), feedback, done);
-        self.send(goal, Some(callback))
+        self.send(goal, Some((self.core.spun(), callback)))
     }
 
-    fn send(&self, goal: &DynamicMessage, callback: Option<Callback>) -> Result<DynamicGoalHandle, Error> {
+    fn send(
+        &self,
+        goal: &DynamicMessage,
+        callback: Option<(When, Callback)>,
+    ) -> Result<DynamicGoalHandle, Error> {
         let goal = self.core.send(|out| goal.encode(out), callback)?;
-        Ok(DynamicGoalHandle { core: Arc::clone(&self.core), goal, schema: Arc::clone(&self.schema) })
+        Ok(DynamicGoalHandle {
+            base: GoalHandleBase::new(&self.core, goal),
+            schema: Arc::clone(&self.schema),
+        })
+    }
+}
+
+impl Deref for DynamicGoalHandle {
+    type Target = GoalHandleBase;
+
+    fn deref(&self) -> &GoalHandleBase {
+        &self.base
     }
 }
 
 impl DynamicGoalHandle {
-    goal_handle!();
-
     /// As [`ClientGoalHandle::wait_for_result`](crate::ClientGoalHandle::wait_for_result).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<DynamicMessage>>, Error> {
-        self.core.wait_for_end(&self.goal, timeout)?;
-        Ok(self.goal.end().map(|end| outcome(end, reading(&self.schema.result))))
+        self.wait_for_outcome(timeout, reading(&self.schema.result))
     }
 }
 
@@ -119,6 +133,6 @@ impl fmt::Debug for DynamicActionClient {
 
 impl fmt::Debug for DynamicGoalHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicGoalHandle").field("id", &self.goal.id).finish_non_exhaustive()
+        f.debug_struct("DynamicGoalHandle").field("id", self.id()).finish_non_exhaustive()
     }
 }

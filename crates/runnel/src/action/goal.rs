@@ -9,7 +9,7 @@ use runnel_core::wire::Bytes;
 use super::conversation::{Conversation, Heard};
 use crate::data::{EventLimit, Events};
 use crate::goal_status::{GoalId, GoalStatus};
-use crate::ready::{Listeners, ReadyQueue, Waitable, When};
+use crate::ready::{Listeners, Waitable, When};
 use crate::sync::{Class, Mutex, lock};
 
 /// Feedback that waits for a callback at most.
@@ -37,8 +37,8 @@ pub(super) type Callback = Box<dyn FnMut(Event) + Send>;
 pub(super) type Calls = Events<Event>;
 
 /// Those calls by a callback.
-pub(super) fn calls(ready: &Arc<ReadyQueue>, callback: Callback) -> Arc<Calls> {
-    Events::new(LIMIT, When::Spun(Arc::clone(ready)), callback)
+pub(super) fn calls(when: When, callback: Callback) -> Arc<Calls> {
+    Events::new(LIMIT, when, callback)
 }
 
 /// A goal that a client has sent.

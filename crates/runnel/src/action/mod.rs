@@ -11,7 +11,9 @@ mod core;
 mod dynamic;
 mod envelope;
 mod form;
+mod futures;
 mod goal;
+mod goal_handle;
 mod ledger;
 mod server;
 mod server_core;
@@ -21,6 +23,8 @@ mod tracker;
 
 pub use client::{ActionClient, ClientGoalHandle, GoalOutcome};
 pub use dynamic::{DynamicActionClient, DynamicGoalHandle};
+pub use futures::FeedbackStream;
+pub use goal_handle::GoalHandleBase;
 pub use server::{ActionServer, ServerGoalHandle};
 pub use simple::{SimpleActionServer, SimpleGoalHandle};
 

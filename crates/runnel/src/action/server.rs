@@ -11,10 +11,12 @@ use runnel_core::wire::{Bytes, DecodeError};
 
 use super::form::{Form, Type};
 use super::server_core::{ServerCore, ServerGoal};
+use crate::callback_group::CallbackGroup;
 use crate::data::Delivery;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
+use crate::options::ServerOptions;
 use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 
@@ -32,7 +34,8 @@ const DEPTH: usize = 1000;
 
 impl Node {
     /// Provides an action, any number of goals at once. On a thread that spins, `on_goal` gets each goal, and `on_cancel`
-    /// each that a client wants cancelled; what becomes of a goal is told to its handle, from any thread and at any time.
+    /// each that a client wants cancelled; what becomes of a goal is told to its handle, from any thread and at any time. The name
+    /// may be [`ServerOptions`].
     ///
     /// The list of goals is published five times a second while somebody spins, or as often as the parameter
     /// `actionlib_status_frequency` says, and has a goal for 5 s after its end, or as long as `status_list_timeout` below
@@ -42,11 +45,12 @@ impl Node {
     /// As [`Node::create_publisher`] and [`Node::create_subscription`], and when one of those parameters is no number.
     pub fn create_action_server<A: Action>(
         &self,
-        action: &str,
+        action: impl Into<ServerOptions>,
         mut on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
         mut on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
-        let action = &self.resolve(action)?;
+        let ServerOptions { name, group } = action.into();
+        let action = &self.resolve(&name)?;
         self.inner.needs_ros1(format_args!("action {action}"))?;
         let keep = Duration::try_from_secs_f64(self.number(&format!("{action}/status_list_timeout"), KEEP)?);
         let frequency = self.status_frequency(action)?;
@@ -62,8 +66,8 @@ impl Node {
             Ok(())
         };
         let inputs = [
-            self.hear_clients(Type::cancel(), action, "cancel", cancels)?,
-            self.hear_clients(Form::of::<A>().goal, action, "goal", goals)?,
+            self.hear_clients(Type::cancel(), (action, "cancel"), group.as_ref(), cancels)?,
+            self.hear_clients(Form::of::<A>().goal, (action, "goal"), group.as_ref(), goals)?,
         ];
         core.publish_status();
         let timer = Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
@@ -78,15 +82,16 @@ impl Node {
     fn hear_clients(
         &self,
         of: Type,
-        action: &str,
-        suffix: &str,
+        (action, suffix): (&str, &str),
+        group: Option<&CallbackGroup>,
         mut hearing: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
             Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes.bytes())?),
             Delivery::Shared { .. } => Ok(()),
         };
-        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), Takes::default(), callback)
+        let group = (Takes::default(), &CallbackGroup::for_entity(group));
+        self.subscribe_in_group(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), group, callback)
     }
 
     /// How often the list of goals is to be published, in hertz; never, unless that is above 0.

@@ -15,6 +15,7 @@ use super::single::Single;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
+use crate::options::ServerOptions;
 use crate::shared::LastWords;
 use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
 
@@ -39,7 +40,7 @@ impl Node {
     /// As [`Node::create_action_server`], and when no thread can be started.
     pub fn create_simple_action_server<A: Action, E: fmt::Display>(
         &self,
-        action: &str,
+        action: impl Into<ServerOptions>,
         mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), E> + Send + 'static,
     ) -> Result<SimpleActionServer<A>, Error> {
         let desk = Arc::new(Desk::<A>::default());

@@ -142,7 +142,7 @@ impl Tracker {
 mod tests {
     use super::super::goal::{Event, calls};
     use super::*;
-    use crate::ready::ReadyQueue;
+    use crate::ready::{NodeQueue, ReadyQueue, When};
     use runnel_core::time::Time;
     use std::sync::mpsc::channel;
 
@@ -158,7 +158,7 @@ mod tests {
                     ends.send(end).unwrap();
                 }
             });
-            let calls = calls(&ready, callback);
+            let calls = calls(When::Spun(NodeQueue::new(Arc::clone(&ready))), callback);
             Arc::new(Goal::new(GoalId::from(&*number.to_string()), Time::default(), Some(calls)))
         };
         (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());

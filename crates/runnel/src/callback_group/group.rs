@@ -4,7 +4,7 @@ use super::primitives::{AtomicBool, AtomicUsize, Class, Mutex, Ordering, fence, 
 
 /// A mutually exclusive group, as rclcpp has it: none of its callbacks runs while another does, on whichever thread or
 /// further up on the same stack. What has its turn meanwhile waits, and is due again once that has ended.
-pub(crate) struct CallbackGroup<D: Due> {
+pub(crate) struct ExclusiveGroup<D: Due> {
     /// The mark of the thread that runs a callback of the group; 0 if none does.
     runner: AtomicUsize,
     /// There is something in `waiting`.
@@ -27,9 +27,9 @@ pub(crate) enum Runner {
 }
 
 /// The right to run a callback of the group, until it is dropped.
-pub(crate) struct Entered<'a, D: Due>(&'a CallbackGroup<D>);
+pub(crate) struct Entered<'a, D: Due>(&'a ExclusiveGroup<D>);
 
-impl<D: Due> CallbackGroup<D> {
+impl<D: Due> ExclusiveGroup<D> {
     pub(crate) fn new() -> Self {
         let (runner, waits) = (AtomicUsize::new(0), AtomicBool::new(false));
         Self { runner, waits, waiting: Mutex::new(Class::CallbackGroup, Vec::new()) }

@@ -6,7 +6,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
 use crate::sync::model::explore;
-use group::{CallbackGroup, Due};
+use group::{Due, ExclusiveGroup};
 
 #[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
 #[path = "group.rs"]
@@ -19,7 +19,7 @@ mod primitives {
 
 /// A group, how often its callback is due again and has run, and what it writes without any lock.
 struct Scene {
-    group: CallbackGroup<Turn>,
+    group: ExclusiveGroup<Turn>,
     due: AtomicUsize,
     ran: AtomicUsize,
     unlocked: UnsafeCell<()>,
@@ -37,7 +37,7 @@ impl Due for Turn {
 impl Scene {
     fn new() -> Arc<Self> {
         let (due, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { group: CallbackGroup::new(), due, ran, unlocked: UnsafeCell::new(()) })
+        Arc::new(Self { group: ExclusiveGroup::new(), due, ran, unlocked: UnsafeCell::new(()) })
     }
 
     /// The callback has its turn.

@@ -85,7 +85,7 @@ impl<E: Event> Events<E> {
 
     /// Runs the callback now for all waiting events, unless another thread is about to.
     pub(crate) fn run_due(&self) {
-        while self.is_ready() && self.turn.take_back() {
+        while self.turn.has_callback() && self.is_ready() && self.turn.take_back() {
             self.run();
         }
     }
@@ -143,6 +143,10 @@ impl<E: Event> Runnable for Events<E> {
             running.call(event);
         }
     }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
+    }
 }
 
 /// A running callback. When it ends by a panic, it is scheduled again for the next event.
@@ -190,7 +194,7 @@ impl<E: Event> Drop for Running<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ready::ReadyQueue;
+    use crate::ready::{NodeQueue, ReadyQueue};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::channel;
 
@@ -214,7 +218,8 @@ mod tests {
     /// Handles events of these lengths. Returns those that the callback got, and how many were dropped.
     fn received(lengths: &[usize]) -> (Vec<usize>, u64) {
         let (sender, received) = channel();
-        let events = Events::new(LIMIT, When::Spun(queue()), move |event| sender.send(event).unwrap());
+        let when = When::Spun(NodeQueue::new(queue()));
+        let events = Events::new(LIMIT, when, move |event| sender.send(event).unwrap());
         lengths.iter().for_each(|length| events.push(*length));
         events.run_due();
         (received.try_iter().collect(), events.dropped())
@@ -240,7 +245,8 @@ mod tests {
     #[test]
     fn panicking_callback_gets_next_event() {
         let (ready, (sender, received)) = (queue(), channel());
-        let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event: usize| {
+        let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
+        let events = Events::new(LIMIT, when, move |event: usize| {
             assert_ne!(event, 1, "the panic of this test");
             sender.send(event).unwrap();
         });
@@ -254,8 +260,8 @@ mod tests {
     #[test]
     fn forgotten_events_reach_no_callback() {
         let (ready, (sender, received)) = (queue(), channel());
-        let events =
-            Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event| sender.send(event).unwrap());
+        let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
+        let events = Events::new(LIMIT, when, move |event| sender.send(event).unwrap());
         events.push(5);
         events.forget();
         assert!(ready.pop().is_none());
@@ -267,7 +273,8 @@ mod tests {
     #[test]
     fn event_is_due_after_earlier_ones_were_taken() {
         let ready = queue();
-        let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
+        let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
+        let events = Events::new(LIMIT, when, |_: usize| panic!("it was taken"));
         for event in [5, 6] {
             events.push(event);
             assert_eq!((ready.len(), events.is_ready()), (1, true));

@@ -32,7 +32,8 @@ pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{
-    ClientLink, Responder, ServiceCall, ServiceCore, ServiceTypes, no_memory_for_response,
+    ClientLink, Responder, ServiceCall, ServiceCallback, ServiceCore, ServiceRequest, ServiceTypes,
+    no_memory_for_response,
 };
 pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{

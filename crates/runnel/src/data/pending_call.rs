@@ -88,4 +88,8 @@ impl Runnable for PendingCall {
             callback(link, answer);
         }
     }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
+    }
 }

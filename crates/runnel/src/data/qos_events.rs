@@ -239,7 +239,7 @@ impl Callbacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ready::ReadyQueue;
+    use crate::ready::{NodeQueue, ReadyQueue};
     use std::sync::mpsc::channel;
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
         let (sender, received) = channel();
         let matched: Callback<Matched> = Some(Box::new(move |matched| sender.send(matched).unwrap()));
         let callbacks = Callbacks { matched, ..Callbacks::default() };
-        let events = QosEvents::new(callbacks, When::Spun(Arc::clone(&ready)));
+        let events = QosEvents::new(callbacks, When::Spun(NodeQueue::new(Arc::clone(&ready))));
         [1, 2, -1].into_iter().for_each(|by| events.matched(by));
         events.messages_lost(5);
         ready.pop().unwrap().run();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use runnel_core::message::Service;
 use runnel_core::wire::{NoMemory, Wire};
 
-use crate::callback_group::{Entered, Runner, Turn};
+use crate::callback_group::{Entered, ExclusiveGroup, Runner, Turn};
 use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
@@ -30,7 +30,15 @@ pub(crate) enum ServiceCall<'a> {
 }
 
 /// Fails with an error text for the client.
-type Callback = Box<dyn FnMut(ServiceCall<'_>) -> Result<(), String> + Send>;
+type Answers = Box<dyn FnMut(ServiceCall<'_>) -> Result<(), String> + Send>;
+
+/// The callback of a service.
+pub(crate) enum ServiceCallback {
+    /// Makes the response at once, or fails with an error text for the client.
+    Answers(Answers),
+    /// Answers at any time. Calls of this process come by sockets, too.
+    Defers(Box<dyn FnMut(ServiceRequest) + Send>),
+}
 
 /// The type of a service.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +63,9 @@ pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
-    callback: TryMutex<Callback>,
+    callback: TryMutex<ServiceCallback>,
+    /// See [`ServiceCore::answers_at_once`].
+    answers_at_once: bool,
     turn: Turn,
 }
 
@@ -93,6 +103,11 @@ impl Responder {
         Self { client, number, request_len, result: Err("the service has not responded".to_owned()) }
     }
 
+    /// The connection of the request, and its number there.
+    pub(crate) fn request(&self) -> (u64, u64) {
+        (self.client.token().0, self.number)
+    }
+
     /// Sends the response, or the error text.
     pub(crate) fn respond(mut self, result: Result<Vec<u8>, String>) {
         self.result = result;
@@ -108,19 +123,27 @@ impl Drop for Responder {
 
 impl ServiceCore {
     /// A service that `callback` answers, unless its requests are taken.
-    pub(crate) fn new(service: String, types: ServiceTypes, when: When, callback: Callback) -> Arc<Self> {
+    pub(crate) fn new(
+        service: String,
+        types: ServiceTypes,
+        (when, group): (When, &Arc<ExclusiveGroup>),
+        callback: ServiceCallback,
+    ) -> Arc<Self> {
+        let answers = matches!(callback, ServiceCallback::Answers(_));
+        let answers_at_once = answers && !matches!(when, When::Taken);
         Arc::new_cyclic(|myself| Self {
             service,
             types,
             requests: Mutex::new(Class::ServiceRequests, Requests::default()),
             callback: TryMutex::new(callback),
-            turn: Turn::new(when, myself),
+            answers_at_once,
+            turn: Turn::in_group(when, group, myself),
         })
     }
 
-    /// True if the callback answers, also calls of this process.
-    pub(crate) fn has_callback(&self) -> bool {
-        self.turn.has_callback()
+    /// True if the callback answers at once, also calls of this process on the calling thread.
+    pub(crate) fn answers_at_once(&self) -> bool {
+        self.answers_at_once
     }
 
     /// Queues a request. False if its client sends more than the limit.
@@ -169,10 +192,22 @@ impl ServiceCore {
 
     /// Runs the callback. The caller is in its group.
     fn answer(&self, call: ServiceCall<'_>) -> Result<(), String> {
-        match self.callback.try_lock() {
-            Some(mut callback) => callback(call),
-            None => Err("another call is under way".to_owned()),
+        match self.callback.try_lock().as_deref_mut() {
+            Some(ServiceCallback::Answers(callback)) => callback(call),
+            Some(ServiceCallback::Defers(_)) | None => Err("another call is under way".to_owned()),
         }
+    }
+
+    /// Passes a request of another process to the callback, which answers at once or later.
+    fn serve(&self, request: ServiceRequest) {
+        if let Some(ServiceCallback::Defers(callback)) = self.callback.try_lock().as_deref_mut() {
+            return callback(request);
+        }
+        let ServiceRequest { bytes, mut responder } = request;
+        responder.result = Err("the callback panicked".to_owned());
+        let mut response = Vec::new();
+        let done = self.answer(ServiceCall::Bytes { request: &bytes, response: &mut response });
+        responder.respond(done.map(|()| response));
     }
 }
 
@@ -190,11 +225,13 @@ impl Runnable for ServiceCore {
     fn run(&self) {
         let Some(entered) = self.turn.enter(CALLBACK) else { return };
         let _running = Running { core: self, entered: Some(entered) };
-        let Some(ServiceRequest { bytes, mut responder }) = self.take() else { return };
-        responder.result = Err("the callback panicked".to_owned());
-        let mut response = Vec::new();
-        let done = self.answer(ServiceCall::Bytes { request: &bytes, response: &mut response });
-        responder.respond(done.map(|()| response));
+        if let Some(request) = self.take() {
+            self.serve(request);
+        }
+    }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
     }
 }
 

@@ -24,7 +24,7 @@ use super::deadline_monitor::{DeadlineMonitor, Monitored};
 use super::qos_events::QosEvents;
 use super::received::Received;
 use super::sample_info::SampleInfo;
-use crate::callback_group::{CallbackGroup, Turn};
+use crate::callback_group::{ExclusiveGroup, Turn};
 use crate::frame::QueueBound;
 use crate::log_output::console;
 use crate::ready::When;
@@ -122,13 +122,13 @@ impl SubscriptionCore {
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
-        Self::in_group(options, (when, &Arc::new(CallbackGroup::new())), events, callback)
+        Self::in_group(options, (when, &Arc::new(ExclusiveGroup::new())), events, callback)
     }
 
     /// A subscription whose callback belongs to a callback group.
     pub(crate) fn in_group(
         options: SubscriptionSpec,
-        (when, group): (When, &Arc<CallbackGroup>),
+        (when, group): (When, &Arc<ExclusiveGroup>),
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {

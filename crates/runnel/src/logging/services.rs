@@ -11,7 +11,8 @@ use runnel_msgs::roscpp::{
     srv::{GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse},
 };
 
-use crate::data::{ServiceCore, ServiceTypes};
+use crate::callback_group::CallbackGroup;
+use crate::data::{ServiceCallback, ServiceCore, ServiceTypes};
 use crate::error::Error;
 use crate::log_output::loggers::ROOT;
 use crate::log_output::{Level, UnknownLevel};
@@ -30,7 +31,9 @@ fn service<S: Service, E: fmt::Display>(
     name: String,
     callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
 ) -> Arc<ServiceCore> {
-    ServiceCore::new(name, ServiceTypes::of::<S>(), When::AtOnce, Box::new(answering::<S, E>(callback)))
+    let turn = (When::AtOnce, &CallbackGroup::for_entity(None));
+    let callback = ServiceCallback::Answers(Box::new(answering::<S, E>(callback)));
+    ServiceCore::new(name, ServiceTypes::of::<S>(), turn, callback)
 }
 
 impl NodeLog {

@@ -1,6 +1,7 @@
 //! The queue between threads that receive and threads that spin.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,6 +95,16 @@ impl ReadyQueue {
         due
     }
 
+    /// Takes all those callbacks out of turn.
+    pub(crate) fn take_all(&self, is_wanted: impl Fn(&dyn Runnable) -> bool) -> Vec<Arc<dyn Runnable>> {
+        let mut state = lock(&self.state);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            mem::take(&mut state.due).into_iter().partition(|due| is_wanted(&**due));
+        state.due = left.into();
+        self.count.store(state.due.len(), Ordering::Release);
+        taken
+    }
+
     /// True if something is due.
     pub(crate) fn is_due(&self) -> bool {
         self.count.load(Ordering::Acquire) > 0
@@ -152,8 +163,23 @@ impl ReadyQueue {
         }
     }
 
-    /// Wakes everyone who waits for callbacks.
+    /// Wakes a thread that follows, so that it leads. False if there is none.
+    pub(crate) fn wake_follower(&self) -> bool {
+        let follows = lock(&self.state).followers > 0;
+        if follows {
+            self.arrived.notify_one();
+        }
+        follows
+    }
+
+    /// True if threads follow.
+    pub(crate) fn has_followers(&self) -> bool {
+        lock(&self.state).followers > 0
+    }
+
+    /// Wakes everyone who waits for callbacks. Who is about to wait sees under the lock why that is.
     pub(crate) fn wake_all(&self) {
+        drop(lock(&self.state));
         self.arrived.notify_all();
         self.waker.wake();
     }

@@ -36,6 +36,10 @@ in_order! {
     DriverGate,
     /// The driver, which the thread that polls holds while it waits for I/O.
     Driver,
+    /// The nodes of an executor. Held while one of them enters or leaves it.
+    ExecutorNodes,
+    /// The queues of the executors of a context.
+    ExecutorQueues,
     /// The links of a topic's subscriptions to publishers.
     TopicLinks,
     /// The subscriptions of a node to a topic. Held while they are matched with publications of this process.
@@ -88,6 +92,8 @@ in_order! {
     EventQueue,
     /// The callbacks that wait for another of their group.
     CallbackGroup,
+    /// The executor that a node is in.
+    NodeExecutor,
     /// The callbacks that are ready to run.
     ReadyQueue,
     /// The waiters that an entity wakes when it becomes ready.

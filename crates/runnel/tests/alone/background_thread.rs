@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until};
 use crate::process::alone;
+use runnel::Node;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::rpc::Uri;
-use runnel::{Executor, Node};
 
 /// Runs a hundred short callbacks per second for this time.
 fn run_short_callbacks(node: &Node, time: Duration) {
     let end = clock::monotonic() + time;
     let _timer = node.create_wall_timer(Duration::from_millis(10), || {});
-    let executor = Executor::new(node.context());
+    let executor = node.context().executor();
     while clock::monotonic() < end {
         executor.spin_once(Duration::from_millis(100)).unwrap();
     }

@@ -45,6 +45,7 @@ mod ipc_segments;
 mod ipc_slow_closing;
 mod ipc_waiting_streams;
 mod ipc_writers;
+mod pending_futures;
 mod receive_budget;
 mod receive_stall;
 mod ros2_idle;

@@ -6,7 +6,7 @@ use crate::process::alone;
 use std::fs;
 use std::time::Duration;
 
-use runnel::{Context, ContextOptions, Executor, Graphs, QoS};
+use runnel::{Context, ContextOptions, Graphs, QoS};
 
 /// CPU time of this thread.
 fn cpu_time() -> Duration {
@@ -16,7 +16,7 @@ fn cpu_time() -> Duration {
 
 /// Polls the driver for a while, as an idle program does.
 fn rest(context: &Context, time: Duration) {
-    let (executor, end) = (Executor::new(context), std::time::Instant::now() + time);
+    let (executor, end) = (context.executor(), std::time::Instant::now() + time);
     while std::time::Instant::now() < end {
         executor.spin_once(Duration::from_millis(200)).unwrap();
     }

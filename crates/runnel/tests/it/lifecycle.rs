@@ -12,7 +12,7 @@ use crate::common::{Graph, LONG, spin_until, wait_until};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Context, ContextOptions, Error, Executor, MasterOptions, PollingPolicy, Rate};
+use runnel::{Context, ContextOptions, Error, MasterOptions, PollingPolicy, Rate};
 use runnel_testkit::process::free_port;
 
 fn publishers(graph: &Graph) -> Vec<String> {
@@ -101,6 +101,28 @@ fn timer_fires_until_dropped() {
     // The callback and its captures are dropped, so it cannot run again.
     context.spin_some().unwrap();
     assert_eq!(Arc::strong_count(&ticks), 1);
+}
+
+#[test]
+fn oneshot_timer_ticks_once_until_it_is_reset() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("timed").unwrap();
+    let [ticks, once] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let (counted, counted_once) = (Arc::clone(&ticks), Arc::clone(&once));
+    let timer = node.create_timer(Duration::from_millis(2), move || count_up(&counted));
+    let oneshot = node.create_oneshot_timer(Duration::from_millis(4), move || count_up(&counted_once));
+    for times in 1..=2 {
+        spin_until(&context, "the one-shot timer", || once.load(Ordering::SeqCst) == times);
+        let until = ticks.load(Ordering::SeqCst) + 5;
+        spin_until(&context, "five more ticks", || ticks.load(Ordering::SeqCst) >= until);
+        assert_eq!((once.load(Ordering::SeqCst), oneshot.is_canceled()), (times, true));
+        assert_eq!(oneshot.time_until_next(), None);
+        oneshot.reset();
+        assert!(!oneshot.is_canceled());
+    }
+    oneshot.cancel();
+    assert!(timer.time_until_next().unwrap() <= timer.period());
 }
 
 #[test]
@@ -197,7 +219,7 @@ fn executor_threads_run_no_callback_twice_at_once() {
         .collect();
     publishers.iter().for_each(|publisher| assert!(publisher.wait_for_subscribers(1, LONG).unwrap()));
     let spinning = context.clone();
-    let spinner = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let spinner = thread::spawn(move || spinning.executor().threads(3).spin().unwrap());
     publishers.iter().for_each(|publisher| publisher.publish(Text::default()).unwrap());
     wait_until("both callbacks done", || threads.lock().unwrap().len() == 2);
     context.shutdown();
@@ -211,7 +233,7 @@ fn executor_threads_end_with_the_context() {
     let context = graph.context();
     let _node = context.create_node("many").unwrap();
     let spinning = context.clone();
-    let spinner = thread::spawn(move || Executor::new(&spinning).threads(4).spin().unwrap());
+    let spinner = thread::spawn(move || spinning.executor().threads(4).spin().unwrap());
     let node = context.create_node("other").unwrap();
     let asked = Arc::new(AtomicBool::new(false));
     let ask = (Arc::clone(&asked), context.clone());
@@ -326,7 +348,7 @@ fn panic_in_callback_ends_executor_threads() {
     let context = graph.context();
     let node = context.create_node("node").unwrap();
     let _timer = node.create_timer(Duration::from_millis(1), || panic!("on purpose"));
-    let spun = catch_unwind(AssertUnwindSafe(|| Executor::new(&context).threads(3).spin()));
+    let spun = catch_unwind(AssertUnwindSafe(|| context.executor().threads(3).spin()));
     assert!(spun.is_err() && !context.ok());
 }
 
@@ -366,7 +388,7 @@ fn due_callbacks_run_on_two_threads() {
     let _subscriptions =
         [(); 2].map(|()| node.create_subscription("chatter", 10, meet(Arc::clone(&inside))).unwrap());
     thread::scope(|scope| {
-        let spinning = scope.spawn(|| Executor::new(&context).threads(2).spin());
+        let spinning = scope.spawn(|| context.executor().threads(2).spin());
         for sent in 1..=MESSAGES {
             publisher.publish(Text::default()).unwrap();
             wait_until("both have received it", || inside.load(Ordering::SeqCst) == 2 * sent);

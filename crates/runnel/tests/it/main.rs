@@ -37,10 +37,13 @@ mod writer_scene;
 
 mod action_peers;
 mod calls;
+mod deferred;
 mod dual;
 mod dual_path_loss;
 mod dual_qos;
 mod dual_types;
+mod executors;
+mod futures;
 mod graphs;
 mod hostile;
 mod ipc;

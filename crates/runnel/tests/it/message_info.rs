@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Graph, spin_until};
 use crate::ros2_pair::{Pair, context, new_domain, numbered};
+use runnel::core::Message;
+use runnel::core::schema::{Generation, TypeName};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
-use runnel::wait::WaitSet;
-use runnel::{Borrowed, Context, Gid, MessageInfo, Node, QoS, RawMessage, Subscription};
+use runnel::{Borrowed, Context, Gid, MessageInfo, Node, QoS, RawMessage, Subscription, WaitSet};
 
 type Infos = Arc<Mutex<Vec<MessageInfo>>>;
 
@@ -15,7 +16,7 @@ fn listen(node: &Node) -> (Subscription, Infos) {
     let infos = Infos::default();
     let into = Arc::clone(&infos);
     let note = move |_: &UInt8MultiArray, info: &MessageInfo| into.lock().unwrap().push(info.clone());
-    (node.create_subscription("data", 100, note).unwrap(), infos)
+    (node.create_subscription_with_info("data", 100, note).unwrap(), infos)
 }
 
 /// Gid of the only publisher of `/data` in the graph of `context`.
@@ -48,6 +49,48 @@ fn exchange(
         assert!(written.is_none_or(|written| (before - 1..=published + 1).contains(&written)), "{info:?}");
     }
     infos.lock().unwrap().clone().try_into().unwrap()
+}
+
+/// A subscription whose callback gets views, and one whose callback gets messages of a type known at run time.
+fn listen_otherwise(node: &Node) -> [(Subscription, Infos); 2] {
+    let [infos, dynamic_infos] = [(); 2].map(|()| Infos::default());
+    let (into, into_dynamic) = (Arc::clone(&infos), Arc::clone(&dynamic_infos));
+    let views = node.create_view_subscription_with_info::<UInt8MultiArray>("data", 100, move |_, info| {
+        into.lock().unwrap().push(info.clone());
+    });
+    let name = TypeName::parse(UInt8MultiArray::TYPE).unwrap();
+    let schema = runnel::msgs::library().message_in(Generation::Ros2, &name).unwrap();
+    let dynamic = node.create_dynamic_subscription_with_info("data", &schema, 100, move |_, info| {
+        into_dynamic.lock().unwrap().push(info.clone());
+    });
+    [(views.unwrap(), infos), (dynamic.unwrap(), dynamic_infos)]
+}
+
+#[test]
+fn callbacks_of_views_and_dynamic_messages_get_the_same() {
+    let domain = new_domain();
+    let (talking, listening) = (context(domain, false), context(domain, false));
+    for near in [&talking, &listening] {
+        let (talker, listener) =
+            (near.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
+        let (_subscription, infos) = listen(&listener);
+        let others = listen_otherwise(&listener);
+        let publisher = talker.create_publisher("data", 100).unwrap();
+        assert!(publisher.wait_for_subscribers(3, crate::common::LONG).unwrap());
+        publisher.publish(numbered(1, 10)).unwrap();
+        let all = || [&infos, &others[0].1, &others[1].1].map(|infos| infos.lock().unwrap().first().cloned());
+        spin_until(&listening, "they come", || all().iter().all(Option::is_some));
+        for info in all().into_iter().flatten() {
+            assert_eq!(
+                (info.publisher(), info.is_intra_process()),
+                ("/talker", std::ptr::eq(near, &listening))
+            );
+            assert!(
+                info.source_timestamp().is_some() && info.received_timestamp().as_nanos() > 0,
+                "{info:?}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -134,7 +177,7 @@ fn taken_or_kept_message_has_same_info() {
     let (talking, listening) = (context(domain, false), context(domain, false));
     let (talker, listener) =
         (talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
-    let taken = listener.create_taken_subscription::<UInt8MultiArray>("data", 100, &[]).unwrap();
+    let taken = listener.create_waitable_subscription::<UInt8MultiArray>("data", 100).unwrap();
     let kept = Infos::default();
     let into = Arc::clone(&kept);
     let note = move |message: Borrowed<UInt8MultiArray>| into.lock().unwrap().push(message.info());

@@ -18,7 +18,7 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::node::ServiceFailure;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Client, Context, Error, Executor, ServiceError, ServiceServer};
+use runnel::{Client, Context, Error, ServiceError, ServiceServer};
 use rustix::time::{ClockId, clock_gettime};
 
 fn ask(data: bool) -> SetBoolRequest {
@@ -159,7 +159,7 @@ fn asynchronous_call_completes_on_spinning_thread() {
             assert_eq!(thread::current().id(), here);
             into.lock().unwrap().push(result.map(|response| response.message).map_err(why));
         };
-        client.call_async(&ask(data), Some(LONG), note).unwrap();
+        client.call_with(&ask(data), Some(LONG), note).unwrap();
     }
     spin_until(&scene.far, "both calls answered", || received.lock().unwrap().len() == 2);
     let received = received.lock().unwrap();
@@ -188,7 +188,7 @@ fn response_and_close_may_arrive_together() {
     let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let (sender, results) = channel();
     let note = move |result: Result<SetBoolResponse, Error>| sender.send(result.map_err(why)).unwrap();
-    client.call_async(&ask(true), Some(LONG), note).unwrap();
+    client.call_with(&ask(true), Some(LONG), note).unwrap();
     let serving = thread::spawn(move || scripted.accept_request());
     spin_until(&context, "the request has come", || serving.is_finished());
     let mut stream = serving.join().unwrap();
@@ -230,7 +230,7 @@ fn pending_call_does_not_keep_node_alive() {
     let holding = Arc::clone(&held);
     let node = far.create_node("client").unwrap();
     let client = node.create_client::<SetBool>("power").unwrap();
-    client.call_async(&ask(true), None, move |_| drop(holding)).unwrap();
+    client.call_with(&ask(true), None, move |_| drop(holding)).unwrap();
     drop((client, node));
     assert_eq!(Arc::strong_count(&held), 1, "the callback is gone with the node");
 }
@@ -242,7 +242,7 @@ fn service_callbacks_are_mutually_exclusive() {
     let node = near.create_node("server").unwrap();
     let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let spinning = near.clone();
-    let spinning = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let spinning = thread::spawn(move || spinning.executor().threads(3).spin().unwrap());
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let own = node.create_client::<SetBool>("power").unwrap();
     thread::scope(|scope| {
@@ -269,7 +269,7 @@ fn call_to_silent_service_times_out() {
     ends_waiting_for_the_answer(|timeout| client.call_timeout(&ask(true), timeout).unwrap_err());
     ends_waiting_for_the_answer(|timeout| {
         let (sender, results) = channel();
-        client.call_async(&ask(true), Some(timeout), move |result| sender.send(result).unwrap()).unwrap();
+        client.call_with(&ask(true), Some(timeout), move |result| sender.send(result).unwrap()).unwrap();
         let mut received = None;
         spin_until(&far, "the time-out is reported", || {
             received = results.try_recv().ok();

@@ -11,8 +11,10 @@ use runnel::core::Message;
 use runnel::core::wire::Wire;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
-use runnel::wait::{GuardCondition, QosEvent, QosEventKind, WaitSet};
-use runnel::{Context, Error, Publisher, QoS, ServiceError, Subscription};
+use runnel::{
+    Context, Error, GuardCondition, Publisher, QoS, QosEvent, QosEventKind, ServiceError, Subscription,
+    SubscriptionOptions, WaitSet,
+};
 
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
@@ -26,7 +28,7 @@ fn taken_text(subscription: &Subscription) -> Option<String> {
 
 fn subscribe<M: Message>(context: &Context, topic: &str) -> Subscription {
     let node = context.create_node(&format!("taker_of_{topic}")).unwrap();
-    node.create_taken_subscription::<M>(topic, 10, &[]).unwrap()
+    node.create_waitable_subscription::<M>(topic, 10).unwrap()
 }
 
 /// A publisher that is connected to a subscriber of another context.
@@ -249,7 +251,8 @@ fn ticks_of_a_timer_are_taken() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
-    let [timer, rare] = [1, 3_600_000].map(|millis| node.create_taken_timer(Duration::from_millis(millis)));
+    let [timer, rare] =
+        [1, 3_600_000].map(|millis| node.create_waitable_timer(Duration::from_millis(millis)));
     let mut wait_set = WaitSet::new(&context);
     let key = wait_set.add_timer(&timer);
     wait_set.add_timer(&rare);
@@ -265,7 +268,7 @@ fn requests_are_answered_later_in_any_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
-    let service = node.create_taken_service::<SetBool>("power").unwrap();
+    let service = node.create_waitable_service::<SetBool>("power").unwrap();
     let mut wait_set = WaitSet::new(&near);
     let key = wait_set.add_service(&service);
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
@@ -281,8 +284,8 @@ fn requests_are_answered_later_in_any_order() {
     let (_, last) = requests.pop().unwrap();
     for (request, pending) in requests {
         match request.data {
-            true => pending.respond::<String>(Ok(&SetBoolResponse { success: true, message: "on".into() })),
-            false => pending.respond(Err("it must stay on")),
+            true => pending.respond(&SetBoolResponse { success: true, message: "on".into() }),
+            false => pending.fail("it must stay on"),
         }
     }
     drop(last);
@@ -309,7 +312,7 @@ fn requests_are_answered_later_in_any_order() {
 fn local_call_is_answered_by_the_taking_thread() {
     let graph = Graph::new();
     let context = graph.context();
-    let service = context.create_node("server").unwrap().create_taken_service::<SetBool>("power").unwrap();
+    let service = context.create_node("server").unwrap().create_waitable_service::<SetBool>("power").unwrap();
     let client = context.create_node("client").unwrap().create_persistent_client::<SetBool>("power").unwrap();
     thread::scope(|scope| {
         let serving = &service;
@@ -320,7 +323,7 @@ fn local_call_is_answered_by_the_taking_thread() {
                 assert_eq!(wait_set.wait(Some(LONG)).unwrap().len(), 1);
                 let (request, pending) = serving.take::<SetBool>().unwrap();
                 let response = SetBoolResponse { success: request.data, message: String::new() };
-                pending.respond::<String>(Ok(&response));
+                pending.respond(&response);
             }
         });
         for data in [true, false, true] {
@@ -334,8 +337,8 @@ fn qos_event_is_taken() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = far.create_node("taker").unwrap();
-    let kinds = [QosEventKind::Matched];
-    let subscription = node.create_taken_subscription::<Text>("chatter", 10, &kinds).unwrap();
+    let options = SubscriptionOptions::from(10).waitable_events(&[QosEventKind::Matched]);
+    let subscription = node.create_waitable_subscription::<Text>("chatter", options).unwrap();
     let mut wait_set = WaitSet::new(&far);
     let key = wait_set.add_events(&subscription).unwrap();
     assert!(wait_set.wait(AT_ONCE).unwrap().is_empty() && subscription.take_event().is_none());

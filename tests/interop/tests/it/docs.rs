@@ -251,6 +251,11 @@ fn nodes_page_blocks_work() {
 }
 
 #[test]
+fn execution_page_blocks_compile() {
+    Reader::new("docs/execution.md").read();
+}
+
+#[test]
 fn commands_page_blocks_work() {
     Reader::new("docs/commands.md").read();
 }
@@ -282,6 +287,7 @@ fn every_document_block_is_run() {
         "coming-from.md",
         "commands.md",
         "concepts.md",
+        "execution.md",
         "nodes.md",
         "udpros.md",
         "tutorial.md",

@@ -80,6 +80,11 @@ impl ClientLink {
         Self { reactor, token, stream, persistent, linger, state }
     }
 
+    /// Identifies the connection.
+    pub(super) fn token(&self) -> Token {
+        self.token
+    }
+
     /// Decides on a further request.
     pub(super) fn admit(&self, bytes: usize) -> Admission {
         let mut state = lock(&self.state);

@@ -5,7 +5,7 @@ use runnel_io::{Interest, Listener, Reactor, Stream, Token};
 use super::client_link::MOST_BYTES;
 use super::*;
 use crate::data::unsent::Unsent;
-use crate::ready::ReadyQueue;
+use crate::ready::{NodeQueue, ReadyQueue};
 
 /// A client that reads nothing, and its listener: the kernel completes connections before they are accepted.
 fn client(persistent: bool) -> (ClientLink, Listener) {
@@ -68,8 +68,10 @@ fn service_is_due_after_earlier_requests_were_taken() {
     let (client, ready) =
         (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));
     let types = ServiceTypes::of::<runnel_msgs::std_srvs::srv::SetBool>();
-    let callback: Callback = Box::new(|_| panic!("the request was taken"));
-    let service = ServiceCore::new("/test".into(), types, When::Spun(Arc::clone(&ready)), callback);
+    let callback = ServiceCallback::Answers(Box::new(|_| panic!("the request was taken")));
+    let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
+    let turn = (when, &Arc::new(ExclusiveGroup::new()));
+    let service = ServiceCore::new("/test".into(), types, turn, callback);
     for byte in [1, 2] {
         assert!(service.push(vec![byte], &client));
         assert_eq!((ready.len(), service.is_ready()), (1, true));

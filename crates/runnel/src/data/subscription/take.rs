@@ -8,7 +8,7 @@ use crate::callback_group::Entered;
 use crate::data::SampleInfo;
 use crate::data::kept::Kept;
 use crate::data::received::SharedMessage;
-use crate::ready::{Listeners, Runnable, Waitable};
+use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::sync::{MutexGuard, TryMutexGuard, lock};
 
 /// A message taken in place of the callback.
@@ -118,6 +118,10 @@ impl Runnable for SubscriptionCore {
             running.run_next();
         }
     }
+
+    fn when(&self) -> Option<&When> {
+        Some(self.turn.when())
+    }
 }
 
 /// A running callback. When it ends, also by a panic, the subscription is scheduled for the next message.
@@ -171,16 +175,16 @@ mod tests {
     use runnel_core::wire::DecodeErrorKind;
 
     use super::*;
-    use crate::callback_group::CallbackGroup;
+    use crate::callback_group::ExclusiveGroup;
     use crate::data::received::Received;
     use crate::data::subscription::SubscriptionSpec;
     use crate::data::{Delivery, QosEvents};
     use crate::frame::QueueBound;
-    use crate::ready::{ReadyQueue, When};
+    use crate::ready::{NodeQueue, ReadyQueue};
 
     struct Scene {
         ready: Arc<ReadyQueue>,
-        group: Arc<CallbackGroup>,
+        group: Arc<ExclusiveGroup>,
         core: Arc<SubscriptionCore>,
         called: Arc<AtomicUsize>,
         from: Arc<LinkInfo>,
@@ -190,7 +194,7 @@ mod tests {
         fn new() -> Self {
             let reactor = runnel_io::Reactor::new().unwrap();
             let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
-            let (group, called) = (Arc::new(CallbackGroup::new()), Arc::new(AtomicUsize::new(0)));
+            let (group, called) = (Arc::new(ExclusiveGroup::new()), Arc::new(AtomicUsize::new(0)));
             let spec = SubscriptionSpec {
                 bound: QueueBound { messages: 10, bytes: 1000 },
                 deadline: None,
@@ -202,7 +206,7 @@ mod tests {
                 takes: None,
                 fixed_len: None,
             };
-            let (when, counted) = (When::Spun(Arc::clone(&ready)), Arc::clone(&called));
+            let (when, counted) = (When::Spun(NodeQueue::new(Arc::clone(&ready))), Arc::clone(&called));
             let core = SubscriptionCore::in_group(
                 spec,
                 (when, &group),
@@ -315,7 +319,7 @@ mod tests {
             bound: QueueBound { messages: 10, bytes: 1000 },
             ..scene.core.options.clone()
         };
-        let (when, counted) = (When::Spun(Arc::clone(&scene.ready)), Arc::clone(&called));
+        let (when, counted) = (When::Spun(NodeQueue::new(Arc::clone(&scene.ready))), Arc::clone(&called));
         let other = SubscriptionCore::in_group(
             spec,
             (when, &scene.group),

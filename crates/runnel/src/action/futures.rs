@@ -1,0 +1,182 @@
+//! Futures of goals, and their feedback as a stream.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use runnel_core::message::Action;
+
+use super::client::{ActionClient, ClientGoalHandle, GoalOutcome, outcome, read};
+use super::core::ClientCore;
+use super::goal::{Event, Goal};
+use crate::error::Error;
+use crate::goal_status::GoalStatus;
+use crate::log_output::console;
+use crate::ready::{Waitable, When};
+use crate::task_waiter::TaskWaiter;
+
+impl<A: Action> ActionClient<A> {
+    /// Waits until an action server is connected on all five topics. As [`ActionClient::wait_for_server`], for tasks.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn wait_for_server_async(&self) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<A> {
+        let core = Arc::clone(self.core());
+        let mut waiter = core.waiter(Vec::new());
+        poll_fn(move |task| {
+            waiter.register(task);
+            match core.is_connected() {
+                true => Poll::Ready(Ok(())),
+                false => pending(&waiter),
+            }
+        })
+    }
+
+    /// Sends a goal, as [`ActionClient::send_goal`], and gives its feedback as a stream beside the handle.
+    ///
+    /// ```no_run
+    /// use runnel::msgs::actionlib::action::{TestAction, TestGoal};
+    ///
+    /// async fn count(client: &runnel::ActionClient<TestAction>) -> Result<(), runnel::Error> {
+    ///     client.wait_for_server_async().await?;
+    ///     let (goal, mut feedback) = client.send_goal_with_feedback(&TestGoal { goal: 3 })?;
+    ///     if !goal.accepted().await? {
+    ///         return Ok(());
+    ///     }
+    ///     while let Some(feedback) = feedback.next().await {
+    ///         println!("{}", feedback.feedback);
+    ///     }
+    ///     println!("{:?}", goal.result().await?);
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ActionClient::send_goal`].
+    pub fn send_goal_with_feedback(
+        &self,
+        goal: &A::Goal,
+    ) -> Result<(ClientGoalHandle<A>, FeedbackStream<A>), Error> {
+        let handle = self.send(goal, Some((When::Taken, Box::new(drop))))?;
+        let (core, goal) = (Arc::clone(self.core()), Arc::clone(handle.goal()));
+        let waiter = core.waiter(entities(&goal));
+        let stream = FeedbackStream { core, goal, waiter, has_ended: false, action: PhantomData };
+        Ok((handle, stream))
+    }
+}
+
+impl<A: Action> ClientGoalHandle<A> {
+    /// Whether the server accepts the goal: true once it has begun to work on it, false when it was rejected, canceled before that, or
+    /// lost.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn accepted(&self) -> impl Future<Output = Result<bool, Error>> + Send + Unpin + use<A> {
+        self.poll_goal(|goal| match goal.status().0 {
+            GoalStatus::Pending | GoalStatus::Recalling => None,
+            GoalStatus::Rejected | GoalStatus::Recalled | GoalStatus::Lost => Some(false),
+            _ => Some(true),
+        })
+    }
+
+    /// The goal's end. As [`ClientGoalHandle::wait_for_result`], for tasks. Dropping the future does not cancel the goal:
+    /// [`ClientGoalHandle::cancel`] does.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn result(
+        &self,
+    ) -> impl Future<Output = Result<GoalOutcome<A::Result>, Error>> + Send + Unpin + use<A> {
+        self.poll_goal(|goal| goal.end().map(|end| outcome(end, read::<A::Result>)))
+    }
+
+    fn poll_goal<T, L: Fn(&Goal) -> Option<T> + Send + Unpin>(
+        &self,
+        look: L,
+    ) -> impl Future<Output = Result<T, Error>> + Send + Unpin + use<A, T, L> {
+        let (core, goal) = (Arc::clone(self.core()), Arc::clone(self.goal()));
+        let mut waiter = core.waiter(entities(&goal));
+        poll_fn(move |task| {
+            waiter.register(task);
+            core.take_in_for(task);
+            look(&goal).map_or_else(|| pending(&waiter), |found| Poll::Ready(Ok(found)))
+        })
+    }
+}
+
+/// The feedback of one goal, which ends with the goal or the context. It works under any runtime.
+///
+/// At most 100 messages wait, of which the oldest is dropped: see [`ClientGoalHandle::dropped_feedback`].
+pub struct FeedbackStream<A> {
+    core: Arc<ClientCore>,
+    goal: Arc<Goal>,
+    waiter: TaskWaiter,
+    has_ended: bool,
+    action: PhantomData<fn(A)>,
+}
+
+impl<A: Action> FeedbackStream<A> {
+    /// The next feedback; `None` once the goal has ended or the context shuts down. As `StreamExt::next` of the crate `futures`,
+    /// which is not needed for it.
+    pub async fn next(&mut self) -> Option<A::Feedback> {
+        poll_fn(|task| self.poll_feedback(task)).await
+    }
+
+    fn poll_feedback(&mut self, task: &mut Context<'_>) -> Poll<Option<A::Feedback>> {
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        self.waiter.register(task);
+        self.core.take_in_for(task);
+        loop {
+            match self.goal.calls().and_then(|calls| calls.take()) {
+                Some(Event::Feedback(bytes)) => match read::<A::Feedback>(&bytes) {
+                    Ok(feedback) => return Poll::Ready(Some(feedback)),
+                    Err(error) => self.report(&error),
+                },
+                None if self.waiter.ok() => return Poll::Pending,
+                Some(Event::End(_)) | None => {
+                    self.has_ended = true;
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+
+    fn report(&self, error: &str) {
+        let action = self.core.action();
+        console::error!("action {action}: the server sends feedback that cannot be read: {error}");
+    }
+}
+
+impl<A: Action> Stream for FeedbackStream<A> {
+    type Item = A::Feedback;
+
+    fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_feedback(task)
+    }
+}
+
+impl<A> fmt::Debug for FeedbackStream<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FeedbackStream").field("goal", &self.goal.id).finish_non_exhaustive()
+    }
+}
+
+/// What brings news of a goal.
+fn entities(goal: &Arc<Goal>) -> Vec<Arc<dyn Waitable>> {
+    let mut entities: Vec<Arc<dyn Waitable>> = vec![Arc::<Goal>::clone(goal)];
+    if let Some(calls) = goal.calls() {
+        entities.push(Arc::<super::goal::Calls>::clone(calls));
+    }
+    entities
+}
+
+/// What a future comes to that has found nothing yet.
+fn pending<T>(waiter: &TaskWaiter) -> Poll<Result<T, Error>> {
+    if waiter.ok() { Poll::Pending } else { Poll::Ready(Err(Error::ShuttingDown)) }
+}

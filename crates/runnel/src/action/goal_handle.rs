@@ -1,0 +1,93 @@
+//! Goals that a client has sent, whatever the type of their action.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Time;
+
+use super::client::{GoalOutcome, outcome};
+use super::core::ClientCore;
+use super::goal::Goal;
+use crate::error::Error;
+use crate::goal_status::{GoalId, GoalStatus};
+
+/// What all goals that were sent have, whatever the type of their action: [`ClientGoalHandle`](crate::ClientGoalHandle) and
+/// [`DynamicGoalHandle`](crate::DynamicGoalHandle) dereference to it. Cloning gives another handle to the goal.
+#[derive(Clone)]
+pub struct GoalHandleBase {
+    core: Arc<ClientCore>,
+    goal: Arc<Goal>,
+}
+
+impl GoalHandleBase {
+    pub(super) fn new(core: &Arc<ClientCore>, goal: Arc<Goal>) -> Self {
+        Self { core: Arc::clone(core), goal }
+    }
+
+    /// The goal's id.
+    pub fn id(&self) -> &GoalId {
+        &self.goal.id
+    }
+
+    /// When the goal was set.
+    pub fn stamp(&self) -> Time {
+        self.goal.stamp
+    }
+
+    /// The state of the goal, as far as is known here.
+    pub fn status(&self) -> GoalStatus {
+        self.core.take_in();
+        self.goal.status().0
+    }
+
+    /// The server's words on that.
+    pub fn status_text(&self) -> String {
+        self.core.take_in();
+        self.goal.status().1
+    }
+
+    /// Whether the server has listed the goal: until then it may not have received it.
+    pub fn is_acknowledged(&self) -> bool {
+        self.core.take_in();
+        self.goal.is_acknowledged()
+    }
+
+    /// Feedback that was dropped because the callback, or the task that reads the stream, was slower than the server.
+    pub fn dropped_feedback(&self) -> u64 {
+        self.goal.calls().map_or(0, |calls| calls.dropped())
+    }
+
+    /// Asks the server to cancel the goal, unless it has ended or is being canceled. The server decides what comes of that: wait for
+    /// the result.
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish).
+    pub fn cancel(&self) -> Result<(), Error> {
+        self.core.cancel(&self.goal)
+    }
+
+    pub(super) fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
+    pub(super) fn goal(&self) -> &Arc<Goal> {
+        &self.goal
+    }
+
+    /// Waits at most `timeout` for the end of the goal, whose result `read` reads.
+    pub(super) fn wait_for_outcome<R>(
+        &self,
+        timeout: Duration,
+        read: impl Fn(&[u8]) -> Result<R, String>,
+    ) -> Result<Option<GoalOutcome<R>>, Error> {
+        self.core.wait_for_end(&self.goal, timeout)?;
+        Ok(self.goal.end().map(|end| outcome(end, read)))
+    }
+}
+
+impl fmt::Debug for GoalHandleBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GoalHandleBase").field("id", &self.goal.id).finish_non_exhaustive()
+    }
+}

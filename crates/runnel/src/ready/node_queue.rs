@@ -1,0 +1,180 @@
+//! Queue of a node's callbacks: that of its context, or that of the executor to which the node was added.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{ReadyQueue, Runnable, When};
+use crate::sync::{Class, Mutex, lock};
+
+/// See the module's documentation. Callbacks that are due move with their node. One that becomes due while the node moves is
+/// pushed to the former queue at worst, and moved by the thread that pushes it.
+pub(crate) struct NodeQueue {
+    context: Arc<ReadyQueue>,
+    /// The node is, or was, in an executor: without that, `executor` is not locked for each message.
+    has_moved: AtomicBool,
+    executor: Mutex<Option<Arc<ReadyQueue>>>,
+}
+
+impl NodeQueue {
+    /// The queue of a node that is in no executor.
+    pub(crate) fn new(context: Arc<ReadyQueue>) -> Arc<Self> {
+        let executor = Mutex::new(Class::NodeExecutor, None);
+        Arc::new(Self { context, has_moved: AtomicBool::new(false), executor })
+    }
+
+    /// Adds a callback that is due.
+    pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
+        if !self.has_moved.load(Ordering::SeqCst) {
+            self.context.push(due);
+            if self.has_moved.load(Ordering::SeqCst) {
+                self.follow(&self.context);
+            }
+            return;
+        }
+        let queue = self.current();
+        queue.push(due);
+        self.follow(&queue);
+    }
+
+    /// Takes a certain callback out of turn, if it is due: what lies at this address.
+    pub(crate) fn take(&self, wanted: *const ()) -> Option<Arc<dyn Runnable>> {
+        if self.has_moved.load(Ordering::SeqCst) {
+            self.current().take(wanted)
+        } else {
+            self.context.take(wanted)
+        }
+    }
+
+    /// Moves the node to the queue of an executor. False if it is in another already.
+    pub(crate) fn enter(&self, executor: &Arc<ReadyQueue>) -> bool {
+        let mut place = lock(&self.executor);
+        if let Some(other) = &*place {
+            return Arc::ptr_eq(other, executor);
+        }
+        *place = Some(Arc::clone(executor));
+        drop(place);
+        self.has_moved.store(true, Ordering::SeqCst);
+        self.follow(&self.context);
+        true
+    }
+
+    /// Moves the node from the queue of an executor back to that of its context. False if it is not in that executor.
+    pub(crate) fn leave(&self, executor: &Arc<ReadyQueue>) -> bool {
+        let mut place = lock(&self.executor);
+        if place.as_ref().is_none_or(|other| !Arc::ptr_eq(other, executor)) {
+            return false;
+        }
+        let left = place.take();
+        drop(place);
+        left.iter().for_each(|left| self.follow(left));
+        true
+    }
+
+    /// True if the node is in an executor.
+    pub(crate) fn is_in_executor(&self) -> bool {
+        lock(&self.executor).is_some()
+    }
+
+    /// True if the callbacks of the node are run by this executor.
+    pub(crate) fn is_in(&self, executor: &Arc<ReadyQueue>) -> bool {
+        lock(&self.executor).as_ref().is_some_and(|other| Arc::ptr_eq(other, executor))
+    }
+
+    fn current(&self) -> Arc<ReadyQueue> {
+        lock(&self.executor).as_ref().map_or_else(|| Arc::clone(&self.context), Arc::clone)
+    }
+
+    fn is_of(&self, due: &dyn Runnable) -> bool {
+        matches!(due.when(), Some(When::Spun(queue)) if ptr::eq(&**queue, self))
+    }
+
+    /// Moves callbacks of the node that stand in a queue which it has left.
+    fn follow(&self, left: &Arc<ReadyQueue>) {
+        let mut left = Arc::clone(left);
+        loop {
+            let current = self.current();
+            if Arc::ptr_eq(&current, &left) {
+                return;
+            }
+            left.take_all(|due| self.is_of(due)).into_iter().for_each(|due| current.push(due));
+            left = current;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
+    use super::*;
+    use crate::callback_group::Turn;
+
+    /// Counts how often it ran.
+    struct Counter {
+        turn: Turn,
+        count: AtomicUsize,
+    }
+
+    impl Counter {
+        fn new(queue: &Arc<NodeQueue>) -> Arc<Self> {
+            let when = When::Spun(Arc::clone(queue));
+            Arc::new_cyclic(|myself| Self { turn: Turn::new(when, myself), count: AtomicUsize::new(0) })
+        }
+
+        fn count(&self) -> usize {
+            self.count.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Runnable for Counter {
+        fn run(&self) {
+            self.count.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn when(&self) -> Option<&When> {
+            Some(self.turn.when())
+        }
+    }
+
+    fn queue() -> Arc<ReadyQueue> {
+        let reactor = runnel_io::Reactor::new().unwrap();
+        Arc::new(ReadyQueue::new(reactor.waker().clone()))
+    }
+
+    #[test]
+    fn due_callbacks_move_with_their_node() {
+        let (context, executor) = (queue(), queue());
+        let [node, other] = [(); 2].map(|()| NodeQueue::new(Arc::clone(&context)));
+        let [counter, stays] = [&node, &other].map(Counter::new);
+        let lengths = || (context.len(), executor.len());
+        counter.turn.push();
+        stays.turn.push();
+        assert!(node.enter(&executor) && node.enter(&executor) && !node.enter(&queue()));
+        assert_eq!(lengths(), (1, 1), "one of the other node stays");
+        counter.turn.push();
+        assert_eq!((lengths(), counter.turn.take_back()), ((1, 2), true));
+        assert!(node.leave(&executor) && !node.leave(&executor));
+        assert_eq!(lengths(), (2, 0));
+    }
+
+    #[test]
+    fn callback_that_becomes_due_while_its_node_moves_is_not_lost() {
+        const PUSHES: usize = 2000;
+        let (context, executor) = (queue(), queue());
+        let node = NodeQueue::new(Arc::clone(&context));
+        let counter = Counter::new(&node);
+        thread::scope(|scope| {
+            scope.spawn(|| (0..PUSHES).for_each(|_| counter.turn.push()));
+            for _ in 0..PUSHES {
+                node.enter(&executor);
+                node.leave(&executor);
+            }
+        });
+        node.enter(&executor);
+        assert_eq!((context.len(), executor.len()), (0, PUSHES));
+        std::iter::from_fn(|| executor.pop()).for_each(|due| due.run());
+        assert_eq!(counter.count(), PUSHES);
+    }
+}

@@ -1,0 +1,114 @@
+//! Responses of services that are given later.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use runnel_core::message::Service;
+
+use crate::data::{Responder as RequestResponder, ServiceCallback, ServiceRequest};
+use crate::error::Error;
+use crate::node::Node;
+use crate::options::ServerOptions;
+use crate::service::{ServiceServer, read_request, write_response};
+
+impl Node {
+    /// Provides a service whose responses are given later: by the callback's second parameter, at any time, in any order and from
+    /// any thread. The callback runs on a thread that spins, and the next request does not wait for the response to this one.
+    ///
+    /// ```no_run
+    /// use std::{thread, time::Duration};
+    /// use runnel::msgs::std_srvs::srv::{Trigger, TriggerResponse};
+    ///
+    /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
+    /// let _calibrate = node.create_deferred_service::<Trigger>("calibrate", |_, responder| {
+    ///     thread::spawn(move || {
+    ///         thread::sleep(Duration::from_secs(10));
+    ///         responder.respond(&TriggerResponse { success: true, message: "calibrated".into() });
+    ///     });
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Node::create_service`].
+    pub fn create_deferred_service<S: Service>(
+        &self,
+        service: impl Into<ServerOptions>,
+        mut callback: impl FnMut(S::Request, Responder<S>) + Send + 'static,
+    ) -> Result<ServiceServer, Error> {
+        let hear = move |request| {
+            if let Some((request, responder)) = Responder::of_request(request) {
+                callback(request, responder);
+            }
+        };
+        self.provide::<S>(service, self.inner.spun(), ServiceCallback::Defers(Box::new(hear)))
+    }
+}
+
+/// Which request a response is to: the client, and the number of the request among those of the client. As `rmw_request_id_t`
+/// has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId {
+    client: [u8; 16],
+    sequence_number: i64,
+}
+
+impl RequestId {
+    /// The client. In ROS 1 a number of its connection in this process.
+    pub fn client(&self) -> [u8; 16] {
+        self.client
+    }
+
+    /// The number of the request among those of the client, which counts them from 1.
+    pub fn sequence_number(&self) -> i64 {
+        self.sequence_number
+    }
+}
+
+/// Answers one request of a service, from any thread. The client of one that is dropped gets an error.
+#[must_use = "the client waits for a response"]
+pub struct Responder<S> {
+    responder: RequestResponder,
+    service: PhantomData<fn(S)>,
+}
+
+impl<S: Service> Responder<S> {
+    /// Sends the response.
+    pub fn respond(self, response: &S::Response) {
+        let mut bytes = Vec::new();
+        let written = write_response(response, &mut bytes);
+        self.responder.respond(written.map(|()| bytes));
+    }
+
+    /// Sends an error in place of the response: `why` is what the client gets.
+    pub fn fail(self, why: impl fmt::Display) {
+        self.responder.respond(Err(why.to_string()));
+    }
+
+    /// Which request this answers.
+    pub fn request_id(&self) -> RequestId {
+        let (client, number) = self.responder.request();
+        let sequence_number = i64::try_from(number).unwrap_or(i64::MAX).saturating_add(1);
+        RequestId { client: u128::from(client).to_be_bytes(), sequence_number }
+    }
+
+    /// Reads a request. The client of one that cannot be read gets an error.
+    pub(crate) fn of_request(request: ServiceRequest) -> Option<(S::Request, Self)> {
+        let ServiceRequest { bytes, responder } = request;
+        let mut request = S::Request::default();
+        match read_request(&mut request, &bytes) {
+            Ok(()) => Some((request, Self { responder, service: PhantomData })),
+            Err(why) => {
+                responder.respond(Err(why));
+                None
+            }
+        }
+    }
+}
+
+impl<S: Service> fmt::Debug for Responder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Responder").field("request_id", &self.request_id()).finish_non_exhaustive()
+    }
+}

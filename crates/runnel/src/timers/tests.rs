@@ -1,0 +1,99 @@
+use std::sync::atomic::AtomicUsize;
+use std::task::{Wake, Waker};
+
+use super::*;
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn taken(timers: &Arc<Timers>, period: Duration, is_oneshot: bool) -> TimerEntry {
+    let schedule = Schedule { period, follows: Follows::Ros, is_oneshot };
+    timers.add(schedule, (When::Taken, &Arc::new(ExclusiveGroup::new())), Box::new(|| ()))
+}
+
+/// Timers that follow simulated time, which is one second.
+fn simulated() -> Arc<Timers> {
+    let clock = Arc::new(RosClock::default());
+    let timers = Arc::new(Timers::new(Arc::clone(&clock)));
+    clock.set_simulated(true);
+    timers.simulate(true);
+    timers.tell(Time { sec: 1, nanosec: 0 });
+    timers
+}
+
+#[test]
+fn oneshot_timer_ticks_once_after_each_reset() {
+    let (timers, second) = (simulated(), Duration::from_secs(1));
+    let timer = taken(&timers, second, true);
+    let tick_by = |sec| {
+        timers.tell(Time { sec, nanosec: 0 });
+        (timer.take(), timer.is_canceled())
+    };
+    assert_eq!(timer.time_until_next(), Some(second));
+    assert_eq!([tick_by(2), tick_by(9)], [(true, true), (false, true)]);
+    timer.reset();
+    assert_eq!((timer.is_canceled(), timer.time_until_next()), (false, Some(second)));
+    assert_eq!([tick_by(10), tick_by(19)], [(true, true), (false, true)]);
+}
+
+#[test]
+fn canceled_timer_ticks_again_after_a_reset() {
+    let (timers, period) = (simulated(), Duration::from_secs(10));
+    let timer = taken(&timers, period, false);
+    timers.tell(Time { sec: 11, nanosec: 0 });
+    assert_eq!((timer.is_ready(), timer.time_until_next()), (true, Some(Duration::ZERO)));
+    timer.cancel();
+    assert!(timer.is_canceled() && !timer.take(), "the tick that was due is gone");
+    timers.tell(Time { sec: 40, nanosec: 0 });
+    // Another clock counts meanwhile.
+    timers.simulate(true);
+    timers.tell(Time { sec: 80, nanosec: 0 });
+    assert_eq!((timer.is_ready(), timer.time_until_next()), (false, None));
+    timer.reset();
+    timers.tell(Time { sec: 84, nanosec: 0 });
+    assert_eq!((timer.is_ready(), timer.time_until_next()), (false, Some(Duration::from_secs(6))));
+    timers.tell(Time { sec: 90, nanosec: 0 });
+    assert!(timer.take() && !timer.is_canceled());
+    timer.reset();
+    assert_eq!(timer.time_until_next(), Some(period));
+}
+
+/// A thread that waits for timers is woken for an earlier tick only.
+#[test]
+fn reset_tells_whether_a_thread_waits_too_long() {
+    let timers = Arc::new(Timers::new(Arc::default()));
+    let [rare, often] = [7200, 3600].map(|secs| taken(&timers, Duration::from_secs(secs), false));
+    assert!(!rare.reset(), "the other one is earlier");
+    often.cancel();
+    assert!(often.reset() && !often.reset());
+    [&rare, &often].iter().for_each(|timer| timer.cancel());
+    assert!(timers.next().is_none() && rare.reset());
+}
+
+#[test]
+fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
+    let clock = Arc::new(RosClock::default());
+    let timers = Arc::new(Timers::new(Arc::clone(&clock)));
+    let period = Duration::from_secs(3600);
+    let timer = taken(&timers, period, false);
+    let wakes = Arc::new(Wakes::default());
+    timer.listeners().add(&Waker::from(Arc::clone(&wakes)));
+    let woken = || wakes.0.swap(0, Ordering::Relaxed);
+    assert!(timer.check_time().is_some() && !timer.is_ready());
+    clock.set_simulated(true);
+    timers.simulate(true);
+    assert_eq!((woken(), timer.check_time()), (1, None));
+    timers.tell(Time { sec: 1, nanosec: 0 });
+    timers.tell(Time { sec: 7202, nanosec: 0 });
+    assert_eq!((woken(), timer.is_ready()), (1, true));
+    assert!(timer.take() && !timer.take() && !timer.is_ready());
+    timers.tell(Time { sec: 10803, nanosec: 0 });
+    timer.remove();
+    assert_eq!((woken(), timer.is_ready()), (1, false));
+}
