@@ -304,31 +304,6 @@ impl Context {
         self.shared.turning.driver().receive_budget()
     }
 
-    /// Serves all nodes and runs the callbacks of those that are in no [`Executor`](crate::Executor) on this thread until the
-    /// context shuts down, then unregisters.
-    ///
-    /// # Errors
-    /// If the operating system refuses to wait, which does not happen in practice.
-    pub fn spin(&self) -> Result<(), Error> {
-        self.executor().spin()
-    }
-
-    /// Runs the callbacks that are due now, without waiting.
-    ///
-    /// # Errors
-    /// As [`Context::spin`].
-    pub fn spin_some(&self) -> Result<(), Error> {
-        self.executor().spin_some()
-    }
-
-    /// Waits at most `timeout` for a callback and runs it. False if none became due.
-    ///
-    /// # Errors
-    /// As [`Context::spin`].
-    pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
-        self.executor().spin_once(timeout)
-    }
-
     /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, the time on `/clock`.
     pub fn now(&self) -> Time {
         self.shared.clock.now()

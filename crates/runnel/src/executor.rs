@@ -231,7 +231,8 @@ impl Executor {
             }
             return Ok(true);
         }
-        let due = || shared.next_due(until);
+        // Asked again with the driver in hand: the wake for that may have gone to another thread.
+        let due = || if is_over() { Some(Instant::default()) } else { shared.next_due(until) };
         if shared.turning.spinner_waits() {
             let timeout = due().map(|until| until.since(clock::monotonic()));
             self.ready.follow(timeout, || shared.turning.spinner_waits() && !is_over());

@@ -1,5 +1,7 @@
 //! Executors and the nodes that are added to them.
 
+use std::time::Duration;
+
 use crate::context::Context;
 use crate::error::Error;
 use crate::executor::Executor;
@@ -10,6 +12,31 @@ impl Context {
     /// threads ([`Executor::threads`]), or until a future completes.
     pub fn executor(&self) -> Executor {
         Executor::of_context(&self.shared)
+    }
+
+    /// Serves all nodes and runs the callbacks of those that are in no [`Executor`](crate::Executor) on this thread until the
+    /// context shuts down, then unregisters.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait, which it does not in practice.
+    pub fn spin(&self) -> Result<(), Error> {
+        self.executor().spin()
+    }
+
+    /// Runs the callbacks that are due now, without waiting.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn spin_some(&self) -> Result<(), Error> {
+        self.executor().spin_some()
+    }
+
+    /// Waits at most `timeout` for a callback and runs it; false if none became due.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
+        self.executor().spin_once(timeout)
     }
 }
 

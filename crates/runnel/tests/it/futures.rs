@@ -259,7 +259,8 @@ fn call_that_loses_a_race_is_dropped_and_the_next_is_answered() {
     let (sender, requests) = channel();
     let server = near.create_node("server").unwrap();
     let _service = server.create_deferred_service::<SetBool>("power", move |request, responder| {
-        sender.send((request.data, responder)).unwrap();
+        // The test may end before the request of the dropped call arrives.
+        let _ = sender.send((request.data, responder));
     });
     let client = client(&far);
     thread::scope(|scope| {
