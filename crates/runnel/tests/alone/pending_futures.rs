@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG};
 use crate::process::alone;
-use crate::ros2_pair::Ends;
+use crate::ros2_pair::EndOnDrop;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Context, Responder};
@@ -54,7 +54,7 @@ fn wait_quietly(near: &Context, far: &Context) {
     let mut stream = node.create_stream::<Text>("chatter", 10).unwrap();
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     thread::scope(|scope| {
-        let _ends = [near, far].map(Ends);
+        let _ends = [near, far].map(EndOnDrop);
         scope.spawn(|| near.spin().unwrap());
         let call = scope.spawn(|| pollster::block_on(client.call_async(&SetBoolRequest { data: true })));
         let message = scope.spawn(|| pollster::block_on(stream.next()).map(|message| message.data.clone()));
