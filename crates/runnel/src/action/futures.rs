@@ -84,7 +84,7 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 
     /// The goal's end. As [`ClientGoalHandle::wait_for_result`], for tasks. Dropping the future does not cancel the goal:
-    /// [`ClientGoalHandle::cancel`] does.
+    /// [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -110,7 +110,8 @@ impl<A: Action> ClientGoalHandle<A> {
 
 /// The feedback of one goal, which ends with the goal or the context. It works under any runtime.
 ///
-/// At most 100 messages wait, of which the oldest is dropped: see [`ClientGoalHandle::dropped_feedback`].
+/// At most 100 messages wait, of which the oldest is dropped: see
+/// [`GoalHandleBase::dropped_feedback`](crate::GoalHandleBase::dropped_feedback).
 pub struct FeedbackStream<A> {
     core: Arc<ClientCore>,
     goal: Arc<Goal>,
