@@ -36,7 +36,7 @@
 //!
 //! What users should know, such as a peer with another type or a master that does not answer, is logged with the `log`
 //! crate. In a program that sets no logger, warnings and errors go to standard error; `RUNNEL_LOG` (`off`, `error`,
-//! `warn`, `info`, `debug`) asks for less or more. What a program itself has to say goes to `/rosout`, too: see
+//! `warn`, `info`, `debug`, `trace`) sets the level. What a program itself has to say goes to `/rosout`, too: see
 //! [`logging`].
 #![forbid(unsafe_code)]
 
