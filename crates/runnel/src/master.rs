@@ -44,8 +44,8 @@ impl Context {
             Some(path) => Box::new(PersistentMaster::new(config, path)?),
             None => Box::new(Master::new(config)),
         };
-        self.shared.turning.driver().add_engine(Engine::Other(engine), vec![(listener, Port::Rpc)])?;
-        self.shared.turning.attend();
+        self.shared.event_loop.driver().add_engine(Engine::Other(engine), vec![(listener, Port::Rpc)])?;
+        self.shared.event_loop.ensure_background_thread();
         Ok(())
     }
 }

@@ -17,11 +17,11 @@ use crate::context::Context;
 use crate::data::SubscriptionCore;
 use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
+use crate::event_loop::DriverGuard;
 use crate::node_log::{Logger, NodeLog, Rosout};
-use crate::ready::{NodeQueue, When};
+use crate::ready::{Dispatch, NodeQueue};
 use crate::rtps::random_dual_node_id;
 use crate::sync::{Class, Mutex};
-use crate::turning::DriverGuard;
 use crate::type_mapping::TypeMapping;
 use publishing::Publishers;
 
@@ -134,8 +134,8 @@ impl fmt::Debug for Node {
 
 impl NodeInner {
     /// For callbacks that run in their turn, on a thread that spins.
-    pub(crate) fn spun(&self) -> When {
-        When::Spun(Arc::clone(&self.queue))
+    pub(crate) fn executor_dispatch(&self) -> Dispatch {
+        Dispatch::Executor(Arc::clone(&self.queue))
     }
 
     /// What a node is in its graphs, which it has joined.
@@ -151,7 +151,7 @@ impl NodeInner {
         let is_in_ros2 = shared.settings.ros2.is_some();
         let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
-        let mut driver = shared.turning.driver();
+        let mut driver = shared.event_loop.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
             return Err(Error::NodeExists { name: full_name });
         }
@@ -172,7 +172,7 @@ impl NodeInner {
     }
 
     pub(crate) fn driver(&self) -> DriverGuard<'_> {
-        self.context.shared.turning.driver()
+        self.context.shared.event_loop.driver()
     }
 
     pub(crate) fn count_publishers_of_this_process(&self, core: &Arc<SubscriptionCore>) -> usize {
@@ -192,7 +192,7 @@ impl Drop for NodeInner {
         let closed = |driver: &mut Driver| {
             driver.nodes.get_mut(key).is_none_or(|slot| slot.is_closed() && slot.is_acknowledged_in_ros2())
         };
-        let _ = shared.wait_out(Duration::from_secs(1), closed);
+        let _ = shared.wait_through_shutdown(Duration::from_secs(1), closed);
         let removed = self.driver().remove_node(key);
         drop(removed);
     }

@@ -28,7 +28,7 @@ impl Context {
         inner.follow_sim_time()?;
         if self.shared.settings.ros2.is_some() {
             // Others are answered from now on, also if the program waits for nothing.
-            self.shared.turning.attend();
+            self.shared.event_loop.ensure_background_thread();
         }
         Ok(Node { inner: Arc::new(inner) })
     }

@@ -11,14 +11,14 @@ use runnel_core::time::Time;
 use runnel_core::wire::{Wire, decode};
 
 use super::core::ClientCore;
-use super::form::Form;
 use super::goal::{Callback, Ended, Event};
 use super::goal_handle::GoalHandleBase;
+use super::types::ActionTypes;
 use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
 use crate::node::Node;
-use crate::ready::When;
+use crate::ready::Dispatch;
 
 impl Node {
     /// A client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
@@ -26,7 +26,7 @@ impl Node {
     /// # Errors
     /// As [`Node::create_publisher`] and [`Node::create_subscription`].
     pub fn create_action_client<A: Action>(&self, action: &str) -> Result<ActionClient<A>, Error> {
-        Ok(ActionClient { core: ClientCore::new(self, action, Form::of::<A>())?, action: PhantomData })
+        Ok(ActionClient { core: ClientCore::new(self, action, ActionTypes::of::<A>())?, action: PhantomData })
     }
 }
 
@@ -101,8 +101,8 @@ impl<A: Action> ActionClient<A> {
         done: impl FnOnce(GoalOutcome<A::Result>) + Send + 'static,
     ) -> Result<ClientGoalHandle<A>, Error> {
         let action = self.core.action().to_owned();
-        let callback = telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done);
-        self.send(goal, Some((self.core.spun(), callback)))
+        let callback = event_callback(action, read::<A::Feedback>, read::<A::Result>, feedback, done);
+        self.send(goal, Some((self.core.executor_dispatch(), callback)))
     }
 
     pub(super) fn core(&self) -> &Arc<ClientCore> {
@@ -112,7 +112,7 @@ impl<A: Action> ActionClient<A> {
     pub(super) fn send(
         &self,
         goal: &A::Goal,
-        callback: Option<(When, Callback)>,
+        callback: Option<(Dispatch, Callback)>,
     ) -> Result<ClientGoalHandle<A>, Error> {
         let goal = self.core.send(|out| goal.write(out), callback)?;
         Ok(ClientGoalHandle { base: GoalHandleBase::new(&self.core, goal), action: PhantomData })
@@ -190,18 +190,18 @@ pub(super) fn outcome<R>(end: Ended, read: impl Fn(&[u8]) -> Result<R, String>) 
 }
 
 /// What tells a user of feedback and the end, between the bytes and the user's callbacks.
-pub(super) fn telling<F, R>(
+pub(super) fn event_callback<F, R>(
     action: String,
     read_feedback: impl Fn(&[u8]) -> Result<F, String> + Send + 'static,
     read_result: impl Fn(&[u8]) -> Result<R, String> + Send + 'static,
     mut feedback: impl FnMut(&F) + Send + 'static,
     done: impl FnOnce(GoalOutcome<R>) + Send + 'static,
 ) -> Callback {
-    let (mut done, mut complained) = (Some(done), false);
+    let (mut done, mut is_reported) = (Some(done), false);
     Box::new(move |event| match event {
         Event::Feedback(bytes) => match read_feedback(&bytes) {
             Ok(message) => feedback(&message),
-            Err(error) if !std::mem::replace(&mut complained, true) => {
+            Err(error) if !std::mem::replace(&mut is_reported, true) => {
                 console::error!("action {action}: the server sends feedback that cannot be read: {error}");
             }
             Err(_) => {}

@@ -10,17 +10,17 @@ use runnel_core::wire::{Bytes, DecodeError, GrowingSink, Wire, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
-use super::envelope::{read_about, write_goal};
-use super::form::{Form, Type};
 use super::goal::{self, Callback, Goal};
+use super::header::{read_about, write_goal};
 use super::tracker::Tracker;
+use super::types::{ActionTypes, Type};
 use crate::callback_group::ExclusiveGroup;
 use crate::data::{Delivery, SubscriptionCore};
 use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
-use crate::ready::{Waitable, When};
+use crate::ready::{Dispatch, Waitable};
 use crate::subscription::{Subscription, Takes};
 use crate::task_waiter::TaskWaiter;
 use crate::wait_set::WaitSet;
@@ -29,7 +29,7 @@ use crate::wait_set::WaitSet;
 const DEPTH: usize = 1000;
 
 /// How often messages are looked at that another thread takes.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Lists that wait: each says all that those before did.
 const LISTS: usize = 10;
@@ -52,17 +52,17 @@ struct Input {
     subscription: Arc<Subscription>,
     /// Of the callback, or of whoever takes messages in its place. Feedback and results have one, so that they stay in order.
     group: Arc<ExclusiveGroup>,
-    hearing: Hearing,
+    handler: MessageHandler,
 }
 
 impl Input {
     /// Works on what has come. The caller is in the group.
     fn take_all(&self) {
-        self.subscription.take_each(&*self.hearing);
+        self.subscription.take_each(&*self.handler);
     }
 
     /// Works on what has come. False if more waits, or another thread works on it.
-    fn take_in(&self) -> bool {
+    fn process_received(&self) -> bool {
         let Ok(_entered) = self.group.try_enter() else { return false };
         self.take_all();
         !self.subscription.is_ready()
@@ -71,27 +71,27 @@ impl Input {
 
 impl ClientCore {
     /// A client of the action of this name, whose topics have these types.
-    pub(super) fn new(node: &Node, action: &str, form: Form) -> Result<Arc<Self>, Error> {
+    pub(super) fn new(node: &Node, action: &str, types: ActionTypes) -> Result<Arc<Self>, Error> {
         let action = &node.resolve(action)?;
         node.inner.needs_ros1(format_args!("action {action}"))?;
         let tracker = Arc::new(Tracker::new(action.clone()));
         let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
-        let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, hearing: Hearing| {
-            let callback = Arc::clone(&hearing);
-            let heard = move |delivery: Delivery<'_>| match delivery {
+        let (goals, cancels) = (topic(types.goal, "goal")?, topic(Type::cancel(), "cancel")?);
+        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, handler: MessageHandler| {
+            let callback = Arc::clone(&handler);
+            let update = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
                 Delivery::Shared { .. } => Ok(()),
             };
             let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(depth_of(suffix)));
             let subscription =
-                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), heard)?);
-            Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
+                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), update)?);
+            Ok::<_, Error>(Input { subscription, group: Arc::clone(group), handler })
         };
         let [goal_group, list_group] = [(); 2].map(|()| Arc::new(ExclusiveGroup::new()));
-        let feedback = hear(form.feedback, "feedback", &goal_group, hearing_feedback(&tracker))?;
-        let results = hear(form.result, "result", &goal_group, hearing_results(&tracker, &feedback))?;
-        let lists = hear(Type::status(), "status", &list_group, hearing_lists(&tracker, &results))?;
+        let feedback = hear(types.feedback, "feedback", &goal_group, feedback_handler(&tracker))?;
+        let results = hear(types.result, "result", &goal_group, result_handler(&tracker, &feedback))?;
+        let lists = hear(Type::status(), "status", &list_group, list_handler(&tracker, &results))?;
         Ok(Arc::new(Self { node: node.clone(), tracker, goals, cancels, feedback, results, lists }))
     }
 
@@ -104,10 +104,10 @@ impl ClientCore {
     pub(super) fn send(
         &self,
         write: impl Fn(&mut GrowingSink),
-        callback: Option<(When, Callback)>,
+        callback: Option<(Dispatch, Callback)>,
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
-        let calls = callback.map(|(when, callback)| goal::calls(when, callback));
+        let calls = callback.map(|(dispatch, callback)| goal::calls(dispatch, callback));
         let goal = Arc::new(Goal::new(GoalId::next(self.node.full_name(), stamp), stamp, calls));
         self.tracker.add(&goal)?;
         let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));
@@ -115,8 +115,8 @@ impl ClientCore {
     }
 
     /// For callbacks that run in their turn, on a thread that spins.
-    pub(super) fn spun(&self) -> When {
-        self.node.inner.spun()
+    pub(super) fn executor_dispatch(&self) -> Dispatch {
+        self.node.inner.executor_dispatch()
     }
 
     /// A future that waits for what the topics bring, and for these.
@@ -128,8 +128,8 @@ impl ClientCore {
     }
 
     /// Works on what the topics have brought, for a task that waits for more.
-    pub(super) fn take_in_for(&self, task: &Context<'_>) {
-        if !self.take_in() {
+    pub(super) fn process_received_for(&self, task: &Context<'_>) {
+        if !self.process_received() {
             // Another thread takes. Nothing tells of the end of that.
             task.waker().wake_by_ref();
         }
@@ -137,7 +137,7 @@ impl ClientCore {
 
     /// Asks the server to cancel a goal, unless it is past that.
     pub(super) fn cancel(&self, goal: &Goal) -> Result<(), Error> {
-        self.take_in();
+        self.process_received();
         if goal.cancel() { self.request_cancel(&goal.id.to_string(), Time::default()) } else { Ok(()) }
     }
 
@@ -148,14 +148,14 @@ impl ClientCore {
     }
 
     /// Works on what the topics have brought. False if more waits, or another thread works on it.
-    pub(super) fn take_in(&self) -> bool {
+    pub(super) fn process_received(&self) -> bool {
         let inputs = [&self.feedback, &self.results, &self.lists];
-        inputs.map(Input::take_in).iter().all(|took_all| *took_all)
+        inputs.map(Input::process_received).iter().all(|took_all| *took_all)
     }
 
     /// Whether a server is there: it sends lists, takes goals and cancel requests, and sends feedback and results here.
     pub(super) fn is_connected(&self) -> bool {
-        self.take_in();
+        self.process_received();
         self.tracker.server().is_some_and(|server| {
             self.goals.reaches(&server)
                 && self.cancels.reaches(&server)
@@ -176,71 +176,71 @@ impl ClientCore {
 
     /// Waits at most `timeout` for the end of a goal, and calls its callbacks meanwhile; false if it has not ended.
     pub(super) fn wait_for_end(&self, goal: &Arc<Goal>, timeout: Duration) -> Result<bool, Error> {
-        let (turning, until) = (&self.node.context().shared.turning, clock::monotonic() + timeout);
+        let (event_loop, until) = (&self.node.context().shared.event_loop, clock::monotonic() + timeout);
         let mut wait_set = WaitSet::of(&self.node.context().shared);
         for input in [&self.feedback, &self.results, &self.lists] {
             wait_set.add(Arc::clone(input.subscription.core()));
         }
         wait_set.add(Arc::clone(goal));
         // Callbacks of the user's may run in here, and run for long.
-        turning.attend();
+        event_loop.ensure_background_thread();
         loop {
-            let took_all = self.take_in();
+            let took_all = self.process_received();
             let ended = goal.end().is_some();
             if let Some(calls) = goal.calls() {
                 calls.run_due();
             }
             let left = until.since(clock::monotonic());
             if ended || left.is_zero() {
-                turning.finish_wait();
+                event_loop.finish_wait();
                 return Ok(ended);
             }
             if took_all {
                 wait_set.wait(Some(left))?;
             } else {
                 // Another thread takes. Nothing tells of the end of that.
-                turning.turn_waiting(clock::monotonic() + left.min(LOOK_AGAIN))?;
+                event_loop.poll_or_park(clock::monotonic() + left.min(RETRY_INTERVAL))?;
             }
         }
     }
 }
 
 /// What becomes of a message of the server of this name.
-type Hearing = Arc<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;
+type MessageHandler = Arc<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;
 
 /// Messages of a topic that wait at most.
 fn depth_of(suffix: &str) -> usize {
     if suffix == "status" { LISTS } else { DEPTH }
 }
 
-fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
+fn feedback_handler(tracker: &Arc<Tracker>) -> MessageHandler {
     let tracker = Arc::clone(tracker);
     Arc::new(move |_, bytes| {
         let (status, feedback) = read_about(bytes)?;
-        tracker.hear_feedback(&status, feedback);
+        tracker.on_feedback(&status, feedback);
         Ok(())
     })
 }
 
 /// Feedback that has come was sent before: nobody hears of it once the goal has ended.
-fn hearing_results(tracker: &Arc<Tracker>, feedback: &Input) -> Hearing {
+fn result_handler(tracker: &Arc<Tracker>, feedback: &Input) -> MessageHandler {
     let (tracker, feedback) = (Arc::clone(tracker), feedback.clone());
     Arc::new(move |server, bytes| {
         let (status, result) = read_about(bytes)?;
         feedback.take_all();
-        tracker.hear_result(server, &status, result);
+        tracker.on_result(server, &status, result);
         Ok(())
     })
 }
 
 /// A goal that a list leaves out is lost, unless its result has come, which may wait still. Another thread may be at
 /// work on results: then the next list will tell.
-fn hearing_lists(tracker: &Arc<Tracker>, results: &Input) -> Hearing {
+fn list_handler(tracker: &Arc<Tracker>, results: &Input) -> MessageHandler {
     let (tracker, results) = (Arc::clone(tracker), results.clone());
     Arc::new(move |server, bytes| {
         let list: GoalStatusArray = decode(bytes)?;
-        let all_heard = results.take_in();
-        tracker.hear_list(server, (&list, all_heard), clock::monotonic());
+        let has_all_results = results.process_received();
+        tracker.on_status_list(server, (&list, has_all_results), clock::monotonic());
         Ok(())
     })
 }

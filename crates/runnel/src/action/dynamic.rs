@@ -8,14 +8,14 @@ use std::time::Duration;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{ActionSchema, Schema};
 
-use super::client::{GoalOutcome, telling};
+use super::client::{GoalOutcome, event_callback};
 use super::core::ClientCore;
-use super::form::Form;
 use super::goal::Callback;
 use super::goal_handle::GoalHandleBase;
+use super::types::ActionTypes;
 use crate::error::Error;
 use crate::node::Node;
-use crate::ready::When;
+use crate::ready::Dispatch;
 
 impl Node {
     /// A client of an action whose type is known only while the program runs.
@@ -27,7 +27,7 @@ impl Node {
         action: &str,
         schema: &Arc<ActionSchema>,
     ) -> Result<DynamicActionClient, Error> {
-        let core = ClientCore::new(self, action, Form::of_schema(schema))?;
+        let core = ClientCore::new(self, action, ActionTypes::of_schema(schema))?;
         Ok(DynamicActionClient { core, schema: Arc::clone(schema) })
     }
 }
@@ -85,14 +85,14 @@ impl DynamicActionClient {
     ) -> Result<DynamicGoalHandle, Error> {
         let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
         let action = self.core.action().to_owned();
-        let callback = telling(action, reading(of_feedback), reading(result), feedback, done);
-        self.send(goal, Some((self.core.spun(), callback)))
+        let callback = event_callback(action, reading(of_feedback), reading(result), feedback, done);
+        self.send(goal, Some((self.core.executor_dispatch(), callback)))
     }
 
     fn send(
         &self,
         goal: &DynamicMessage,
-        callback: Option<(When, Callback)>,
+        callback: Option<(Dispatch, Callback)>,
     ) -> Result<DynamicGoalHandle, Error> {
         let goal = self.core.send(|out| goal.encode(out), callback)?;
         Ok(DynamicGoalHandle {

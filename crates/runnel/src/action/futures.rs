@@ -16,7 +16,7 @@ use super::goal::{Event, Goal};
 use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
-use crate::ready::{Waitable, When};
+use crate::ready::{Dispatch, Waitable};
 use crate::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
@@ -61,7 +61,7 @@ impl<A: Action> ActionClient<A> {
         &self,
         goal: &A::Goal,
     ) -> Result<(ClientGoalHandle<A>, FeedbackStream<A>), Error> {
-        let handle = self.send(goal, Some((When::Taken, Box::new(drop))))?;
+        let handle = self.send(goal, Some((Dispatch::Taken, Box::new(drop))))?;
         let (core, goal) = (Arc::clone(self.core()), Arc::clone(handle.goal()));
         let waiter = core.waiter(entities(&goal));
         let stream = FeedbackStream { core, goal, waiter, has_ended: false, action: PhantomData };
@@ -102,7 +102,7 @@ impl<A: Action> ClientGoalHandle<A> {
         let mut waiter = core.waiter(entities(&goal));
         poll_fn(move |task| {
             waiter.register(task);
-            core.take_in_for(task);
+            core.process_received_for(task);
             look(&goal).map_or_else(|| pending(&waiter), |found| Poll::Ready(Ok(found)))
         })
     }
@@ -132,7 +132,7 @@ impl<A: Action> FeedbackStream<A> {
             return Poll::Ready(None);
         }
         self.waiter.register(task);
-        self.core.take_in_for(task);
+        self.core.process_received_for(task);
         loop {
             match self.goal.calls().and_then(|calls| calls.take()) {
                 Some(Event::Feedback(bytes)) => match read::<A::Feedback>(&bytes) {

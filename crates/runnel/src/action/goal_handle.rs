@@ -37,19 +37,19 @@ impl GoalHandleBase {
 
     /// The state of the goal, as far as is known here.
     pub fn status(&self) -> GoalStatus {
-        self.core.take_in();
+        self.core.process_received();
         self.goal.status().0
     }
 
     /// The server's words on that.
     pub fn status_text(&self) -> String {
-        self.core.take_in();
+        self.core.process_received();
         self.goal.status().1
     }
 
     /// Whether the server has listed the goal: until then it may not have received it.
     pub fn is_acknowledged(&self) -> bool {
-        self.core.take_in();
+        self.core.process_received();
         self.goal.is_acknowledged()
     }
 

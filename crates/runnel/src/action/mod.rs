@@ -2,24 +2,24 @@
 //!
 //! In ROS 1 an action is five topics below its name. The client publishes `goal` and `cancel`; the server publishes
 //! `status` (the list of all goals that it knows, several times a second), `feedback` and `result`. What either side
-//! makes of a goal is a state machine: [`conversation`] on the client's side, [`goal_status`](crate::goal_status) and [`ledger`] on the server's,
+//! makes of a goal is a state machine: [`client_state_machine`] on the client's side, [`goal_status`](crate::goal_status) and [`goal_registry`] on the server's,
 //! which know neither topics nor clocks.
 
 mod client;
-mod conversation;
+mod client_state_machine;
 mod core;
 mod dynamic;
-mod envelope;
-mod form;
 mod futures;
 mod goal;
 mod goal_handle;
-mod ledger;
+mod goal_registry;
+mod header;
 mod server;
 mod server_core;
 mod simple;
-mod single;
+mod single_goal_slot;
 mod tracker;
+mod types;
 
 pub use client::{ActionClient, ClientGoalHandle, GoalOutcome};
 pub use dynamic::{DynamicActionClient, DynamicGoalHandle};

@@ -9,8 +9,8 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError};
 
-use super::form::{Form, Type};
 use super::server_core::{ServerCore, ServerGoal};
+use super::types::{ActionTypes, Type};
 use crate::callback_group::CallbackGroup;
 use crate::data::Delivery;
 use crate::error::Error;
@@ -57,17 +57,17 @@ impl Node {
         let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
         let server = Arc::clone(&core);
         let cancels = move |client: &str, bytes: Bytes<'_>| {
-            server.cancel_came(client, bytes)?.into_iter().for_each(&mut on_cancel);
+            server.on_cancel_message(client, bytes)?.into_iter().for_each(&mut on_cancel);
             Ok(())
         };
         let server = Arc::clone(&core);
         let goals = move |client: &str, bytes: Bytes<'_>| {
-            server.goal_came(client, bytes)?.into_iter().for_each(&mut on_goal);
+            server.on_goal_message(client, bytes)?.into_iter().for_each(&mut on_goal);
             Ok(())
         };
         let inputs = [
-            self.hear_clients(Type::cancel(), (action, "cancel"), group.as_ref(), cancels)?,
-            self.hear_clients(Form::of::<A>().goal, (action, "goal"), group.as_ref(), goals)?,
+            self.subscribe_to_clients(Type::cancel(), (action, "cancel"), group.as_ref(), cancels)?,
+            self.subscribe_to_clients(ActionTypes::of::<A>().goal, (action, "goal"), group.as_ref(), goals)?,
         ];
         core.publish_status();
         let timer = Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
@@ -78,16 +78,16 @@ impl Node {
         Ok(ActionServer { inputs: Some(inputs), timer, core })
     }
 
-    /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
-    fn hear_clients(
+    /// Subscribes to what clients send; `handler` gets the client's name and the bytes.
+    fn subscribe_to_clients(
         &self,
         of: Type,
         (action, suffix): (&str, &str),
         group: Option<&CallbackGroup>,
-        mut hearing: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
+        mut handler: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
-            Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes.bytes())?),
+            Delivery::Bytes { bytes, from, .. } => Ok(handler(&from.publisher, bytes.bytes())?),
             Delivery::Shared { .. } => Ok(()),
         };
         let group = (Takes::default(), &CallbackGroup::for_entity(group));
@@ -154,7 +154,7 @@ impl<A: Action> Drop for ActionServer<A> {
         self.core.close();
         if let Some([cancels, goals]) = self.inputs.take() {
             // Nobody is asked about them any more.
-            goals.take_each(|client, bytes| self.core.goal_came(client, bytes).map(drop));
+            goals.take_each(|client, bytes| self.core.on_goal_message(client, bytes).map(drop));
             drop((cancels, goals));
         }
         drop(self.timer.take());
@@ -269,7 +269,7 @@ impl<A: Action> ServerGoalHandle<A> {
     }
 
     /// The server's context still runs.
-    pub(super) fn runs(&self) -> bool {
+    pub(super) fn is_context_running(&self) -> bool {
         self.goal.core.ok()
     }
 

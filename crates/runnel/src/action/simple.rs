@@ -11,22 +11,22 @@ use runnel_core::message::Action;
 
 use super::server::{ActionServer, ServerGoalHandle};
 use super::server_core::ServerCore;
-use super::single::Single;
+use super::single_goal_slot::SingleGoalSlot;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
 use crate::options::ServerOptions;
-use crate::shared::LastWords;
+use crate::shared::ShutdownHook;
 use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
 
 /// How often the thread that executes goals looks whether the context has ended.
-const GLANCE: Duration = Duration::from_millis(100);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long executing a goal may take to end with the context.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a goal is cancelled for another.
-const ANOTHER: &str = "a newer goal has taken its place";
+const SUPERSEDED: &str = "a newer goal has taken its place";
 
 impl Node {
     /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does.
@@ -43,8 +43,8 @@ impl Node {
         action: impl Into<ServerOptions>,
         mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), E> + Send + 'static,
     ) -> Result<SimpleActionServer<A>, Error> {
-        let desk = Arc::new(Desk::<A>::default());
-        let (goals, cancels) = (Arc::clone(&desk), Arc::clone(&desk));
+        let slot = Arc::new(GoalSlot::<A>::default());
+        let (goals, cancels) = (Arc::clone(&slot), Arc::clone(&slot));
         let server = self.create_action_server(
             action,
             move |goal| goals.offer(goal),
@@ -52,16 +52,16 @@ impl Node {
                 cancels.cancel(&goal);
             },
         )?;
-        let speaker: Arc<dyn LastWords> = Arc::<Desk<A>>::clone(&desk);
-        self.context().shared.add_last_words(Arc::downgrade(&speaker));
-        let (core, mine) = (Arc::clone(server.core()), Arc::clone(&desk));
+        let hook: Arc<dyn ShutdownHook> = Arc::<GoalSlot<A>>::clone(&slot);
+        self.context().shared.add_shutdown_hook(Arc::downgrade(&hook));
+        let (core, mine) = (Arc::clone(server.core()), Arc::clone(&slot));
         let thread = thread::Builder::new().name("runnel-action".into());
         let execute = move |goal: &SimpleGoalHandle<A>| execute(goal).map_err(|error| error.to_string());
         let thread = thread.spawn(move || mine.work(&core, execute));
         let thread = Some(thread.map_err(|error| {
             Error::io(format_args!("no thread can be started for action {}", server.action()), &error)
         })?);
-        Ok(SimpleActionServer { thread, desk, server })
+        Ok(SimpleActionServer { thread, slot, server })
     }
 }
 
@@ -70,7 +70,7 @@ impl Node {
 #[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct SimpleActionServer<A: Action> {
     thread: Option<JoinHandle<()>>,
-    desk: Arc<Desk<A>>,
+    slot: Arc<GoalSlot<A>>,
     server: ActionServer<A>,
 }
 
@@ -83,8 +83,8 @@ impl<A: Action> SimpleActionServer<A> {
 
 impl<A: Action> Drop for SimpleActionServer<A> {
     fn drop(&mut self) {
-        self.desk.ended.store(true, Ordering::SeqCst);
-        self.desk.arrived.notify_all();
+        self.slot.ended.store(true, Ordering::SeqCst);
+        self.slot.arrived.notify_all();
         // The callback itself may drop the server.
         let thread = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
         let _ = thread.map(JoinHandle::join);
@@ -98,21 +98,21 @@ impl<A: Action> fmt::Debug for SimpleActionServer<A> {
 }
 
 /// Where goals wait for the thread that executes them.
-struct Desk<A: Action> {
-    goals: Mutex<Single<ServerGoalHandle<A>>>,
+struct GoalSlot<A: Action> {
+    goals: Mutex<SingleGoalSlot<ServerGoalHandle<A>>>,
     arrived: Condvar,
     /// The server has ended.
     ended: AtomicBool,
 }
 
-impl<A: Action> Default for Desk<A> {
+impl<A: Action> Default for GoalSlot<A> {
     fn default() -> Self {
-        let goals = Mutex::new(Class::SimpleGoal, Single::default());
+        let goals = Mutex::new(Class::SimpleGoal, SingleGoalSlot::default());
         Self { goals, arrived: Condvar::new(), ended: AtomicBool::new(false) }
     }
 }
 
-impl<A: Action> Desk<A> {
+impl<A: Action> GoalSlot<A> {
     /// A goal has come.
     fn offer(&self, goal: ServerGoalHandle<A>) {
         let mut goals = lock(&self.goals);
@@ -121,7 +121,7 @@ impl<A: Action> Desk<A> {
         let out = goals.offer(goal, stamp, busy);
         drop(goals);
         self.arrived.notify_all();
-        out.iter().for_each(make_way);
+        out.iter().for_each(cancel_superseded);
     }
 
     /// A client wants a goal cancelled.
@@ -139,7 +139,7 @@ impl<A: Action> Desk<A> {
             match goal.accept() {
                 Err(error) => goal.warn(error),
                 Ok(()) => {
-                    let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
+                    let handle = SimpleGoalHandle { goal, slot: Arc::clone(self) };
                     // A goal that ends badly is no reason to take no more.
                     assert_unlocked("the execution of a goal");
                     let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
@@ -148,7 +148,7 @@ impl<A: Action> Desk<A> {
                     );
                 }
             }
-            let over = lock(&self.goals).let_go();
+            let over = lock(&self.goals).release();
             // The end of the last handle is told to clients, which must not happen under the lock.
             drop(over);
             self.arrived.notify_all();
@@ -156,7 +156,7 @@ impl<A: Action> Desk<A> {
     }
 
     /// The goal that is executed may have ended. Whoever waits for that looks under the lock.
-    fn look(&self) {
+    fn notify_ended(&self) {
         drop(lock(&self.goals));
         self.arrived.notify_all();
     }
@@ -172,17 +172,18 @@ impl<A: Action> Desk<A> {
                 return Some(goal.clone());
             }
             // The context ends without telling.
-            goals = self.arrived.wait_timeout(goals, GLANCE).0;
+            goals = self.arrived.wait_timeout(goals, STOP_CHECK_INTERVAL).0;
         }
     }
 }
 
 /// The goal that is executed may end in its own way when the context ends.
-impl<A: Action> LastWords for Desk<A> {
-    fn say(&self) {
+impl<A: Action> ShutdownHook for GoalSlot<A> {
+    fn run(&self) {
         let goals = lock(&self.goals);
-        let ended =
-            self.arrived.wait_timeout_while(goals, PATIENCE, |goals| goals.current().is_some_and(is_open));
+        let ended = self
+            .arrived
+            .wait_timeout_while(goals, SHUTDOWN_TIMEOUT, |goals| goals.current().is_some_and(is_open));
         drop(ended);
     }
 }
@@ -192,8 +193,8 @@ fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
 }
 
 /// A goal does not get its turn.
-fn make_way<A: Action>(goal: &ServerGoalHandle<A>) {
-    if let Err(error) = goal.canceled(&A::Result::default(), ANOTHER) {
+fn cancel_superseded<A: Action>(goal: &ServerGoalHandle<A>) {
+    if let Err(error) = goal.canceled(&A::Result::default(), SUPERSEDED) {
         goal.warn(error);
     }
 }
@@ -201,7 +202,7 @@ fn make_way<A: Action>(goal: &ServerGoalHandle<A>) {
 /// The goal that is executed.
 pub struct SimpleGoalHandle<A: Action> {
     goal: ServerGoalHandle<A>,
-    desk: Arc<Desk<A>>,
+    slot: Arc<GoalSlot<A>>,
 }
 
 impl<A: Action> SimpleGoalHandle<A> {
@@ -223,13 +224,13 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// Whether the goal is to make way: a client has cancelled it, a newer one has come, or the server or the context
     /// ends. End it then, with [`SimpleGoalHandle::preempted`] if there is nothing better to say.
     pub fn is_preempt_requested(&self) -> bool {
-        let ends = self.desk.ended.load(Ordering::SeqCst) || !self.goal.runs();
-        ends || lock(&self.desk.goals).is_preempted()
+        let ends = self.slot.ended.load(Ordering::SeqCst) || !self.goal.is_context_running();
+        ends || lock(&self.slot.goals).is_preempted()
     }
 
     /// Whether another goal waits for its turn.
     pub fn is_new_goal_available(&self) -> bool {
-        lock(&self.desk.goals).has_next()
+        lock(&self.slot.goals).has_next()
     }
 
     /// Tells clients how far it has come.
@@ -265,7 +266,7 @@ impl<A: Action> SimpleGoalHandle<A> {
     }
 
     fn ended(&self, ended: Result<(), Error>) -> Result<(), Error> {
-        self.desk.look();
+        self.slot.notify_ended();
         ended
     }
 

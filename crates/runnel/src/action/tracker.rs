@@ -9,7 +9,7 @@ use runnel_core::wire::Bytes;
 use runnel_msgs::actionlib_msgs::msg::{GoalStatus as WireStatus, GoalStatusArray};
 
 use super::MAX_GOALS;
-use super::conversation::Heard;
+use super::client_state_machine::Update;
 use super::goal::Goal;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus};
@@ -72,21 +72,24 @@ impl Tracker {
     }
 
     /// The server's list has come. What it leaves out counts if it is `whole`: no result is still to be heard of.
-    pub(super) fn hear_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
-        let told: HashMap<&str, &WireStatus> =
+    pub(super) fn on_status_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
+        let reported: HashMap<&str, &WireStatus> =
             list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
         for goal in self.alive(server) {
-            let told = goal.id.text().and_then(|id| told.get(id));
-            let heard = match told.map(|told| (GoalStatus::of_number(told.status), &told.text)) {
-                None if whole => goal.hear_status(None, now),
-                None => Heard::Nothing,
-                Some((Some(status), text)) => goal.hear_status(Some((status, text)), now),
-                Some((None, _)) => Heard::Nonsense,
-            };
-            match heard {
-                Heard::End => self.remove(&goal),
-                Heard::Nonsense => self.complain(server, &goal, told.map_or(0, |told| told.status)),
-                Heard::Nothing | Heard::News => {}
+            let reported = goal.id.text().and_then(|id| reported.get(id));
+            let update =
+                match reported.map(|reported| (GoalStatus::of_number(reported.status), &reported.text)) {
+                    None if whole => goal.on_status(None, now),
+                    None => Update::Unchanged,
+                    Some((Some(status), text)) => goal.on_status(Some((status, text)), now),
+                    Some((None, _)) => Update::Invalid,
+                };
+            match update {
+                Update::End => self.remove(&goal),
+                Update::Invalid => {
+                    self.log_error(server, &goal, reported.map_or(0, |reported| reported.status))
+                }
+                Update::Unchanged | Update::Changed => {}
             }
         }
     }
@@ -101,21 +104,21 @@ impl Tracker {
     }
 
     /// A result has come, of one of these goals or of another client's.
-    pub(super) fn hear_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
+    pub(super) fn on_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
         let Some(goal) = self.find(&status.goal_id.id) else { return };
         let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
         if ended == GoalStatus::Lost {
-            self.complain(server, &goal, status.status);
+            self.log_error(server, &goal, status.status);
         }
-        if goal.hear_result(ended, &status.text, result) == Heard::End {
+        if goal.on_result(ended, &status.text, result) == Update::End {
             self.remove(&goal);
         }
     }
 
     /// Feedback has come.
-    pub(super) fn hear_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
+    pub(super) fn on_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
         if let Some(goal) = self.find(&status.goal_id.id) {
-            goal.hear_feedback(feedback);
+            goal.on_feedback(feedback);
         }
     }
 
@@ -124,14 +127,15 @@ impl Tracker {
     }
 
     /// Says once of a goal that its server does not keep to the rules.
-    fn complain(&self, server: &str, goal: &Goal, number: u8) {
-        if goal.complained.swap(true, Ordering::Relaxed) {
+    fn log_error(&self, server: &str, goal: &Goal, number: u8) {
+        if goal.is_reported.swap(true, Ordering::Relaxed) {
             return;
         }
         let (is, _) = goal.status();
-        let told = GoalStatus::of_number(number).map_or_else(|| number.to_string(), |told| told.to_string());
+        let reported =
+            GoalStatus::of_number(number).map_or_else(|| number.to_string(), |reported| reported.to_string());
         console::warning!(
-            "action {}: server [{server}] says that goal {} is {told}, which cannot be after {is}",
+            "action {}: server [{server}] says that goal {} is {reported}, which cannot be after {is}",
             self.action,
             goal.id
         );
@@ -142,7 +146,7 @@ impl Tracker {
 mod tests {
     use super::super::goal::{Event, calls};
     use super::*;
-    use crate::ready::{NodeQueue, ReadyQueue, When};
+    use crate::ready::{Dispatch, NodeQueue, ReadyQueue};
     use runnel_core::time::Time;
     use std::sync::mpsc::channel;
 
@@ -158,13 +162,13 @@ mod tests {
                     ends.send(end).unwrap();
                 }
             });
-            let calls = calls(When::Spun(NodeQueue::new(Arc::clone(&ready))), callback);
+            let calls = calls(Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))), callback);
             Arc::new(Goal::new(GoalId::from(&*number.to_string()), Time::default(), Some(calls)))
         };
         (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());
         assert!(tracker.add(&new(MAX_GOALS)).is_err());
         for second in 0..60 {
-            tracker.hear_list(
+            tracker.on_status_list(
                 "/server",
                 (&GoalStatusArray::default(), true),
                 Instant(second * 1_000_000_000),

@@ -13,7 +13,7 @@ use crate::data::{Publication, QosEvents, WriterGroup};
 use crate::error::Error;
 use crate::linger;
 use crate::node_log::ROSOUT;
-use crate::shared::GLANCE;
+use crate::shared::STOP_CHECK_INTERVAL;
 use crate::sync::{MutexGuard, lock};
 
 /// By topic. An end on its way out stands here until it is gone.
@@ -97,7 +97,7 @@ impl NodeInner {
                 Some(Some(end)) => return Ok((publishers, Some(end))),
                 Some(None) => drop(publishers),
             }
-            self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
+            self.context.shared.event_loop.poll_or_park(clock::monotonic() + STOP_CHECK_INTERVAL)?;
         }
     }
 

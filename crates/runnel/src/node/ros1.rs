@@ -39,7 +39,7 @@ pub(super) fn end(
         master: settings.master.clone(),
         pid: host::pid(),
         limits: limits(),
-        same_host: shared.turning.driver().sessions.same_host(),
+        same_host: shared.event_loop.driver().sessions.same_host(),
         dual_node_id,
     };
     let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];

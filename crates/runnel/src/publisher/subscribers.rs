@@ -30,7 +30,7 @@ impl PublisherBase {
         count: usize,
     ) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<> {
         let (publisher, shared) = (self.clone(), &self.end.node.context.shared);
-        let activity: Arc<dyn Waitable> = Arc::clone(shared.turning.activity()) as _;
+        let activity: Arc<dyn Waitable> = Arc::clone(shared.event_loop.activity()) as _;
         let mut waiter = TaskWaiter::new(shared, vec![activity]);
         poll_fn(move |task| {
             waiter.register(task);

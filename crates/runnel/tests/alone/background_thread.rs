@@ -68,7 +68,7 @@ fn background_thread_checks_five_times_per_second() {
 fn sleeps_of_background_threads() -> u64 {
     let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |task: &Path, file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
-    let keepers = tasks.filter(|task| read(task, "comm").trim() == "runnel-keeper");
+    let keepers = tasks.filter(|task| read(task, "comm").trim() == "runnel-poll");
     let sleeps = |status: &str| {
         let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         count.and_then(|count| count.trim().parse::<u64>().ok())

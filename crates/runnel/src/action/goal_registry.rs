@@ -39,7 +39,7 @@ pub(super) enum Arrival {
 }
 
 /// The goals in the order in which they came. `H` leads to whoever works on a goal.
-pub(super) struct Ledger<H> {
+pub(super) struct GoalRegistry<H> {
     entries: Vec<Entry<H>>,
     /// The last entry's.
     key: Key,
@@ -50,7 +50,7 @@ pub(super) struct Ledger<H> {
     last_cancel: Time,
 }
 
-impl<H: Clone> Ledger<H> {
+impl<H: Clone> GoalRegistry<H> {
     pub(super) fn new(limit: usize, keep: Duration) -> Self {
         Self { entries: Vec::new(), key: Key(0), limit, keep, last_cancel: Time::default() }
     }
@@ -81,7 +81,7 @@ impl<H: Clone> Ledger<H> {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.id == *id) {
             return known.arrive_again(now);
         }
-        if !self.make_room() {
+        if !self.evict_if_full() {
             return Arrival::Full;
         }
         let (id, key) = (id.clone(), self.next_key());
@@ -117,13 +117,13 @@ impl<H: Clone> Ledger<H> {
         }
         self.last_cancel = self.last_cancel.max(stamp);
         let waits = !id.is_empty() && self.named(&GoalId::from(id)).is_none();
-        let has_room = !waits || self.make_room();
-        if waits && has_room {
+        let is_kept = !waits || self.evict_if_full();
+        if waits && is_kept {
             let (key, id, status) = (self.next_key(), GoalId::from(id), GoalStatus::Recalling);
             let text = String::new();
             self.entries.push(Entry { key, id, stamp, status, text, handle: None, ended: Some(now) });
         }
-        (concerned, has_room)
+        (concerned, is_kept)
     }
 
     /// A goal has become this.
@@ -147,7 +147,7 @@ impl<H: Clone> Ledger<H> {
     }
 
     /// Makes room for an entry if there is none: the one that ended first goes. False if none has ended.
-    fn make_room(&mut self) -> bool {
+    fn evict_if_full(&mut self) -> bool {
         if self.entries.len() < self.limit {
             return true;
         }
@@ -189,26 +189,26 @@ mod tests {
         Time { sec, nanosec: 0 }
     }
 
-    fn arrive(ledger: &mut Ledger<i32>, goal: i32, set: Time, now: Instant) -> Arrival {
-        ledger.arrive(&id(goal), (set, CAME), |_| goal, now)
+    fn arrive(registry: &mut GoalRegistry<i32>, goal: i32, set: Time, now: Instant) -> Arrival {
+        registry.arrive(&id(goal), (set, CAME), |_| goal, now)
     }
 
-    fn key(ledger: &Ledger<i32>, goal: i32) -> Key {
-        ledger.named(&id(goal)).unwrap().key
+    fn key(registry: &GoalRegistry<i32>, goal: i32) -> Key {
+        registry.named(&id(goal)).unwrap().key
     }
 
     /// A ledger of these goals, each with its number for stamp and handle.
-    fn ledger(limit: usize, goals: &[i32]) -> Ledger<i32> {
-        let mut ledger = Ledger::new(limit, KEEP);
+    fn registry(limit: usize, goals: &[i32]) -> GoalRegistry<i32> {
+        let mut registry = GoalRegistry::new(limit, KEEP);
         for goal in goals {
-            let arrived = arrive(&mut ledger, *goal, stamp(*goal), at(0));
+            let arrived = arrive(&mut registry, *goal, stamp(*goal), at(0));
             assert_eq!(arrived, Arrival::New);
         }
-        ledger
+        registry
     }
 
-    fn statuses(ledger: &Ledger<i32>) -> Vec<GoalStatus> {
-        ledger.entries().iter().map(|entry| entry.status).collect()
+    fn statuses(registry: &GoalRegistry<i32>) -> Vec<GoalStatus> {
+        registry.entries().iter().map(|entry| entry.status).collect()
     }
 
     fn id(number: i32) -> GoalId {
@@ -225,77 +225,77 @@ mod tests {
             ("", 0, [1, 2, 3].as_slice()),
             ("4", 0, none),
         ] {
-            let mut ledger = ledger(10, &[1, 2, 3]);
-            let (concerned, kept) = ledger.cancel(cancelled, stamp(at_time), at(0));
+            let mut registry = registry(10, &[1, 2, 3]);
+            let (concerned, kept) = registry.cancel(cancelled, stamp(at_time), at(0));
             assert_eq!((concerned.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
-            let again = ledger.cancel(cancelled, stamp(at_time), at(0)).0;
+            let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
             assert!(again.is_empty(), "nobody is told twice");
         }
     }
 
     #[test]
     fn a_goal_that_was_cancelled_before_it_came_is_recalled() {
-        let mut ledger = ledger(10, &[]);
-        assert_eq!(ledger.cancel("7", Time::default(), at(0)), (vec![], true));
-        assert_eq!(statuses(&ledger), [GoalStatus::Recalling]);
-        assert_eq!(arrive(&mut ledger, 7, stamp(1), at(1)), Arrival::Recalled);
-        assert_eq!(statuses(&ledger), [GoalStatus::Recalled]);
-        assert_eq!(arrive(&mut ledger, 7, stamp(1), at(2)), Arrival::Known);
+        let mut registry = registry(10, &[]);
+        assert_eq!(registry.cancel("7", Time::default(), at(0)), (vec![], true));
+        assert_eq!(statuses(&registry), [GoalStatus::Recalling]);
+        assert_eq!(arrive(&mut registry, 7, stamp(1), at(1)), Arrival::Recalled);
+        assert_eq!(statuses(&registry), [GoalStatus::Recalled]);
+        assert_eq!(arrive(&mut registry, 7, stamp(1), at(2)), Arrival::Known);
     }
 
     #[test]
     fn a_goal_set_before_the_time_of_a_cancel_is_recalled_when_it_comes() {
-        let mut ledger = ledger(10, &[]);
-        ledger.cancel("", stamp(5), at(0));
-        assert_eq!(arrive(&mut ledger, 1, stamp(5), at(0)), Arrival::Recalled);
-        assert_eq!(arrive(&mut ledger, 2, stamp(6), at(0)), Arrival::New);
-        assert_eq!(arrive(&mut ledger, 3, Time::default(), at(0)), Arrival::New);
-        assert_eq!(ledger.named(&id(3)).unwrap().stamp, CAME, "for those who ask when it was set");
+        let mut registry = registry(10, &[]);
+        registry.cancel("", stamp(5), at(0));
+        assert_eq!(arrive(&mut registry, 1, stamp(5), at(0)), Arrival::Recalled);
+        assert_eq!(arrive(&mut registry, 2, stamp(6), at(0)), Arrival::New);
+        assert_eq!(arrive(&mut registry, 3, Time::default(), at(0)), Arrival::New);
+        assert_eq!(registry.named(&id(3)).unwrap().stamp, CAME, "for those who ask when it was set");
     }
 
     #[test]
     fn what_is_said_of_a_goal_does_not_concern_a_later_one_of_its_id() {
-        let mut ledger = ledger(10, &[1]);
-        let first = key(&ledger, 1);
-        ledger.set(first, GoalStatus::Rejected, "", at(0));
-        ledger.expire(at(6));
-        assert_eq!(arrive(&mut ledger, 1, stamp(1), at(6)), Arrival::New);
-        assert_ne!(key(&ledger, 1), first);
-        ledger.set(first, GoalStatus::Aborted, "", at(6));
-        assert!(ledger.get(first).is_none());
-        assert_eq!(statuses(&ledger), [GoalStatus::Pending]);
+        let mut registry = registry(10, &[1]);
+        let first = key(&registry, 1);
+        registry.set(first, GoalStatus::Rejected, "", at(0));
+        registry.expire(at(6));
+        assert_eq!(arrive(&mut registry, 1, stamp(1), at(6)), Arrival::New);
+        assert_ne!(key(&registry, 1), first);
+        registry.set(first, GoalStatus::Aborted, "", at(6));
+        assert!(registry.get(first).is_none());
+        assert_eq!(statuses(&registry), [GoalStatus::Pending]);
     }
 
     #[test]
     fn a_goal_that_comes_twice_is_not_begun_twice_whatever_becomes_of_it() {
-        let mut ledger = ledger(10, &[1]);
-        ledger.cancel("1", Time::default(), at(0));
-        assert_eq!(arrive(&mut ledger, 1, stamp(1), at(0)), Arrival::Known);
-        assert_eq!(statuses(&ledger), [GoalStatus::Recalling], "somebody works on it");
+        let mut registry = registry(10, &[1]);
+        registry.cancel("1", Time::default(), at(0));
+        assert_eq!(arrive(&mut registry, 1, stamp(1), at(0)), Arrival::Known);
+        assert_eq!(statuses(&registry), [GoalStatus::Recalling], "somebody works on it");
     }
 
     #[test]
     fn a_goal_is_listed_for_a_while_after_its_end() {
-        let mut ledger = ledger(10, &[1, 2]);
-        let first = key(&ledger, 1);
-        ledger.set(first, GoalStatus::Rejected, "no", at(10));
-        ledger.expire(at(15));
-        assert_eq!(statuses(&ledger), [GoalStatus::Rejected, GoalStatus::Pending]);
-        arrive(&mut ledger, 1, stamp(1), at(15));
-        ledger.expire(at(20));
-        assert_eq!(ledger.entries().len(), 2, "asked for again");
-        ledger.expire(at(21));
-        assert_eq!(statuses(&ledger), [GoalStatus::Pending]);
-        assert!(ledger.get(first).is_none());
+        let mut registry = registry(10, &[1, 2]);
+        let first = key(&registry, 1);
+        registry.set(first, GoalStatus::Rejected, "no", at(10));
+        registry.expire(at(15));
+        assert_eq!(statuses(&registry), [GoalStatus::Rejected, GoalStatus::Pending]);
+        arrive(&mut registry, 1, stamp(1), at(15));
+        registry.expire(at(20));
+        assert_eq!(registry.entries().len(), 2, "asked for again");
+        registry.expire(at(21));
+        assert_eq!(statuses(&registry), [GoalStatus::Pending]);
+        assert!(registry.get(first).is_none());
     }
 
     #[test]
     fn what_has_ended_makes_room_and_what_has_not_does_not() {
-        let mut ledger = ledger(2, &[1, 2]);
-        assert_eq!(arrive(&mut ledger, 3, stamp(3), at(0)), Arrival::Full);
-        assert!(!ledger.cancel("9", Time::default(), at(0)).1);
-        ledger.set(key(&ledger, 2), GoalStatus::Rejected, "", at(1));
-        assert_eq!(arrive(&mut ledger, 3, stamp(3), at(1)), Arrival::New);
-        assert!(ledger.named(&id(2)).is_none() && ledger.named(&id(1)).is_some());
+        let mut registry = registry(2, &[1, 2]);
+        assert_eq!(arrive(&mut registry, 3, stamp(3), at(0)), Arrival::Full);
+        assert!(!registry.cancel("9", Time::default(), at(0)).1);
+        registry.set(key(&registry, 2), GoalStatus::Rejected, "", at(1));
+        assert_eq!(arrive(&mut registry, 3, stamp(3), at(1)), Arrival::New);
+        assert!(registry.named(&id(2)).is_none() && registry.named(&id(1)).is_some());
     }
 }

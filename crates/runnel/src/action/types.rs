@@ -13,13 +13,13 @@ use crate::node::Node;
 pub(super) struct Type(Ros1Type);
 
 /// The types of what is sent below an action's name.
-pub(super) struct Form {
+pub(super) struct ActionTypes {
     pub(super) goal: Type,
     pub(super) result: Type,
     pub(super) feedback: Type,
 }
 
-impl Form {
+impl ActionTypes {
     /// The types of an action.
     pub(super) fn of<A: Action>() -> Self {
         Self {

@@ -3,7 +3,7 @@
 use runnel_core::time::Time;
 
 /// The goal that is worked on and the one that comes next.
-pub(super) struct Single<H> {
+pub(super) struct SingleGoalSlot<H> {
     current: Option<H>,
     next: Option<H>,
     /// When the newest of all was set.
@@ -15,13 +15,13 @@ pub(super) struct Single<H> {
 }
 
 /// Not derived: a handle need have no default.
-impl<H> Default for Single<H> {
+impl<H> Default for SingleGoalSlot<H> {
     fn default() -> Self {
         Self { current: None, next: None, newest: None, preempted: false, next_preempted: false }
     }
 }
 
-impl<H> Single<H> {
+impl<H> SingleGoalSlot<H> {
     /// A goal has come: gives the one that is not worked on because of that, which may be itself. `busy` says whether
     /// the current one is still being worked on.
     pub(super) fn offer(&mut self, goal: H, stamp: Time, busy: bool) -> Option<H> {
@@ -48,7 +48,7 @@ impl<H> Single<H> {
     }
 
     /// The current goal is not worked on any more: gives it.
-    pub(super) fn let_go(&mut self) -> Option<H> {
+    pub(super) fn release(&mut self) -> Option<H> {
         self.current.take()
     }
 
@@ -72,53 +72,53 @@ impl<H> Single<H> {
 mod tests {
     use super::*;
 
-    fn offer(single: &mut Single<i32>, goal: i32, busy: bool) -> Option<i32> {
-        single.offer(goal, Time { sec: goal, nanosec: 0 }, busy)
+    fn offer(slot: &mut SingleGoalSlot<i32>, goal: i32, busy: bool) -> Option<i32> {
+        slot.offer(goal, Time { sec: goal, nanosec: 0 }, busy)
     }
 
     #[test]
     fn a_newer_goal_preempts_the_current_one_and_pushes_out_the_next() {
-        let mut single = Single::default();
-        assert_eq!(offer(&mut single, 1, false), None);
-        assert_eq!(single.take(), Some(&1));
-        assert_eq!(single.current(), Some(&1));
-        assert!(!single.is_preempted() && !single.has_next());
-        assert_eq!(offer(&mut single, 2, true), None);
-        assert!(single.is_preempted() && single.has_next());
-        assert_eq!(offer(&mut single, 3, true), Some(2), "it never had its turn");
-        assert_eq!((single.let_go(), single.current()), (Some(1), None));
-        assert_eq!(single.take(), Some(&3));
-        assert!(!single.is_preempted(), "the new one is not preempted");
+        let mut slot = SingleGoalSlot::default();
+        assert_eq!(offer(&mut slot, 1, false), None);
+        assert_eq!(slot.take(), Some(&1));
+        assert_eq!(slot.current(), Some(&1));
+        assert!(!slot.is_preempted() && !slot.has_next());
+        assert_eq!(offer(&mut slot, 2, true), None);
+        assert!(slot.is_preempted() && slot.has_next());
+        assert_eq!(offer(&mut slot, 3, true), Some(2), "it never had its turn");
+        assert_eq!((slot.release(), slot.current()), (Some(1), None));
+        assert_eq!(slot.take(), Some(&3));
+        assert!(!slot.is_preempted(), "the new one is not preempted");
     }
 
     #[test]
     fn an_older_goal_does_not_get_a_turn() {
-        let mut single = Single::default();
-        offer(&mut single, 5, false);
-        assert_eq!(offer(&mut single, 4, false), Some(4));
-        single.take();
-        single.let_go();
-        assert_eq!(offer(&mut single, 4, false), Some(4), "nor when the newer one has ended");
-        assert_eq!(offer(&mut single, 5, false), None, "of two set at once the later counts");
-        assert!(!single.is_preempted());
+        let mut slot = SingleGoalSlot::default();
+        offer(&mut slot, 5, false);
+        assert_eq!(offer(&mut slot, 4, false), Some(4));
+        slot.take();
+        slot.release();
+        assert_eq!(offer(&mut slot, 4, false), Some(4), "nor when the newer one has ended");
+        assert_eq!(offer(&mut slot, 5, false), None, "of two set at once the later counts");
+        assert!(!slot.is_preempted());
     }
 
     #[test]
     fn a_goal_cancelled_before_its_turn_is_preempted_from_the_start() {
-        let mut single = Single::default();
-        offer(&mut single, 1, false);
-        single.take();
-        offer(&mut single, 2, false);
-        single.cancel(|goal| *goal == 2);
-        assert!(!single.is_preempted());
-        single.take();
-        assert!(single.is_preempted());
-        offer(&mut single, 3, false);
-        single.cancel(|goal| *goal == 3);
-        offer(&mut single, 4, false);
-        single.take();
-        assert!(!single.is_preempted(), "another was cancelled");
-        single.cancel(|goal| *goal == 4);
-        assert!(single.is_preempted());
+        let mut slot = SingleGoalSlot::default();
+        offer(&mut slot, 1, false);
+        slot.take();
+        offer(&mut slot, 2, false);
+        slot.cancel(|goal| *goal == 2);
+        assert!(!slot.is_preempted());
+        slot.take();
+        assert!(slot.is_preempted());
+        offer(&mut slot, 3, false);
+        slot.cancel(|goal| *goal == 3);
+        offer(&mut slot, 4, false);
+        slot.take();
+        assert!(!slot.is_preempted(), "another was cancelled");
+        slot.cancel(|goal| *goal == 4);
+        assert!(slot.is_preempted());
     }
 }
