@@ -25,8 +25,8 @@ use crate::sync::{Class, Mutex};
 use crate::type_mapping::TypeMapping;
 use publishing::Publishers;
 
-/// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
-/// subscriptions, services, clients, timers, watches.
+/// A node of the ROS graph. It leaves the graph when its last handle is dropped, including those in its publishers,
+/// subscriptions, services, clients, timers and watches.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -39,10 +39,10 @@ pub(crate) struct NodeInner {
     pub(crate) name: String,
     full_name: String,
     pub(crate) logger: Logger,
-    /// Where its callbacks have their turn.
+    /// Queue of its callbacks.
     pub(crate) queue: Arc<NodeQueue>,
     remapping: Remapping,
-    /// Held from looking for an end until it is made or removed.
+    /// Locked from the lookup of a publisher end until it is created or removed.
     publishers: Mutex<Publishers>,
 }
 
@@ -62,7 +62,7 @@ impl Node {
         &self.inner.namespace
     }
 
-    /// The context.
+    /// The node's context.
     pub fn context(&self) -> &Context {
         &self.inner.context
     }
@@ -72,12 +72,12 @@ impl Node {
         &self.inner.logger
     }
 
-    /// Now, in ROS time: by the wall clock or, while the parameter `/use_sim_time` is true, as `/clock` tells.
+    /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, `/clock`.
     pub fn now(&self) -> Time {
         self.inner.context.now()
     }
 
-    /// The absolute name that `name` has in this node after remapping.
+    /// The absolute name of `name` in this node, after remapping.
     ///
     /// # Errors
     /// When it is not a valid name.
@@ -86,7 +86,7 @@ impl Node {
         Ok(self.inner.remapping.remap(&resolved).to_owned())
     }
 
-    /// The absolute name of a topic. An empty name would be the namespace, which is no topic.
+    /// The absolute name of a topic. An empty name would resolve to the namespace, which is not a topic.
     pub(crate) fn topic_name(&self, topic: &str) -> Result<String, Error> {
         if topic.is_empty() {
             return Err(NameError { name: String::new(), kind: NameErrorKind::Empty }.into());
@@ -98,10 +98,10 @@ impl Node {
         Ok(Topic::of::<M>(self.topic_name(topic)?))
     }
 
-    /// A topic of a type that is known only while the program runs.
+    /// A topic whose type is known only at run time.
     ///
     /// # Errors
-    /// When the type has a form in none of the graphs that the node is in.
+    /// When the type exists in none of the node's graphs.
     pub(crate) fn topic_of_mapping(&self, topic: &str, mapping: &TypeMapping) -> Result<Topic, Error> {
         let name = self.topic_name(topic)?;
         let settings = &self.inner.context.shared.settings;
@@ -119,7 +119,7 @@ impl Node {
             return Err(Error::NotInGraph { what: format!("topic {name} of type {type_name} ({why})") });
         }
         for why in missing {
-            let line = format_args!("topic {name} of type {type_name} is in one graph alone: {why}");
+            let line = format_args!("topic {name} of type {type_name} is only in one graph: {why}");
             self.inner.log().log_library(log::Level::Warn, line);
         }
         Ok(Topic::of_mapping(name, mapping))
@@ -133,12 +133,12 @@ impl fmt::Debug for Node {
 }
 
 impl NodeInner {
-    /// For callbacks that run in their turn, on a thread that spins.
+    /// Dispatch of callbacks to the node's executor.
     pub(crate) fn executor_dispatch(&self) -> Dispatch {
         Dispatch::Executor(Arc::clone(&self.queue))
     }
 
-    /// What a node is in its graphs, which it has joined.
+    /// Joins the node's graphs.
     pub(crate) fn join(context: Context, namespace: String, name: &str) -> Result<Self, Error> {
         let shared = &context.shared;
         let remapping = shared.arguments.remapping(&namespace, name)?;
@@ -179,7 +179,7 @@ impl NodeInner {
         self.driver().nodes.count_publishers_of_this_process(core)
     }
 
-    /// A subscription of the user's is gone: with the last one to a topic, its links go.
+    /// Removes a user's subscription. The last one of a topic also removes its links.
     pub(crate) fn remove_subscription(&self, topic: &str, core: &Arc<SubscriptionCore>) {
         self.driver().remove_subscription(self.key, topic, core);
     }

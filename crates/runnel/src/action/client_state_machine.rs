@@ -1,4 +1,4 @@
-//! What a client knows of one of its goals from what it has heard of the server: actionlib's client state machine.
+//! Client state machine of one goal, as in actionlib.
 
 use std::time::Duration;
 
@@ -6,53 +6,53 @@ use runnel_core::time::Instant;
 
 use crate::goal_status::GoalStatus;
 
-/// How long a server may send lists that say nothing of a goal that it was sent, or of one that has ended without its
-/// result: either has been lost on the way. A goal or a result may be long, and the network slow.
+/// How long a server's status lists may leave out a sent goal, or report an ended goal without its result. After that,
+/// the goal or the result counts as lost. Goals and results may be long, and the network slow.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// So many lists at least, since lists may be rare, and several wait when nobody has looked at them.
+/// Minimum number of such lists, because lists may be rare, and several may wait unread.
 const MIN_LISTS: u32 = 10;
 
-/// What the client waits for.
+/// States of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The server has not told of the goal yet.
+    /// The server has not listed the goal yet.
     WaitingForGoalAck,
     Pending,
     Active,
-    /// The server has told how the goal ended, and the result is yet to come.
+    /// The server has listed the goal as ended, and the result has not arrived.
     WaitingForResult,
-    /// The goal was cancelled here, and the server has not told of that yet.
+    /// The client has cancelled the goal, and the server has not confirmed it.
     WaitingForCancelAck,
     Recalling,
     Preempting,
     Done,
 }
 
-/// What something that was heard has changed.
+/// Effect of a received message on the goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Update {
     Unchanged,
     Changed,
     /// The goal has ended.
     End,
-    /// A server that keeps to the rules does not say this after what it said before.
+    /// The transition is not allowed.
     Invalid,
 }
 
-/// One goal as the client sees it.
+/// State of one goal at the client.
 #[derive(Clone, Debug)]
 pub(super) struct ClientStateMachine {
     state: State,
     status: GoalStatus,
     text: String,
-    /// The server has told of the goal at least once.
+    /// The server has listed the goal at least once.
     acknowledged: bool,
-    /// Lists that did not say what is waited for.
+    /// Lists without the awaited status.
     missed: Option<MissedLists>,
 }
 
-/// Lists that came in vain, from the first of them on.
+/// Consecutive status lists without the awaited status.
 #[derive(Clone, Copy, Debug)]
 struct MissedLists {
     since: Instant,
@@ -60,23 +60,23 @@ struct MissedLists {
 }
 
 impl ClientStateMachine {
-    /// The goal was sent.
+    /// State after the goal was sent.
     pub(super) fn new() -> Self {
         let (state, status) = (State::WaitingForGoalAck, GoalStatus::Pending);
         Self { state, status, text: String::new(), acknowledged: false, missed: None }
     }
 
-    /// What the server said last, or the end.
+    /// The last status from the server, or the final one.
     pub(super) fn status(&self) -> GoalStatus {
         self.status
     }
 
-    /// The server's words on that.
+    /// The server's text about that status.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the server has told of the goal.
+    /// Whether the server has listed the goal.
     pub(super) fn is_acknowledged(&self) -> bool {
         self.acknowledged || self.is_done()
     }
@@ -85,7 +85,7 @@ impl ClientStateMachine {
         self.state == State::Done
     }
 
-    /// The user cancels the goal; true if the server is to be told.
+    /// Cancels the goal. True if the server must be notified.
     pub(super) fn cancel(&mut self) -> bool {
         use State::*;
         let must_notify = matches!(self.state, WaitingForGoalAck | Pending | Active | WaitingForCancelAck);
@@ -95,7 +95,7 @@ impl ClientStateMachine {
         must_notify
     }
 
-    /// The server's list says this of the goal.
+    /// Handles the goal's status in a list.
     pub(super) fn on_status(&mut self, status: GoalStatus, text: &str, now: Instant) -> Update {
         if self.state == State::WaitingForResult && self.has_missed_enough(now) {
             self.lose_result();
@@ -116,34 +116,34 @@ impl ClientStateMachine {
         if news { Update::Changed } else { Update::Unchanged }
     }
 
-    /// The server's list does not have the goal: it is lost, unless the server may not have had it yet, or has sent the
-    /// result already, and not for long. Unlike actionlib's, a goal that was cancelled at once is not lost before it was
-    /// known.
+    /// Handles a list without the goal: the goal is lost, unless the server may not have received it or the result may
+    /// be under way, and not for too long. Unlike in actionlib, a goal that was cancelled at once is not lost before it
+    /// was listed.
     pub(super) fn on_missing_status(&mut self, now: Instant) -> Update {
         let waits_for_result = self.state == State::WaitingForResult;
         if self.is_done() {
             return Update::Unchanged;
         }
         if self.acknowledged && !waits_for_result {
-            self.lose("the action server does not know the goal any more");
+            self.lose("the action server no longer lists the goal");
         } else if !self.has_missed_enough(now) {
             return Update::Unchanged;
         } else if waits_for_result {
             self.lose_result();
         } else {
-            self.lose("the action server has not heard of the goal");
+            self.lose("the action server has not received the goal");
         }
         Update::End
     }
 
-    /// Another list has come in vain: true if that is enough.
+    /// Counts one more list without the awaited status. True if the limits are reached.
     fn has_missed_enough(&mut self, now: Instant) -> bool {
         let missed = self.missed.get_or_insert(MissedLists { since: now, lists: 0 });
         missed.lists = missed.lists.saturating_add(1);
         missed.lists > MIN_LISTS && now.since(missed.since) >= RESULT_TIMEOUT
     }
 
-    /// The result has come, with how the goal ended.
+    /// Handles the result and its final status.
     pub(super) fn on_result(&mut self, status: GoalStatus, text: &str) -> Update {
         if self.is_done() {
             return Update::Unchanged;
@@ -158,10 +158,7 @@ impl ClientStateMachine {
     }
 
     fn lose_result(&mut self) {
-        self.lose(&format!(
-            "the action server says that the goal is {}, and no result has come",
-            self.status
-        ));
+        self.lose(&format!("the action server reports the goal as {}, but sent no result", self.status));
     }
 
     fn lose(&mut self, why: &str) {
@@ -170,7 +167,7 @@ impl ClientStateMachine {
     }
 }
 
-/// Where a status leads; `None` if it cannot follow.
+/// State after a status was received; `None` if the transition is not allowed.
 fn next(from: State, status: GoalStatus) -> Option<State> {
     use GoalStatus as Status;
     use State::*;
@@ -178,12 +175,12 @@ fn next(from: State, status: GoalStatus) -> Option<State> {
         status,
         Status::Succeeded | Status::Aborted | Status::Preempted | Status::Rejected | Status::Recalled
     );
-    // Whether it ended as one that was never accepted, or is on the way there.
+    // Whether it ended without having been accepted, or is about to.
     let unaccepted =
         matches!(status, Status::Pending | Status::Recalling | Status::Recalled | Status::Rejected);
     match (from, status) {
         (_, Status::Lost) | (Done, _) => None,
-        // A result may overtake what came before it, so that steps in between are missed.
+        // A result may overtake earlier messages, so intermediate steps may be missed.
         (WaitingForGoalAck | WaitingForCancelAck | Pending, _) if ended => Some(WaitingForResult),
         (Active | Preempting, _) if ended && !unaccepted => Some(WaitingForResult),
         (Recalling | WaitingForResult, _) if ended => Some(WaitingForResult),
@@ -217,8 +214,7 @@ mod tests {
         Done,
     ];
 
-    /// For each status where it leads from [`STATES`], in their order, by the first letters of the state: `.` for one
-    /// that cannot follow.
+    /// For each status the next state from each of [`STATES`], by its initials: `.` if the transition is not allowed.
     const TABLE: [(Status, [&str; 8]); 10] = [
         (Status::Pending, ["Pe", "Pe", ".", ".", "WC", ".", ".", "."]),
         (Status::Active, ["Ac", "Ac", "Ac", "WR", "WC", ".", ".", "."]),
@@ -247,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_leads_where_actionlib_says() {
+    fn transitions_are_those_of_actionlib() {
         for (status, expected) in TABLE {
             assert_eq!(STATES.map(|state| short(next(state, status))), expected, "{status}");
         }
@@ -259,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_the_server_has_forgotten_is_lost_unless_its_result_is_on_the_way() {
+    fn forgotten_goal_is_lost_unless_result_is_pending() {
         for state in STATES {
             let update = at(state).on_missing_status(NOW);
             let waits = matches!(state, WaitingForGoalAck | WaitingForResult | Done);
@@ -276,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_is_told_of_a_cancel_only_while_that_changes_something() {
+    fn cancel_notifies_server_only_when_effective() {
         for state in STATES {
             let mut goal = at(state);
             let must_notify = matches!(state, WaitingForGoalAck | Pending | Active | WaitingForCancelAck);
@@ -286,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_ends_the_goal_once_whatever_was_heard_before() {
+    fn result_ends_goal_once_in_any_state() {
         for state in STATES.into_iter().filter(|state| *state != Done) {
             let mut goal = at(state);
             assert_eq!(goal.on_result(Status::Aborted, "no way"), Update::End, "{state:?}");
@@ -301,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_changes_nothing() {
+    fn invalid_status_changes_nothing() {
         let mut goal = at(Preempting);
         assert_eq!(goal.on_status(Status::Pending, "what", NOW), Update::Invalid);
         assert_eq!((goal.state, goal.text()), (Preempting, ""));
@@ -312,28 +308,32 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_of_which_many_lists_say_nothing_for_long_is_lost() {
+    fn goal_missing_from_lists_for_long_is_lost() {
         for cancelled in [false, true] {
             let mut goal = ClientStateMachine::new();
             assert_eq!(cancelled, cancelled && goal.cancel());
             (0..100).for_each(|_| assert_eq!(goal.on_missing_status(after(1)), Update::Unchanged));
-            assert_eq!(goal.on_missing_status(after(30)), Update::Unchanged, "not for long enough");
+            assert_eq!(goal.on_missing_status(after(30)), Update::Unchanged, "the time limit is not reached");
             assert_eq!(goal.on_missing_status(after(31)), Update::End);
-            let lost = (Status::Lost, "the action server has not heard of the goal");
+            let lost = (Status::Lost, "the action server has not received the goal");
             assert_eq!((goal.status(), goal.text()), lost);
         }
         let mut goal = ClientStateMachine::new();
         (0..10).for_each(|list| assert_eq!(goal.on_missing_status(after(10 * list)), Update::Unchanged));
-        assert_eq!(goal.on_status(Status::Active, "", after(100)), Update::Changed, "not many enough");
+        assert_eq!(
+            goal.on_status(Status::Active, "", after(100)),
+            Update::Changed,
+            "the minimum number of lists is not reached"
+        );
         assert_eq!(
             goal.on_status(Status::Active, "", after(1000)),
             Update::Unchanged,
-            "it may take its time"
+            "an active goal has no time limit"
         );
     }
 
     #[test]
-    fn a_goal_that_has_ended_long_ago_without_its_result_is_lost() {
+    fn ended_goal_without_result_is_lost() {
         for listed in [false, true] {
             let mut goal = ClientStateMachine::new();
             (0..10).for_each(|list| assert_eq!(goal.on_missing_status(after(2 * list)), Update::Unchanged));
@@ -343,13 +343,10 @@ mod tests {
                 false => goal.on_missing_status(now),
             };
             (0..100).for_each(|_| assert_eq!(hear(after(21)), Update::Unchanged));
-            assert_eq!(hear(after(50)), Update::Unchanged, "what was waited for before does not count");
+            assert_eq!(hear(after(50)), Update::Unchanged, "earlier waiting does not count");
             assert_eq!(hear(after(51)), Update::End);
             assert_eq!(goal.status(), Status::Lost);
-            assert_eq!(
-                goal.text(),
-                "the action server says that the goal is SUCCEEDED, and no result has come"
-            );
+            assert_eq!(goal.text(), "the action server reports the goal as SUCCEEDED, but sent no result");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Clients of actions whose types are known only while the program runs.
+//! Action clients of types known only at run time.
 
 use std::fmt;
 use std::ops::Deref;
@@ -18,7 +18,7 @@ use crate::node::Node;
 use crate::ready::Dispatch;
 
 impl Node {
-    /// A client of an action whose type is known only while the program runs.
+    /// Creates a client of an action whose type is known only at run time.
     ///
     /// # Errors
     /// As [`Node::create_action_client`].
@@ -32,14 +32,14 @@ impl Node {
     }
 }
 
-/// As [`ActionClient`](crate::ActionClient), of a type that is known only while the program runs.
+/// As [`ActionClient`](crate::ActionClient), for a type known only at run time.
 #[derive(Clone)]
 pub struct DynamicActionClient {
     core: Arc<ClientCore>,
     schema: Arc<ActionSchema>,
 }
 
-/// As [`ClientGoalHandle`](crate::ClientGoalHandle), of a type that is known only while the program runs.
+/// As [`ClientGoalHandle`](crate::ClientGoalHandle), for a type known only at run time.
 #[derive(Clone)]
 pub struct DynamicGoalHandle {
     base: GoalHandleBase,
@@ -85,7 +85,7 @@ impl DynamicActionClient {
     ) -> Result<DynamicGoalHandle, Error> {
         let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
         let action = self.core.action().to_owned();
-        let callback = event_callback(action, reading(of_feedback), reading(result), feedback, done);
+        let callback = event_callback(action, decoder(of_feedback), decoder(result), feedback, done);
         self.send(goal, Some((self.core.executor_dispatch(), callback)))
     }
 
@@ -116,11 +116,11 @@ impl DynamicGoalHandle {
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<DynamicMessage>>, Error> {
-        self.wait_for_outcome(timeout, reading(&self.schema.result))
+        self.wait_for_outcome(timeout, decoder(&self.schema.result))
     }
 }
 
-fn reading(schema: &Arc<Schema>) -> impl Fn(&[u8]) -> Result<DynamicMessage, String> + Send + 'static {
+fn decoder(schema: &Arc<Schema>) -> impl Fn(&[u8]) -> Result<DynamicMessage, String> + Send + 'static {
     let schema = Arc::clone(schema);
     move |bytes| DynamicMessage::decode(&schema, bytes).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! One goal of a client, and the calls that its user gets.
+//! One goal of a client, and the calls of its user's callback.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use crate::goal_status::{GoalId, GoalStatus};
 use crate::ready::{Dispatch, Listeners, Waitable};
 use crate::sync::{Class, Mutex, lock};
 
-/// Feedback that waits for a callback at most.
+/// Limit of feedback that waits for a callback.
 const LIMIT: EventLimit = EventLimit { count: 100, bytes: 64 << 20 };
 
 /// How a goal ended.
@@ -24,19 +24,19 @@ pub(super) struct Ended {
     pub(super) result: Option<Arc<[u8]>>,
 }
 
-/// What the user is told of a goal.
+/// An event for the goal's user.
 pub(super) enum Event {
     Feedback(Vec<u8>),
     End(Ended),
 }
 
-/// What tells the user.
+/// Callback for events of a goal.
 pub(super) type Callback = Box<dyn FnMut(Event) + Send>;
 
-/// The calls that the user of one goal gets, from whoever spins or waits for the goal.
+/// Pending events of one goal. A thread that spins, or waits for the goal, calls the callback.
 pub(super) type Calls = Events<Event>;
 
-/// Those calls by a callback.
+/// Creates the pending events of a callback.
 pub(super) fn calls(dispatch: Dispatch, callback: Callback) -> Arc<Calls> {
     Events::new(LIMIT, dispatch, callback)
 }
@@ -44,13 +44,13 @@ pub(super) fn calls(dispatch: Dispatch, callback: Callback) -> Arc<Calls> {
 /// A goal that a client has sent.
 pub(super) struct Goal {
     pub(super) id: GoalId,
-    /// When it was set.
+    /// When the client created it.
     pub(super) stamp: Time,
     state: Mutex<State>,
     calls: Option<Arc<Calls>>,
-    /// Waiters for its end.
+    /// Waiters for the end of the goal.
     listeners: Listeners,
-    /// The server has said something of it that made no sense, which was logged.
+    /// An invalid status from the server was logged.
     pub(super) is_reported: AtomicBool,
 }
 
@@ -66,35 +66,35 @@ impl Goal {
         Self { id, stamp, state, calls, listeners: Listeners::new(), is_reported: AtomicBool::new(false) }
     }
 
-    /// How far it has come, and the server's words on that.
+    /// The status, and the server's text about it.
     pub(super) fn status(&self) -> (GoalStatus, String) {
         let state = lock(&self.state);
         (state.state_machine.status(), state.state_machine.text().to_owned())
     }
 
-    /// Whether the server has told of it.
+    /// Whether the server has listed the goal.
     pub(super) fn is_acknowledged(&self) -> bool {
         lock(&self.state).state_machine.is_acknowledged()
     }
 
-    /// How it ended, if it has.
+    /// The goal's end, if it has ended.
     pub(super) fn end(&self) -> Option<Ended> {
         let State { state_machine, result } = &*lock(&self.state);
         let (status, text) = (state_machine.status(), state_machine.text().to_owned());
         state_machine.is_done().then(|| Ended { status, text, result: result.clone() })
     }
 
-    /// The calls that the user gets.
+    /// The pending events of the goal.
     pub(super) fn calls(&self) -> Option<&Arc<Calls>> {
         self.calls.as_ref()
     }
 
-    /// The user cancels it; true if the server is to be told.
+    /// Cancels the goal. True if the server must be notified.
     pub(super) fn cancel(&self) -> bool {
         lock(&self.state).state_machine.cancel()
     }
 
-    /// The server's list has come, with this of the goal if anything.
+    /// Handles a status list, with the goal's entry if it has one.
     pub(super) fn on_status(&self, reported: Option<(GoalStatus, &str)>, now: Instant) -> Update {
         let update = match (&mut lock(&self.state).state_machine, reported) {
             (state_machine, Some((status, text))) => state_machine.on_status(status, text, now),
@@ -103,7 +103,7 @@ impl Goal {
         self.notify_end(update)
     }
 
-    /// The result has come.
+    /// Handles the result.
     pub(super) fn on_result(&self, status: GoalStatus, text: &str, result: Bytes<'_>) -> Update {
         let mut state = lock(&self.state);
         let update = state.state_machine.on_result(status, text);
@@ -114,7 +114,7 @@ impl Goal {
         self.notify_end(update)
     }
 
-    /// Feedback has come.
+    /// Handles feedback.
     pub(super) fn on_feedback(&self, feedback: Bytes<'_>) {
         if let Some(calls) = &self.calls
             && self.end().is_none()
@@ -134,7 +134,7 @@ impl Goal {
     }
 }
 
-/// It is ready once it has ended.
+/// A goal is ready once it has ended.
 impl Waitable for Goal {
     fn is_ready(&self) -> bool {
         lock(&self.state).state_machine.is_done()
@@ -166,7 +166,7 @@ mod tests {
     use crate::ready::Signal;
 
     #[test]
-    fn end_of_a_goal_wakes_its_waiter() {
+    fn goal_end_wakes_its_waiter() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let signal = Signal::new(reactor.waker().clone());
         let goal = Goal::new(GoalId::from("1"), Time::default(), None);

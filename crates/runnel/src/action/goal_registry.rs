@@ -1,4 +1,4 @@
-//! The goals that an action server knows.
+//! Registry of the goals that an action server knows.
 
 use std::time::Duration;
 
@@ -6,47 +6,47 @@ use runnel_core::time::{Instant, Time};
 
 use crate::goal_status::{GoalId, GoalStatus, Step};
 
-/// Tells entries apart of which one had the id before the other: a client may use it again once it is forgotten.
+/// Identifies an entry. A client may reuse a goal id after its goal is forgotten, so the id is not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// One goal, or a request to cancel one that has not come yet.
+/// One goal, or a request to cancel a goal that has not arrived.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<H> {
     pub(super) key: Key,
     pub(super) id: GoalId,
-    /// When the client set the goal; when it came, if the client does not say.
+    /// When the client created the goal, or the time of reception if the client gives none.
     pub(super) stamp: Time,
     pub(super) status: GoalStatus,
     pub(super) text: String,
-    /// Who works on it; `None` for a request that waits for its goal.
+    /// The owner's handle; `None` for a request that waits for its goal.
     handle: Option<H>,
-    /// Since when nothing more becomes of it.
+    /// When it ended.
     ended: Option<Instant>,
 }
 
-/// What becomes of a goal that has come.
+/// What to do with a received goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It is to be worked on.
+    /// The user decides on it.
     New,
-    /// It came before.
+    /// It was received before.
     Known,
-    /// It had been cancelled before it came.
+    /// It was cancelled before it arrived.
     Recalled,
-    /// So many goals are being worked on that it cannot be kept.
+    /// Too many goals are active to keep it.
     Full,
 }
 
-/// The goals in the order in which they came. `H` leads to whoever works on a goal.
+/// Goals in the order of reception. `H` is the owner's handle.
 pub(super) struct GoalRegistry<H> {
     entries: Vec<Entry<H>>,
-    /// The last entry's.
+    /// Key of the last entry.
     key: Key,
     limit: usize,
-    /// How long a goal that has ended is still listed.
+    /// How long an ended goal stays listed.
     keep: Duration,
-    /// Goals set until then are cancelled, also those that are yet to come.
+    /// Goals with this stamp or an earlier one are cancelled, also those that arrive later.
     last_cancel: Time,
 }
 
@@ -59,18 +59,18 @@ impl<H: Clone> GoalRegistry<H> {
         &self.entries
     }
 
-    /// The goal of this id.
-    pub(super) fn named(&self, id: &GoalId) -> Option<&Entry<H>> {
+    /// The goal with this id.
+    pub(super) fn by_id(&self, id: &GoalId) -> Option<&Entry<H>> {
         self.entries.iter().find(|entry| entry.id == *id)
     }
 
-    /// The goal of this key, unless it is forgotten.
+    /// The goal with this key, unless it is forgotten.
     pub(super) fn get(&self, key: Key) -> Option<&Entry<H>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// A goal has come, set at `stamp` by the client's clock if that says anything, otherwise at `came`; `handle` makes
-    /// the one of whoever is to work on it.
+    /// Adds a received goal, with its `stamp` by the client's clock (the time of reception `came` if it is zero).
+    /// `handle` creates the owner's handle.
     pub(super) fn arrive(
         &mut self,
         id: &GoalId,
@@ -79,7 +79,7 @@ impl<H: Clone> GoalRegistry<H> {
         now: Instant,
     ) -> Arrival {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.id == *id) {
-            return known.arrive_again(now);
+            return known.on_duplicate(now);
         }
         if !self.evict_if_full() {
             return Arrival::Full;
@@ -100,8 +100,8 @@ impl<H: Clone> GoalRegistry<H> {
         if recalled { Arrival::Recalled } else { Arrival::New }
     }
 
-    /// A client cancels a goal, all goals of a time and before, or (with neither) all: gives the handles of those that
-    /// are newly to be cancelled. An id that is not known waits for its goal; false if there is no room for it.
+    /// Cancels the goal with this id, those with this stamp or an earlier one, or (with neither) all. Returns the
+    /// handles of newly cancelled goals. A request for an unknown id waits for its goal; false if the registry is full.
     pub(super) fn cancel(&mut self, id: &str, stamp: Time, now: Instant) -> (Vec<H>, bool) {
         let all = id.is_empty() && stamp.is_zero();
         let mut concerned = Vec::new();
@@ -116,7 +116,7 @@ impl<H: Clone> GoalRegistry<H> {
             }
         }
         self.last_cancel = self.last_cancel.max(stamp);
-        let waits = !id.is_empty() && self.named(&GoalId::from(id)).is_none();
+        let waits = !id.is_empty() && self.by_id(&GoalId::from(id)).is_none();
         let is_kept = !waits || self.evict_if_full();
         if waits && is_kept {
             let (key, id, status) = (self.next_key(), GoalId::from(id), GoalStatus::Recalling);
@@ -126,7 +126,7 @@ impl<H: Clone> GoalRegistry<H> {
         (concerned, is_kept)
     }
 
-    /// A goal has become this.
+    /// Sets the status of a goal.
     pub(super) fn set(&mut self, key: Key, status: GoalStatus, text: &str, now: Instant) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == key) {
             entry.status = status;
@@ -135,7 +135,7 @@ impl<H: Clone> GoalRegistry<H> {
         }
     }
 
-    /// Forgets the goals that ended long enough ago.
+    /// Removes goals whose listing time has expired.
     pub(super) fn expire(&mut self, now: Instant) {
         let keep = self.keep;
         self.entries.retain(|entry| entry.ended.is_none_or(|ended| now.since(ended) <= keep));
@@ -146,7 +146,7 @@ impl<H: Clone> GoalRegistry<H> {
         self.key
     }
 
-    /// Makes room for an entry if there is none: the one that ended first goes. False if none has ended.
+    /// Evicts the goal that ended first if the registry is full. False if none has ended.
     fn evict_if_full(&mut self) -> bool {
         if self.entries.len() < self.limit {
             return true;
@@ -159,8 +159,8 @@ impl<H: Clone> GoalRegistry<H> {
 }
 
 impl<H> Entry<H> {
-    /// A goal of this id has come.
-    fn arrive_again(&mut self, now: Instant) -> Arrival {
+    /// Handles another goal with this id.
+    fn on_duplicate(&mut self, now: Instant) -> Arrival {
         if self.ended.is_some() {
             self.ended = Some(now);
         }
@@ -178,7 +178,7 @@ mod tests {
 
     const KEEP: Duration = Duration::from_secs(5);
 
-    /// When goals come, by the server's clock.
+    /// Time of reception, by the server's clock.
     const CAME: Time = Time { sec: 4, nanosec: 0 };
 
     fn at(seconds: u64) -> Instant {
@@ -194,10 +194,10 @@ mod tests {
     }
 
     fn key(registry: &GoalRegistry<i32>, goal: i32) -> Key {
-        registry.named(&id(goal)).unwrap().key
+        registry.by_id(&id(goal)).unwrap().key
     }
 
-    /// A ledger of these goals, each with its number for stamp and handle.
+    /// A registry of these goals, each with its number as stamp and handle.
     fn registry(limit: usize, goals: &[i32]) -> GoalRegistry<i32> {
         let mut registry = GoalRegistry::new(limit, KEEP);
         for goal in goals {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancel_concerns_the_goal_of_its_id_those_before_its_time_or_all() {
+    fn cancel_selects_by_id_stamp_or_all() {
         let none: &[i32] = &[];
         for (cancelled, at_time, expected) in [
             ("2", 0, [2].as_slice()),
@@ -229,12 +229,12 @@ mod tests {
             let (concerned, kept) = registry.cancel(cancelled, stamp(at_time), at(0));
             assert_eq!((concerned.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
             let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
-            assert!(again.is_empty(), "nobody is told twice");
+            assert!(again.is_empty(), "a repeated cancel notifies no owner");
         }
     }
 
     #[test]
-    fn a_goal_that_was_cancelled_before_it_came_is_recalled() {
+    fn goal_cancelled_before_arrival_is_recalled() {
         let mut registry = registry(10, &[]);
         assert_eq!(registry.cancel("7", Time::default(), at(0)), (vec![], true));
         assert_eq!(statuses(&registry), [GoalStatus::Recalling]);
@@ -244,17 +244,17 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_set_before_the_time_of_a_cancel_is_recalled_when_it_comes() {
+    fn late_goal_before_cancel_stamp_is_recalled() {
         let mut registry = registry(10, &[]);
         registry.cancel("", stamp(5), at(0));
         assert_eq!(arrive(&mut registry, 1, stamp(5), at(0)), Arrival::Recalled);
         assert_eq!(arrive(&mut registry, 2, stamp(6), at(0)), Arrival::New);
         assert_eq!(arrive(&mut registry, 3, Time::default(), at(0)), Arrival::New);
-        assert_eq!(registry.named(&id(3)).unwrap().stamp, CAME, "for those who ask when it was set");
+        assert_eq!(registry.by_id(&id(3)).unwrap().stamp, CAME, "the reception time replaces a zero stamp");
     }
 
     #[test]
-    fn what_is_said_of_a_goal_does_not_concern_a_later_one_of_its_id() {
+    fn reused_id_starts_a_new_goal() {
         let mut registry = registry(10, &[1]);
         let first = key(&registry, 1);
         registry.set(first, GoalStatus::Rejected, "", at(0));
@@ -267,15 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_comes_twice_is_not_begun_twice_whatever_becomes_of_it() {
+    fn duplicate_goal_is_not_started_twice() {
         let mut registry = registry(10, &[1]);
         registry.cancel("1", Time::default(), at(0));
         assert_eq!(arrive(&mut registry, 1, stamp(1), at(0)), Arrival::Known);
-        assert_eq!(statuses(&registry), [GoalStatus::Recalling], "somebody works on it");
+        assert_eq!(statuses(&registry), [GoalStatus::Recalling], "its owner continues");
     }
 
     #[test]
-    fn a_goal_is_listed_for_a_while_after_its_end() {
+    fn ended_goal_stays_listed_for_a_while() {
         let mut registry = registry(10, &[1, 2]);
         let first = key(&registry, 1);
         registry.set(first, GoalStatus::Rejected, "no", at(10));
@@ -283,19 +283,19 @@ mod tests {
         assert_eq!(statuses(&registry), [GoalStatus::Rejected, GoalStatus::Pending]);
         arrive(&mut registry, 1, stamp(1), at(15));
         registry.expire(at(20));
-        assert_eq!(registry.entries().len(), 2, "asked for again");
+        assert_eq!(registry.entries().len(), 2, "a duplicate extends the listing");
         registry.expire(at(21));
         assert_eq!(statuses(&registry), [GoalStatus::Pending]);
         assert!(registry.get(first).is_none());
     }
 
     #[test]
-    fn what_has_ended_makes_room_and_what_has_not_does_not() {
+    fn full_registry_evicts_ended_goals_only() {
         let mut registry = registry(2, &[1, 2]);
         assert_eq!(arrive(&mut registry, 3, stamp(3), at(0)), Arrival::Full);
         assert!(!registry.cancel("9", Time::default(), at(0)).1);
         registry.set(key(&registry, 2), GoalStatus::Rejected, "", at(1));
         assert_eq!(arrive(&mut registry, 3, stamp(3), at(1)), Arrival::New);
-        assert!(registry.named(&id(2)).is_none() && registry.named(&id(1)).is_some());
+        assert!(registry.by_id(&id(2)).is_none() && registry.by_id(&id(1)).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! The side of an action server that knows goals and topics, and not what the user does with them.
+//! Part of an action server that tracks goals and publishes, independent of the user's callbacks.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
 use super::MAX_GOALS;
 use super::goal_registry::{Arrival, Entry, GoalRegistry, Key};
-use super::header::{header, read_goal, wire_status, write_about};
+use super::header::{header, read_goal, wire_status, write_with_status};
 use super::server::ServerGoalHandle;
 use super::types::{ActionTypes, Type};
 use crate::error::{ActionError, Error};
@@ -25,26 +25,26 @@ use crate::publisher::BytesPublisher;
 use crate::shared::ShutdownHook;
 use crate::sync::{Class, Mutex, MutexGuard, lock};
 
-/// Results and feedback that wait for a slow client at most.
+/// Queue depth of results and feedback for a slow client.
 const DEPTH: usize = 1000;
 
-/// Lists that do: each says all that those before did.
+/// Queue depth of status lists: each replaces those before it.
 const LISTS: usize = 50;
 
-/// Why goals end with their server.
+/// Text of goals that end with their server.
 const ENDED: &str = "the action server has ended";
 
-/// Longest id of a goal, in bytes: the list tells it again and again.
+/// Longest goal id, in bytes: every list repeats it.
 const MAX_ID: usize = 1024;
 
-/// A goal as its handles share it.
+/// A goal, shared by its handles.
 pub(super) struct ServerGoal<A: Action> {
     pub(super) core: Arc<ServerCore<A>>,
     pub(super) id: GoalId,
     pub(super) stamp: Time,
     pub(super) goal: A::Goal,
     key: Key,
-    /// What became of it at last, also when the server has forgotten it.
+    /// Its final status, also after the server has forgotten it.
     end: OnceLock<GoalStatus>,
 }
 
@@ -54,10 +54,10 @@ impl<A: Action> Drop for ServerGoal<A> {
     }
 }
 
-/// What a client asked for.
+/// A received goal.
 pub(super) struct Arrived<A: Action> {
     pub(super) id: GoalId,
-    /// When the goal was set, by the client's clock and for those who ask.
+    /// The stamp by the client's clock, and the time of reception.
     pub(super) stamps: (Time, Time),
     pub(super) goal: A::Goal,
 }
@@ -69,17 +69,17 @@ pub(super) struct ServerCore<A: Action> {
     node: Node,
     action: String,
     table: Mutex<GoalTable<A>>,
-    /// What clients did that was refused.
+    /// Number of refused requests.
     refused: AtomicU64,
 }
 
-/// Held while something is published, so that clients hear of things in the order in which they happen. Publishing takes
-/// no lock of ours but those of the topic, and runs no code of the user's; logging may, and waits until it is let go.
+/// Goals and publishers of a server. Locked while publishing, so that clients see events in their order. Publishing
+/// takes only the topic's locks and runs no user code. Logging may, so it happens after the lock is released.
 struct GoalTable<A: Action> {
     goals: Goals<A>,
-    /// Goals that come are rejected: the server is about to end.
+    /// New goals are rejected: the server is about to end.
     closed: bool,
-    /// Gone once the server has ended.
+    /// `None` once the server has ended.
     topics: Option<Topics>,
 }
 
@@ -89,7 +89,7 @@ struct Topics {
     results: BytesPublisher,
 }
 
-/// Clients would wait for ever for goals that nobody works on any more.
+/// Without this, clients would wait for ever for goals of a server that is gone.
 impl<A: Action> ShutdownHook for ServerCore<A> {
     fn run(&self) {
         self.end();
@@ -97,7 +97,7 @@ impl<A: Action> ShutdownHook for ServerCore<A> {
 }
 
 impl<A: Action> ServerCore<A> {
-    /// A server of the action of this absolute name that lists goals for so long after their end.
+    /// Creates a server of the action of this absolute name. It lists goals for `keep` after their end.
     pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
         let types = ActionTypes::of::<A>();
         let topic = |of: Type, suffix: &str, qos: QoS| {
@@ -130,7 +130,7 @@ impl<A: Action> ServerCore<A> {
         self.node.context().ok()
     }
 
-    /// A goal has come from a client: gives it to whoever is to decide on it.
+    /// Handles a received goal. Returns the handle for the user's decision.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -144,7 +144,7 @@ impl<A: Action> ServerCore<A> {
         if id.len() > MAX_ID {
             let length = id.len();
             self.refuse(format_args!(
-                "a goal of [{client}]: its id has {length} bytes, at most {MAX_ID} are accepted"
+                "a goal from [{client}]: its id has {length} bytes, at most {MAX_ID} are accepted"
             ));
             return Ok(None);
         }
@@ -172,7 +172,7 @@ impl<A: Action> ServerCore<A> {
             }
             Arrival::New | Arrival::Known => Ok(()),
             Arrival::Recalled => {
-                let text = table.goals.named(&id).map(|entry| entry.text.clone()).unwrap_or_default();
+                let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
                 let end = (GoalStatus::Recalled, text.as_str());
                 let sent = self.publish_end(&table, (&id, stamp), end, &A::Result::default());
                 sent.and(self.publish_list(&mut table))
@@ -186,12 +186,12 @@ impl<A: Action> ServerCore<A> {
         drop(table);
         log_error(sent);
         if let Some(why) = refused {
-            self.refuse(format_args!("a goal of [{client}]: {why}"));
+            self.refuse(format_args!("a goal from [{client}]: {why}"));
         }
         new.filter(|_| !closed).map(ServerGoalHandle::new)
     }
 
-    /// A client wants goals cancelled: gives those of which somebody is to be told.
+    /// Handles a cancel request. Returns the goals whose owners must be notified.
     ///
     /// # Errors
     /// When the request cannot be read.
@@ -210,7 +210,7 @@ impl<A: Action> ServerCore<A> {
         drop(table);
         log_error(sent);
         if !kept {
-            self.refuse(format_args!("a cancel request of [{client}] for a goal that has not come"));
+            self.refuse(format_args!("a cancel request from [{client}] for an unknown goal"));
         }
         Ok(concerned.iter().filter_map(Weak::upgrade).map(ServerGoalHandle::new).collect())
     }
@@ -219,7 +219,7 @@ impl<A: Action> ServerCore<A> {
         lock(&self.table).status(goal)
     }
 
-    /// Takes a goal a step on that does not end it.
+    /// Applies a step that does not end a goal.
     pub(super) fn step(&self, goal: &ServerGoal<A>, step: Step, text: &str) -> Result<(), Error> {
         let mut table = self.open_table()?;
         let status = self.after(&table, goal, step)?;
@@ -240,10 +240,10 @@ impl<A: Action> ServerCore<A> {
     ) -> Result<(), Error> {
         let mut table = self.open_table()?;
         let status = self.after(&table, goal, step)?;
-        // A result that is too long has reached nobody: the goal goes on.
+        // A result that is too long was not sent: the goal continues.
         self.publish_end(&table, (&goal.id, goal.stamp), (status, text), result)?;
         table.goals.set(goal.key, status, text, clock::monotonic());
-        // Under the lock nobody else does.
+        // The lock excludes a second call.
         let _ = goal.end.set(status);
         let sent = self.publish_list(&mut table);
         drop(table);
@@ -251,7 +251,7 @@ impl<A: Action> ServerCore<A> {
         Ok(())
     }
 
-    /// All handles of a goal are gone.
+    /// Ends a goal whose handles are all dropped.
     fn abandon(&self, goal: &ServerGoal<A>) {
         let mut table = lock(&self.table);
         let text = "nobody works on the goal any more: its handle was dropped before it ended";
@@ -262,7 +262,7 @@ impl<A: Action> ServerCore<A> {
         self.warn(format_args!("goal {}: {text}", goal.id));
     }
 
-    /// Ends a goal that nobody will, and says whether clients could be told; `None` if it has ended.
+    /// Ends a goal on behalf of its owner, and returns whether the result was sent; `None` if it has already ended.
     fn end_goal(&self, table: &mut GoalTable<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
         let Entry { id, stamp, status, .. } = table.goals.get(key)?;
         let status = status.after(Step::Abandon)?;
@@ -277,42 +277,42 @@ impl<A: Action> ServerCore<A> {
         let (status, now) = (wire_status(&goal.id, *stamp, *status, text), self.node.now());
         match &table.topics {
             Some(topics) => {
-                topics.feedback.publish(|out| write_about(out, now, &status, |out| feedback.write(out)))
+                topics.feedback.publish(|out| write_with_status(out, now, &status, |out| feedback.write(out)))
             }
             None => Ok(()),
         }
     }
 
-    /// Tells all clients of all goals.
+    /// Publishes the list of all goals.
     pub(super) fn publish_status(&self) {
         let sent = self.publish_list(&mut lock(&self.table));
         log_error(sent);
     }
 
-    /// No goal is begun any more.
+    /// Rejects goals from now on.
     pub(super) fn close(&self) {
         lock(&self.table).closed = true;
     }
 
-    /// Ends the server, and with it every goal.
+    /// Ends the server and all its goals.
     pub(super) fn end(&self) {
         let mut table = lock(&self.table);
         table.closed = true;
         let open = table.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
         let open: Vec<Key> = open.map(|entry| entry.key).collect();
         let sent = open.into_iter().filter_map(|key| self.end_goal(&mut table, key, ENDED));
-        // One error says enough.
+        // The first error is enough.
         let sent = sent.fold(Ok(()), Result::and);
         let sent = sent.and(self.publish_list(&mut table));
-        // Nothing is forgotten from now on: goals keep the status that they have.
+        // Goals keep their status from now on.
         let topics = table.topics.take();
-        // Their end waits until all is sent, and wants the driver.
+        // Dropping a publisher waits until its messages are sent, and locks the driver.
         drop(table);
         drop(topics);
         log_error(sent);
     }
 
-    /// A client did what is refused: says so, the less often the more there is of it.
+    /// Logs a refused request, less often the more there are.
     fn refuse(&self, what: fmt::Arguments<'_>) {
         let count = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() {
@@ -320,7 +320,7 @@ impl<A: Action> ServerCore<A> {
         }
     }
 
-    /// Says something of the action in the node's log.
+    /// Logs a warning about the action in the node's log.
     pub(super) fn warn(&self, what: fmt::Arguments<'_>) {
         self.node.inner.log().log_library(log::Level::Warn, format_args!("action {}: {what}", self.action));
     }
@@ -347,7 +347,7 @@ impl<A: Action> ServerCore<A> {
         let (status, now) = (wire_status(id, stamp, status, text), self.node.now());
         match &table.topics {
             Some(topics) => {
-                topics.results.publish(|out| write_about(out, now, &status, |out| result.write(out)))
+                topics.results.publish(|out| write_with_status(out, now, &status, |out| result.write(out)))
             }
             None => Ok(()),
         }
@@ -370,7 +370,7 @@ impl<A: Action> GoalTable<A> {
     }
 }
 
-/// Says what clients could not be told. The program's own logger may ask the server: its desk must not be locked.
+/// Logs a failure to publish. The program's own logger may call the server, so its table must not be locked.
 fn log_error(sent: Result<(), Error>) {
     sent.unwrap_or_else(|error| console::error!("{error}"));
 }

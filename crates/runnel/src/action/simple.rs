@@ -1,4 +1,4 @@
-//! Action servers that work on one goal at a time.
+//! Action servers with one goal at a time.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,22 +19,22 @@ use crate::options::ServerOptions;
 use crate::shared::ShutdownHook;
 use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
 
-/// How often the thread that executes goals looks whether the context has ended.
+/// How often the executing thread checks whether the context has ended.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long executing a goal may take to end with the context.
+/// Time for the current goal to end when the context shuts down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why a goal is cancelled for another.
+/// Text of a goal that a newer goal replaces.
 const SUPERSEDED: &str = "a newer goal has taken its place";
 
 impl Node {
-    /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does.
+    /// Creates an action server with one goal at a time, like actionlib's `SimpleActionServer`.
     ///
-    /// `execute` gets each goal on a thread of its own, already accepted, and ends it by its handle. A goal that it leaves
-    /// open is aborted; the text is the error that it returned, if any. A newer goal preempts the current one:
-    /// [`SimpleGoalHandle::is_preempt_requested`] turns true, `execute` ends its goal, and the newer one has its turn. Goals
-    /// arrive while somebody spins.
+    /// A separate thread calls `execute` with each goal, which is already accepted, and `execute` ends the goal with
+    /// its handle. A goal that it leaves open is aborted with the text of the returned error. A newer goal preempts the
+    /// current one: [`SimpleGoalHandle::is_preempt_requested`] returns true, `execute` ends its goal, and the newer one
+    /// starts. Goals are received while a thread spins.
     ///
     /// # Errors
     /// As [`Node::create_action_server`], and when no thread can be started.
@@ -65,8 +65,8 @@ impl Node {
     }
 }
 
-/// An action that a node provides, one goal at a time. When it is dropped, the goal that is worked on is preempted, and
-/// the end of `execute` is waited for.
+/// An action that a node provides, one goal at a time. Dropping it preempts the current goal and waits until `execute`
+/// returns.
 #[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct SimpleActionServer<A: Action> {
     thread: Option<JoinHandle<()>>,
@@ -97,7 +97,7 @@ impl<A: Action> fmt::Debug for SimpleActionServer<A> {
     }
 }
 
-/// Where goals wait for the thread that executes them.
+/// Goals for the executing thread.
 struct GoalSlot<A: Action> {
     goals: Mutex<SingleGoalSlot<ServerGoalHandle<A>>>,
     arrived: Condvar,
@@ -113,7 +113,7 @@ impl<A: Action> Default for GoalSlot<A> {
 }
 
 impl<A: Action> GoalSlot<A> {
-    /// A goal has come.
+    /// Adds a received goal.
     fn offer(&self, goal: ServerGoalHandle<A>) {
         let mut goals = lock(&self.goals);
         let busy = goals.current().is_some_and(is_open);
@@ -124,7 +124,7 @@ impl<A: Action> GoalSlot<A> {
         out.iter().for_each(cancel_superseded);
     }
 
-    /// A client wants a goal cancelled.
+    /// Cancels a goal for a client.
     fn cancel(&self, goal: &ServerGoalHandle<A>) {
         lock(&self.goals).cancel(|other| other.is(goal));
     }
@@ -140,7 +140,7 @@ impl<A: Action> GoalSlot<A> {
                 Err(error) => goal.warn(error),
                 Ok(()) => {
                     let handle = SimpleGoalHandle { goal, slot: Arc::clone(self) };
-                    // A goal that ends badly is no reason to take no more.
+                    // A panic in one goal must not end the server.
                     assert_unlocked("the execution of a goal");
                     let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
                     handle.close(
@@ -149,13 +149,13 @@ impl<A: Action> GoalSlot<A> {
                 }
             }
             let over = lock(&self.goals).release();
-            // The end of the last handle is told to clients, which must not happen under the lock.
+            // Dropping the last handle publishes a result, which must not happen under the lock.
             drop(over);
             self.arrived.notify_all();
         }
     }
 
-    /// The goal that is executed may have ended. Whoever waits for that looks under the lock.
+    /// Notifies that the current goal may have ended. Waiting threads check that under the lock.
     fn notify_ended(&self) {
         drop(lock(&self.goals));
         self.arrived.notify_all();
@@ -171,13 +171,13 @@ impl<A: Action> GoalSlot<A> {
             if let Some(goal) = goals.take() {
                 return Some(goal.clone());
             }
-            // The context ends without telling.
+            // The end of the context does not notify this condition variable.
             goals = self.arrived.wait_timeout(goals, STOP_CHECK_INTERVAL).0;
         }
     }
 }
 
-/// The goal that is executed may end in its own way when the context ends.
+/// When the context ends, the current goal gets time to end regularly.
 impl<A: Action> ShutdownHook for GoalSlot<A> {
     fn run(&self) {
         let goals = lock(&self.goals);
@@ -192,14 +192,14 @@ fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
     !goal.status().is_terminal()
 }
 
-/// A goal does not get its turn.
+/// Cancels a goal that was replaced before its start.
 fn cancel_superseded<A: Action>(goal: &ServerGoalHandle<A>) {
     if let Err(error) = goal.canceled(&A::Result::default(), SUPERSEDED) {
         goal.warn(error);
     }
 }
 
-/// The goal that is executed.
+/// Handle of the current goal.
 pub struct SimpleGoalHandle<A: Action> {
     goal: ServerGoalHandle<A>,
     slot: Arc<GoalSlot<A>>,
@@ -211,29 +211,29 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.goal.id()
     }
 
-    /// What is asked for.
+    /// The goal's content.
     pub fn goal(&self) -> &A::Goal {
         self.goal.goal()
     }
 
-    /// How far the goal has come.
+    /// The goal's status.
     pub fn status(&self) -> GoalStatus {
         self.goal.status()
     }
 
-    /// Whether the goal is to make way: a client has cancelled it, a newer one has come, or the server or the context
-    /// ends. End it then, with [`SimpleGoalHandle::preempted`] if there is nothing better to say.
+    /// Whether the goal must end: a client has cancelled it, a newer one has arrived, or the server or the context
+    /// ends. End it then, for example with [`SimpleGoalHandle::preempted`].
     pub fn is_preempt_requested(&self) -> bool {
         let ends = self.slot.ended.load(Ordering::SeqCst) || !self.goal.is_context_running();
         ends || lock(&self.slot.goals).is_preempted()
     }
 
-    /// Whether another goal waits for its turn.
+    /// Whether a newer goal waits.
     pub fn is_new_goal_available(&self) -> bool {
         lock(&self.slot.goals).has_next()
     }
 
-    /// Tells clients how far it has come.
+    /// Publishes feedback about the goal.
     ///
     /// # Errors
     /// As [`ServerGoalHandle::publish_feedback`].
@@ -241,15 +241,15 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.goal.publish_feedback(feedback)
     }
 
-    /// Ends the goal: it is reached.
+    /// Ends the goal as succeeded.
     ///
     /// # Errors
-    /// As [`ServerGoalHandle::succeed`], as for all that follow.
+    /// As [`ServerGoalHandle::succeed`]; also for the following functions.
     pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.ended(self.goal.succeed(result, text))
     }
 
-    /// Ends the goal: it is given up.
+    /// Ends the goal as aborted.
     ///
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
@@ -257,7 +257,7 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.ended(self.goal.abort(result, text))
     }
 
-    /// Ends the goal: it was cancelled, or makes way for another.
+    /// Ends the goal as cancelled or preempted.
     ///
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
@@ -270,7 +270,7 @@ impl<A: Action> SimpleGoalHandle<A> {
         ended
     }
 
-    /// The callback has returned: a goal that it has left open ends here.
+    /// Ends a goal that the returned callback has left open.
     fn close(&self, returned: Result<(), String>) {
         if !is_open(&self.goal) && returned.is_ok() {
             return;

@@ -1,20 +1,20 @@
-//! The policy of a server that works on one goal at a time: a newer goal takes the place of an older one.
+//! Policy of a single-goal server: a newer goal replaces an older one.
 
 use runnel_core::time::Time;
 
-/// The goal that is worked on and the one that comes next.
+/// The current goal and the next one.
 pub(super) struct SingleGoalSlot<H> {
     current: Option<H>,
     next: Option<H>,
-    /// When the newest of all was set.
+    /// Stamp of the newest goal.
     newest: Option<Time>,
-    /// The current goal is to make way.
+    /// The current goal must end: it was cancelled or superseded.
     preempted: bool,
-    /// The next goal was cancelled before its turn.
+    /// The next goal was cancelled before its start.
     next_preempted: bool,
 }
 
-/// Not derived: a handle need have no default.
+/// Not derived, because a handle may have no default.
 impl<H> Default for SingleGoalSlot<H> {
     fn default() -> Self {
         Self { current: None, next: None, newest: None, preempted: false, next_preempted: false }
@@ -22,8 +22,8 @@ impl<H> Default for SingleGoalSlot<H> {
 }
 
 impl<H> SingleGoalSlot<H> {
-    /// A goal has come: gives the one that is not worked on because of that, which may be itself. `busy` says whether
-    /// the current one is still being worked on.
+    /// Adds a received goal. Returns the goal that is dropped because of it, which may be the same one. `busy` tells
+    /// whether the current goal is still active.
     pub(super) fn offer(&mut self, goal: H, stamp: Time, busy: bool) -> Option<H> {
         if self.newest.is_some_and(|newest| stamp < newest) {
             return Some(goal);
@@ -34,35 +34,35 @@ impl<H> SingleGoalSlot<H> {
         self.next.replace(goal)
     }
 
-    /// Goals that fit this are to be cancelled.
+    /// Cancels the matching goals.
     pub(super) fn cancel(&mut self, fits: impl Fn(&H) -> bool) {
         self.preempted |= self.current.as_ref().is_some_and(&fits);
         self.next_preempted |= self.next.as_ref().is_some_and(&fits);
     }
 
-    /// The next goal becomes the current one, of which there is none: gives it.
+    /// Makes the next goal the current one and returns it. There is no current goal before.
     pub(super) fn take(&mut self) -> Option<&H> {
         let next = self.next.take()?;
         self.preempted = std::mem::take(&mut self.next_preempted);
         Some(self.current.insert(next))
     }
 
-    /// The current goal is not worked on any more: gives it.
+    /// Removes and returns the current goal.
     pub(super) fn release(&mut self) -> Option<H> {
         self.current.take()
     }
 
-    /// The goal that is worked on.
+    /// The current goal.
     pub(super) fn current(&self) -> Option<&H> {
         self.current.as_ref()
     }
 
-    /// Whether the current goal is to make way: it was cancelled, or a newer one has come.
+    /// Whether the current goal must end: it was cancelled, or a newer one has arrived.
     pub(super) fn is_preempted(&self) -> bool {
         self.preempted
     }
 
-    /// Whether a goal waits for its turn.
+    /// Whether a next goal waits.
     pub(super) fn has_next(&self) -> bool {
         self.next.is_some()
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_goal_preempts_the_current_one_and_pushes_out_the_next() {
+    fn newer_goal_preempts_current_and_replaces_next() {
         let mut slot = SingleGoalSlot::default();
         assert_eq!(offer(&mut slot, 1, false), None);
         assert_eq!(slot.take(), Some(&1));
@@ -85,26 +85,26 @@ mod tests {
         assert!(!slot.is_preempted() && !slot.has_next());
         assert_eq!(offer(&mut slot, 2, true), None);
         assert!(slot.is_preempted() && slot.has_next());
-        assert_eq!(offer(&mut slot, 3, true), Some(2), "it never had its turn");
+        assert_eq!(offer(&mut slot, 3, true), Some(2), "it was never started");
         assert_eq!((slot.release(), slot.current()), (Some(1), None));
         assert_eq!(slot.take(), Some(&3));
         assert!(!slot.is_preempted(), "the new one is not preempted");
     }
 
     #[test]
-    fn an_older_goal_does_not_get_a_turn() {
+    fn older_goal_is_not_started() {
         let mut slot = SingleGoalSlot::default();
         offer(&mut slot, 5, false);
         assert_eq!(offer(&mut slot, 4, false), Some(4));
         slot.take();
         slot.release();
-        assert_eq!(offer(&mut slot, 4, false), Some(4), "nor when the newer one has ended");
-        assert_eq!(offer(&mut slot, 5, false), None, "of two set at once the later counts");
+        assert_eq!(offer(&mut slot, 4, false), Some(4), "also after the newer goal has ended");
+        assert_eq!(offer(&mut slot, 5, false), None, "of two equal stamps the later goal counts");
         assert!(!slot.is_preempted());
     }
 
     #[test]
-    fn a_goal_cancelled_before_its_turn_is_preempted_from_the_start() {
+    fn goal_cancelled_while_waiting_starts_preempted() {
         let mut slot = SingleGoalSlot::default();
         offer(&mut slot, 1, false);
         slot.take();
@@ -117,7 +117,7 @@ mod tests {
         slot.cancel(|goal| *goal == 3);
         offer(&mut slot, 4, false);
         slot.take();
-        assert!(!slot.is_preempted(), "another was cancelled");
+        assert!(!slot.is_preempted(), "the cancelled goal was replaced");
         slot.cancel(|goal| *goal == 4);
         assert!(slot.is_preempted());
     }

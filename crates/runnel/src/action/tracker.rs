@@ -1,4 +1,4 @@
-//! The goals that a client follows.
+//! Goals tracked by a client.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::goal_status::{GoalId, GoalStatus};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
 
-/// What a client knows of its goals and of the server. No code of the user's runs in it.
+/// State of a client's goals and of the server. No user code runs under its lock.
 pub(super) struct Tracker {
     action: String,
     state: Mutex<State>,
@@ -24,13 +24,13 @@ pub(super) struct Tracker {
 
 #[derive(Default)]
 struct State {
-    goals: BTreeMap<GoalId, Followed>,
+    goals: BTreeMap<GoalId, Tracked>,
     /// The node that sent the last list.
     server: Option<String>,
 }
 
-/// A goal that is followed as long as somebody holds it, or its callbacks are still to be called.
-struct Followed {
+/// A goal, tracked while a handle exists or its callbacks are pending.
+struct Tracked {
     goal: Weak<Goal>,
     _until_its_end: Option<Arc<Goal>>,
 }
@@ -44,34 +44,35 @@ impl Tracker {
         &self.action
     }
 
-    /// The node of the action server, once it has said anything.
+    /// The node of the action server, once it has sent a message.
     pub(super) fn server(&self) -> Option<String> {
         lock(&self.state).server.clone()
     }
 
-    /// Follows a goal.
+    /// Adds a goal.
     ///
     /// # Errors
-    /// When there are too many.
+    /// When there are too many goals.
     pub(super) fn add(&self, goal: &Arc<Goal>) -> Result<(), Error> {
         let mut state = lock(&self.state);
-        state.goals.retain(|_, followed| followed.goal.strong_count() > 0);
+        state.goals.retain(|_, tracked| tracked.goal.strong_count() > 0);
         if state.goals.len() >= MAX_GOALS {
             return Err(ActionError::TooManyGoals { limit: MAX_GOALS }.of(&self.action));
         }
         let until_its_end = goal.calls().map(|_| Arc::clone(goal));
-        let followed = Followed { goal: Arc::downgrade(goal), _until_its_end: until_its_end };
-        state.goals.insert(goal.id.clone(), followed);
+        let tracked = Tracked { goal: Arc::downgrade(goal), _until_its_end: until_its_end };
+        state.goals.insert(goal.id.clone(), tracked);
         Ok(())
     }
 
     pub(super) fn remove(&self, goal: &Goal) {
         let removed = lock(&self.state).goals.remove(&goal.id);
-        // The end of its callbacks must not happen under the lock.
+        // Its callbacks must not be dropped under the lock.
         drop(removed);
     }
 
-    /// The server's list has come. What it leaves out counts if it is `whole`: no result is still to be heard of.
+    /// Handles a status list. Goals missing from it count as missing only if it is `whole`: all received results have
+    /// been processed.
     pub(super) fn on_status_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
         let reported: HashMap<&str, &WireStatus> =
             list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
@@ -94,16 +95,16 @@ impl Tracker {
         }
     }
 
-    /// The goals that somebody follows, of which `server` has something to say.
+    /// The tracked goals, after a message from `server`.
     fn alive(&self, server: &str) -> Vec<Arc<Goal>> {
         let mut state = lock(&self.state);
         if state.server.as_deref() != Some(server) {
             state.server = Some(server.to_owned());
         }
-        state.goals.values().filter_map(|followed| followed.goal.upgrade()).collect()
+        state.goals.values().filter_map(|tracked| tracked.goal.upgrade()).collect()
     }
 
-    /// A result has come, of one of these goals or of another client's.
+    /// Handles a result of one of these goals, or of another client's.
     pub(super) fn on_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
         let Some(goal) = self.find(&status.goal_id.id) else { return };
         let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
@@ -115,7 +116,7 @@ impl Tracker {
         }
     }
 
-    /// Feedback has come.
+    /// Handles feedback.
     pub(super) fn on_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
         if let Some(goal) = self.find(&status.goal_id.id) {
             goal.on_feedback(feedback);
@@ -126,7 +127,7 @@ impl Tracker {
         lock(&self.state).goals.get(&GoalId::from(id))?.goal.upgrade()
     }
 
-    /// Says once of a goal that its server does not keep to the rules.
+    /// Logs an invalid status from the server, once per goal.
     fn log_error(&self, server: &str, goal: &Goal, number: u8) {
         if goal.is_reported.swap(true, Ordering::Relaxed) {
             return;
@@ -135,7 +136,7 @@ impl Tracker {
         let reported =
             GoalStatus::of_number(number).map_or_else(|| number.to_string(), |reported| reported.to_string());
         console::warning!(
-            "action {}: server [{server}] says that goal {} is {reported}, which cannot be after {is}",
+            "action {}: server [{server}] reports goal {} as {reported}, which cannot follow {is}",
             self.action,
             goal.id
         );
@@ -151,7 +152,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn goals_with_callbacks_of_which_the_server_says_nothing_do_not_take_all_places_for_ever() {
+    fn unlisted_goals_with_callbacks_expire() {
         let (tracker, (ends, ended)) = (Tracker::new("/test".into()), channel());
         let reactor = runnel_io::Reactor::new().unwrap();
         let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
