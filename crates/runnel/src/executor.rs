@@ -175,8 +175,8 @@ impl Executor {
         }
     }
 
-    /// Runs callbacks on the calling thread until a future completes, and gives its output; `None` if `timeout` is over before.
-    /// Without a `timeout` it runs them as long as it takes.
+    /// Runs callbacks on the calling thread until a future completes, and returns its output; `None` after `timeout`.
+    /// Without a `timeout` there is no time limit.
     ///
     /// ```no_run
     /// # use std::time::Duration;

@@ -20,7 +20,7 @@ const LIMIT: EventLimit = EventLimit { count: 100, bytes: 64 << 20 };
 pub(super) struct Ended {
     pub(super) status: GoalStatus,
     pub(super) text: String,
-    /// The result's bytes, if one came.
+    /// The result's bytes, if one was received.
     pub(super) result: Option<Arc<[u8]>>,
 }
 

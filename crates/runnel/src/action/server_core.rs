@@ -1,4 +1,4 @@
-//! Part of an action server that tracks goals and publishes, independent of the user's callbacks.
+//! Part of an action server that tracks goals and publishes, independent of the user's decisions.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

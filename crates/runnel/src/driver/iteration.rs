@@ -1,4 +1,4 @@
-//! The event loop: the order in which the driver works, and the dispatch of effects.
+//! One iteration of the event loop: the order of the driver's work, and the dispatch of effects.
 //!
 //! One iteration:
 //!
