@@ -1,4 +1,4 @@
-//! Callbacks of which one runs at a time, and how an entity's callback gets its turn.
+//! Mutual exclusion of callbacks, and scheduling of an entity's callback.
 
 mod group;
 mod group_type;
@@ -7,118 +7,118 @@ mod interleavings;
 
 use std::sync::{Arc, Weak};
 
-use crate::ready::{Listeners, Runnable, When};
+use crate::ready::{Dispatch, Listeners, Task};
 use crate::sync::assert_unlocked;
 use group::Due;
 
 pub(crate) use group::Runner;
 pub use group_type::CallbackGroup;
 
-/// What a group is made of; see `crate::sync::model`.
+/// Primitives of a group; replaced in `crate::sync::model`.
 mod primitives {
-    pub(super) use crate::ready::mark;
+    pub(super) use crate::ready::thread_token;
     pub(super) use crate::sync::{Class, Mutex, lock};
     pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
 
-/// An entity that waits for its group, and where it is due again.
-type Waiting = (When, Arc<dyn Runnable>);
+/// An entity that waits for its group, with its dispatch.
+type Waiting = (Dispatch, Arc<dyn Task>);
 
-/// A group of entities' callbacks, or of those who take from these entities instead.
+/// A group of entities' callbacks, or of the threads that take from these entities.
 pub(crate) type ExclusiveGroup = group::ExclusiveGroup<Waiting>;
 
-/// The right to run the callback of an entity, or to take from it, until it is dropped.
+/// Permission to run an entity's callback, or to take from the entity, until it is dropped.
 pub(crate) type Entered<'a> = group::Entered<'a, Waiting>;
 
 impl Due for Waiting {
     fn push(self) {
-        let (when, entity) = self;
-        if let Some(entity) = when.push_unless_inline(entity) {
+        let (dispatch, entity) = self;
+        if let Some(entity) = dispatch.push_unless_inline(entity) {
             entity.run();
         }
     }
 }
 
-/// How an entity (a subscription, a service, a timer) is attended to once it is ready: where its callback gets its turn, beside
-/// which others, and which waiters are woken.
-pub(crate) struct Turn {
-    when: When,
+/// Scheduling of an entity (a subscription, a service, a timer) that becomes ready: where its callback runs, which
+/// callbacks it excludes, and which waiters are woken.
+pub(crate) struct CallbackScheduler {
+    dispatch: Dispatch,
     group: Arc<ExclusiveGroup>,
-    entity: Weak<dyn Runnable>,
+    entity: Weak<dyn Task>,
     listeners: Listeners,
 }
 
-impl Turn {
-    /// For an entity whose callback keeps itself apart from itself alone: it has a group of its own.
-    pub(crate) fn new<E: Runnable + 'static>(when: When, entity: &Weak<E>) -> Self {
-        Self::in_group(when, &Arc::new(ExclusiveGroup::new()), entity)
+impl CallbackScheduler {
+    /// For an entity whose callback excludes only itself: it has its own group.
+    pub(crate) fn new<E: Task + 'static>(dispatch: Dispatch, entity: &Weak<E>) -> Self {
+        Self::in_group(dispatch, &Arc::new(ExclusiveGroup::new()), entity)
     }
 
-    /// For an entity whose callback keeps itself apart from those of others as well.
-    pub(crate) fn in_group<E: Runnable + 'static>(
-        when: When,
+    /// For an entity whose callback also excludes others: those of `group`.
+    pub(crate) fn in_group<E: Task + 'static>(
+        dispatch: Dispatch,
         group: &Arc<ExclusiveGroup>,
         entity: &Weak<E>,
     ) -> Self {
-        Self { when, group: Arc::clone(group), entity: entity.clone(), listeners: Listeners::new() }
+        Self { dispatch, group: Arc::clone(group), entity: entity.clone(), listeners: Listeners::new() }
     }
 
-    /// Waiters that are woken when the entity becomes ready.
+    /// Waiters to wake when the entity becomes ready.
     pub(crate) fn listeners(&self) -> &Listeners {
         &self.listeners
     }
 
-    /// Where the callback has its turn.
-    pub(crate) fn when(&self) -> &When {
-        &self.when
+    /// Where the callback runs.
+    pub(crate) fn dispatch(&self) -> &Dispatch {
+        &self.dispatch
     }
 
-    /// False if the user takes instead.
+    /// False if the user takes from the entity instead.
     pub(crate) fn has_callback(&self) -> bool {
-        !matches!(self.when, When::Taken)
+        !matches!(self.dispatch, Dispatch::Taken)
     }
 
-    /// The entity has become ready.
+    /// Schedules the callback of the entity, which became ready.
     pub(crate) fn push(&self) {
         if let Some(entity) = self.push_unless_inline() {
             entity.run();
         }
     }
 
-    /// The same, but gives the entity back if it is to run at once: see [`When::push_unless_inline`].
-    pub(crate) fn push_unless_inline(&self) -> Option<Arc<dyn Runnable>> {
+    /// As [`push`](Self::push), but returns the entity if it must run inline: see [`Dispatch::push_unless_inline`].
+    pub(crate) fn push_unless_inline(&self) -> Option<Arc<dyn Task>> {
         self.listeners.notify();
-        self.when.push_unless_inline(self.entity.upgrade()?)
+        self.dispatch.push_unless_inline(self.entity.upgrade()?)
     }
 
-    /// What was there to take has been taken in place of the callback. True if that does not stand in line any more: it is to
-    /// again when there is more.
-    pub(crate) fn take_back(&self) -> bool {
-        match &self.when {
-            When::Spun(queue) => queue.take(self.entity.as_ptr().cast()).is_some(),
-            When::AtOnce => false,
-            When::Taken => true,
+    /// Removes the callback from its queue, because a thread has taken from the entity. True if it is no longer queued
+    /// and must be pushed again for more.
+    pub(crate) fn unqueue(&self) -> bool {
+        match &self.dispatch {
+            Dispatch::Executor(queue) => queue.take(self.entity.as_ptr().cast()).is_some(),
+            Dispatch::Inline => false,
+            Dispatch::Taken => true,
         }
     }
 
-    /// Enters the group for the callback, whose turn it is. `None` if another one runs: then this one is due again after it.
+    /// Enters the group to run the queued callback. `None` if another one runs: then this one is queued again after it.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn enter(&self, callback: &str) -> Option<Entered<'_>> {
         if let Ok(entered) = self.try_enter(callback) {
             return Some(entered);
         }
-        self.group.wait((self.when.clone(), self.entity.upgrade()?));
+        self.group.wait((self.dispatch.clone(), self.entity.upgrade()?));
         None
     }
 
-    /// Enters the group for the callback out of turn.
+    /// Enters the group to run the callback without queueing.
     ///
     /// # Errors
-    /// Who runs a callback of it now.
+    /// The thread that runs a callback of the group now.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn try_enter(&self, callback: &str) -> Result<Entered<'_>, Runner> {
-        // A callback of the user's runs without any lock: it may want whichever.
-        if let When::Spun(_) = self.when {
+        // A user callback runs without any lock, because it may take any of them.
+        if let Dispatch::Executor(_) = self.dispatch {
             assert_unlocked(callback);
         }
         self.group.try_enter()
@@ -133,9 +133,9 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
 
-    /// Counts how often it ran, with nothing but its group to keep two threads apart.
+    /// Counts its runs. Only its group excludes a second thread.
     struct Counter {
-        turn: Turn,
+        scheduler: CallbackScheduler,
         within: AtomicBool,
         ran: AtomicUsize,
     }
@@ -143,7 +143,10 @@ mod tests {
     impl Counter {
         fn new(ready: &Arc<ReadyQueue>) -> Arc<Self> {
             Arc::new_cyclic(|myself| Self {
-                turn: Turn::new(When::Spun(NodeQueue::new(Arc::clone(ready))), myself),
+                scheduler: CallbackScheduler::new(
+                    Dispatch::Executor(NodeQueue::new(Arc::clone(ready))),
+                    myself,
+                ),
                 within: AtomicBool::new(false),
                 ran: AtomicUsize::new(0),
             })
@@ -154,9 +157,9 @@ mod tests {
         }
     }
 
-    impl Runnable for Counter {
+    impl Task for Counter {
         fn run(&self) {
-            let Some(_entered) = self.turn.enter("a counter") else { return };
+            let Some(_entered) = self.scheduler.enter("a counter") else { return };
             assert!(!self.within.swap(true, Ordering::SeqCst), "two at a time");
             self.ran.fetch_add(1, Ordering::SeqCst);
             self.within.store(false, Ordering::SeqCst);
@@ -169,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn callback_whose_group_is_busy_is_due_again_once_it_is_free() {
+    fn callback_of_busy_group_is_queued_again() {
         let ready = queue();
         let counter = Counter::new(&ready);
-        let group = &counter.turn.group;
+        let group = &counter.scheduler.group;
         let entered = group.try_enter().ok().unwrap();
         assert_eq!(group.try_enter().err(), Some(Runner::ThisThread));
         thread::scope(|scope| {
@@ -201,21 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_many_threads_are_neither_lost_nor_side_by_side() {
-        const TURNS: usize = 2000;
+    fn runs_of_many_threads_are_neither_lost_nor_concurrent() {
+        const RUNS: usize = 2000;
         let ready = queue();
         let counter = Counter::new(&ready);
-        (0..TURNS).for_each(|_| ready.push(Arc::clone(&counter) as Arc<dyn Runnable>));
+        (0..RUNS).for_each(|_| ready.push(Arc::clone(&counter) as Arc<dyn Task>));
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    while counter.ran() < TURNS {
+                    while counter.ran() < RUNS {
                         ready.pop().into_iter().for_each(|due| due.run());
                         thread::yield_now();
                     }
                 });
             }
         });
-        assert_eq!(counter.ran(), TURNS);
+        assert_eq!(counter.ran(), RUNS);
     }
 }

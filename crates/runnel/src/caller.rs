@@ -86,7 +86,7 @@ impl Caller {
         until: Option<Instant>,
     ) -> Result<(), Error> {
         let context = &self.node.context;
-        context.shared.turning.attend();
+        context.shared.event_loop.ensure_background_thread();
         loop {
             match call(core) {
                 Ok(result) => return result.map_err(|why| self.error(ServiceError::Failed(why))),
@@ -97,7 +97,7 @@ impl Caller {
                 Err(Runner::AnotherThread) if !context.ok() => return Err(Error::ShuttingDown),
                 Err(Runner::AnotherThread) => {
                     let again = clock::monotonic() + CHECK_INTERVAL;
-                    context.shared.turning.turn_waiting(until.map_or(again, |until| until.min(again)))?;
+                    context.shared.event_loop.poll_or_park(until.map_or(again, |until| until.min(again)))?;
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Caller {
         until: Option<Instant>,
     ) -> Result<Arc<PendingCall>, Error> {
         let pending = self.send_framed(self.framed(write)?, until)?;
-        self.node.context.shared.turning.attend_now();
+        self.node.context.shared.event_loop.ensure_background_poll();
         Ok(pending)
     }
 
@@ -161,14 +161,14 @@ impl Caller {
         let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
         // The node owns the call, so the call must not own the node.
         let caller = Arc::downgrade(node);
-        let pending = PendingCall::with_callback(node.spun(), move |link, answer| {
+        let pending = PendingCall::with_callback(node.executor_dispatch(), move |link, answer| {
             let Some(node) = caller.upgrade() else { return };
             node.driver().end_call(node.key, link);
             callback(response(&service, answer));
         });
         let wanted = WantedService { persistent: false, ..self.wanted.clone() };
         let begun = node.driver().begin_call(node.key, wanted, self.asks(Some(request)), until, pending);
-        node.context.shared.turning.attend();
+        node.context.shared.event_loop.ensure_background_thread();
         begun.map(drop).ok_or(Error::ShuttingDown)
     }
 

@@ -1,4 +1,4 @@
-//! Calls to the master and to other nodes.
+//! XML-RPC calls to the master and to other nodes.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
 use crate::sync::lock;
 
-/// How many times the time for one call the calls to one server may take together.
-const MOST_TURNS: usize = 4;
+/// Maximum total time of the calls to one server, in multiples of the time for one call.
+const MAX_SERVER_TIMEOUTS: usize = 4;
 
 impl Context {
     /// Calls a method of the master's API with these parameters and waits for the answer.
@@ -34,28 +34,28 @@ impl Context {
         answers.pop().unwrap_or(Err(Error::ShuttingDown))
     }
 
-    /// Makes calls side by side, each a URI, a method and its parameters, and waits until every one has an answer or has
-    /// failed. The answers come in the order of the calls. Each call to a server other than the master takes a
-    /// connection of its own; calls to one server are made one after the other. The time runs for each from its turn, but
-    /// four times that is the most for all calls to one server.
+    /// Makes several calls concurrently, each given as a URI, a method and its parameters. Waits until each has an
+    /// answer or has failed, and returns the answers in the order of the calls. Each call to a server other than the
+    /// master uses its own connection. Calls to one server run one after the other. The time for a call starts when it
+    /// is sent, but all calls to one server take at most four times that time.
     ///
     /// # Errors
-    /// When the context ends before. What a call failed with is its answer.
+    /// When the context ends first. The failure of a call is its answer.
     pub fn call_all(
         &self,
         calls: &[(&Uri, &str, &[Value])],
         timeout: Duration,
     ) -> Result<Vec<Result<Value, Error>>, Error> {
         let key = self.client()?;
-        // Calls to one server wait for one another.
-        let turns = |uri: &Uri| {
+        // Calls to one server run one after the other.
+        let timeouts = |uri: &Uri| {
             let to_server = calls.iter().filter(|(other, ..)| other.endpoint == uri.endpoint);
-            to_server.take(MOST_TURNS).fold(0, |count, _| count + 1)
+            to_server.take(MAX_SERVER_TIMEOUTS).fold(0, |count, _| count + 1)
         };
         let begin = |(uri, method, params): &(&Uri, &str, &[Value])| {
-            let total_timeout = timeout.saturating_mul(turns(uri));
+            let total_timeout = timeout.saturating_mul(timeouts(uri));
             let options = CallOptions { timeout, total_timeout, keep_open: *uri == self.master_uri() };
-            let call = self.shared.turning.driver().with_engine(key, |engine, now| {
+            let call = self.shared.event_loop.driver().with_engine(key, |engine, now| {
                 engine.as_client().map(|client| client.call(now, uri, method, params, options))
             });
             call.flatten().ok_or(Error::ShuttingDown)
@@ -68,18 +68,21 @@ impl Context {
             }
             answers.iter().all(Option::is_some)
         };
-        // The engine itself ends a call that takes too long.
-        let most_turns = calls.iter().map(|(uri, ..)| turns(uri)).max().unwrap_or(1);
-        let longest = timeout.saturating_mul(most_turns).saturating_add(Duration::from_secs(1));
-        // One that is made after the end of the context is part of somebody's tidying up.
-        let _ =
-            if self.ok() { self.shared.wait(longest, take)? } else { self.shared.wait_out(longest, take)? };
+        // The engine ends a call that takes too long.
+        let max_timeouts = calls.iter().map(|(uri, ..)| timeouts(uri)).max().unwrap_or(1);
+        let longest = timeout.saturating_mul(max_timeouts).saturating_add(Duration::from_secs(1));
+        // A call made after the end of the context is part of the caller's cleanup.
+        let _ = if self.ok() {
+            self.shared.wait(longest, take)?
+        } else {
+            self.shared.wait_through_shutdown(longest, take)?
+        };
         let answers =
             answers.into_iter().map(|answer| Ok(answer.ok_or(Error::ShuttingDown)?.map_err(Error::from)));
         answers.collect()
     }
 
-    /// The engine for calls that belong to no node.
+    /// Returns the engine for calls that belong to no node.
     fn client(&self) -> Result<Key, Error> {
         let mut client = lock(&self.shared.client);
         if let Some(key) = *client {
@@ -87,7 +90,7 @@ impl Context {
         }
         let config = RpcConfig { max_connections_per_server: 1, ..RpcConfig::default() };
         let engine = Engine::Other(Box::new(RpcPeer::new(config)));
-        let key = self.shared.turning.driver().add_engine(engine, Vec::new())?;
+        let key = self.shared.event_loop.driver().add_engine(engine, Vec::new())?;
         *client = Some(key);
         Ok(key)
     }

@@ -1,4 +1,4 @@
-//! Clients of services.
+//! Service clients.
 
 use std::any::TypeId;
 use std::fmt;
@@ -21,27 +21,28 @@ use crate::error::{Error, ServiceError};
 use crate::node::Node;
 
 impl Node {
-    /// A client of a service; each call looks the service up and connects to it.
+    /// Creates a client of a service. Each call looks the service up and connects to it.
     ///
     /// # Errors
-    /// When the name is not valid; [`Error::Ros1Only`] in ROS 2 alone.
+    /// When the name is not valid; [`Error::Ros1Only`] if the context is only in ROS 2.
     pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
         Ok(Client::new(self, self.service_name(service)?, false))
     }
 
-    /// A client of a service that keeps its connection from one call to the next: much faster, but it stays with the
-    /// node that provides the service now. When that ends, the call after the one that failed looks the service up again.
+    /// Creates a client of a service that keeps its connection between calls. That is much faster, but the client stays
+    /// with the node that provides the service now. When that node ends, one call fails and the next looks the service
+    /// up again.
     ///
     /// # Errors
-    /// When the name is not valid; [`Error::Ros1Only`] in ROS 2 alone.
+    /// When the name is not valid; [`Error::Ros1Only`] if the context is only in ROS 2.
     pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
         Ok(Client::new(self, self.service_name(service)?, true))
     }
 
-    /// A client of a service whose type is known only while the program runs.
+    /// Creates a client of a service whose type is known only at run time.
     ///
     /// # Errors
-    /// When the name is not valid; [`Error::Ros1Only`] in ROS 2 alone.
+    /// When the name is not valid; [`Error::Ros1Only`] if the context is only in ROS 2.
     pub fn create_dynamic_client(
         &self,
         service: &str,
@@ -50,18 +51,19 @@ impl Node {
         Ok(DynamicClient::new(self, self.service_name(service)?, schema))
     }
 
-    /// Waits at most `timeout` until some node provides a service; false if none does.
+    /// Waits at most `timeout` until a node provides the service. False if none does.
     ///
     /// # Errors
-    /// When the name is not valid, or the operating system refuses to wait; [`Error::Ros1Only`] in ROS 2 alone.
+    /// When the name is not valid, or the operating system refuses to wait; [`Error::Ros1Only`] if the context is only
+    /// in ROS 2.
     pub fn wait_for_service(&self, service: &str, timeout: Duration) -> Result<bool, Error> {
         self.untyped_caller(service)?.wait_until_ready(timeout)
     }
 
-    /// Asks the node that provides a service for the service's type, without calling it.
+    /// Queries the service's type from the node that provides it, without calling the service.
     ///
     /// # Errors
-    /// [`Error::Service`] when nobody provides it, or its node does not answer within `timeout`.
+    /// [`Error::Service`] when no node provides it, or its node does not answer within `timeout`.
     pub fn service_info(&self, service: &str, timeout: Duration) -> Result<ServiceInfo, Error> {
         self.untyped_caller(service)?.info(Some(clock::monotonic() + timeout))
     }
@@ -74,7 +76,7 @@ impl Node {
     }
 }
 
-/// Calls a service, from any thread. Cloning gives another handle.
+/// Calls a service, from any thread. Clones are handles of the same client.
 pub struct Client<S> {
     caller: Arc<Caller>,
     service: PhantomData<fn(S)>,
@@ -111,8 +113,8 @@ impl<S: Service> Client<S> {
         self.caller.service()
     }
 
-    /// Calls the service and waits for the response as long as it takes. Other callbacks do not run meanwhile on this
-    /// thread. A service of this process is called on this thread, by reference.
+    /// Calls the service and waits for the response without a time limit. Other callbacks do not run on this thread
+    /// meanwhile. A service of this process is called on this thread, by reference.
     ///
     /// # Errors
     /// [`Error::Service`] when there is no response, with the reason; [`Error::ShuttingDown`] when the context ends.
@@ -120,8 +122,8 @@ impl<S: Service> Client<S> {
         self.call_until(request, None)
     }
 
-    /// As [`Client::call`], and waits at most `timeout` for another process. The callback of a service of this process runs
-    /// as long as it runs.
+    /// As [`Client::call`], but waits at most `timeout` for another process. The time does not limit the callback of a
+    /// service of this process.
     ///
     /// # Errors
     /// As [`Client::call`].
@@ -132,7 +134,7 @@ impl<S: Service> Client<S> {
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
         let local = self.caller.local()?;
-        // Types that were generated twice are one on the wire, and two by reference.
+        // A type that was generated twice is the same on the wire, but not by reference.
         let Some(core) = local.as_deref().filter(|core| core.types.ids == types) else {
             let bytes = self.caller.call(local.as_deref(), |out| request.write(out), until)?;
             return read_response::<S>(self.service(), &bytes);
@@ -144,9 +146,10 @@ impl<S: Service> Client<S> {
         response.map(|response| *response).ok_or(Error::ShuttingDown)
     }
 
-    /// Calls the service and returns at once, as [`Client::call_async`] with a callback in place of a future. It gets the response, or the reason why there is none, from
-    /// a thread that spins; without a `timeout` after as long as it takes. It goes through sockets on a connection of its own,
-    /// whatever the client. Nothing is called back once the node is gone.
+    /// Calls the service and returns at once, like [`Client::call_async`] with a callback in place of a future. A
+    /// spinning thread calls it with the response, or with the reason why there is none; without a `timeout` there is
+    /// no time limit. Every call uses its own connection, also from a persistent client. The callback is not called
+    /// once the node has ended.
     ///
     /// # Errors
     /// When the request is too long or there is no memory for it, or the context ends.
@@ -164,7 +167,7 @@ impl<S: Service> Client<S> {
         self.caller.call_with(|out| request.write(out), until, callback)
     }
 
-    /// Waits at most `timeout` until some node provides the service; false if none does.
+    /// Waits at most `timeout` until a node provides the service. False if none does.
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -172,7 +175,7 @@ impl<S: Service> Client<S> {
         self.caller.wait_until_ready(timeout)
     }
 
-    /// Whether some node provides the service and answers.
+    /// Whether a node provides the service and answers.
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -185,7 +188,7 @@ pub(crate) fn read_response<S: Service>(service: &str, bytes: &[u8]) -> Result<S
     wire::decode(bytes).map_err(|why| error(service, ServiceError::Malformed(why)))
 }
 
-/// Calls a service of a type that is known only while the program runs.
+/// Calls a service whose type is known only at run time.
 pub struct DynamicClient {
     caller: Caller,
     schema: Arc<ServiceSchema>,
@@ -207,7 +210,7 @@ impl DynamicClient {
         self.caller.service()
     }
 
-    /// Calls the service with a request of its type; without a `timeout` waits as long as it takes.
+    /// Calls the service with a request of its type. Without a `timeout` there is no time limit.
     ///
     /// # Errors
     /// As [`Client::call`].

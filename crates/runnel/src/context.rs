@@ -15,16 +15,16 @@ use runnel_ros1::rpc::Uri;
 use crate::driver::Driver;
 use crate::environment::{GRAPHS_VARIABLE, Graphs, Settings, chosen_graphs, default_master};
 use crate::error::Error;
+use crate::event_loop::EventLoop;
 use crate::ipc::Pool;
 use crate::linger::Linger;
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::receive_budget::ReceiveBudget;
-use crate::shared::{GLANCE, Shared};
+use crate::shared::{STOP_CHECK_INTERVAL, Shared};
 use crate::simulation::Simulation;
 use crate::sync::{Class, Mutex};
-use crate::turning::Turning;
 use crate::variables::variable;
 
 /// Limits of shared memory in bytes: for long messages in all, and per receiving process.
@@ -253,7 +253,7 @@ impl Context {
         let (turned, ended, memory) = (Arc::clone(&reactor), Arc::clone(&stop), Arc::clone(&pool));
         let driver = Driver::new(turned, ended, simulation, memory, &settings);
         let shared = Shared {
-            turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
+            event_loop: Arc::new(EventLoop::new(driver, Arc::clone(&stop), waker)),
             ready,
             executors: ExecutorQueues::new(),
             reactor,
@@ -267,7 +267,7 @@ impl Context {
             polling: options.polling,
             stop,
             client: Mutex::new(Class::RpcClient, None),
-            last_words: Mutex::new(Class::ShutdownHooks, Vec::new()),
+            shutdown_hooks: Mutex::new(Class::ShutdownHooks, Vec::new()),
             on_shutdown: Mutex::new(Class::ShutdownCallbacks, Vec::new()),
             linger,
             interrupts,
@@ -301,7 +301,7 @@ impl Context {
     /// The memory in use by incomplete ROS 1 messages, and how many were given up: see
     /// [`ContextOptions::receive_budget`].
     pub fn receive_budget(&self) -> ReceiveBudget {
-        self.shared.turning.driver().receive_budget()
+        self.shared.event_loop.driver().receive_budget()
     }
 
     /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, the time on `/clock`.
@@ -346,18 +346,18 @@ impl Context {
     /// # Errors
     /// As [`Context::spin`].
     pub fn sleep_wall(&self, duration: Duration) -> Result<(), Error> {
-        self.shared.turning.pass_time(clock::monotonic() + duration)?;
-        self.shared.turning.finish_wait();
+        self.shared.event_loop.sleep_until(clock::monotonic() + duration)?;
+        self.shared.event_loop.finish_wait();
         Ok(())
     }
 
     /// Waits while the simulated time satisfies a condition.
-    pub(crate) fn pass_simulated_time(&self, goes_on: impl Fn(Time) -> bool) -> Result<(), Error> {
+    pub(crate) fn pass_simulated_time(&self, may_continue: impl Fn(Time) -> bool) -> Result<(), Error> {
         let _asleep = self.shared.clock.sleep();
-        while self.ok() && self.ros_time_is_active() && goes_on(self.now()) {
-            self.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
+        while self.ok() && self.ros_time_is_active() && may_continue(self.now()) {
+            self.shared.event_loop.poll_or_park(clock::monotonic() + STOP_CHECK_INTERVAL)?;
         }
-        self.shared.turning.finish_wait();
+        self.shared.event_loop.finish_wait();
         Ok(())
     }
 

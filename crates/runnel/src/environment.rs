@@ -191,7 +191,7 @@ fn check_host(variable: &'static str, host: String) -> Result<String, Error> {
     }
 }
 
-/// Warns once per process if the announced host is no address of this host. Names are not looked up, which may take
+/// Warns once per process if the announced host is not an address of this host. Names are not looked up, which may take
 /// long.
 fn warn_of_foreign_host(variable: &'static str, host: &str) {
     static WARNED: Once = Once::new();

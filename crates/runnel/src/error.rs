@@ -31,7 +31,7 @@ pub use service::ServiceError;
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
     Io(io::Error),
-    /// A master cannot listen: the address is in use, or is no address of this host.
+    /// A master cannot listen: the address is in use, or is not an address of this host.
     Listen {
         /// The address.
         address: SocketAddr,

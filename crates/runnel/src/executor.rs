@@ -1,4 +1,4 @@
-//! Executors run callbacks: on one thread by default, on several for those who ask.
+//! Executors, which run callbacks on one or more threads.
 
 use std::panic::resume_unwind;
 use std::pin::pin;
@@ -13,28 +13,28 @@ use runnel_core::time::Instant;
 use runnel_io::{clock, cpu};
 
 use crate::error::Error;
-use crate::ready::{NodeQueue, ReadyQueue, Runnable};
+use crate::ready::{NodeQueue, ReadyQueue, Task};
 use crate::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
 
-/// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before
-/// the next one runs: a queue then drops the oldest messages, and the newest are not left in the kernel.
+/// After a callback that took this long (or crossed a kernel tick), everything that arrived meanwhile is received
+/// before the next one runs. So queues drop the oldest messages, and the newest do not stay in the kernel.
 pub(crate) const LONG_CALLBACK: Duration = Duration::from_millis(1);
 
-/// Most turns for that, so that callbacks get their turn however fast peers send.
-const CATCH_UP: usize = 256;
+/// Maximum number of polls for that, so that callbacks run however fast peers send.
+const CATCH_UP_POLLS: usize = 256;
 
-/// How long that goes on at most: turns that take large messages are long ones.
-const CATCH_UP_FOR: Duration = Duration::from_millis(2);
+/// Maximum time for that: polls that receive large messages take long.
+const CATCH_UP_TIME: Duration = Duration::from_millis(2);
 
-/// Runs callbacks: those of the nodes that were added to it, or ([`Context::executor`](crate::Context::executor)) of all nodes
-/// that are in no executor.
+/// Runs the callbacks of the nodes that were added to it or, if made by
+/// [`Context::executor`](crate::Context::executor), of all nodes that are in no other executor.
 ///
-/// The thread that spins is the thread that waits for messages: nothing is handed over. With several threads one
-/// waits and the others run callbacks. Callbacks of one [group](crate::CallbackGroup) that is mutually exclusive never run at
-/// the same time, and neither does the callback of one subscription, service or timer.
+/// The spinning thread itself waits for messages: no message passes between threads. With several threads one waits and
+/// the others run callbacks. Callbacks of one mutually exclusive [group](crate::CallbackGroup) never run at the same
+/// time, and neither does the callback of one subscription, service or timer.
 ///
-/// Two executors, so that a slow camera does not hold up the drive:
+/// Two executors, so that a slow camera does not delay the drive:
 ///
 /// ```no_run
 /// use std::thread;
@@ -53,21 +53,21 @@ const CATCH_UP_FOR: Duration = Duration::from_millis(2);
 /// ```
 pub struct Executor {
     shared: Arc<Shared>,
-    /// Where callbacks stand: its own, or that of the context.
+    /// Queue of due callbacks: its own, or the context's.
     ready: Arc<ReadyQueue>,
-    /// Those that were added.
+    /// The added nodes.
     nodes: Mutex<Vec<Weak<NodeQueue>>>,
     threads: usize,
     cpus: Vec<usize>,
 }
 
 impl Executor {
-    /// An executor of one thread, for all nodes of the context that are in no other.
+    /// A single-threaded executor of all nodes that are in no other executor.
     pub(crate) fn of_context(shared: &Arc<Shared>) -> Self {
         Self::with_queue(shared, Arc::clone(&shared.ready))
     }
 
-    /// An executor of one thread that has no nodes.
+    /// A single-threaded executor without nodes.
     pub(crate) fn without_nodes(shared: &Arc<Shared>) -> Self {
         let ready = Arc::new(ReadyQueue::new(shared.reactor.waker().clone()));
         shared.executors.add(&ready);
@@ -83,7 +83,7 @@ impl Executor {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// Runs the callbacks of a node from now on. False if another executor does.
+    /// Adds a node. False if it is in another executor.
     pub(crate) fn add(&self, node: &Arc<NodeQueue>) -> bool {
         if Arc::ptr_eq(&self.ready, &self.shared.ready) {
             return !node.is_in_executor();
@@ -97,12 +97,12 @@ impl Executor {
         enters
     }
 
-    /// Runs the callbacks of a node no longer. False if it did not.
+    /// Removes a node. False if it was not in this executor.
     pub(crate) fn remove(&self, node: &Arc<NodeQueue>) -> bool {
         node.leave(&self.ready)
     }
 
-    /// Uses so many threads (at least one).
+    /// Sets the number of threads, at least one.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -124,9 +124,9 @@ impl Executor {
         thread::scope(|scope| {
             let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(|| self.spin_thread())).collect();
             let mine = self.spin_thread();
-            let theirs =
+            let others_results =
                 others.into_iter().map(|thread| thread.join().unwrap_or_else(|why| resume_unwind(why)));
-            [mine].into_iter().chain(theirs).collect::<Result<(), Error>>()
+            [mine].into_iter().chain(others_results).collect::<Result<(), Error>>()
         })?;
         self.shared.close();
         Ok(())
@@ -136,15 +136,15 @@ impl Executor {
         if !self.cpus.is_empty() {
             cpu::bind_thread(&self.cpus)?;
         }
-        let _end = End(&self.shared);
+        let _end = ShutdownOnDrop(&self.shared);
         while self.shared.ok() {
             self.step(None, &|| false)?;
         }
         Ok(())
     }
 
-    /// Runs the callbacks that are due now, without waiting, on the calling thread: threads and CPUs are only for
-    /// [`Executor::spin`].
+    /// Runs the callbacks that are due now, without waiting, on the calling thread. The number of threads and the CPUs
+    /// apply only to [`Executor::spin`].
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -154,7 +154,7 @@ impl Executor {
         for _ in 0..self.ready.len() {
             self.run_next();
         }
-        self.shared.turning.finish_wait();
+        self.shared.event_loop.finish_wait();
         Ok(())
     }
 
@@ -169,14 +169,14 @@ impl Executor {
                 return Ok(true);
             }
             if !self.shared.ok() || clock::monotonic() >= until {
-                self.leave();
+                self.finish_spinning();
                 return Ok(false);
             }
         }
     }
 
-    /// Runs callbacks on the calling thread until a future completes, and gives its output; `None` if `timeout` is over before.
-    /// Without a `timeout` it runs them as long as it takes.
+    /// Runs callbacks on the calling thread until a future completes, and returns its output; `None` after `timeout`.
+    /// Without a `timeout` there is no time limit.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -200,7 +200,7 @@ impl Executor {
         timeout: Option<Duration>,
     ) -> Result<Option<F::Output>, Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
-        let (mut future, woken) = (pin!(future), Woken::new(&self.ready));
+        let (mut future, woken) = (pin!(future), FutureWaker::new(&self.ready));
         let waker = Waker::from(Arc::clone(&woken));
         let ended = loop {
             if woken.take()
@@ -216,37 +216,37 @@ impl Executor {
             }
             self.step(until, &|| woken.is_set())?;
         };
-        self.leave();
+        self.finish_spinning();
         ended
     }
 
-    /// Runs one callback, or waits for one until `until` or while not `is_over`; true if one was run.
+    /// Runs one callback, or waits for one until `until` and while `is_over` returns false. True if a callback ran.
     fn step(&self, until: Option<Instant>, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
         let shared = &*self.shared;
         shared.timers.fire();
-        // Who waits until a certain time wants one callback.
-        if until.map_or_else(|| self.run_several(), |_| self.run_next()) {
-            if shared.turning.since_left() >= LONG_CALLBACK {
+        // A caller with a deadline wants one callback.
+        if until.map_or_else(|| self.run_batch_until_due(), |_| self.run_next()) {
+            if shared.event_loop.since_foreground_poll() >= LONG_CALLBACK {
                 catch_up(shared)?;
             }
             return Ok(true);
         }
-        // Asked again with the driver in hand: the wake for that may have gone to another thread.
+        // Called again with the driver locked: another thread may have consumed the wake.
         let due = || if is_over() { Some(Instant::default()) } else { shared.next_due(until) };
-        if shared.turning.spinner_waits() {
+        if shared.event_loop.is_polled_by_executor() {
             let timeout = due().map(|until| until.since(clock::monotonic()));
-            self.ready.follow(timeout, || shared.turning.spinner_waits() && !is_over());
+            self.ready.follow(timeout, || shared.event_loop.is_polled_by_executor() && !is_over());
         } else {
-            shared.turning.turn_spinning(due, &self.ready, shared.polling)?;
+            shared.event_loop.poll_for_executor(due, &self.ready, shared.polling)?;
         }
         Ok(false)
     }
 
-    /// The callback that is due, once others look after the driver.
-    fn next(&self) -> Option<Arc<dyn Runnable>> {
+    /// Takes a due callback, after ensuring that another thread polls the driver.
+    fn next(&self) -> Option<Arc<dyn Task>> {
         let due = self.ready.pop()?;
-        self.shared.executors.pass_on(&self.ready, &self.shared.ready);
-        self.shared.turning.attend();
+        self.shared.executors.wake_other_executor(&self.ready, &self.shared.ready);
+        self.shared.event_loop.ensure_background_thread();
         Some(due)
     }
 
@@ -254,23 +254,23 @@ impl Executor {
         self.next().inspect(|due| due.run()).is_some()
     }
 
-    /// Runs a callback, and on for the messages of its subscription that wait, until something else is due.
-    fn run_several(&self) -> bool {
+    /// Runs a callback, and further messages of its subscription, until something else is due.
+    fn run_batch_until_due(&self) -> bool {
         let (shared, Some(due)) = (&*self.shared, self.next()) else { return false };
-        due.run_on(&|| {
+        due.run_batch(&|| {
             !self.ready.is_due()
                 && shared.timers.next().is_none_or(|at| clock::monotonic() < at)
-                && shared.turning.since_left() < LONG_CALLBACK
+                && shared.event_loop.since_foreground_poll() < LONG_CALLBACK
                 && !shared.stop.load(Ordering::SeqCst)
         });
         true
     }
 
-    /// The calling thread spins no longer: others are to wait for messages, and to run what is due.
-    fn leave(&self) {
+    /// Ends spinning on the calling thread: another thread must wait for messages and run due callbacks.
+    fn finish_spinning(&self) {
         self.ready.wake_another();
-        self.shared.executors.pass_on(&self.ready, &self.shared.ready);
-        self.shared.turning.finish_wait();
+        self.shared.executors.wake_other_executor(&self.ready, &self.shared.ready);
+        self.shared.event_loop.finish_wait();
     }
 }
 
@@ -283,14 +283,14 @@ impl Drop for Executor {
     }
 }
 
-/// Whether a future is to be polled. When it is, it stands in line like a callback, so that a thread that spins runs on.
-struct Woken {
+/// Waker of a future. When woken it is queued like a callback, so that a spinning thread continues.
+struct FutureWaker {
     is_set: AtomicBool,
     ready: Arc<ReadyQueue>,
 }
 
-impl Woken {
-    /// A future that was not polled yet.
+impl FutureWaker {
+    /// Waker of a future that was not polled yet.
     fn new(ready: &Arc<ReadyQueue>) -> Arc<Self> {
         Arc::new(Self { is_set: AtomicBool::new(true), ready: Arc::clone(ready) })
     }
@@ -304,7 +304,7 @@ impl Woken {
     }
 }
 
-impl Wake for Woken {
+impl Wake for FutureWaker {
     fn wake(self: Arc<Self>) {
         if !self.is_set.swap(true, Ordering::SeqCst) {
             let ready = Arc::clone(&self.ready);
@@ -313,28 +313,28 @@ impl Wake for Woken {
     }
 }
 
-impl Runnable for Woken {
-    /// Another thread than that of the future may run it.
+impl Task for FutureWaker {
+    /// A thread other than the future's may run it.
     fn run(&self) {
         self.ready.wake_all();
     }
 }
 
-/// Ends the other threads with this one, also when a callback panics: those that wait for callbacks see neither that
-/// nor the signal that ended it.
-struct End<'a>(&'a Shared);
+/// Shuts the context down when a spinning thread ends, also by a panic. The other threads see neither the panic nor a
+/// signal.
+struct ShutdownOnDrop<'a>(&'a Shared);
 
-impl Drop for End<'_> {
+impl Drop for ShutdownOnDrop<'_> {
     fn drop(&mut self) {
         self.0.shutdown();
     }
 }
 
-/// Takes all that has arrived, unless more comes all the time.
+/// Receives all that has arrived, within limits if more keeps arriving.
 pub(crate) fn catch_up(shared: &Shared) -> Result<(), Error> {
-    let until = clock::monotonic() + CATCH_UP_FOR;
-    for _ in 0..CATCH_UP {
-        if clock::monotonic() >= until || !shared.turning.turn_at_once()?.served {
+    let until = clock::monotonic() + CATCH_UP_TIME;
+    for _ in 0..CATCH_UP_POLLS {
+        if clock::monotonic() >= until || !shared.event_loop.poll_without_waiting()?.served {
             break;
         }
     }

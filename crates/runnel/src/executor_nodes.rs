@@ -1,4 +1,4 @@
-//! Executors and the nodes that are added to them.
+//! Creation of executors, and their nodes.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use crate::executor::Executor;
 use crate::node::Node;
 
 impl Context {
-    /// An executor of one thread for all nodes that are in no other executor, which is what [`Context::spin`] uses: for several
-    /// threads ([`Executor::threads`]), or until a future completes.
+    /// A single-threaded executor of all nodes that are in no other executor, as [`Context::spin`] uses it. Use it for
+    /// several threads ([`Executor::threads`]), or to run until a future completes.
     pub fn executor(&self) -> Executor {
         Executor::of_context(&self.shared)
     }
 
-    /// Serves all nodes and runs the callbacks of those that are in no [`Executor`](crate::Executor) on this thread until the
-    /// context shuts down, then unregisters.
+    /// Serves all nodes until the context shuts down, then unregisters them. Runs the callbacks of nodes that are in no
+    /// [`Executor`](crate::Executor) on this thread.
     ///
     /// # Errors
-    /// When the operating system refuses to wait, which it does not in practice.
+    /// When the operating system refuses to wait, which does not happen in practice.
     pub fn spin(&self) -> Result<(), Error> {
         self.executor().spin()
     }
@@ -31,7 +31,7 @@ impl Context {
         self.executor().spin_some()
     }
 
-    /// Waits at most `timeout` for a callback and runs it; false if none became due.
+    /// Waits at most `timeout` for a callback and runs it. False if none became due.
     ///
     /// # Errors
     /// As [`Context::spin`].
@@ -41,15 +41,14 @@ impl Context {
 }
 
 impl Executor {
-    /// An executor of one thread, the one that calls [`Executor::spin`]. It runs the callbacks of the nodes that are
-    /// [added](Executor::add_node).
+    /// A single-threaded executor. [`Executor::spin`] runs the callbacks of the nodes [added](Executor::add_node) to
+    /// it, on the calling thread.
     pub fn new(context: &Context) -> Self {
         Self::without_nodes(&context.shared)
     }
 
-    /// Runs the callbacks of a node in this executor from now on, and nowhere else, until the node is
-    /// [removed](Executor::remove_node) or the executor is dropped. Callbacks that are due already come along. Any thread may add
-    /// a node, also while others spin.
+    /// Adds a node: its callbacks run only in this executor until the node is [removed](Executor::remove_node) or the
+    /// executor is dropped. Due callbacks move along. Any thread may add a node, also while executors spin.
     ///
     /// # Errors
     /// [`Error::NodeInExecutor`] when the node is in another executor, [`Error::OtherContext`] when it is of another context.
@@ -63,8 +62,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Runs the callbacks of a node here no longer: [`Context::spin`] runs them again. False if the node was not in this
-    /// executor.
+    /// Removes a node: [`Context::spin`] runs its callbacks again. False if the node was not in this executor.
     pub fn remove_node(&self, node: &Node) -> bool {
         self.remove(&node.inner.queue)
     }

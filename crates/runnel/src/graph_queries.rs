@@ -25,11 +25,11 @@ impl Context {
     /// If sockets cannot be opened.
     pub fn ros2_graph(&self) -> Result<Option<Ros2Graph>, Error> {
         let graph = {
-            let mut driver = self.shared.turning.driver();
+            let mut driver = self.shared.event_loop.driver();
             driver.join_ros2()?;
             driver.ros2_graph()
         };
-        self.shared.turning.attend();
+        self.shared.event_loop.ensure_background_thread();
         Ok(graph)
     }
 

@@ -1,4 +1,4 @@
-//! Runnel: a light runtime for robot nodes that speaks ROS with no ROS installed.
+//! Runnel: a light runtime for ROS nodes that needs no installed ROS.
 //!
 //! ```no_run
 //! use runnel::msgs::std_msgs;
@@ -12,10 +12,10 @@
 //! }
 //! ```
 //!
-//! [`Context::new`] is in the graph of ROS 1, which has a master. [`ContextOptions::graphs`] has the same program be in that of
-//! ROS 2 ([`Graphs::Ros2`], no master, found by RTPS) or in both at once ([`Graphs::Both`]). A topic is then made with a depth, or
-//! with a [`QoS`] that says what both ends promise, and [`Context::ros2_graph`] tells who is there. Services, actions and
-//! parameters of others are in ROS 1 alone so far ([`Error::Ros1Only`]).
+//! [`Context::new`] joins the ROS 1 graph, which needs a master. [`ContextOptions::graphs`] selects the ROS 2 graph
+//! ([`Graphs::Ros2`], no master, discovery by RTPS) or both at once ([`Graphs::Both`]). A topic is then created with a
+//! queue depth or with a [`QoS`], and [`Context::ros2_graph`] lists the nodes and topics. Services, actions and
+//! parameters of other nodes are supported only in ROS 1 yet ([`Error::Ros1Only`]).
 //!
 //! ```no_run
 //! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs};
@@ -29,15 +29,14 @@
 //! # }
 //! ```
 //!
-//! The thread that spins is the thread that waits for messages and calls back. Publishing works from any thread, and
-//! a program may publish in a loop without spinning at all: what peers ask meanwhile is answered.
+//! The spinning thread receives messages and runs callbacks. Publishing works from any thread. A program may publish in
+//! a loop without spinning: a background thread answers its peers.
 //!
-//! Handles (context, node, publisher) are cheap to clone: a callback takes a clone along.
+//! Handles (context, node, publisher) are cheap to clone, for example into a callback.
 //!
-//! What users should know, such as a peer with another type or a master that does not answer, is logged with the `log`
-//! crate. In a program that sets no logger, warnings and errors go to standard error; `RUNNEL_LOG` (`off`, `error`,
-//! `warn`, `info`, `debug`, `trace`) sets the level. What a program itself has to say goes to `/rosout`, too: see
-//! [`logging`].
+//! Problems such as a peer with another type or a master that does not answer are logged with the `log` crate. In a
+//! program without a logger, warnings and errors go to standard error; `RUNNEL_LOG` (`off`, `error`, `warn`, `info`,
+//! `debug`, `trace`) sets the level. The program's own log also goes to `/rosout`: see [`logging`].
 #![forbid(unsafe_code)]
 
 mod action;
@@ -52,6 +51,7 @@ mod data;
 mod driver;
 mod environment;
 mod error;
+mod event_loop;
 mod executor;
 mod executor_nodes;
 mod frame;
@@ -95,7 +95,6 @@ mod taking;
 mod task_waiter;
 mod timer;
 mod timers;
-mod turning;
 mod type_mapping;
 mod variables;
 mod wait_set;
@@ -140,10 +139,10 @@ pub use ros2_graph::{
 pub use runnel_core as core;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::Time;
-/// Entries of the fuzz targets to what is private.
+/// Entry points of the fuzz targets into private modules.
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing {
-    /// Plays an input of the same-host session's stateful fuzzer.
+    /// Runs an input of the stateful fuzzer of IPC connections.
     ///
     /// # Panics
     /// When an invariant does not hold.
@@ -152,12 +151,12 @@ pub mod fuzzing {
     }
 }
 pub use runnel_core::bounds::LengthBeyondLimit;
-/// System calls, for Runnel's own programs: no part of the API.
+/// System calls, for Runnel's own programs. Not part of the API.
 #[doc(hidden)]
 pub use runnel_io as io;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
-/// The ROS 1 engines, for Runnel's own programs: no part of the API but for what is named beside it.
+/// The ROS 1 engines, for Runnel's own programs. Not part of the API, except the items re-exported below.
 #[doc(hidden)]
 pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};

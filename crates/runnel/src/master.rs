@@ -18,7 +18,7 @@ impl Context {
     /// Returns its URI.
     ///
     /// # Errors
-    /// If the address is in use or is no address of this host, or the file for parameters cannot be used.
+    /// If the address is in use or is not an address of this host, or the file for parameters cannot be used.
     pub fn start_master(&self, options: MasterOptions) -> Result<Uri, Error> {
         let (listener, uri) = options.listen()?;
         self.serve_master(&options, listener, &uri)?;
@@ -44,8 +44,8 @@ impl Context {
             Some(path) => Box::new(PersistentMaster::new(config, path)?),
             None => Box::new(Master::new(config)),
         };
-        self.shared.turning.driver().add_engine(Engine::Other(engine), vec![(listener, Port::Rpc)])?;
-        self.shared.turning.attend();
+        self.shared.event_loop.driver().add_engine(Engine::Other(engine), vec![(listener, Port::Rpc)])?;
+        self.shared.event_loop.ensure_background_thread();
         Ok(())
     }
 }

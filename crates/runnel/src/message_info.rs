@@ -1,4 +1,4 @@
-//! What is known of a message besides its content.
+//! Metadata of a received message.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use runnel_core::time::Time;
 use crate::data::{Kept, LinkInfo, SampleInfo};
 use crate::ros2_graph::Gid;
 
-/// What is known of a message besides its content: when it was published, when it came, and from whom.
+/// Metadata of a received message: its times and its publisher.
 ///
-/// It has what the publisher's generation and the message's path tell, and `None` for the rest:
+/// The available fields depend on the publisher's ROS generation and the message's path. Others are `None`:
 ///
 /// | | ROS 1 | ROS 2, network | ROS 2, shared memory | same process |
 /// |---|---|---|---|---|
@@ -20,8 +20,8 @@ use crate::ros2_graph::Gid;
 /// | [`publisher_gid`](Self::publisher_gid) | – | yes | yes | in ROS 2 |
 /// | [`publisher`](Self::publisher) | yes | yes | yes | yes |
 ///
-/// A message that waited at its publisher for this subscription (`transient_local`, a latched topic) may have less. While a message
-/// changes from the network to shared memory its source time is not known either.
+/// A kept message of a late joiner (`transient_local`, a latched topic) may have fewer fields. While a topic switches
+/// from the network to shared memory, the source time is not known either.
 ///
 /// ```no_run
 /// use runnel::MessageInfo;
@@ -49,40 +49,40 @@ impl MessageInfo {
         Self { from: Arc::clone(from), sample, is_intra_process }
     }
 
-    /// Of a message that is kept.
+    /// Metadata of a kept message.
     pub(crate) fn from_kept(kept: &Kept) -> Self {
         Self::new(kept.from(), kept.info(), kept.is_intra_process())
     }
 
-    /// When the message was published, by the wall clock of the publisher's host. Subtract it from times of the same host, or of
-    /// hosts whose clocks are synchronized.
+    /// When the message was published, by the wall clock of the publisher's host. Compare it only with times of the
+    /// same host, or of hosts with synchronized clocks.
     pub fn source_timestamp(&self) -> Option<Time> {
         self.sample.source
     }
 
-    /// When the message came, by the wall clock of this host, also while time is simulated.
+    /// When the message was received, by the wall clock of this host, even while time is simulated.
     pub fn received_timestamp(&self) -> Time {
         self.sample.received.unwrap_or_default()
     }
 
-    /// The number of the message among those of its publisher, which counts them from 1. A gap means messages that were lost,
-    /// or that the publisher did not send to this subscription.
+    /// The message's sequence number at its publisher, from 1. A gap means that messages were lost or not sent to this
+    /// subscription.
     pub fn publication_sequence_number(&self) -> Option<u64> {
         self.sample.number
     }
 
-    /// The publisher's identity in the ROS 2 graph, as [`EndpointInfo::gid`](crate::EndpointInfo::gid) has it.
+    /// The publisher's GID in the ROS 2 graph, as in [`EndpointInfo::gid`](crate::EndpointInfo::gid).
     pub fn publisher_gid(&self) -> Option<Gid> {
         self.from.gid
     }
 
-    /// The full name of the publisher's node: in ROS 1 its caller id. In ROS 2 the identity of the publisher stands for it until its
+    /// The full name of the publisher's node; in ROS 1 its caller id. In ROS 2 it is the publisher's GID until its
     /// process has announced its nodes.
     pub fn publisher(&self) -> &str {
         &self.from.publisher
     }
 
-    /// Whether the publisher is of this process, so that the message went by no network and no other process.
+    /// Whether the publisher is in this process, so that the message used neither a network nor another process.
     pub fn is_intra_process(&self) -> bool {
         self.is_intra_process
     }

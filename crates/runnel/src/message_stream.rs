@@ -1,4 +1,4 @@
-//! Messages of a topic as a stream.
+//! Streams of a topic's messages.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -21,8 +21,8 @@ use crate::subscription::Subscription;
 use crate::task_waiter::TaskWaiter;
 
 impl Node {
-    /// Subscribes to a topic. The messages are those of a stream, in place of a callback: they wait in a queue of the depth that
-    /// the QoS says, of which the oldest is dropped.
+    /// Creates a subscription whose messages are read from a stream, in place of a callback. They wait in a queue with
+    /// the depth of the QoS, which drops the oldest.
     ///
     /// ```no_run
     /// use runnel::msgs::std_msgs::msg::String;
@@ -50,10 +50,10 @@ impl Node {
     }
 }
 
-/// The messages of a topic, made by [`Node::create_stream`]. It works under any runtime, and ends with the context. The subscription
-/// ends when it is dropped.
+/// Stream of a topic's messages, created by [`Node::create_stream`]. It works with any async runtime and ends with the
+/// context. Dropping it ends the subscription.
 ///
-/// The task is woken by the thread that spins or, if none does, by a background thread.
+/// The spinning thread wakes the task; if no thread spins, a background thread does.
 #[must_use = "a subscription ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct MessageStream<M> {
     subscription: Subscription,
@@ -62,12 +62,13 @@ pub struct MessageStream<M> {
 }
 
 impl<M: Message> MessageStream<M> {
-    /// The next message; `None` once the context shuts down. As `StreamExt::next` of the crate `futures`, which is not needed for it.
+    /// Returns the next message; `None` once the context shuts down. The same as `StreamExt::next` of the crate
+    /// `futures`, without that crate.
     pub async fn next(&mut self) -> Option<ReceivedMessage<M>> {
         poll_fn(|task| self.poll_message(task)).await
     }
 
-    /// The subscription, for its counts and its QoS, or to add it to a [`WaitSet`](crate::WaitSet).
+    /// The subscription, for its counters and QoS, or to add it to a [`WaitSet`](crate::WaitSet).
     pub fn subscription(&self) -> &Subscription {
         &self.subscription
     }
@@ -102,8 +103,8 @@ impl<M> fmt::Debug for MessageStream<M> {
     }
 }
 
-/// A message of a [stream](MessageStream), with what is known of it. It is used like the message itself. One that a publisher of this
-/// process has published as a value is not copied.
+/// A message of a [stream](MessageStream) with its metadata. It dereferences to the message. A value published by this
+/// process is not copied.
 #[derive(Clone, Debug)]
 pub struct ReceivedMessage<M> {
     message: Arc<M>,
@@ -111,17 +112,17 @@ pub struct ReceivedMessage<M> {
 }
 
 impl<M: Message> ReceivedMessage<M> {
-    /// When the message was published, when it came, and from which node.
+    /// Metadata of the message: its times and its publisher.
     pub fn info(&self) -> &MessageInfo {
         &self.info
     }
 
-    /// The message, without a copy.
+    /// Returns the message without a copy.
     pub fn into_shared(self) -> Arc<M> {
         self.message
     }
 
-    /// A message that was taken. `None` if it cannot be read, which is counted and logged.
+    /// Reads a taken message. `None` if it cannot be read, which is counted and logged.
     fn new(taken: Taken, core: &SubscriptionCore) -> Option<Self> {
         match taken {
             Taken::Shared(message, info) => {

@@ -17,16 +17,16 @@ use crate::context::Context;
 use crate::data::SubscriptionCore;
 use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
+use crate::event_loop::DriverGuard;
 use crate::node_log::{Logger, NodeLog, Rosout};
-use crate::ready::{NodeQueue, When};
+use crate::ready::{Dispatch, NodeQueue};
 use crate::rtps::random_dual_node_id;
 use crate::sync::{Class, Mutex};
-use crate::turning::DriverGuard;
 use crate::type_mapping::TypeMapping;
 use publishing::Publishers;
 
-/// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
-/// subscriptions, services, clients, timers, watches.
+/// A node of the ROS graph. It leaves the graph when its last handle is dropped, including those in its publishers,
+/// subscriptions, services, clients, timers and watches.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -39,10 +39,10 @@ pub(crate) struct NodeInner {
     pub(crate) name: String,
     full_name: String,
     pub(crate) logger: Logger,
-    /// Where its callbacks have their turn.
+    /// Queue of its callbacks.
     pub(crate) queue: Arc<NodeQueue>,
     remapping: Remapping,
-    /// Held from looking for an end until it is made or removed.
+    /// Locked from the lookup of a publisher end until it is created or removed.
     publishers: Mutex<Publishers>,
 }
 
@@ -62,7 +62,7 @@ impl Node {
         &self.inner.namespace
     }
 
-    /// The context.
+    /// The node's context.
     pub fn context(&self) -> &Context {
         &self.inner.context
     }
@@ -72,12 +72,12 @@ impl Node {
         &self.inner.logger
     }
 
-    /// Now, in ROS time: by the wall clock or, while the parameter `/use_sim_time` is true, as `/clock` tells.
+    /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, `/clock`.
     pub fn now(&self) -> Time {
         self.inner.context.now()
     }
 
-    /// The absolute name that `name` has in this node after remapping.
+    /// The absolute name of `name` in this node, after remapping.
     ///
     /// # Errors
     /// When it is not a valid name.
@@ -86,7 +86,7 @@ impl Node {
         Ok(self.inner.remapping.remap(&resolved).to_owned())
     }
 
-    /// The absolute name of a topic. An empty name would be the namespace, which is no topic.
+    /// The absolute name of a topic. An empty name would resolve to the namespace, which is not a topic.
     pub(crate) fn topic_name(&self, topic: &str) -> Result<String, Error> {
         if topic.is_empty() {
             return Err(NameError { name: String::new(), kind: NameErrorKind::Empty }.into());
@@ -98,10 +98,10 @@ impl Node {
         Ok(Topic::of::<M>(self.topic_name(topic)?))
     }
 
-    /// A topic of a type that is known only while the program runs.
+    /// A topic whose type is known only at run time.
     ///
     /// # Errors
-    /// When the type has a form in none of the graphs that the node is in.
+    /// When the type exists in none of the node's graphs.
     pub(crate) fn topic_of_mapping(&self, topic: &str, mapping: &TypeMapping) -> Result<Topic, Error> {
         let name = self.topic_name(topic)?;
         let settings = &self.inner.context.shared.settings;
@@ -119,7 +119,7 @@ impl Node {
             return Err(Error::NotInGraph { what: format!("topic {name} of type {type_name} ({why})") });
         }
         for why in missing {
-            let line = format_args!("topic {name} of type {type_name} is in one graph alone: {why}");
+            let line = format_args!("topic {name} of type {type_name} is only in one graph: {why}");
             self.inner.log().log_library(log::Level::Warn, line);
         }
         Ok(Topic::of_mapping(name, mapping))
@@ -133,12 +133,12 @@ impl fmt::Debug for Node {
 }
 
 impl NodeInner {
-    /// For callbacks that run in their turn, on a thread that spins.
-    pub(crate) fn spun(&self) -> When {
-        When::Spun(Arc::clone(&self.queue))
+    /// Dispatch of callbacks to the node's executor.
+    pub(crate) fn executor_dispatch(&self) -> Dispatch {
+        Dispatch::Executor(Arc::clone(&self.queue))
     }
 
-    /// What a node is in its graphs, which it has joined.
+    /// Joins the node's graphs.
     pub(crate) fn join(context: Context, namespace: String, name: &str) -> Result<Self, Error> {
         let shared = &context.shared;
         let remapping = shared.arguments.remapping(&namespace, name)?;
@@ -151,7 +151,7 @@ impl NodeInner {
         let is_in_ros2 = shared.settings.ros2.is_some();
         let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
-        let mut driver = shared.turning.driver();
+        let mut driver = shared.event_loop.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
             return Err(Error::NodeExists { name: full_name });
         }
@@ -172,14 +172,14 @@ impl NodeInner {
     }
 
     pub(crate) fn driver(&self) -> DriverGuard<'_> {
-        self.context.shared.turning.driver()
+        self.context.shared.event_loop.driver()
     }
 
     pub(crate) fn count_publishers_of_this_process(&self, core: &Arc<SubscriptionCore>) -> usize {
         self.driver().nodes.count_publishers_of_this_process(core)
     }
 
-    /// A subscription of the user's is gone: with the last one to a topic, its links go.
+    /// Removes a user's subscription. The last one of a topic also removes its links.
     pub(crate) fn remove_subscription(&self, topic: &str, core: &Arc<SubscriptionCore>) {
         self.driver().remove_subscription(self.key, topic, core);
     }
@@ -192,7 +192,7 @@ impl Drop for NodeInner {
         let closed = |driver: &mut Driver| {
             driver.nodes.get_mut(key).is_none_or(|slot| slot.is_closed() && slot.is_acknowledged_in_ros2())
         };
-        let _ = shared.wait_out(Duration::from_secs(1), closed);
+        let _ = shared.wait_through_shutdown(Duration::from_secs(1), closed);
         let removed = self.driver().remove_node(key);
         drop(removed);
     }

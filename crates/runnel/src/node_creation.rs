@@ -1,4 +1,4 @@
-//! Creation of a node: it joins its graphs, then its log, its parameters and its clock are set up.
+//! Creation of a node: it joins its graphs, then its log, parameters and clock are set up.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::node::{Node, NodeInner};
 
 impl Context {
-    /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace. Parameters that they
-    /// give are set before this returns, for which it waits for the master, 10 s at most for each.
+    /// Creates a node. `name` may be absolute. Arguments can rename the node and change its namespace. Parameters from
+    /// arguments are set before this returns; each waits at most 10 s for the master.
     ///
     /// # Errors
-    /// When the name is not valid, the context has a node of that name in ROS 1 already ([`Error::NodeExists`]), sockets cannot be
-    /// opened, the master refuses a parameter, or an argument names a log level that there is none of.
+    /// When the name is not valid, the context already has a ROS 1 node of that name ([`Error::NodeExists`]), sockets
+    /// cannot be opened, the master refuses a parameter, or an argument names an unknown log level.
     pub fn create_node(&self, name: &str) -> Result<Node, Error> {
         let absolute = name.starts_with('/');
         let (argument_namespace, name) = self.shared.arguments.node(name)?;
@@ -27,8 +27,8 @@ impl Context {
         inner.set_argument_params()?;
         inner.follow_sim_time()?;
         if self.shared.settings.ros2.is_some() {
-            // Others are answered from now on, also if the program waits for nothing.
-            self.shared.turning.attend();
+            // Peers get answers from now on, even if the program never waits.
+            self.shared.event_loop.ensure_background_thread();
         }
         Ok(Node { inner: Arc::new(inner) })
     }

@@ -1,4 +1,4 @@
-//! Options of publishers and subscriptions.
+//! Options of publishers, subscriptions, timers and servers.
 
 use std::fmt;
 use std::time::Duration;
@@ -43,14 +43,14 @@ pub struct SubscriptionOptions {
 }
 
 impl SubscriptionOptions {
-    /// Runs the callback for messages in this group.
+    /// Sets the callback group of the message callback.
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
         self.group = Some(group.clone());
         self
     }
 
-    /// Lets the program [take](crate::Subscription::take_event) events of these kinds, in place of callbacks: for
+    /// Lets the program [take](crate::Subscription::take_event) events of these kinds, in place of callbacks. For
     /// [`Node::create_waitable_subscription`](crate::Node::create_waitable_subscription).
     #[must_use]
     pub fn waitable_events(mut self, kinds: &[QosEventKind]) -> Self {
@@ -91,7 +91,7 @@ impl SubscriptionOptions {
     }
 }
 
-/// What a timer is created with: its period, or that and the group of its callback.
+/// Options of a timer: its period, and optionally the callback group.
 #[derive(Clone, Debug)]
 pub struct TimerOptions {
     pub(crate) period: Duration,
@@ -99,7 +99,7 @@ pub struct TimerOptions {
 }
 
 impl TimerOptions {
-    /// Runs the callback in this group.
+    /// Sets the callback group.
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
         self.group = Some(group.clone());
@@ -113,7 +113,7 @@ impl From<Duration> for TimerOptions {
     }
 }
 
-/// What a service or an action server is created with: its name, or that and the group of its callbacks.
+/// Options of a service or an action server: its name, and optionally the callback group.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     pub(crate) name: String,
@@ -121,7 +121,7 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Runs the callbacks in this group.
+    /// Sets the callback group.
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
         self.group = Some(group.clone());

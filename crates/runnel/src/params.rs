@@ -15,7 +15,7 @@ use crate::environment::{FileValue, Graphs};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::parameter_value::{FromParameter, OutOfRange, ParameterValue};
-use crate::ready::When;
+use crate::ready::Dispatch;
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
 
 /// How long to wait for an answer of the master.
@@ -132,7 +132,7 @@ impl Node {
     ) -> Result<ParamWatch, Error> {
         let key = self.resolve(name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
-        let core = WatchCore::new(key, self.inner.spun(), callback);
+        let core = WatchCore::new(key, self.inner.executor_dispatch(), callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
             self.inner.wait_registered(Role::ParamSubscriber, &watch.core.key)?;
@@ -257,7 +257,7 @@ impl NodeInner {
         }
         // The driver handles the value. The watch makes the master send it, and again for a watch of the user.
         let nothing = Box::new(|_: &str, _: Option<&ParameterValue>| {});
-        self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
+        self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), Dispatch::Inline, nothing))?;
         self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
 

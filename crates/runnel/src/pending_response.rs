@@ -1,4 +1,4 @@
-//! Calls of services that are under way: a future, or an entity of a wait set.
+//! Pending service calls: futures, or entities of a wait set.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -19,10 +19,10 @@ use crate::error::Error;
 use crate::ready::Waitable;
 use crate::task_waiter::TaskWaiter;
 
-/// A call that is under way: a future of its response, which works under any runtime. The call ends when this is dropped.
+/// A pending service call: a future of its response, for any async runtime. Dropping it ends the call.
 ///
-/// The task is woken by the thread that spins or, if none does, by a background thread. Instead of awaiting it, a program may add it
-/// to a [`WaitSet`](crate::WaitSet) and [take](PendingResponse::take) the response.
+/// The spinning thread wakes the task; if no thread spins, a background thread does. Instead of awaiting the call, a
+/// program may add it to a [`WaitSet`](crate::WaitSet) and [take](PendingResponse::take) the response.
 #[must_use = "a call ends when it is dropped: await it or bind it to a name, `let response = ...`, not `let _ = ...`"]
 pub struct PendingResponse<S> {
     caller: Arc<Caller>,
@@ -33,10 +33,10 @@ pub struct PendingResponse<S> {
 }
 
 impl<S: Service> Client<S> {
-    /// Calls the service. The request is sent at once; the future gives the response, or why there is none. Dropping it ends the
-    /// call. For a time limit use that of the runtime, or [`Client::send_request`].
+    /// Calls the service. The request is sent at once. The future returns the response, or why there is none; dropping
+    /// it ends the call. For a time limit, use the runtime's or [`Client::send_request`].
     ///
-    /// A service of this process answers while its node is spun by another thread or task.
+    /// A service of this process answers only while another thread or task spins its node.
     ///
     /// ```no_run
     /// use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
@@ -49,7 +49,7 @@ impl<S: Service> Client<S> {
     /// ```
     ///
     /// # Errors
-    /// The future's, as [`Client::call`].
+    /// Those of [`Client::call`], when the future is awaited.
     pub fn call_async(
         &self,
         request: &S::Request,
@@ -61,11 +61,11 @@ impl<S: Service> Client<S> {
         })
     }
 
-    /// Sends a request and returns at once. The response is to be awaited or [taken](PendingResponse::take). With a `timeout` the
-    /// call fails when there is none by then.
+    /// Sends a request and returns at once. Await the response or [take](PendingResponse::take) it. With a `timeout`,
+    /// the call fails if there is no response by then.
     ///
     /// # Errors
-    /// When the request is too long or there is no memory for it, or the context ends.
+    /// When the request is too long, there is no memory for it, or the context ends.
     pub fn send_request(
         &self,
         request: &S::Request,
@@ -81,7 +81,7 @@ impl<S: Service> Client<S> {
 }
 
 impl<S: Service> PendingResponse<S> {
-    /// Takes the response, or why there is none, once; `None` while it has not come.
+    /// Takes the response, or why there is none, once. `None` while it is pending.
     pub fn take(&mut self) -> Option<Result<S::Response, Error>> {
         let bytes = self.caller.take(&self.pending)?;
         self.is_taken = true;

@@ -9,23 +9,23 @@ use runnel_io::clock;
 use crate::driver::{Driver, PollOutcome};
 use crate::ready::ReadyQueue;
 
-/// How a spinning thread waits for messages: less latency for more CPU.
+/// How a spinning thread waits for messages. Lower latency costs more CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PollingPolicy {
-    /// Sleep until something arrives. Costs nothing while idle.
+    /// Sleep until something arrives. Uses no CPU time while idle.
     #[default]
     Block,
-    /// Look again and again for this long before sleeping.
+    /// Poll in a loop for this long before sleeping.
     LookFirst(Duration),
-    /// Never sleep. Takes a whole CPU.
+    /// Poll in a loop without sleeping. Uses a whole CPU.
     Spin,
-    /// Sleep for this long between looks, so that messages are taken in groups.
+    /// Sleep for this long between polls, so that messages are received in groups.
     Period(Duration),
 }
 
 impl PollingPolicy {
-    /// One turn of the driver. Does not sleep if a callback is due.
-    pub(crate) fn turn(
+    /// Polls the driver once. Does not sleep if a callback is due.
+    pub(crate) fn poll_once(
         self,
         driver: &mut Driver,
         until: Option<Instant>,
@@ -36,19 +36,19 @@ impl PollingPolicy {
             Self::Block => block(driver, until, ready),
             Self::Spin => {
                 driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
-                driver.turn(Some(Instant::default()))
+                driver.poll_once(Some(Instant::default()))
             }
-            Self::Period(_) => driver.turn(Some(Instant::default())),
-            Self::LookFirst(span) => look_first(span, driver, until, ready, is_wanted),
+            Self::Period(_) => driver.poll_once(Some(Instant::default())),
+            Self::LookFirst(span) => poll_then_block(span, driver, until, ready, is_wanted),
         }
     }
 }
 
 fn block(driver: &mut Driver, until: Option<Instant>, ready: &ReadyQueue) -> io::Result<PollOutcome> {
-    driver.turn(if ready.sleep_if_empty() { until } else { Some(Instant::default()) })
+    driver.poll_once(if ready.sleep_if_empty() { until } else { Some(Instant::default()) })
 }
 
-fn look_first(
+fn poll_then_block(
     span: Duration,
     driver: &mut Driver,
     until: Option<Instant>,
@@ -56,13 +56,13 @@ fn look_first(
     is_wanted: impl Fn() -> bool,
 ) -> io::Result<PollOutcome> {
     let start = clock::monotonic();
-    let look = until.map_or(start + span, |until| until.min(start + span));
-    while clock::monotonic() < look {
+    let poll_until = until.map_or(start + span, |until| until.min(start + span));
+    while clock::monotonic() < poll_until {
         driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
-        let turned = driver.turn(Some(Instant::default()))?;
-        // A look takes the waker's word for it: a wait after it would never hear that again.
-        if turned.woken || ready.is_due() || is_wanted() {
-            return Ok(turned);
+        let outcome = driver.poll_once(Some(Instant::default()))?;
+        // A poll consumes a wake. A wait after it would miss that wake.
+        if outcome.woken || ready.is_due() || is_wanted() {
+            return Ok(outcome);
         }
     }
     block(driver, until, ready)

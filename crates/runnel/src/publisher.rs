@@ -18,12 +18,12 @@ use runnel_io::clock;
 use crate::announced::Topic;
 use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
 use crate::error::Error;
+use crate::event_loop::EventLoop;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
 use crate::outgoing::{Publishable, Typed, Written, convert};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
-use crate::turning::Turning;
 use crate::type_mapping::TypeMapping;
 pub use dynamic::DynamicPublisher;
 
@@ -86,7 +86,7 @@ pub struct PublisherBase {
     end: Arc<PublisherEnd>,
     /// The publication of `end`, which each message uses.
     publication: Arc<Publication>,
-    turning: Arc<Turning>,
+    event_loop: Arc<EventLoop>,
     offering: Arc<Offering>,
     max_blocking: Duration,
 }
@@ -168,7 +168,7 @@ impl Node {
     ) -> Result<PublisherBase, Error> {
         let PublisherOptions { qos, callbacks } = options.into();
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
-        let events = QosEvents::new(callbacks, self.inner.spun());
+        let events = QosEvents::new(callbacks, self.inner.executor_dispatch());
         Ok(PublisherBase::new(self.offering(topic, qos, Arc::new(events))?))
     }
 }
@@ -294,9 +294,9 @@ impl fmt::Debug for PublisherBase {
 impl PublisherBase {
     pub(crate) fn new(offering: Arc<Offering>) -> Self {
         let end = Arc::clone(&offering.end);
-        let (publication, turning) =
-            (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
-        Self { end, publication, turning, offering, max_blocking: DEFAULT_MAX_BLOCKING }
+        let (publication, event_loop) =
+            (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.event_loop));
+        Self { end, publication, event_loop, offering, max_blocking: DEFAULT_MAX_BLOCKING }
     }
 
     /// Whether only ROS 2 subscribers are to get messages.
@@ -316,7 +316,7 @@ impl PublisherBase {
 
     /// Publishes a loaned message like [`PublisherBase::publish`].
     pub(crate) fn publish_loan(&self, loan: WrittenLoan<'_>) -> Result<(), Error> {
-        self.publish_and_attend(loan, self.max_blocking, |publication, loan| {
+        self.publish_outgoing(loan, self.max_blocking, |publication, loan| {
             publication.publish_loan(loan, &self.offering.group)
         })
     }
@@ -324,17 +324,17 @@ impl PublisherBase {
     /// Publishes a message. With keep-all history, waits until no queue would drop a message, at most for `timeout`.
     fn publish(&self, message: impl Outgoing, timeout: Duration) -> Result<(), Error> {
         let group = &*self.offering.group;
-        self.publish_and_attend(message, timeout, |publication, message| publication.publish(message, group))
+        self.publish_outgoing(message, timeout, |publication, message| publication.publish(message, group))
     }
 
-    fn publish_and_attend<O>(
+    fn publish_outgoing<O>(
         &self,
         message: O,
         timeout: Duration,
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
         let published = self.publish_blocking(message, timeout, publish);
-        self.turning.attend();
+        self.event_loop.ensure_background_thread();
         published
     }
 

@@ -1,4 +1,4 @@
-//! Callbacks that are due, in the order they became so.
+//! Queues of due callbacks, and the entities that make them due.
 
 mod executor_queues;
 mod guard_condition;
@@ -20,68 +20,72 @@ pub(crate) use node_queue::NodeQueue;
 pub(crate) use queue::ReadyQueue;
 pub(crate) use signal::Signal;
 
-/// What the queue is made of; see `crate::sync::model`.
+/// Primitives of the queue; replaced in `crate::sync::model`.
 mod primitives {
-    pub(super) use super::mark;
+    pub(super) use super::thread_token;
     pub(super) use crate::sync::{Class, Condvar, Mutex, lock};
     pub(super) use runnel_io::Waker;
     pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
 
-/// Something that runs user code once.
-pub(crate) trait Runnable: Send + Sync {
-    /// Runs the user's code for one message or one tick.
+/// A unit of work for an executor, such as one call of a callback.
+pub(crate) trait Task: Send + Sync {
+    /// Runs the callback for one message or one tick.
     fn run(&self);
-    /// The same, and for what comes next as long as `goes_on` says so: that spares it standing in line again.
-    fn run_on(&self, goes_on: &dyn Fn() -> bool) {
-        let _ = goes_on;
+    /// As [`run`](Self::run), then for further messages while `may_continue` returns true. This avoids queueing the
+    /// task again.
+    fn run_batch(&self, may_continue: &dyn Fn() -> bool) {
+        let _ = may_continue;
         self.run();
     }
-    /// Where it stands in line; `None` for what is of no node.
-    fn when(&self) -> Option<&When> {
+    /// How the task is dispatched; `None` if it belongs to no node.
+    fn dispatch(&self) -> Option<&Dispatch> {
         None
     }
 }
 
-/// An entity that can be ready: its callback has its turn for that, or its user takes in place of the callback.
+/// An entity that can become ready. Its callback is then queued, or the user takes from it instead.
 pub(crate) trait Waitable: Send + Sync {
     /// True if there is something to take.
     fn is_ready(&self) -> bool;
 
-    /// Waiters for that.
+    /// Waiters to wake when it becomes ready.
     fn listeners(&self) -> &Listeners;
 
-    /// Has what is due by now become ready, and says when that is the case next; `None` if it does not depend on time.
+    /// Makes the entity ready if its time has come, and returns the next such time; `None` if it does not depend on
+    /// time.
     fn check_time(&self) -> Option<Instant> {
         None
     }
 }
 
-/// When a callback runs.
+/// Where the callback of a ready entity runs.
 #[derive(Clone)]
-pub(crate) enum When {
-    /// In its turn, on a thread that spins.
-    Spun(Arc<NodeQueue>),
-    /// At once, on the thread that turns the driver or publishes: for what is the library's own and never waits.
-    AtOnce,
-    /// Never: the user takes in its place.
+pub(crate) enum Dispatch {
+    /// Queued, on a thread of an executor.
+    Executor(Arc<NodeQueue>),
+    /// Immediately, on the thread that polls the driver or publishes. For the library's own callbacks, which never
+    /// wait.
+    Inline,
+    /// Nowhere: the user takes from the entity.
     Taken,
 }
 
-impl When {
-    /// A callback is due. Gives back one that is to run at once: as soon as the caller holds no lock that it may want.
-    pub(crate) fn push_unless_inline(&self, due: Arc<dyn Runnable>) -> Option<Arc<dyn Runnable>> {
+impl Dispatch {
+    /// Queues a due callback. Returns it if it must run inline: the caller runs it as soon as it holds no lock that the
+    /// callback may need.
+    pub(crate) fn push_unless_inline(&self, due: Arc<dyn Task>) -> Option<Arc<dyn Task>> {
         match self {
-            Self::Spun(ready) => ready.push(due),
-            Self::AtOnce => return Some(due),
+            Self::Executor(ready) => ready.push(due),
+            Self::Inline => return Some(due),
             Self::Taken => {}
         }
         None
     }
 }
 
-/// A number that no other running thread has, and which is not 0.
-pub(crate) fn mark() -> usize {
+/// Identifies the calling thread among running threads; never 0.
+pub(crate) fn thread_token() -> usize {
     thread_local!(static PLACE: u8 = const { 0 });
     PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
@@ -93,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits no longer once it is woken, and has the next one wait.
+    /// Removes itself when it is woken, and adds the next waiter.
     struct Once {
         listeners: Arc<Listeners>,
         next: Waker,
@@ -109,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn wakers_may_add_and_remove() {
+    fn woken_waiter_may_add_and_remove_listeners() {
         let listeners = Arc::new(Listeners::new());
         let once =
             |next| Arc::new(Once { listeners: Arc::clone(&listeners), next, count: AtomicUsize::new(0) });

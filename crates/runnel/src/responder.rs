@@ -1,4 +1,4 @@
-//! Responses of services that are given later.
+//! Deferred responses of services.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,8 +12,9 @@ use crate::options::ServerOptions;
 use crate::service::{ServiceServer, read_request, write_response};
 
 impl Node {
-    /// Provides a service whose responses are given later: by the callback's second parameter, at any time, in any order and from
-    /// any thread. The callback runs on a thread that spins, and the next request does not wait for the response to this one.
+    /// Creates a service whose responses are sent later: by the callback's second parameter, at any time, in any order
+    /// and from any thread. The callback runs on a spinning thread. It gets the next request before it has responded to
+    /// this one.
     ///
     /// ```no_run
     /// use std::{thread, time::Duration};
@@ -42,12 +43,11 @@ impl Node {
                 callback(request, responder);
             }
         };
-        self.provide::<S>(service, self.inner.spun(), ServiceCallback::Defers(Box::new(hear)))
+        self.provide::<S>(service, self.inner.executor_dispatch(), ServiceCallback::Defers(Box::new(hear)))
     }
 }
 
-/// Which request a response is to: the client, and the number of the request among those of the client. As `rmw_request_id_t`
-/// has it.
+/// Identifies a request: its client and its sequence number for that client. As `rmw_request_id_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId {
     client: [u8; 16],
@@ -55,18 +55,18 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// The client. In ROS 1 a number of its connection in this process.
+    /// The client. In ROS 1 it is a number of the client's connection in this process.
     pub fn client(&self) -> [u8; 16] {
         self.client
     }
 
-    /// The number of the request among those of the client, which counts them from 1.
+    /// The request's sequence number for its client, from 1.
     pub fn sequence_number(&self) -> i64 {
         self.sequence_number
     }
 }
 
-/// Answers one request of a service, from any thread. The client of one that is dropped gets an error.
+/// Answers one request of a service, from any thread. If it is dropped without a response, the client gets an error.
 #[must_use = "the client waits for a response"]
 pub struct Responder<S> {
     responder: RequestResponder,
@@ -81,19 +81,19 @@ impl<S: Service> Responder<S> {
         self.responder.respond(written.map(|()| bytes));
     }
 
-    /// Sends an error in place of the response: `why` is what the client gets.
+    /// Sends the error `why` to the client in place of a response.
     pub fn fail(self, why: impl fmt::Display) {
         self.responder.respond(Err(why.to_string()));
     }
 
-    /// Which request this answers.
+    /// The request that this answers.
     pub fn request_id(&self) -> RequestId {
         let (client, number) = self.responder.request();
         let sequence_number = i64::try_from(number).unwrap_or(i64::MAX).saturating_add(1);
         RequestId { client: u128::from(client).to_be_bytes(), sequence_number }
     }
 
-    /// Reads a request. The client of one that cannot be read gets an error.
+    /// Reads a request. The client of an unreadable request gets an error.
     pub(crate) fn of_request(request: ServiceRequest) -> Option<(S::Request, Self)> {
         let ServiceRequest { bytes, responder } = request;
         let mut request = S::Request::default();

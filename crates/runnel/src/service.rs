@@ -1,4 +1,4 @@
-//! Services that a node provides.
+//! Service servers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::data::{ServiceCall, ServiceCallback, ServiceCore, ServiceTypes, no_me
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::options::ServerOptions;
-use crate::ready::When;
+use crate::ready::Dispatch;
 
-/// A service that a node provides, made by [`Node::create_service`] or [`Node::create_deferred_service`]. It ends when it is
-/// dropped.
+/// A service that a node provides, created by [`Node::create_service`] or [`Node::create_deferred_service`]. Dropping
+/// it ends the service.
 #[must_use = "a service ends when it is dropped: bind it to a name, `let _power = ...`, not `let _ = ...`"]
 pub struct ServiceServer {
     node: Arc<NodeInner>,
@@ -47,33 +47,33 @@ impl fmt::Debug for ServiceServer {
 }
 
 impl Node {
-    /// Provides a service. `callback` makes the response of a request; what it fails with is told to the client. It runs
-    /// for one request at a time, on a thread that spins. The name may be [`ServerOptions`].
+    /// Creates a service. `callback` returns the response to a request; the client gets the text of an error. It runs
+    /// for one request at a time, on a spinning thread. The name may be given as [`ServerOptions`].
     ///
-    /// Returns once the master knows, as [`Node::create_publisher`] does.
+    /// Returns once the service is registered with the master, as [`Node::create_publisher`] does.
     ///
     /// # Errors
-    /// When the name is not valid, the node provides a service of that name, or the master refuses; [`Error::Ros1Only`] in ROS 2
-    /// alone, which has no services so far.
+    /// When the name is not valid, the node already provides a service of that name, or the master refuses;
+    /// [`Error::Ros1Only`] if the context is only in ROS 2, where services are not supported yet.
     pub fn create_service<S: Service, E: fmt::Display>(
         &self,
         service: impl Into<ServerOptions>,
         callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let callback = ServiceCallback::Answers(Box::new(answering::<S, E>(callback)));
-        self.provide::<S>(service, self.inner.spun(), callback)
+        self.provide::<S>(service, self.inner.executor_dispatch(), callback)
     }
 
     pub(crate) fn provide<S: Service>(
         &self,
         options: impl Into<ServerOptions>,
-        when: When,
+        dispatch: Dispatch,
         callback: ServiceCallback,
     ) -> Result<ServiceServer, Error> {
         let ServerOptions { name, group } = options.into();
         let service = self.service_name(&name)?;
-        let turn = (when, &CallbackGroup::for_entity(group.as_ref()));
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), turn, callback);
+        let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
+        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
         self.inner.add_service(&core)?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -85,7 +85,7 @@ impl Node {
     /// The absolute name of a service.
     ///
     /// # Errors
-    /// When it is not a valid name, or the node is not in the ROS 1 graph, which alone has services.
+    /// When it is not a valid name, or the node is not in ROS 1, which services require.
     pub(crate) fn service_name(&self, service: &str) -> Result<String, Error> {
         let name = self.resolve(service)?;
         self.inner.needs_ros1(format_args!("service {name}"))?;
@@ -107,10 +107,10 @@ impl NodeInner {
         Ok(())
     }
 
-    /// A service of the user's is gone, and its clients' connections with it.
+    /// Removes a user's service and closes its clients' connections.
     fn remove_service(&self, core: &Arc<ServiceCore>) {
         let mut driver = self.driver();
-        // The node may be closed already, and then there is nothing to unregister.
+        // The node may be closed already. Then there is nothing to unregister.
         let _ = self.engine(&mut driver, |node, now| node.unadvertise_service(now, &core.service));
         if let Some(slot) = driver.nodes.get_mut(self.key) {
             slot.services.remove(&core.service);
@@ -121,7 +121,7 @@ impl NodeInner {
     }
 }
 
-/// What becomes of a request: the user's callback between the bytes of its request and those of its response.
+/// Wraps a user's callback: reads the request and writes the response.
 pub(crate) fn answering<S: Service, E: fmt::Display>(
     mut callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
 ) -> impl FnMut(ServiceCall<'_>) -> Result<(), String> + Send + 'static {

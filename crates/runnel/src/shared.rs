@@ -1,5 +1,5 @@
-//! What all nodes of a process share: the driver with its event loop, the callbacks that are due, clock and timers, and the
-//! end of the program.
+//! State that all nodes of a context share: the driver and its event loop, due callbacks, clock and timers, and
+//! shutdown.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -14,6 +14,7 @@ use crate::data::Publication;
 use crate::driver::{Driver, Key};
 use crate::environment::Settings;
 use crate::error::Error;
+use crate::event_loop::EventLoop;
 use crate::ipc::Pool;
 use crate::linger::{self, Linger, Unarrived};
 use crate::log_output::console;
@@ -22,23 +23,22 @@ use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::ros_clock::RosClock;
 use crate::sync::{Mutex, assert_unlocked, lock};
 use crate::timers::Timers;
-use crate::turning::Turning;
 
-/// How long a wait goes on at most before it looks whether the context has ended.
-pub(crate) const GLANCE: Duration = Duration::from_millis(50);
+/// Longest wait before a thread checks whether the context has ended.
+pub(crate) const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What has something to tell its peers before it leaves the graph.
-pub(crate) trait LastWords: Send + Sync {
-    /// Tells them. Spinning has ended.
-    fn say(&self);
+/// Work to do before the nodes leave the graph.
+pub(crate) trait ShutdownHook: Send + Sync {
+    /// Runs the hook after spinning has ended.
+    fn run(&self);
 }
 
 /// See the module's documentation.
 pub(crate) struct Shared {
-    pub(crate) turning: Arc<Turning>,
-    /// Of the nodes that are in no executor.
+    pub(crate) event_loop: Arc<EventLoop>,
+    /// Queue of the nodes that are in no executor.
     pub(crate) ready: Arc<ReadyQueue>,
-    /// Of executors with nodes of their own.
+    /// Queues of executors with their own nodes.
     pub(crate) executors: ExecutorQueues,
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) pool: Arc<Pool>,
@@ -49,11 +49,11 @@ pub(crate) struct Shared {
     pub(crate) arguments: Arguments,
     pub(crate) settings: Settings,
     pub(crate) polling: PollingPolicy,
-    /// Set when spinning is to end.
+    /// Set when the context shuts down.
     pub(crate) stop: Arc<AtomicBool>,
-    /// The engine for calls that belong to no node, made at the first.
+    /// Engine for calls that belong to no node, created by the first call.
     pub(crate) client: Mutex<Option<Key>>,
-    pub(crate) last_words: Mutex<Vec<Weak<dyn LastWords>>>,
+    pub(crate) shutdown_hooks: Mutex<Vec<Weak<dyn ShutdownHook>>>,
     pub(crate) on_shutdown: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     pub(crate) linger: Linger,
     pub(crate) interrupts: Option<Interrupts>,
@@ -65,42 +65,42 @@ impl Shared {
         !self.stop.load(Ordering::SeqCst)
     }
 
-    /// Ends spinning, on whichever threads.
+    /// Ends spinning on all threads.
     pub(crate) fn shutdown(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.ready.close();
         self.executors.close();
     }
 
-    /// Has `callback` run when spinning has ended and the nodes have left the graph.
+    /// Adds a callback that runs after spinning has ended and the nodes have left the graph.
     pub(crate) fn on_shutdown(&self, callback: Box<dyn FnOnce() + Send>) {
         lock(&self.on_shutdown).push(callback);
     }
 
-    /// Turns the driver until `done` says so; false if `timeout` is over before, or the context ends.
+    /// Polls the driver until `done` returns true. False after `timeout` or when the context ends.
     pub(crate) fn wait(
         &self,
         timeout: Duration,
         mut done: impl FnMut(&mut Driver) -> bool,
     ) -> Result<bool, Error> {
         let mut reached = false;
-        self.wait_out(timeout, |driver| {
+        self.wait_through_shutdown(timeout, |driver| {
             reached = done(driver);
             reached || self.stop.load(Ordering::SeqCst)
         })?;
         Ok(reached)
     }
 
-    /// As [`Shared::wait`], whether the context ends or not.
-    pub(crate) fn wait_out(
+    /// As [`Shared::wait`], but also continues while the context shuts down.
+    pub(crate) fn wait_through_shutdown(
         &self,
         timeout: Duration,
         mut done: impl FnMut(&mut Driver) -> bool,
     ) -> Result<bool, Error> {
-        self.wait_unlocked(timeout, || done(&mut self.turning.driver()))
+        self.wait_unlocked(timeout, || done(&mut self.event_loop.driver()))
     }
 
-    /// As [`Shared::wait_out`], but `done` has no driver, and so may run anything.
+    /// As [`Shared::wait_through_shutdown`], but `done` is called without the driver locked, so it may run any code.
     pub(crate) fn wait_unlocked(
         &self,
         timeout: Duration,
@@ -115,46 +115,46 @@ impl Shared {
             if now >= until {
                 break false;
             }
-            // Another thread may take the wake that comes with the end of the context.
-            self.turning.turn_waiting(until.min(now + GLANCE))?;
+            // Another thread may consume the wake of the shutdown.
+            self.event_loop.poll_or_park(until.min(now + STOP_CHECK_INTERVAL))?;
         };
-        self.turning.finish_wait();
+        self.event_loop.finish_wait();
         Ok(reached)
     }
 
-    /// Has `speaker` say its last words when spinning ends, before those that were added earlier.
-    pub(crate) fn add_last_words(&self, speaker: Weak<dyn LastWords>) {
-        let mut last_words = lock(&self.last_words);
-        last_words.retain(|speaker| speaker.strong_count() > 0);
-        last_words.push(speaker);
+    /// Adds a hook that runs when spinning ends, before the hooks added earlier.
+    pub(crate) fn add_shutdown_hook(&self, hook: Weak<dyn ShutdownHook>) {
+        let mut shutdown_hooks = lock(&self.shutdown_hooks);
+        shutdown_hooks.retain(|hook| hook.strong_count() > 0);
+        shutdown_hooks.push(hook);
     }
 
     /// Unregisters all nodes and runs the user's shutdown callbacks, once.
     pub(crate) fn close(&self) {
-        let last_words = std::mem::take(&mut *lock(&self.last_words));
-        last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
-        // What was published just before the end is still to arrive. Links of ROS 1 end when the nodes do.
+        let shutdown_hooks = std::mem::take(&mut *lock(&self.shutdown_hooks));
+        shutdown_hooks.iter().rev().filter_map(Weak::upgrade).for_each(|hook| hook.run());
+        // Messages published just before the end must still arrive. ROS 1 links end with their nodes.
         let until = clock::monotonic() + self.linger.time();
         if !self.wait_for_arrival(until, |driver| driver.nodes.are_sent_in_ros1()) {
             self.report_unarrived(Publication::held_by_links);
         }
-        self.turning.driver().close_nodes();
-        let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes.are_closed());
+        self.event_loop.driver().close_nodes();
+        let closed = self.wait_through_shutdown(Duration::from_secs(1), |driver| driver.nodes.are_closed());
         if !self.wait_for_arrival(until, |driver| driver.ros2.is_acknowledged()) {
             self.report_unarrived(Publication::unacknowledged);
         }
         self.linger.close();
-        // A handle that some thread keeps may outlive the program's own end.
-        self.turning.driver().sessions.leave_host();
-        self.turning.driver().leave_ros2();
+        // A thread may keep a handle beyond the program's own end.
+        self.event_loop.driver().sessions.leave_host();
+        self.event_loop.driver().leave_ros2();
         if !closed.unwrap_or(false) {
-            console::warning!("the master did not confirm within a second that all is unregistered");
+            console::warning!("the master did not confirm within 1 s that all nodes are unregistered");
         }
         self.run_on_shutdown();
     }
 
-    /// Waits until what was published has arrived, or `until`; true if it has. A signal that comes meanwhile ends this wait and
-    /// those that follow, instead of the process.
+    /// Waits until the published messages have arrived, or `until`. True if they have. A signal ends this wait and
+    /// later ones, instead of the process.
     pub(crate) fn wait_for_arrival(
         &self,
         until: Instant,
@@ -163,7 +163,7 @@ impl Shared {
         let hold = self.interrupts.as_ref().map(Interrupts::hold);
         let mut reached = false;
         let left = until.since(clock::monotonic());
-        let _ = self.wait_out(left, |driver| {
+        let _ = self.wait_through_shutdown(left, |driver| {
             reached = has_arrived(driver);
             if hold.as_ref().is_some_and(Hold::is_interrupted) {
                 self.linger.end();
@@ -174,18 +174,18 @@ impl Shared {
     }
 
     fn report_unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) {
-        let unarrived = self.turning.driver().nodes.unarrived(of);
+        let unarrived = self.event_loop.driver().nodes.unarrived(of);
         unarrived.iter().for_each(|(topic, unarrived)| linger::report(topic, unarrived, &self.linger));
     }
 
-    /// Runs the user's shutdown callbacks, without the lock: they may add others.
+    /// Runs the user's shutdown callbacks without the lock, because they may add others.
     fn run_on_shutdown(&self) {
         let callbacks = std::mem::take(&mut *lock(&self.on_shutdown));
         assert_unlocked("a shutdown callback");
         callbacks.into_iter().for_each(|callback| callback());
     }
 
-    /// When the next timer or the given time is due, whichever is first.
+    /// The next timer's time or `until`, whichever is first.
     pub(crate) fn next_due(&self, until: Option<Instant>) -> Option<Instant> {
         [self.timers.next(), until].into_iter().flatten().min()
     }
@@ -194,7 +194,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         console::flush();
-        self.turning.end();
+        self.event_loop.end();
         self.run_on_shutdown();
     }
 }

@@ -9,7 +9,7 @@ use runnel_msgs::rosgraph_msgs::msg::Clock;
 
 use crate::announced::Topic;
 use crate::data::{Delivery, QosEvents, SubscriptionCore};
-use crate::ready::{ReadyQueue, When};
+use crate::ready::{Dispatch, ReadyQueue};
 use crate::ros_clock::{CLOCK, RosClock};
 use crate::timers::Timers;
 
@@ -43,7 +43,7 @@ impl Simulation {
 
     fn set_time(&self, now: Time) {
         self.clock.set(now);
-        self.timers.tell(now);
+        self.timers.set_simulated_time(now);
         self.wake_sleepers();
     }
 
@@ -53,7 +53,7 @@ impl Simulation {
         let (topic, qos) = (Topic::of::<Clock>(CLOCK.to_owned()), QoS::keep_last(1).best_effort());
         let options = topic.subscription_options(qos, Some(TypeId::of::<Clock>()));
         let simulation = Arc::clone(self);
-        let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
+        let core = SubscriptionCore::new(options, Dispatch::Inline, QosEvents::default(), move |delivery| {
             match delivery {
                 Delivery::Bytes { bytes, from, .. } => {
                     let mut message = Clock::default();

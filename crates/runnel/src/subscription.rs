@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
-use crate::ready::{Waitable, When};
+use crate::ready::{Dispatch, Waitable};
 pub use raw_message::RawMessage;
 
 /// Messages taken in one call, so that a publisher that never stops does not block the caller.
@@ -171,17 +171,17 @@ impl Node {
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, udpros, .. } = options.into();
-        let when = self.inner.spun();
-        let events = QosEvents::new(callbacks, when.clone());
+        let dispatch = self.inner.executor_dispatch();
+        let events = QosEvents::new(callbacks, dispatch.clone());
         let topic = Topic { udpros, ..topic.clone() };
-        self.subscribe_as((&topic, qos, takes), (when, group), events, callback)
+        self.subscribe_as((&topic, qos, takes), (dispatch, group), events, callback)
     }
 
     /// Creates a subscription with any dispatch of messages and events.
     pub(crate) fn subscribe_as(
         &self,
         (topic, qos, takes): (&Topic, QoS, Takes),
-        (when, group): (When, &Arc<ExclusiveGroup>),
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
@@ -190,7 +190,7 @@ impl Node {
             wants_info: takes.info,
             ..topic.subscription_options(qos, takes.by_reference)
         };
-        let core = SubscriptionCore::in_group(spec, (when, group), events, callback);
+        let core = SubscriptionCore::in_group(spec, (dispatch, group), events, callback);
         let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
         let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), qos, core, input);
         self.inner.wait_topic_registered(Role::Subscriber, topic)?;

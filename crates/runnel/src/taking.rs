@@ -1,4 +1,4 @@
-//! Entities that the user takes from in place of callbacks, chosen and waited for with a [`WaitSet`].
+//! Entities without callbacks, from which the user takes, and their use in a [`WaitSet`].
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::node::Node;
 use crate::options::{ServerOptions, SubscriptionOptions, TimerOptions};
 use crate::pending_response::PendingResponse;
 use crate::qos_events::QosEvent;
-use crate::ready::{GuardCondition, When};
+use crate::ready::{Dispatch, GuardCondition};
 use crate::responder::Responder;
 use crate::service::ServiceServer;
 use crate::subscription::{Subscription, Takes};
@@ -27,45 +27,45 @@ use crate::timers::Follows;
 use crate::wait_set::{WaitKey, WaitSet};
 
 impl WaitSet {
-    /// A set of no entities.
+    /// Creates an empty wait set.
     pub fn new(context: &Context) -> Self {
         Self::of(&context.shared)
     }
 
-    /// Adds a subscription: it is ready while a message waits.
+    /// Adds a subscription, which is ready while a message waits.
     pub fn add_subscription(&mut self, subscription: &Subscription) -> WaitKey {
         self.add(Arc::clone(subscription.core()))
     }
 
-    /// Adds the QoS events of a subscription, unless it has none to take.
+    /// Adds the QoS events of a subscription. `None` if it has no waitable events.
     pub fn add_events(&mut self, subscription: &Subscription) -> Option<WaitKey> {
         let events = subscription.core().events().waitable()?;
         Some(self.add(events))
     }
 
-    /// Adds a service: it is ready while a request waits.
+    /// Adds a service, which is ready while a request waits.
     pub fn add_service(&mut self, service: &ServiceServer) -> WaitKey {
         self.add(Arc::clone(service.core()))
     }
 
-    /// Adds a timer: it is ready once a period is over.
+    /// Adds a timer, which is ready once its period has passed.
     pub fn add_timer(&mut self, timer: &Timer) -> WaitKey {
         self.add(Arc::clone(timer.entry()))
     }
 
-    /// Adds a call: it is ready once there is a response, or a reason why there is none.
+    /// Adds a call, which is ready once it has a response or has failed.
     pub fn add_response<S: Service>(&mut self, response: &PendingResponse<S>) -> WaitKey {
         self.add(Arc::clone(response.pending()))
     }
 
-    /// Adds a guard condition: it is ready once it is triggered.
+    /// Adds a guard condition, which is ready once it is triggered.
     pub fn add_guard_condition(&mut self, guard: &Arc<GuardCondition>) -> WaitKey {
         self.add(Arc::clone(guard))
     }
 }
 
 impl Node {
-    /// Subscribes to a topic without a callback: messages are [taken](Subscription::take), and so are the
+    /// Creates a subscription without a callback: the program [takes](Subscription::take) messages, and the
     /// [events](SubscriptionOptions::waitable_events) that the options name.
     ///
     /// # Errors
@@ -77,17 +77,17 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, udpros, waitable_events, .. } = options.into();
         let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
-        let turn = (When::Taken, &CallbackGroup::for_entity(None));
+        let scheduling = (Dispatch::Taken, &CallbackGroup::for_entity(None));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
         let events = match &*waitable_events {
-            [] => QosEvents::new(callbacks, self.inner.spun()),
+            [] => QosEvents::new(callbacks, self.inner.executor_dispatch()),
             kinds => QosEvents::taken(kinds),
         };
-        self.subscribe_as((&topic, qos, takes), turn, events, |_| Ok(()))
+        self.subscribe_as((&topic, qos, takes), scheduling, events, |_| Ok(()))
     }
 
-    /// Provides a service without a callback: requests are [taken](ServiceServer::take), and answered at any time by their
-    /// [`Responder`].
+    /// Creates a service without a callback: the program [takes](ServiceServer::take) requests, and answers each at any
+    /// time with its [`Responder`].
     ///
     /// # Errors
     /// As [`Node::create_service`].
@@ -95,16 +95,16 @@ impl Node {
         &self,
         service: impl Into<ServerOptions>,
     ) -> Result<ServiceServer, Error> {
-        self.provide::<S>(service, When::Taken, ServiceCallback::Defers(Box::new(drop)))
+        self.provide::<S>(service, Dispatch::Taken, ServiceCallback::Defers(Box::new(drop)))
     }
 
-    /// A timer of ROS time without a callback: its ticks are [taken](Timer::take).
+    /// Creates a timer of ROS time without a callback: the program [takes](Timer::take) its ticks.
     pub fn create_waitable_timer(&self, period: impl Into<TimerOptions>) -> Timer {
-        self.timer(period, (Follows::Ros, false), When::Taken, || ())
+        self.timer(period, (Follows::Ros, false), Dispatch::Taken, || ())
     }
 }
 
-/// A message that was taken: the publisher's own value if that is of this process, else where its bytes lie.
+/// A taken message: the publisher's own value if it is from this process, otherwise the received bytes in place.
 pub struct TakenMessage<M> {
     content: Content<M>,
     info: Option<MessageInfo>,
@@ -127,7 +127,7 @@ impl<M: Message> TakenMessage<M> {
         }
     }
 
-    /// The publisher's own value, if that is of this process and publishes values.
+    /// The publisher's own value, if it is from this process and was published by value.
     pub fn shared(&self) -> Option<&Arc<M>> {
         match &self.content {
             Content::Shared(message) => Some(message),
@@ -135,8 +135,8 @@ impl<M: Message> TakenMessage<M> {
         }
     }
 
-    /// What is known of the message besides: when it was published, when it came, and from whom. `None` if the subscription has a
-    /// callback that takes none, since nothing was noted for it then.
+    /// Metadata of the message: its times and its publisher. `None` if the subscription's callback takes no metadata,
+    /// because none is recorded then.
     pub fn info(&self) -> Option<&MessageInfo> {
         self.info.as_ref()
     }
@@ -153,7 +153,7 @@ impl<M: Message> TakenMessage<M> {
 }
 
 impl Subscription {
-    /// Takes the message that has waited longest. One that cannot be read is passed over, as callbacks do.
+    /// Takes the oldest waiting message. Unreadable messages are skipped, counted and logged, as for callbacks.
     pub fn take<M: Message>(&self) -> Option<TakenMessage<M>> {
         loop {
             let taken = match self.core().take()? {
@@ -172,21 +172,21 @@ impl Subscription {
         }
     }
 
-    /// Takes what has happened of the kind of event that has waited longest.
+    /// Takes the oldest waiting QoS event. Events of one kind are reported together.
     pub fn take_event(&self) -> Option<QosEvent> {
         self.core().events().take()
     }
 }
 
 impl Timer {
-    /// Takes the tick that is due. True if there was one.
+    /// Takes a due tick. True if there was one.
     pub fn take(&self) -> bool {
         self.entry().take()
     }
 }
 
 impl ServiceServer {
-    /// Takes the request that has waited longest, with what answers it. The client of one that cannot be read gets an error.
+    /// Takes the oldest waiting request, with its responder. The client of an unreadable request gets an error.
     pub fn take<S: Service>(&self) -> Option<(S::Request, Responder<S>)> {
         std::iter::from_fn(|| self.core().take()).find_map(Responder::of_request)
     }

@@ -1,7 +1,7 @@
-//! Tasks of futures that wait for entities, as threads do with a [wait set](crate::wait_set).
+//! Waiter of an async task for entities, as a [wait set](crate::wait_set) is for a thread.
 //!
-//! A task is woken by the thread that polls when an entity becomes ready: one that spins or waits, or else the background thread.
-//! Until then it costs nothing.
+//! When an entity becomes ready, the polling thread wakes the task: one that spins or waits, otherwise the background
+//! thread. A waiting task uses no CPU time.
 
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
@@ -9,21 +9,21 @@ use std::task::{Context, Wake, Waker};
 use crate::ready::Waitable;
 use crate::shared::Shared;
 
-/// See the module's documentation. The task waits no longer once this is dropped.
+/// See the module's documentation. Dropping it ends the wait.
 pub(crate) struct TaskWaiter {
     shared: Arc<Shared>,
     entities: Vec<Arc<dyn Waitable>>,
     registered: Option<Registered>,
 }
 
-/// A waker of a task, and the one that entities have in its place.
+/// A task's waker, and the proxy that is registered with the entities.
 struct Registered {
     task: Waker,
     proxy: Waker,
 }
 
-/// Entities tell wakers apart by what they wake. Two futures of one task each have one of these, so that the end of one does not end
-/// the wait of the other.
+/// Entities distinguish wakers by what they wake. Two futures of one task have a proxy each, so that the end of one
+/// does not end the wait of the other.
 struct Proxy(Waker);
 
 impl Wake for Proxy {
@@ -37,15 +37,15 @@ impl Wake for Proxy {
 }
 
 impl TaskWaiter {
-    /// A future that waits for these, and for the end of the context.
+    /// Creates a waiter for these entities and for the end of the context.
     pub(crate) fn new(shared: &Arc<Shared>, mut entities: Vec<Arc<dyn Waitable>>) -> Self {
-        entities.push(Arc::<crate::turning::Turning>::clone(&shared.turning));
+        entities.push(Arc::<crate::event_loop::EventLoop>::clone(&shared.event_loop));
         Self { shared: Arc::clone(shared), entities, registered: None }
     }
 
-    /// Has the task woken when an entity becomes ready. It looks at them after this.
+    /// Registers the task to be woken when an entity becomes ready. The caller checks the entities afterwards.
     pub(crate) fn register(&mut self, task: &Context<'_>) {
-        self.shared.turning.attend_now();
+        self.shared.event_loop.ensure_background_poll();
         if self.registered.as_ref().is_some_and(|registered| registered.task.will_wake(task.waker())) {
             return;
         }

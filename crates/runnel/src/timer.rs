@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::callback_group::CallbackGroup;
 use crate::node::Node;
 use crate::options::TimerOptions;
-use crate::ready::When;
+use crate::ready::Dispatch;
 use crate::timers::{Follows, Schedule, TimerEntry};
 
-/// A callback that runs periodically, or once, made by [`Node::create_timer`], [`Node::create_wall_timer`] or
-/// [`Node::create_oneshot_timer`]. It ends when it is dropped. However many ticks were missed, one call makes up for them.
+/// A callback that runs periodically or once, created by [`Node::create_timer`], [`Node::create_wall_timer`] or
+/// [`Node::create_oneshot_timer`]. Dropping it ends the timer. Missed ticks are combined into one call.
 ///
-/// A watchdog, which stops the robot when no command has come for half a second:
+/// A watchdog that stops the robot if no command arrives for half a second:
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -32,12 +32,12 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Stops the timer: its callback does not run until [`Timer::reset`], also not for a tick that is due.
+    /// Stops the timer. Its callback does not run until [`Timer::reset`], not even for a due tick.
     pub fn cancel(&self) {
         self.entry.cancel();
     }
 
-    /// Starts a new period from now on, also if the timer was canceled or is a one-shot timer that has ticked.
+    /// Starts a new period now, also if the timer was canceled or is a one-shot timer that has ticked.
     pub fn reset(&self) {
         if self.entry.reset() {
             self.node.wake_for_timers();
@@ -49,13 +49,12 @@ impl Timer {
         self.entry.is_canceled()
     }
 
-    /// The time until the next tick, by the clock that the timer follows. Zero if a tick waits for its callback, `None` if the
-    /// timer is canceled.
+    /// The time until the next tick, by the timer's clock. Zero if a tick is due, `None` if the timer is canceled.
     pub fn time_until_next(&self) -> Option<Duration> {
         self.entry.time_until_next()
     }
 
-    /// The time between two ticks, or until the only one.
+    /// The period, or the delay of a one-shot timer.
     pub fn period(&self) -> Duration {
         self.entry.period()
     }
@@ -82,14 +81,14 @@ impl fmt::Debug for Timer {
 }
 
 impl Node {
-    /// Calls `callback` every `period` of ROS time, which `/clock` may define, while the context spins. The period may be
-    /// [`TimerOptions`].
+    /// Calls `callback` every `period` of ROS time, which `/clock` may define, while the context spins. The period may
+    /// be given as [`TimerOptions`].
     pub fn create_timer(
         &self,
         period: impl Into<TimerOptions>,
         callback: impl FnMut() + Send + 'static,
     ) -> Timer {
-        self.timer(period, (Follows::Ros, false), self.inner.spun(), callback)
+        self.timer(period, (Follows::Ros, false), self.inner.executor_dispatch(), callback)
     }
 
     /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time.
@@ -98,7 +97,7 @@ impl Node {
         period: impl Into<TimerOptions>,
         callback: impl FnMut() + Send + 'static,
     ) -> Timer {
-        self.timer(period, (Follows::Wall, false), self.inner.spun(), callback)
+        self.timer(period, (Follows::Wall, false), self.inner.executor_dispatch(), callback)
     }
 
     /// Calls `callback` once, after `delay` of ROS time, and once more after each [`Timer::reset`].
@@ -107,25 +106,25 @@ impl Node {
         delay: impl Into<TimerOptions>,
         callback: impl FnMut() + Send + 'static,
     ) -> Timer {
-        self.timer(delay, (Follows::Ros, true), self.inner.spun(), callback)
+        self.timer(delay, (Follows::Ros, true), self.inner.executor_dispatch(), callback)
     }
 
     pub(crate) fn timer(
         &self,
         options: impl Into<TimerOptions>,
         (follows, is_oneshot): (Follows, bool),
-        when: When,
+        dispatch: Dispatch,
         callback: impl FnMut() + Send + 'static,
     ) -> Timer {
         let TimerOptions { period, group } = options.into();
-        let turn = (when, &CallbackGroup::for_entity(group.as_ref()));
+        let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
         let schedule = Schedule { period, follows, is_oneshot };
-        let entry = self.inner.context.shared.timers.add(schedule, turn, Box::new(callback));
+        let entry = self.inner.context.shared.timers.add(schedule, scheduling, Box::new(callback));
         self.wake_for_timers();
         Timer { node: self.clone(), entry: Arc::new(entry) }
     }
 
-    /// A thread that waits already must learn of the earlier deadline.
+    /// Wakes waiting threads for an earlier deadline.
     fn wake_for_timers(&self) {
         self.inner.context.shared.ready.wake_all();
     }

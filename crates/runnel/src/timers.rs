@@ -1,4 +1,5 @@
-//! Timers of the user's, fired by whoever spins; those that follow a simulated clock, by whoever hears it.
+//! User timers. Spinning threads fire them; those that follow a simulated clock are fired by the thread that receives
+//! `/clock`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,12 +10,12 @@ use runnel_core::time::{Instant, Time};
 use runnel_core::timers::Timers as Queue;
 use runnel_io::clock;
 
-use crate::callback_group::{ExclusiveGroup, Turn};
-use crate::ready::{Listeners, Runnable, Waitable, When};
+use crate::callback_group::{CallbackScheduler, ExclusiveGroup};
+use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, TryMutex, lock};
 
-/// Stands for no timer in [`Timers::next`].
+/// Value of [`Timers::next`] without a timer.
 const NEVER: u64 = u64::MAX;
 
 /// When a timer ticks.
@@ -22,7 +23,7 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Schedule {
     pub(crate) period: Duration,
     pub(crate) follows: Follows,
-    /// It ticks once, and again only after a reset.
+    /// True if it ticks once, and again only after a reset.
     pub(crate) is_oneshot: bool,
 }
 
@@ -35,11 +36,12 @@ pub(crate) enum Follows {
     Ros,
 }
 
-/// All timers of a context, by when they fire next.
+/// All timers of a context, in the order of their next ticks.
 pub(crate) struct Timers {
     clock: Arc<RosClock>,
     due: Mutex<Due>,
-    /// When the next of those by the monotonic clock fires, so that a spinner that looks at every message needs no lock.
+    /// Next tick of the timers that follow the monotonic clock, so that a thread that checks it for every message needs
+    /// no lock.
     next: AtomicU64,
     next_id: AtomicU64,
 }
@@ -50,18 +52,18 @@ struct Due {
     wall: Queue<u64>,
     /// By simulated time, in nanoseconds. Empty while time is not simulated.
     simulated: Queue<u64, i64>,
-    /// The simulated time that was told last.
-    told: i64,
+    /// The last simulated time.
+    simulated_now: i64,
 }
 
 /// One timer.
 pub(crate) struct TimerCore {
     schedule: Schedule,
-    turn: Turn,
+    scheduler: CallbackScheduler,
     callback: TryMutex<Box<dyn FnMut() + Send>>,
-    /// A tick is due: its callback stands in line for it unless it is taken.
+    /// True if a tick is due. Its callback is queued unless the tick was taken.
     is_due: AtomicBool,
-    /// It has no next tick. Changes under the lock of the timers.
+    /// True if it has no next tick. Changes under the lock of the timers.
     is_canceled: AtomicBool,
 }
 
@@ -75,14 +77,14 @@ impl Timers {
     pub(crate) fn add(
         self: &Arc<Self>,
         schedule: Schedule,
-        (when, group): (When, &Arc<ExclusiveGroup>),
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         callback: Box<dyn FnMut() + Send>,
     ) -> TimerEntry {
-        // Without any time between two ticks, firing would have no end.
+        // A period of zero would make firing loop for ever.
         let schedule = Schedule { period: schedule.period.max(Duration::from_nanos(1)), ..schedule };
         let core = Arc::new_cyclic(|myself| TimerCore {
             schedule,
-            turn: Turn::in_group(when, group, myself),
+            scheduler: CallbackScheduler::in_group(dispatch, group, myself),
             callback: TryMutex::new(callback),
             is_due: AtomicBool::new(false),
             is_canceled: AtomicBool::new(false),
@@ -98,14 +100,14 @@ impl Timers {
         let mut due = lock(&self.due);
         let timer = due.remove(id);
         self.note_next(&due);
-        // What the callback holds may be a publisher, whose end must not happen under this lock.
+        // The callback may own a publisher, which must not be dropped under this lock.
         drop(due);
         if let Some(timer) = timer {
             timer.take();
         }
     }
 
-    /// Removes the next tick of a timer, and one that is due.
+    /// Cancels the next tick of a timer, and a due one.
     fn cancel(&self, id: u64, timer: &TimerCore) {
         let mut due = lock(&self.due);
         due.unschedule(id, timer);
@@ -113,26 +115,26 @@ impl Timers {
         self.note_next(&due);
     }
 
-    /// Begins a new period of a timer, from now on. Removes a tick that is due. True if threads that wait for timers wait too
-    /// long now.
+    /// Starts a new period of a timer now and removes a due tick. True if waiting threads must be woken for an earlier
+    /// tick.
     fn reset(&self, id: u64, timer: &TimerCore) -> bool {
         let mut due = lock(&self.due);
-        // Before it can tick again.
+        // This must happen before the timer can tick again.
         timer.take();
         let before = due.wall.next_deadline();
         due.start(id, timer, self.clock.is_simulated());
         let next = due.wall.next_deadline();
         self.note_next(&due);
         drop(due);
-        // A thread that waits for it waits until another time now.
-        timer.turn.listeners().notify();
+        // A thread that waits for this timer must wait for a different time.
+        timer.scheduler.listeners().notify();
         next.is_some_and(|next| before.is_none_or(|before| next < before))
     }
 
-    /// How long until the next tick of a timer, by the clock that it follows.
+    /// Time until the next tick of a timer, by its clock.
     fn time_until_next(&self, id: u64) -> Option<Duration> {
         let due = lock(&self.due);
-        let simulated = due.simulated.deadline(&id).map(|at| nanos(at.saturating_sub(due.told)));
+        let simulated = due.simulated.deadline(&id).map(|at| nanos(at.saturating_sub(due.simulated_now)));
         simulated.or_else(|| Some(due.wall.deadline(&id)?.since(clock::monotonic())))
     }
 
@@ -141,13 +143,12 @@ impl Timers {
         self.next.store(next, Ordering::Release);
     }
 
-    /// When the next timer by the monotonic clock fires.
+    /// Next tick of the timers that follow the monotonic clock.
     pub(crate) fn next(&self) -> Option<Instant> {
         Some(self.next.load(Ordering::Acquire)).filter(|next| *next != NEVER).map(Instant)
     }
 
-    /// Makes the callbacks of all timers that are due by the monotonic clock ready. One that was missed more than once
-    /// fires once.
+    /// Queues the callbacks of all timers that are due by the monotonic clock. Several missed ticks of a timer are one.
     pub(crate) fn fire(&self) {
         let Some(next) = self.next() else { return };
         let now = clock::monotonic();
@@ -169,14 +170,14 @@ impl Timers {
         self.note_next(&due);
     }
 
-    /// The simulated clock tells the time: makes the callbacks of all timers that are due by it ready.
-    pub(crate) fn tell(&self, now: Time) {
+    /// Sets the simulated time, and queues the callbacks of all timers that are due by it.
+    pub(crate) fn set_simulated_time(&self, now: Time) {
         let now = now.as_nanos();
         let mut due = lock(&self.due);
-        if now < due.told {
-            due.begin_again(now);
+        if now < due.simulated_now {
+            due.on_jump_back(now);
         }
-        due.told = now;
+        due.simulated_now = now;
         let Due { timers, simulated, .. } = &mut *due;
         while let Some((at, &id)) = simulated.first_due(now)
             && let Some(timer) = timers.get(&id)
@@ -190,10 +191,10 @@ impl Timers {
         }
     }
 
-    /// Time is simulated from now on, or no longer: timers that follow it begin a new period.
+    /// Switches simulated time on or off. Timers that follow ROS time start a new period.
     pub(crate) fn simulate(&self, simulated: bool) {
         let mut due = lock(&self.due);
-        due.told = 0;
+        due.simulated_now = 0;
         due.restart_followers(simulated);
         self.note_next(&due);
     }
@@ -205,12 +206,12 @@ impl Due {
         self.timers.insert(id, timer);
     }
 
-    /// Begins a period of a timer.
+    /// Starts a period of a timer.
     fn start(&mut self, id: u64, timer: &TimerCore, simulated: bool) {
         let Schedule { period, follows, .. } = timer.schedule;
         timer.is_canceled.store(false, Ordering::SeqCst);
         if simulated && follows == Follows::Ros {
-            self.simulated.schedule(id, after(self.told, period));
+            self.simulated.schedule(id, after(self.simulated_now, period));
         } else {
             self.wall.schedule(id, clock::monotonic() + period);
         }
@@ -228,7 +229,7 @@ impl Due {
         Some(timer)
     }
 
-    /// Begins a new period of those that follow ROS time.
+    /// Starts a new period of the timers that follow ROS time.
     fn restart_followers(&mut self, simulated: bool) {
         let is_follower = |timer: &TimerCore| timer.schedule.follows == Follows::Ros && !timer.is_canceled();
         let followers = self.timers.iter().filter(|(_, timer)| is_follower(timer));
@@ -237,13 +238,13 @@ impl Due {
             self.wall.cancel(&id);
             self.simulated.cancel(&id);
             self.start(id, &timer, simulated);
-            // A thread that waits for it waits until another time now.
-            timer.turn.listeners().notify();
+            // A thread that waits for this timer must wait for a different time.
+            timer.scheduler.listeners().notify();
         }
     }
 
-    /// Simulated time has jumped back: nobody waits longer than a period for the next firing.
-    fn begin_again(&mut self, now: i64) {
+    /// Handles a backward jump of simulated time: no timer waits longer than its period.
+    fn on_jump_back(&mut self, now: i64) {
         for (id, timer) in &self.timers {
             if self.simulated.deadline(id).is_some() {
                 self.simulated.schedule_if_earlier(*id, after(now, timer.schedule.period));
@@ -261,13 +262,13 @@ fn nanos(count: i64) -> Duration {
 }
 
 impl TimerCore {
-    /// Its period is over. False if no other one follows.
+    /// Handles the end of a period. False if no further one follows.
     fn tick(&self) -> bool {
         if self.schedule.is_oneshot {
             self.is_canceled.store(true, Ordering::SeqCst);
         }
         if !self.is_due.swap(true, Ordering::SeqCst) {
-            self.turn.push();
+            self.scheduler.push();
         }
         !self.schedule.is_oneshot
     }
@@ -276,30 +277,30 @@ impl TimerCore {
         self.is_canceled.load(Ordering::SeqCst)
     }
 
-    /// Takes the tick that is due, in place of the callback. True if there was one.
+    /// Takes a due tick in place of the callback. True if there was one.
     fn take(&self) -> bool {
-        // In this order: a tick that comes after the second stands in line again.
-        self.turn.take_back();
+        // This order matters: a tick after the second step is queued again.
+        self.scheduler.unqueue();
         self.is_due.swap(false, Ordering::SeqCst)
     }
 }
 
-impl Runnable for TimerCore {
+impl Task for TimerCore {
     fn run(&self) {
-        let Some(_entered) = self.turn.enter("a timer's callback") else { return };
-        // Only a thread that is in the group uses it.
+        let Some(_entered) = self.scheduler.enter("a timer's callback") else { return };
+        // Only the thread in the group uses the callback.
         let Some(mut callback) = self.callback.try_lock() else { return };
         if self.is_due.swap(false, Ordering::SeqCst) {
             callback();
         }
     }
 
-    fn when(&self) -> Option<&When> {
-        Some(self.turn.when())
+    fn dispatch(&self) -> Option<&Dispatch> {
+        Some(self.scheduler.dispatch())
     }
 }
 
-/// A timer among those of its context.
+/// Handle of a timer in [`Timers`].
 pub(crate) struct TimerEntry {
     timers: Arc<Timers>,
     id: u64,
@@ -307,17 +308,17 @@ pub(crate) struct TimerEntry {
 }
 
 impl TimerEntry {
-    /// Takes the tick that is due, in place of the callback. True if there was one.
+    /// Takes a due tick in place of the callback. True if there was one.
     pub(crate) fn take(&self) -> bool {
         self.core.take()
     }
 
-    /// Ends its ticks until it is reset.
+    /// Stops the timer until it is reset.
     pub(crate) fn cancel(&self) {
         self.timers.cancel(self.id, &self.core);
     }
 
-    /// Begins a new period, also if it was canceled. True if threads that wait for timers are to be woken.
+    /// Starts a new period, also after a cancel. True if threads that wait for timers must be woken.
     pub(crate) fn reset(&self) -> bool {
         self.timers.reset(self.id, &self.core)
     }
@@ -327,7 +328,7 @@ impl TimerEntry {
         self.core.is_canceled()
     }
 
-    /// How long until the next tick; nothing if one is due. `None` if it is canceled.
+    /// Time until the next tick; zero if one is due. `None` if the timer is canceled.
     pub(crate) fn time_until_next(&self) -> Option<Duration> {
         if self.is_ready() { Some(Duration::ZERO) } else { self.timers.time_until_next(self.id) }
     }
@@ -336,7 +337,7 @@ impl TimerEntry {
         self.core.schedule.period
     }
 
-    /// Removes it and all that its callback holds.
+    /// Removes the timer with its callback.
     pub(crate) fn remove(&self) {
         self.timers.remove(self.id);
     }
@@ -348,7 +349,7 @@ impl Waitable for TimerEntry {
     }
 
     fn listeners(&self) -> &Listeners {
-        self.core.turn.listeners()
+        self.core.scheduler.listeners()
     }
 
     fn check_time(&self) -> Option<Instant> {

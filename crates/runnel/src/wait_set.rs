@@ -1,5 +1,5 @@
-//! Wait sets, as rclcpp has them: one thread waits until any of the entities that it has chosen is ready, and takes from those.
-//! Tasks wait likewise with a [`TaskWaiter`](crate::task_waiter::TaskWaiter).
+//! Wait sets, as in rclcpp: a thread waits until any of the chosen entities is ready, and takes from them. Tasks do the
+//! same with a [`TaskWaiter`](crate::task_waiter::TaskWaiter).
 
 use std::ptr;
 use std::sync::Arc;
@@ -14,15 +14,16 @@ use crate::executor::{LONG_CALLBACK, catch_up};
 use crate::ready::{Signal, Waitable};
 use crate::shared::Shared;
 
-/// The name of an entity in a [`WaitSet`], which [`WaitSet::wait`] gives.
+/// Identifies an entity in a [`WaitSet`]. [`WaitSet::wait`] returns the keys of ready entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitKey(u64);
 
-/// Waits until any of several entities is ready: subscriptions, services, timers, calls, guard conditions. The thread takes from those
-/// that are, in place of callbacks. For programs that have an event loop of their own, and for language bindings.
+/// Waits until any of several entities is ready: subscriptions, services, timers, calls, guard conditions. The thread
+/// takes from the ready ones, in place of callbacks. For programs with their own event loop, and for language bindings.
 ///
-/// An entity without a callback is made by [`Node::create_waitable_subscription`](crate::Node::create_waitable_subscription) and the
-/// like. One with a callback may be in a set, too: a message is for the callback or for the thread that takes it.
+/// Entities without a callback are created by
+/// [`Node::create_waitable_subscription`](crate::Node::create_waitable_subscription) and similar functions. Entities
+/// with a callback may be added, too: either the callback or the taking thread gets a message.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -42,14 +43,14 @@ pub struct WaitKey(u64);
 ///         println!("{}", message.view()?.data);
 ///     }
 ///     if timer.take() {
-///         println!("a second is over");
+///         println!("one second has passed");
 ///     }
 /// }
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// The thread that waits also receives for the whole process, unless another thread does. It runs no callback.
+/// The waiting thread also receives for the whole process, unless another thread does. It runs no callback.
 pub struct WaitSet {
     shared: Arc<Shared>,
     signal: Arc<Signal>,
@@ -60,7 +61,7 @@ pub struct WaitSet {
 }
 
 impl WaitSet {
-    /// A set of no entities.
+    /// Creates an empty wait set.
     pub(crate) fn of(shared: &Arc<Shared>) -> Self {
         let signal = Signal::new(shared.reactor.waker().clone());
         let waker = Waker::from(Arc::clone(&signal));
@@ -74,7 +75,7 @@ impl WaitSet {
         }
     }
 
-    /// Adds an entity, and gives the key by which it is known here.
+    /// Adds an entity and returns its key.
     pub(crate) fn add(&mut self, entity: Arc<impl Waitable + 'static>) -> WaitKey {
         let key = WaitKey(self.next_key);
         self.next_key += 1;
@@ -83,7 +84,7 @@ impl WaitSet {
         key
     }
 
-    /// Removes an entity; false if there is none of that key.
+    /// Removes an entity. False if no entity has this key.
     pub fn remove(&mut self, key: WaitKey) -> bool {
         let Some(place) = self.entities.iter().position(|(other, _)| *other == key) else { return false };
         let (_, removed) = self.entities.swap_remove(place);
@@ -94,28 +95,28 @@ impl WaitSet {
         true
     }
 
-    /// Waits until an entity is ready, and gives all that are: none if `timeout` was over before. Without a `timeout` it waits as
-    /// long as it takes. An entity is ready until all was taken from it. What has arrived by now is received also if there is no
-    /// time to wait.
+    /// Waits until an entity is ready, and returns the keys of all ready entities; none after `timeout`. Without a
+    /// `timeout` it waits indefinitely. An entity stays ready until everything was taken from it. Messages that have
+    /// already arrived are received even if `timeout` is zero.
     ///
     /// # Errors
-    /// [`Error::ShuttingDown`] when the context ends before one is ready.
+    /// [`Error::ShuttingDown`] when the context ends before an entity is ready.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<&[WaitKey], Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let waited = self.wait_until(until);
-        self.shared.turning.finish_wait();
+        self.shared.event_loop.finish_wait();
         waited.map(|()| self.ready.as_slice())
     }
 
     fn wait_until(&mut self, until: Option<Instant>) -> Result<(), Error> {
-        let turning = &self.shared.turning;
-        if turning.since_left() >= LONG_CALLBACK && !turning.is_attended() {
+        let event_loop = &self.shared.event_loop;
+        if event_loop.since_foreground_poll() >= LONG_CALLBACK && !event_loop.is_polled_in_foreground() {
             catch_up(&self.shared)?;
         }
         let mut is_over = false;
         loop {
             self.signal.reset();
-            let next = self.look();
+            let next = self.check_entities();
             if is_over || !self.ready.is_empty() {
                 return Ok(());
             }
@@ -123,13 +124,13 @@ impl WaitSet {
                 return Err(Error::ShuttingDown);
             }
             let next = [until, next].into_iter().flatten().min();
-            self.shared.turning.wait_for(&self.signal, next)?;
+            self.shared.event_loop.wait_for(&self.signal, next)?;
             is_over = until.is_some_and(|until| clock::monotonic() >= until);
         }
     }
 
-    /// Looks which are ready, and says when one may be by the passing of time.
-    fn look(&mut self) -> Option<Instant> {
+    /// Collects the ready entities, and returns the next time at which one may become ready.
+    fn check_entities(&mut self) -> Option<Instant> {
         self.ready.clear();
         let mut next: Option<Instant> = None;
         for (key, entity) in &self.entities {

@@ -1,4 +1,4 @@
-//! Clients of actions.
+//! Action clients.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,26 +11,26 @@ use runnel_core::time::Time;
 use runnel_core::wire::{Wire, decode};
 
 use super::core::ClientCore;
-use super::form::Form;
 use super::goal::{Callback, Ended, Event};
 use super::goal_handle::GoalHandleBase;
+use super::types::ActionTypes;
 use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
 use crate::node::Node;
-use crate::ready::When;
+use crate::ready::Dispatch;
 
 impl Node {
-    /// A client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
+    /// Creates a client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
     ///
     /// # Errors
     /// As [`Node::create_publisher`] and [`Node::create_subscription`].
     pub fn create_action_client<A: Action>(&self, action: &str) -> Result<ActionClient<A>, Error> {
-        Ok(ActionClient { core: ClientCore::new(self, action, Form::of::<A>())?, action: PhantomData })
+        Ok(ActionClient { core: ClientCore::new(self, action, ActionTypes::of::<A>())?, action: PhantomData })
     }
 }
 
-/// Sends goals to an action server, any number at once and from any thread. Cloning gives another handle.
+/// Sends goals to an action server, any number at once and from any thread. Clones are handles of the same client.
 pub struct ActionClient<A> {
     core: Arc<ClientCore>,
     action: PhantomData<fn(A)>,
@@ -53,9 +53,9 @@ impl<A> fmt::Debug for ActionClient<A> {
 pub struct GoalOutcome<R> {
     /// One of the final states.
     pub status: GoalStatus,
-    /// The server's words on that; why the goal is lost, if it is.
+    /// The server's text about that status, or why the goal is lost.
     pub text: String,
-    /// What came of it, if it is not lost.
+    /// The result, if the goal is not lost.
     pub result: Option<R>,
 }
 
@@ -65,8 +65,8 @@ impl<A: Action> ActionClient<A> {
         self.core.action()
     }
 
-    /// Waits at most `timeout` until an action server is connected on all five topics; false if none came. A goal that
-    /// is sent before is heard by nobody. Nobody else need spin, and a callback may wait.
+    /// Waits at most `timeout` until an action server is connected on all five topics. False if none is. A goal that is
+    /// sent earlier is lost. No thread needs to spin, and a callback may wait.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -79,18 +79,19 @@ impl<A: Action> ActionClient<A> {
         self.core.is_connected()
     }
 
-    /// Sends a goal. It is followed until it ends or the last handle is dropped, which does not cancel it.
+    /// Sends a goal. The client tracks it until it ends or its last handle is dropped, which does not cancel it.
     ///
     /// # Errors
-    /// When the goal is too long, or too many are followed already.
+    /// When the goal is too long, or too many goals are being tracked.
     pub fn send_goal(&self, goal: &A::Goal) -> Result<ClientGoalHandle<A>, Error> {
         self.send(goal, None)
     }
 
-    /// Sends a goal. Whoever spins, or waits for this goal's result, calls `feedback` with all that comes, of which the
-    /// oldest is dropped if that is slower than the server; and at last `done`, also when the handle is dropped. Neither is
-    /// called any more once the client and all handles of its goals are dropped, and `done` not before a server is there:
-    /// a goal that was sent too early is lost (see [`GoalStatus::Lost`]) when the server has not told of it for 30 s.
+    /// Sends a goal. A thread that spins, or waits for this goal's result, calls `feedback` for each feedback message
+    /// and finally `done`. If `feedback` is slower than the server, the oldest messages are dropped. `done` is also
+    /// called when the handle is dropped. Neither is called once the client and all handles of its goals are dropped.
+    /// Without a server `done` is not called. A goal that was sent too early is lost (see [`GoalStatus::Lost`]) when
+    /// the server does not list it for 30 s.
     ///
     /// # Errors
     /// As [`ActionClient::send_goal`].
@@ -101,8 +102,8 @@ impl<A: Action> ActionClient<A> {
         done: impl FnOnce(GoalOutcome<A::Result>) + Send + 'static,
     ) -> Result<ClientGoalHandle<A>, Error> {
         let action = self.core.action().to_owned();
-        let callback = telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done);
-        self.send(goal, Some((self.core.spun(), callback)))
+        let callback = event_callback(action, read::<A::Feedback>, read::<A::Result>, feedback, done);
+        self.send(goal, Some((self.core.executor_dispatch(), callback)))
     }
 
     pub(super) fn core(&self) -> &Arc<ClientCore> {
@@ -112,21 +113,21 @@ impl<A: Action> ActionClient<A> {
     pub(super) fn send(
         &self,
         goal: &A::Goal,
-        callback: Option<(When, Callback)>,
+        callback: Option<(Dispatch, Callback)>,
     ) -> Result<ClientGoalHandle<A>, Error> {
         let goal = self.core.send(|out| goal.write(out), callback)?;
         Ok(ClientGoalHandle { base: GoalHandleBase::new(&self.core, goal), action: PhantomData })
     }
 
-    /// Asks the server to cancel all goals, those of other clients included.
+    /// Requests the server to cancel all goals, including those of other clients.
     ///
     /// # Errors
-    /// As [`Publisher::publish`](crate::Publisher::publish), as all that sends.
+    /// As [`Publisher::publish`](crate::Publisher::publish).
     pub fn cancel_all_goals(&self) -> Result<(), Error> {
         self.core.request_cancel("", Time::default())
     }
 
-    /// Asks the server to cancel all goals that were set at that time or before, those of other clients included.
+    /// Requests the server to cancel all goals with this stamp or an earlier one, including those of other clients.
     ///
     /// # Errors
     /// As [`ActionClient::cancel_all_goals`].
@@ -135,8 +136,8 @@ impl<A: Action> ActionClient<A> {
     }
 }
 
-/// A goal that was sent. Cloning gives another handle to it. What does not depend on the action's type is in [`GoalHandleBase`], to which
-/// it dereferences.
+/// Handle of a sent goal. Clones are handles of the same goal. It dereferences to [`GoalHandleBase`], the part that
+/// does not depend on the action's type.
 pub struct ClientGoalHandle<A> {
     base: GoalHandleBase,
     action: PhantomData<fn(A)>,
@@ -163,8 +164,8 @@ impl<A> fmt::Debug for ClientGoalHandle<A> {
 }
 
 impl<A: Action> ClientGoalHandle<A> {
-    /// Waits at most `timeout` for the result; `None` if it has not come. Nobody else need spin: of callbacks only those
-    /// of this goal run meanwhile on this thread. A callback may wait, too.
+    /// Waits at most `timeout` for the result; `None` if there is none yet. No thread needs to spin: on this thread
+    /// only the callbacks of this goal run meanwhile. A callback may wait, too.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -177,7 +178,7 @@ pub(super) fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
     decode(bytes).map_err(|error| error.to_string())
 }
 
-/// What a user is told of the end of a goal.
+/// Converts the end of a goal to the user's outcome.
 pub(super) fn outcome<R>(end: Ended, read: impl Fn(&[u8]) -> Result<R, String>) -> GoalOutcome<R> {
     let Ended { status, text, result } = end;
     match result.as_deref().map(read).transpose() {
@@ -189,19 +190,19 @@ pub(super) fn outcome<R>(end: Ended, read: impl Fn(&[u8]) -> Result<R, String>) 
     }
 }
 
-/// What tells a user of feedback and the end, between the bytes and the user's callbacks.
-pub(super) fn telling<F, R>(
+/// Callback that decodes feedback and the result, and calls the user's callbacks.
+pub(super) fn event_callback<F, R>(
     action: String,
     read_feedback: impl Fn(&[u8]) -> Result<F, String> + Send + 'static,
     read_result: impl Fn(&[u8]) -> Result<R, String> + Send + 'static,
     mut feedback: impl FnMut(&F) + Send + 'static,
     done: impl FnOnce(GoalOutcome<R>) + Send + 'static,
 ) -> Callback {
-    let (mut done, mut complained) = (Some(done), false);
+    let (mut done, mut is_reported) = (Some(done), false);
     Box::new(move |event| match event {
         Event::Feedback(bytes) => match read_feedback(&bytes) {
             Ok(message) => feedback(&message),
-            Err(error) if !std::mem::replace(&mut complained, true) => {
+            Err(error) if !std::mem::replace(&mut is_reported, true) => {
                 console::error!("action {action}: the server sends feedback that cannot be read: {error}");
             }
             Err(_) => {}

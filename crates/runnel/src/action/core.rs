@@ -1,4 +1,4 @@
-//! What clients of actions have in common, whatever their types.
+//! Part of action clients that does not depend on the action's type.
 
 use std::sync::Arc;
 use std::task::Context;
@@ -10,32 +10,32 @@ use runnel_core::wire::{Bytes, DecodeError, GrowingSink, Wire, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
-use super::envelope::{read_about, write_goal};
-use super::form::{Form, Type};
 use super::goal::{self, Callback, Goal};
+use super::header::{read_with_status, write_goal};
 use super::tracker::Tracker;
+use super::types::{ActionTypes, Type};
 use crate::callback_group::ExclusiveGroup;
 use crate::data::{Delivery, SubscriptionCore};
 use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
-use crate::ready::{Waitable, When};
+use crate::ready::{Dispatch, Waitable};
 use crate::subscription::{Subscription, Takes};
 use crate::task_waiter::TaskWaiter;
 use crate::wait_set::WaitSet;
 
-/// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
+/// Queue depth of goals and cancel requests for a slow server, and of results and feedback for a slow client.
 const DEPTH: usize = 1000;
 
-/// How often messages are looked at that another thread takes.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// Retry period while another thread takes messages.
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Lists that wait: each says all that those before did.
+/// Queue depth of status lists: each replaces those before it.
 const LISTS: usize = 10;
 
-/// An action as one client uses it. What the topics bring is worked on without any code of the user's, so that whoever
-/// waits for a goal may do that itself: nobody else need spin.
+/// An action client. No user code runs when it processes messages, so a thread that waits for a goal can do so itself
+/// and no thread needs to spin.
 pub(super) struct ClientCore {
     node: Node,
     tracker: Arc<Tracker>,
@@ -46,23 +46,24 @@ pub(super) struct ClientCore {
     lists: Input,
 }
 
-/// A topic on which the server sends.
+/// A topic published by the server.
 #[derive(Clone)]
 struct Input {
     subscription: Arc<Subscription>,
-    /// Of the callback, or of whoever takes messages in its place. Feedback and results have one, so that they stay in order.
+    /// Group of the callback, or of the thread that takes messages in its place. Feedback and results share one, so
+    /// that they stay in order.
     group: Arc<ExclusiveGroup>,
-    hearing: Hearing,
+    handler: MessageHandler,
 }
 
 impl Input {
-    /// Works on what has come. The caller is in the group.
+    /// Processes the waiting messages. The caller is in the group.
     fn take_all(&self) {
-        self.subscription.take_each(&*self.hearing);
+        self.subscription.take_each(&*self.handler);
     }
 
-    /// Works on what has come. False if more waits, or another thread works on it.
-    fn take_in(&self) -> bool {
+    /// Processes the waiting messages. False if more wait, or another thread processes them.
+    fn process_received(&self) -> bool {
         let Ok(_entered) = self.group.try_enter() else { return false };
         self.take_all();
         !self.subscription.is_ready()
@@ -70,28 +71,28 @@ impl Input {
 }
 
 impl ClientCore {
-    /// A client of the action of this name, whose topics have these types.
-    pub(super) fn new(node: &Node, action: &str, form: Form) -> Result<Arc<Self>, Error> {
+    /// Creates a client of the action of this name, with these topic types.
+    pub(super) fn new(node: &Node, action: &str, types: ActionTypes) -> Result<Arc<Self>, Error> {
         let action = &node.resolve(action)?;
         node.inner.needs_ros1(format_args!("action {action}"))?;
         let tracker = Arc::new(Tracker::new(action.clone()));
         let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
-        let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, hearing: Hearing| {
-            let callback = Arc::clone(&hearing);
-            let heard = move |delivery: Delivery<'_>| match delivery {
+        let (goals, cancels) = (topic(types.goal, "goal")?, topic(Type::cancel(), "cancel")?);
+        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, handler: MessageHandler| {
+            let callback = Arc::clone(&handler);
+            let update = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
                 Delivery::Shared { .. } => Ok(()),
             };
             let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(depth_of(suffix)));
             let subscription =
-                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), heard)?);
-            Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
+                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), update)?);
+            Ok::<_, Error>(Input { subscription, group: Arc::clone(group), handler })
         };
         let [goal_group, list_group] = [(); 2].map(|()| Arc::new(ExclusiveGroup::new()));
-        let feedback = hear(form.feedback, "feedback", &goal_group, hearing_feedback(&tracker))?;
-        let results = hear(form.result, "result", &goal_group, hearing_results(&tracker, &feedback))?;
-        let lists = hear(Type::status(), "status", &list_group, hearing_lists(&tracker, &results))?;
+        let feedback = hear(types.feedback, "feedback", &goal_group, feedback_handler(&tracker))?;
+        let results = hear(types.result, "result", &goal_group, result_handler(&tracker, &feedback))?;
+        let lists = hear(Type::status(), "status", &list_group, list_handler(&tracker, &results))?;
         Ok(Arc::new(Self { node: node.clone(), tracker, goals, cancels, feedback, results, lists }))
     }
 
@@ -100,26 +101,26 @@ impl ClientCore {
         self.tracker.action()
     }
 
-    /// Sends a goal that `write` appends. `callback` is told of feedback and the end.
+    /// Sends a goal that `write` appends. `callback` gets feedback and the end.
     pub(super) fn send(
         &self,
         write: impl Fn(&mut GrowingSink),
-        callback: Option<(When, Callback)>,
+        callback: Option<(Dispatch, Callback)>,
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
-        let calls = callback.map(|(when, callback)| goal::calls(when, callback));
+        let calls = callback.map(|(dispatch, callback)| goal::calls(dispatch, callback));
         let goal = Arc::new(Goal::new(GoalId::next(self.node.full_name(), stamp), stamp, calls));
         self.tracker.add(&goal)?;
         let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));
         sent.inspect_err(|_| self.tracker.remove(&goal)).map(|()| goal)
     }
 
-    /// For callbacks that run in their turn, on a thread that spins.
-    pub(super) fn spun(&self) -> When {
-        self.node.inner.spun()
+    /// Dispatch of callbacks to the node's executor.
+    pub(super) fn executor_dispatch(&self) -> Dispatch {
+        self.node.inner.executor_dispatch()
     }
 
-    /// A future that waits for what the topics bring, and for these.
+    /// Waiter for the server's topics and these entities.
     pub(super) fn waiter(&self, mut entities: Vec<Arc<dyn Waitable>>) -> TaskWaiter {
         for input in [&self.feedback, &self.results, &self.lists] {
             entities.push(Arc::<SubscriptionCore>::clone(input.subscription.core()));
@@ -127,35 +128,36 @@ impl ClientCore {
         TaskWaiter::new(&self.node.context().shared, entities)
     }
 
-    /// Works on what the topics have brought, for a task that waits for more.
-    pub(super) fn take_in_for(&self, task: &Context<'_>) {
-        if !self.take_in() {
-            // Another thread takes. Nothing tells of the end of that.
+    /// Processes received messages for a task that waits for more.
+    pub(super) fn process_received_for(&self, task: &Context<'_>) {
+        if !self.process_received() {
+            // Another thread takes messages. Nothing signals when it is done.
             task.waker().wake_by_ref();
         }
     }
 
-    /// Asks the server to cancel a goal, unless it is past that.
+    /// Requests the server to cancel a goal, unless it cannot be cancelled any more.
     pub(super) fn cancel(&self, goal: &Goal) -> Result<(), Error> {
-        self.take_in();
+        self.process_received();
         if goal.cancel() { self.request_cancel(&goal.id.to_string(), Time::default()) } else { Ok(()) }
     }
 
-    /// Asks the server to cancel the goal of an id, those of a time and before, or (with neither) all.
+    /// Requests the server to cancel the goal with this id, those with this stamp or an earlier one, or (with neither)
+    /// all.
     pub(super) fn request_cancel(&self, id: &str, stamp: Time) -> Result<(), Error> {
         let request = GoalID { stamp, id: id.to_owned() };
         self.cancels.publish(|out| request.write(out))
     }
 
-    /// Works on what the topics have brought. False if more waits, or another thread works on it.
-    pub(super) fn take_in(&self) -> bool {
+    /// Processes received messages. False if more wait, or another thread processes them.
+    pub(super) fn process_received(&self) -> bool {
         let inputs = [&self.feedback, &self.results, &self.lists];
-        inputs.map(Input::take_in).iter().all(|took_all| *took_all)
+        inputs.map(Input::process_received).iter().all(|took_all| *took_all)
     }
 
-    /// Whether a server is there: it sends lists, takes goals and cancel requests, and sends feedback and results here.
+    /// Whether a server is connected: it publishes lists, feedback and results, and receives goals and cancel requests.
     pub(super) fn is_connected(&self) -> bool {
-        self.take_in();
+        self.process_received();
         self.tracker.server().is_some_and(|server| {
             self.goals.reaches(&server)
                 && self.cancels.reaches(&server)
@@ -164,89 +166,89 @@ impl ClientCore {
         })
     }
 
-    /// Waits at most `timeout` until a server is there; false if none came.
+    /// Waits at most `timeout` until a server is connected. False if none is.
     pub(super) fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
-        let (shared, mut is_there) = (&self.node.context().shared, false);
+        let (shared, mut is_connected) = (&self.node.context().shared, false);
         shared.wait_unlocked(timeout, || {
-            is_there = self.is_connected();
-            is_there || !shared.ok()
+            is_connected = self.is_connected();
+            is_connected || !shared.ok()
         })?;
-        if is_there || shared.ok() { Ok(is_there) } else { Err(Error::ShuttingDown) }
+        if is_connected || shared.ok() { Ok(is_connected) } else { Err(Error::ShuttingDown) }
     }
 
-    /// Waits at most `timeout` for the end of a goal, and calls its callbacks meanwhile; false if it has not ended.
+    /// Waits at most `timeout` for the end of a goal and calls its callbacks meanwhile. False if it has not ended.
     pub(super) fn wait_for_end(&self, goal: &Arc<Goal>, timeout: Duration) -> Result<bool, Error> {
-        let (turning, until) = (&self.node.context().shared.turning, clock::monotonic() + timeout);
+        let (event_loop, until) = (&self.node.context().shared.event_loop, clock::monotonic() + timeout);
         let mut wait_set = WaitSet::of(&self.node.context().shared);
         for input in [&self.feedback, &self.results, &self.lists] {
             wait_set.add(Arc::clone(input.subscription.core()));
         }
         wait_set.add(Arc::clone(goal));
-        // Callbacks of the user's may run in here, and run for long.
-        turning.attend();
+        // User callbacks may run here, and take long.
+        event_loop.ensure_background_thread();
         loop {
-            let took_all = self.take_in();
+            let took_all = self.process_received();
             let ended = goal.end().is_some();
             if let Some(calls) = goal.calls() {
                 calls.run_due();
             }
             let left = until.since(clock::monotonic());
             if ended || left.is_zero() {
-                turning.finish_wait();
+                event_loop.finish_wait();
                 return Ok(ended);
             }
             if took_all {
                 wait_set.wait(Some(left))?;
             } else {
-                // Another thread takes. Nothing tells of the end of that.
-                turning.turn_waiting(clock::monotonic() + left.min(LOOK_AGAIN))?;
+                // Another thread takes messages. Nothing signals when it is done.
+                event_loop.poll_or_park(clock::monotonic() + left.min(RETRY_INTERVAL))?;
             }
         }
     }
 }
 
-/// What becomes of a message of the server of this name.
-type Hearing = Arc<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;
+/// Handler of a message, with the name of the server's node.
+type MessageHandler = Arc<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;
 
-/// Messages of a topic that wait at most.
+/// Queue depth of a topic.
 fn depth_of(suffix: &str) -> usize {
     if suffix == "status" { LISTS } else { DEPTH }
 }
 
-fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
+fn feedback_handler(tracker: &Arc<Tracker>) -> MessageHandler {
     let tracker = Arc::clone(tracker);
     Arc::new(move |_, bytes| {
-        let (status, feedback) = read_about(bytes)?;
-        tracker.hear_feedback(&status, feedback);
+        let (status, feedback) = read_with_status(bytes)?;
+        tracker.on_feedback(&status, feedback);
         Ok(())
     })
 }
 
-/// Feedback that has come was sent before: nobody hears of it once the goal has ended.
-fn hearing_results(tracker: &Arc<Tracker>, feedback: &Input) -> Hearing {
+/// Handles results. Feedback that has arrived was sent before the result, so it is processed first.
+fn result_handler(tracker: &Arc<Tracker>, feedback: &Input) -> MessageHandler {
     let (tracker, feedback) = (Arc::clone(tracker), feedback.clone());
     Arc::new(move |server, bytes| {
-        let (status, result) = read_about(bytes)?;
+        let (status, result) = read_with_status(bytes)?;
         feedback.take_all();
-        tracker.hear_result(server, &status, result);
+        tracker.on_result(server, &status, result);
         Ok(())
     })
 }
 
-/// A goal that a list leaves out is lost, unless its result has come, which may wait still. Another thread may be at
-/// work on results: then the next list will tell.
-fn hearing_lists(tracker: &Arc<Tracker>, results: &Input) -> Hearing {
+/// Handles status lists. A goal missing from a list is lost, unless its result waits unread. If another thread is
+/// processing results, the next list decides.
+fn list_handler(tracker: &Arc<Tracker>, results: &Input) -> MessageHandler {
     let (tracker, results) = (Arc::clone(tracker), results.clone());
     Arc::new(move |server, bytes| {
         let list: GoalStatusArray = decode(bytes)?;
-        let all_heard = results.take_in();
-        tracker.hear_list(server, (&list, all_heard), clock::monotonic());
+        let has_all_results = results.process_received();
+        tracker.on_status_list(server, (&list, has_all_results), clock::monotonic());
         Ok(())
     })
 }
 
 impl BytesPublisher {
-    /// A publisher of the topic `suffix` below an action's name.
+    /// Creates a publisher of the topic `suffix` below an action's name.
     fn on(node: &Node, of: Type, action: &str, suffix: &str) -> Result<Self, Error> {
         let topic = of.topic(node, action, suffix)?;
         Ok(Self::new(node.publishing(&topic, QoS::keep_last(DEPTH))?))

@@ -1,4 +1,4 @@
-//! Clients of actions whose types are known only while the program runs.
+//! Action clients of types known only at run time.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{ActionSchema, Schema};
 
-use super::client::{GoalOutcome, telling};
+use super::client::{GoalOutcome, event_callback};
 use super::core::ClientCore;
-use super::form::Form;
 use super::goal::Callback;
 use super::goal_handle::GoalHandleBase;
+use super::types::ActionTypes;
 use crate::error::Error;
 use crate::node::Node;
-use crate::ready::When;
+use crate::ready::Dispatch;
 
 impl Node {
-    /// A client of an action whose type is known only while the program runs.
+    /// Creates a client of an action whose type is known only at run time.
     ///
     /// # Errors
     /// As [`Node::create_action_client`].
@@ -27,19 +27,19 @@ impl Node {
         action: &str,
         schema: &Arc<ActionSchema>,
     ) -> Result<DynamicActionClient, Error> {
-        let core = ClientCore::new(self, action, Form::of_schema(schema))?;
+        let core = ClientCore::new(self, action, ActionTypes::of_schema(schema))?;
         Ok(DynamicActionClient { core, schema: Arc::clone(schema) })
     }
 }
 
-/// As [`ActionClient`](crate::ActionClient), of a type that is known only while the program runs.
+/// As [`ActionClient`](crate::ActionClient), for a type known only at run time.
 #[derive(Clone)]
 pub struct DynamicActionClient {
     core: Arc<ClientCore>,
     schema: Arc<ActionSchema>,
 }
 
-/// As [`ClientGoalHandle`](crate::ClientGoalHandle), of a type that is known only while the program runs.
+/// As [`ClientGoalHandle`](crate::ClientGoalHandle), for a type known only at run time.
 #[derive(Clone)]
 pub struct DynamicGoalHandle {
     base: GoalHandleBase,
@@ -85,14 +85,14 @@ impl DynamicActionClient {
     ) -> Result<DynamicGoalHandle, Error> {
         let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
         let action = self.core.action().to_owned();
-        let callback = telling(action, reading(of_feedback), reading(result), feedback, done);
-        self.send(goal, Some((self.core.spun(), callback)))
+        let callback = event_callback(action, decoder(of_feedback), decoder(result), feedback, done);
+        self.send(goal, Some((self.core.executor_dispatch(), callback)))
     }
 
     fn send(
         &self,
         goal: &DynamicMessage,
-        callback: Option<(When, Callback)>,
+        callback: Option<(Dispatch, Callback)>,
     ) -> Result<DynamicGoalHandle, Error> {
         let goal = self.core.send(|out| goal.encode(out), callback)?;
         Ok(DynamicGoalHandle {
@@ -116,11 +116,11 @@ impl DynamicGoalHandle {
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<DynamicMessage>>, Error> {
-        self.wait_for_outcome(timeout, reading(&self.schema.result))
+        self.wait_for_outcome(timeout, decoder(&self.schema.result))
     }
 }
 
-fn reading(schema: &Arc<Schema>) -> impl Fn(&[u8]) -> Result<DynamicMessage, String> + Send + 'static {
+fn decoder(schema: &Arc<Schema>) -> impl Fn(&[u8]) -> Result<DynamicMessage, String> + Send + 'static {
     let schema = Arc::clone(schema);
     move |bytes| DynamicMessage::decode(&schema, bytes).map_err(|error| error.to_string())
 }

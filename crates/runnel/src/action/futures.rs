@@ -1,4 +1,4 @@
-//! Futures of goals, and their feedback as a stream.
+//! Futures of goals, and streams of their feedback.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,11 +16,11 @@ use super::goal::{Event, Goal};
 use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
-use crate::ready::{Waitable, When};
+use crate::ready::{Dispatch, Waitable};
 use crate::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
-    /// Waits until an action server is connected on all five topics. As [`ActionClient::wait_for_server`], for tasks.
+    /// Waits until an action server is connected on all five topics: [`ActionClient::wait_for_server`] for tasks.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -36,7 +36,7 @@ impl<A: Action> ActionClient<A> {
         })
     }
 
-    /// Sends a goal, as [`ActionClient::send_goal`], and gives its feedback as a stream beside the handle.
+    /// Sends a goal, as [`ActionClient::send_goal`], and returns its handle and a stream of its feedback.
     ///
     /// ```no_run
     /// use runnel::msgs::actionlib::action::{TestAction, TestGoal};
@@ -61,7 +61,7 @@ impl<A: Action> ActionClient<A> {
         &self,
         goal: &A::Goal,
     ) -> Result<(ClientGoalHandle<A>, FeedbackStream<A>), Error> {
-        let handle = self.send(goal, Some((When::Taken, Box::new(drop))))?;
+        let handle = self.send(goal, Some((Dispatch::Taken, Box::new(drop))))?;
         let (core, goal) = (Arc::clone(self.core()), Arc::clone(handle.goal()));
         let waiter = core.waiter(entities(&goal));
         let stream = FeedbackStream { core, goal, waiter, has_ended: false, action: PhantomData };
@@ -70,8 +70,8 @@ impl<A: Action> ActionClient<A> {
 }
 
 impl<A: Action> ClientGoalHandle<A> {
-    /// Whether the server accepts the goal: true once it has begun to work on it, false when it was rejected, canceled before that, or
-    /// lost.
+    /// Whether the server accepts the goal: true once it has started it, false when it was rejected, canceled before
+    /// the start, or lost.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -83,8 +83,8 @@ impl<A: Action> ClientGoalHandle<A> {
         })
     }
 
-    /// The goal's end. As [`ClientGoalHandle::wait_for_result`], for tasks. Dropping the future does not cancel the goal:
-    /// [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does.
+    /// The goal's outcome: [`ClientGoalHandle::wait_for_result`] for tasks. Dropping the future does not cancel the
+    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -96,21 +96,21 @@ impl<A: Action> ClientGoalHandle<A> {
 
     fn poll_goal<T, L: Fn(&Goal) -> Option<T> + Send + Unpin>(
         &self,
-        look: L,
+        check: L,
     ) -> impl Future<Output = Result<T, Error>> + Send + Unpin + use<A, T, L> {
         let (core, goal) = (Arc::clone(self.core()), Arc::clone(self.goal()));
         let mut waiter = core.waiter(entities(&goal));
         poll_fn(move |task| {
             waiter.register(task);
-            core.take_in_for(task);
-            look(&goal).map_or_else(|| pending(&waiter), |found| Poll::Ready(Ok(found)))
+            core.process_received_for(task);
+            check(&goal).map_or_else(|| pending(&waiter), |found| Poll::Ready(Ok(found)))
         })
     }
 }
 
-/// The feedback of one goal, which ends with the goal or the context. It works under any runtime.
+/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime.
 ///
-/// At most 100 messages wait, of which the oldest is dropped: see
+/// At most 100 messages wait; then the oldest is dropped: see
 /// [`GoalHandleBase::dropped_feedback`](crate::GoalHandleBase::dropped_feedback).
 pub struct FeedbackStream<A> {
     core: Arc<ClientCore>,
@@ -121,8 +121,8 @@ pub struct FeedbackStream<A> {
 }
 
 impl<A: Action> FeedbackStream<A> {
-    /// The next feedback; `None` once the goal has ended or the context shuts down. As `StreamExt::next` of the crate `futures`,
-    /// which is not needed for it.
+    /// Returns the next feedback; `None` once the goal has ended or the context shuts down. The same as
+    /// `StreamExt::next` of the crate `futures`, without that crate.
     pub async fn next(&mut self) -> Option<A::Feedback> {
         poll_fn(|task| self.poll_feedback(task)).await
     }
@@ -132,7 +132,7 @@ impl<A: Action> FeedbackStream<A> {
             return Poll::Ready(None);
         }
         self.waiter.register(task);
-        self.core.take_in_for(task);
+        self.core.process_received_for(task);
         loop {
             match self.goal.calls().and_then(|calls| calls.take()) {
                 Some(Event::Feedback(bytes)) => match read::<A::Feedback>(&bytes) {
@@ -168,7 +168,7 @@ impl<A> fmt::Debug for FeedbackStream<A> {
     }
 }
 
-/// What brings news of a goal.
+/// Entities that become ready when a goal changes.
 fn entities(goal: &Arc<Goal>) -> Vec<Arc<dyn Waitable>> {
     let mut entities: Vec<Arc<dyn Waitable>> = vec![Arc::<Goal>::clone(goal)];
     if let Some(calls) = goal.calls() {
@@ -177,7 +177,7 @@ fn entities(goal: &Arc<Goal>) -> Vec<Arc<dyn Waitable>> {
     entities
 }
 
-/// What a future comes to that has found nothing yet.
+/// Result of a poll without an outcome.
 fn pending<T>(waiter: &TaskWaiter) -> Poll<Result<T, Error>> {
     if waiter.ok() { Poll::Pending } else { Poll::Ready(Err(Error::ShuttingDown)) }
 }

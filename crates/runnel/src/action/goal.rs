@@ -1,4 +1,4 @@
-//! One goal of a client, and the calls that its user gets.
+//! One goal of a client, and the calls of its user's callback.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use runnel_core::time::{Instant, Time};
 use runnel_core::wire::Bytes;
 
-use super::conversation::{Conversation, Heard};
+use super::client_state_machine::{ClientStateMachine, Update};
 use crate::data::{EventLimit, Events};
 use crate::goal_status::{GoalId, GoalStatus};
-use crate::ready::{Listeners, Waitable, When};
+use crate::ready::{Dispatch, Listeners, Waitable};
 use crate::sync::{Class, Mutex, lock};
 
-/// Feedback that waits for a callback at most.
+/// Limit of feedback that waits for a callback.
 const LIMIT: EventLimit = EventLimit { count: 100, bytes: 64 << 20 };
 
 /// How a goal ended.
@@ -20,102 +20,102 @@ const LIMIT: EventLimit = EventLimit { count: 100, bytes: 64 << 20 };
 pub(super) struct Ended {
     pub(super) status: GoalStatus,
     pub(super) text: String,
-    /// The result's bytes, if one came.
+    /// The result's bytes, if one was received.
     pub(super) result: Option<Arc<[u8]>>,
 }
 
-/// What the user is told of a goal.
+/// An event for the goal's user.
 pub(super) enum Event {
     Feedback(Vec<u8>),
     End(Ended),
 }
 
-/// What tells the user.
+/// Callback for events of a goal.
 pub(super) type Callback = Box<dyn FnMut(Event) + Send>;
 
-/// The calls that the user of one goal gets, from whoever spins or waits for the goal.
+/// Pending events of one goal. A thread that spins, or waits for the goal, calls the callback.
 pub(super) type Calls = Events<Event>;
 
-/// Those calls by a callback.
-pub(super) fn calls(when: When, callback: Callback) -> Arc<Calls> {
-    Events::new(LIMIT, when, callback)
+/// Creates the pending events of a callback.
+pub(super) fn calls(dispatch: Dispatch, callback: Callback) -> Arc<Calls> {
+    Events::new(LIMIT, dispatch, callback)
 }
 
 /// A goal that a client has sent.
 pub(super) struct Goal {
     pub(super) id: GoalId,
-    /// When it was set.
+    /// When the client created it.
     pub(super) stamp: Time,
     state: Mutex<State>,
     calls: Option<Arc<Calls>>,
-    /// Waiters for its end.
+    /// Waiters for the end of the goal.
     listeners: Listeners,
-    /// The server has said something of it that made no sense, which was logged.
-    pub(super) complained: AtomicBool,
+    /// An invalid status from the server was logged.
+    pub(super) is_reported: AtomicBool,
 }
 
 struct State {
-    conversation: Conversation,
+    state_machine: ClientStateMachine,
     result: Option<Arc<[u8]>>,
 }
 
 impl Goal {
     pub(super) fn new(id: GoalId, stamp: Time, calls: Option<Arc<Calls>>) -> Self {
-        let state = State { conversation: Conversation::new(), result: None };
+        let state = State { state_machine: ClientStateMachine::new(), result: None };
         let state = Mutex::new(Class::ClientGoal, state);
-        Self { id, stamp, state, calls, listeners: Listeners::new(), complained: AtomicBool::new(false) }
+        Self { id, stamp, state, calls, listeners: Listeners::new(), is_reported: AtomicBool::new(false) }
     }
 
-    /// How far it has come, and the server's words on that.
+    /// The status, and the server's text about it.
     pub(super) fn status(&self) -> (GoalStatus, String) {
         let state = lock(&self.state);
-        (state.conversation.status(), state.conversation.text().to_owned())
+        (state.state_machine.status(), state.state_machine.text().to_owned())
     }
 
-    /// Whether the server has told of it.
+    /// Whether the server has listed the goal.
     pub(super) fn is_acknowledged(&self) -> bool {
-        lock(&self.state).conversation.is_acknowledged()
+        lock(&self.state).state_machine.is_acknowledged()
     }
 
-    /// How it ended, if it has.
+    /// The goal's end, if it has ended.
     pub(super) fn end(&self) -> Option<Ended> {
-        let State { conversation, result } = &*lock(&self.state);
-        let (status, text) = (conversation.status(), conversation.text().to_owned());
-        conversation.is_done().then(|| Ended { status, text, result: result.clone() })
+        let State { state_machine, result } = &*lock(&self.state);
+        let (status, text) = (state_machine.status(), state_machine.text().to_owned());
+        state_machine.is_done().then(|| Ended { status, text, result: result.clone() })
     }
 
-    /// The calls that the user gets.
+    /// The pending events of the goal.
     pub(super) fn calls(&self) -> Option<&Arc<Calls>> {
         self.calls.as_ref()
     }
 
-    /// The user cancels it; true if the server is to be told.
+    /// Cancels the goal. True if the server must be notified.
     pub(super) fn cancel(&self) -> bool {
-        lock(&self.state).conversation.cancel()
+        lock(&self.state).state_machine.cancel()
     }
 
-    /// The server's list has come, with this of the goal if anything.
-    pub(super) fn hear_status(&self, told: Option<(GoalStatus, &str)>, now: Instant) -> Heard {
-        let heard = match (&mut lock(&self.state).conversation, told) {
-            (conversation, Some((status, text))) => conversation.hear_status(status, text, now),
-            (conversation, None) => conversation.hear_no_status(now),
+    /// Handles a status list, with the goal's entry if it has one.
+    pub(super) fn on_status(&self, reported: Option<(GoalStatus, &str)>, now: Instant) -> Update {
+        let update = match (&mut lock(&self.state).state_machine, reported) {
+            (state_machine, Some((status, text))) => state_machine.on_status(status, text, now),
+            (state_machine, None) => state_machine.on_missing_status(now),
         };
-        self.tell_end(heard)
+        self.notify_end(update)
     }
 
-    /// The result has come.
-    pub(super) fn hear_result(&self, status: GoalStatus, text: &str, result: Bytes<'_>) -> Heard {
+    /// Handles the result.
+    pub(super) fn on_result(&self, status: GoalStatus, text: &str, result: Bytes<'_>) -> Update {
         let mut state = lock(&self.state);
-        let heard = state.conversation.hear_result(status, text);
-        if heard == Heard::End && state.conversation.status() != GoalStatus::Lost {
+        let update = state.state_machine.on_result(status, text);
+        if update == Update::End && state.state_machine.status() != GoalStatus::Lost {
             state.result = Some(result.to_cow().into());
         }
         drop(state);
-        self.tell_end(heard)
+        self.notify_end(update)
     }
 
-    /// Feedback has come.
-    pub(super) fn hear_feedback(&self, feedback: Bytes<'_>) {
+    /// Handles feedback.
+    pub(super) fn on_feedback(&self, feedback: Bytes<'_>) {
         if let Some(calls) = &self.calls
             && self.end().is_none()
         {
@@ -123,21 +123,21 @@ impl Goal {
         }
     }
 
-    fn tell_end(&self, heard: Heard) -> Heard {
-        if heard == Heard::End {
+    fn notify_end(&self, update: Update) -> Update {
+        if update == Update::End {
             if let (Some(calls), Some(end)) = (&self.calls, self.end()) {
                 calls.push(Event::End(end));
             }
             self.listeners.notify();
         }
-        heard
+        update
     }
 }
 
-/// It is ready once it has ended.
+/// A goal is ready once it has ended.
 impl Waitable for Goal {
     fn is_ready(&self) -> bool {
-        lock(&self.state).conversation.is_done()
+        lock(&self.state).state_machine.is_done()
     }
 
     fn listeners(&self) -> &Listeners {
@@ -166,13 +166,13 @@ mod tests {
     use crate::ready::Signal;
 
     #[test]
-    fn end_of_a_goal_wakes_its_waiter() {
+    fn goal_end_wakes_its_waiter() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let signal = Signal::new(reactor.waker().clone());
         let goal = Goal::new(GoalId::from("1"), Time::default(), None);
         goal.listeners().add(&Waker::from(Arc::clone(&signal)));
         assert!(signal.begin_polling() && !goal.is_ready());
-        goal.hear_result(GoalStatus::Succeeded, "", Bytes::from(&[][..]));
+        goal.on_result(GoalStatus::Succeeded, "", Bytes::from(&[][..]));
         assert!(goal.is_ready() && !signal.begin_polling());
     }
 }

@@ -1,4 +1,4 @@
-//! Goals that a client has sent, whatever the type of their action.
+//! Handles of sent goals: the part that does not depend on the action's type.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::goal::Goal;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 
-/// What all goals that were sent have, whatever the type of their action: [`ClientGoalHandle`](crate::ClientGoalHandle) and
-/// [`DynamicGoalHandle`](crate::DynamicGoalHandle) dereference to it. Cloning gives another handle to the goal.
+/// The part of goal handles that does not depend on the action's type. [`ClientGoalHandle`](crate::ClientGoalHandle)
+/// and [`DynamicGoalHandle`](crate::DynamicGoalHandle) dereference to it. Clones are handles of the same goal.
 #[derive(Clone)]
 pub struct GoalHandleBase {
     core: Arc<ClientCore>,
@@ -30,26 +30,26 @@ impl GoalHandleBase {
         &self.goal.id
     }
 
-    /// When the goal was set.
+    /// When the goal was created.
     pub fn stamp(&self) -> Time {
         self.goal.stamp
     }
 
-    /// The state of the goal, as far as is known here.
+    /// The goal's last known status.
     pub fn status(&self) -> GoalStatus {
-        self.core.take_in();
+        self.core.process_received();
         self.goal.status().0
     }
 
-    /// The server's words on that.
+    /// The server's text about that status.
     pub fn status_text(&self) -> String {
-        self.core.take_in();
+        self.core.process_received();
         self.goal.status().1
     }
 
     /// Whether the server has listed the goal: until then it may not have received it.
     pub fn is_acknowledged(&self) -> bool {
-        self.core.take_in();
+        self.core.process_received();
         self.goal.is_acknowledged()
     }
 
@@ -58,7 +58,7 @@ impl GoalHandleBase {
         self.goal.calls().map_or(0, |calls| calls.dropped())
     }
 
-    /// Asks the server to cancel the goal, unless it has ended or is being canceled. The server decides what comes of that: wait for
+    /// Requests the server to cancel the goal, unless it has ended or is being canceled. The server decides: wait for
     /// the result.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl GoalHandleBase {
         &self.goal
     }
 
-    /// Waits at most `timeout` for the end of the goal, whose result `read` reads.
+    /// Waits at most `timeout` for the end of the goal. `read` decodes the result.
     pub(super) fn wait_for_outcome<R>(
         &self,
         timeout: Duration,

@@ -1,4 +1,4 @@
-//! Action servers that decide on each goal.
+//! Action servers with any number of concurrent goals.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError};
 
-use super::form::{Form, Type};
 use super::server_core::{ServerCore, ServerGoal};
+use super::types::{ActionTypes, Type};
 use crate::callback_group::CallbackGroup;
 use crate::data::Delivery;
 use crate::error::Error;
@@ -20,29 +20,30 @@ use crate::options::ServerOptions;
 use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 
-/// How often the list of goals is published, in hertz, unless a parameter says otherwise.
+/// Default frequency of the status list, in hertz.
 const FREQUENCY: f64 = 5.0;
 
-/// The most that a parameter can ask for.
+/// Maximum frequency, in hertz.
 const MAX_FREQUENCY: f64 = 1000.0;
 
-/// How long goals are listed after their end, in seconds, unless a parameter says otherwise.
+/// Default time for which goals are listed after their end, in seconds.
 const KEEP: f64 = 5.0;
 
-/// Goals and cancel requests that wait while callbacks run.
+/// Queue depth of goals and cancel requests while callbacks run.
 const DEPTH: usize = 1000;
 
 impl Node {
-    /// Provides an action, any number of goals at once. On a thread that spins, `on_goal` gets each goal, and `on_cancel`
-    /// each that a client wants cancelled; what becomes of a goal is told to its handle, from any thread and at any time. The name
-    /// may be [`ServerOptions`].
+    /// Creates an action server with any number of concurrent goals. On a spinning thread, `on_goal` gets each goal and
+    /// `on_cancel` each goal that a client wants to cancel. The goal's handle reports progress and the result, from any
+    /// thread and at any time. The name may be given as [`ServerOptions`].
     ///
-    /// The list of goals is published five times a second while somebody spins, or as often as the parameter
-    /// `actionlib_status_frequency` says, and has a goal for 5 s after its end, or as long as `status_list_timeout` below
-    /// the action's name says.
+    /// A spinning thread publishes the list of goals five times a second, or at the frequency of the parameter
+    /// `actionlib_status_frequency`. A goal stays listed for 5 s after its end, or for the time of the parameter
+    /// `status_list_timeout` below the action's name.
     ///
     /// # Errors
-    /// As [`Node::create_publisher`] and [`Node::create_subscription`], and when one of those parameters is no number.
+    /// As [`Node::create_publisher`] and [`Node::create_subscription`], and when one of those parameters is not a
+    /// number.
     pub fn create_action_server<A: Action>(
         &self,
         action: impl Into<ServerOptions>,
@@ -57,17 +58,17 @@ impl Node {
         let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
         let server = Arc::clone(&core);
         let cancels = move |client: &str, bytes: Bytes<'_>| {
-            server.cancel_came(client, bytes)?.into_iter().for_each(&mut on_cancel);
+            server.on_cancel_message(client, bytes)?.into_iter().for_each(&mut on_cancel);
             Ok(())
         };
         let server = Arc::clone(&core);
         let goals = move |client: &str, bytes: Bytes<'_>| {
-            server.goal_came(client, bytes)?.into_iter().for_each(&mut on_goal);
+            server.on_goal_message(client, bytes)?.into_iter().for_each(&mut on_goal);
             Ok(())
         };
         let inputs = [
-            self.hear_clients(Type::cancel(), (action, "cancel"), group.as_ref(), cancels)?,
-            self.hear_clients(Form::of::<A>().goal, (action, "goal"), group.as_ref(), goals)?,
+            self.subscribe_to_clients(Type::cancel(), (action, "cancel"), group.as_ref(), cancels)?,
+            self.subscribe_to_clients(ActionTypes::of::<A>().goal, (action, "goal"), group.as_ref(), goals)?,
         ];
         core.publish_status();
         let timer = Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
@@ -78,28 +79,28 @@ impl Node {
         Ok(ActionServer { inputs: Some(inputs), timer, core })
     }
 
-    /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
-    fn hear_clients(
+    /// Subscribes to a topic of clients. `handler` gets the client's name and the bytes.
+    fn subscribe_to_clients(
         &self,
         of: Type,
         (action, suffix): (&str, &str),
         group: Option<&CallbackGroup>,
-        mut hearing: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
+        mut handler: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
-            Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes.bytes())?),
+            Delivery::Bytes { bytes, from, .. } => Ok(handler(&from.publisher, bytes.bytes())?),
             Delivery::Shared { .. } => Ok(()),
         };
         let group = (Takes::default(), &CallbackGroup::for_entity(group));
         self.subscribe_in_group(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), group, callback)
     }
 
-    /// How often the list of goals is to be published, in hertz; never, unless that is above 0.
+    /// Frequency of the status list, in hertz. The list is not published periodically unless it is above 0.
     fn status_frequency(&self, action: &str) -> Result<f64, Error> {
         let old = format!("{action}/status_frequency");
         match self.has_param(&old) {
             Ok(true) => {
-                let advice = format_args!("{old} is out of use: actionlib_status_frequency stands for it");
+                let advice = format_args!("{old} is deprecated: use actionlib_status_frequency");
                 self.inner.log().log_library(log::Level::Warn, advice);
                 return self.number(&old, FREQUENCY);
             }
@@ -118,7 +119,7 @@ impl Node {
         }
     }
 
-    /// A parameter, or `default` if it has no value or the master cannot be asked.
+    /// A parameter, or `default` if it is not set or the master cannot be reached.
     fn number(&self, name: &str, default: f64) -> Result<f64, Error> {
         match self.get_param(name) {
             Err(Error::Call(_) | Error::NoMaster { .. }) => Ok(default),
@@ -127,11 +128,11 @@ impl Node {
     }
 }
 
-/// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
-/// if they were not accepted, and those that wait to be heard are rejected.
+/// An action that a node provides. Dropping it ends the action: accepted goals are aborted, and pending or unread goals
+/// are rejected.
 #[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct ActionServer<A: Action> {
-    /// Cancel requests and goals, until it ends.
+    /// Cancel requests and goals; `None` after the end.
     inputs: Option<[Subscription; 2]>,
     timer: Option<Timer>,
     core: Arc<ServerCore<A>>,
@@ -150,11 +151,11 @@ impl<A: Action> ActionServer<A> {
 
 impl<A: Action> Drop for ActionServer<A> {
     fn drop(&mut self) {
-        // Goals that wait are answered. None may come once there is no topic to answer on.
+        // Waiting goals are answered before the topics end.
         self.core.close();
         if let Some([cancels, goals]) = self.inputs.take() {
-            // Nobody is asked about them any more.
-            goals.take_each(|client, bytes| self.core.goal_came(client, bytes).map(drop));
+            // The user's callback is not called for them.
+            goals.take_each(|client, bytes| self.core.on_goal_message(client, bytes).map(drop));
             drop((cancels, goals));
         }
         drop(self.timer.take());
@@ -168,8 +169,8 @@ impl<A: Action> fmt::Debug for ActionServer<A> {
     }
 }
 
-/// A goal of an action server, from its arrival to its end. It may go to any thread, and cloning gives another handle to
-/// it. When the last is dropped before the goal has ended, the goal is aborted, or rejected if it was not accepted.
+/// Handle of a goal at its server. It may move to any thread, and clones are handles of the same goal. If the last
+/// handle is dropped before the goal has ended, the goal is aborted, or rejected if it was not accepted.
 pub struct ServerGoalHandle<A: Action> {
     goal: Arc<ServerGoal<A>>,
 }
@@ -190,40 +191,41 @@ impl<A: Action> ServerGoalHandle<A> {
         &self.goal.id
     }
 
-    /// When the goal was set, by the client's clock.
+    /// When the goal was created, by the client's clock.
     pub fn stamp(&self) -> Time {
         self.goal.stamp
     }
 
-    /// What is asked for.
+    /// The goal's content.
     pub fn goal(&self) -> &A::Goal {
         &self.goal.goal
     }
 
-    /// How far the goal has come.
+    /// The goal's status.
     pub fn status(&self) -> GoalStatus {
         self.goal.core.status(&self.goal)
     }
 
-    /// Whether a client wants the goal cancelled, and it has not ended.
+    /// Whether a client has requested to cancel the goal and it has not ended.
     pub fn is_cancel_requested(&self) -> bool {
         self.status().is_cancel_requested()
     }
 
-    /// Accepts the goal: it is worked on from now on.
+    /// Accepts the goal, which becomes active.
     ///
     /// # Errors
-    /// [`Error::Action`] when it was accepted or has ended before, or the server has ended, as for all that follow.
+    /// [`Error::Action`] when it was already accepted or has ended, or the server has ended; also for the following
+    /// functions.
     pub fn accept(&self) -> Result<(), Error> {
         self.goal.core.step(&self.goal, Step::Accept, "")
     }
 
-    /// Says something of the goal in the node's log.
+    /// Logs a warning about the goal in the node's log.
     pub(super) fn warn(&self, what: impl fmt::Display) {
         self.goal.core.warn(format_args!("goal {}: {what}", self.id()));
     }
 
-    /// Tells clients how far it has come.
+    /// Publishes feedback about the goal.
     ///
     /// # Errors
     /// As [`Publisher::publish`](crate::Publisher::publish), and when the server has ended.
@@ -231,15 +233,15 @@ impl<A: Action> ServerGoalHandle<A> {
         self.goal.core.publish_feedback(&self.goal, feedback)
     }
 
-    /// Refuses the goal, which must not have been accepted.
+    /// Rejects the goal, which must not have been accepted.
     ///
     /// # Errors
-    /// As [`ServerGoalHandle::accept`], and when the result is too long, as for all that follow.
+    /// As [`ServerGoalHandle::accept`], and when the result is too long; also for the following functions.
     pub fn reject(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.finish(Step::Reject, result, text)
     }
 
-    /// Ends the goal: it is reached.
+    /// Ends the goal as succeeded.
     ///
     /// # Errors
     /// When it was not accepted or has ended before, and as [`ServerGoalHandle::reject`].
@@ -247,7 +249,7 @@ impl<A: Action> ServerGoalHandle<A> {
         self.finish(Step::Succeed, result, text)
     }
 
-    /// Ends the goal: it is given up.
+    /// Ends the goal as aborted.
     ///
     /// # Errors
     /// As [`ServerGoalHandle::succeed`].
@@ -255,8 +257,8 @@ impl<A: Action> ServerGoalHandle<A> {
         self.finish(Step::Abort, result, text)
     }
 
-    /// Ends the goal as one that was cancelled, whether a client asked for that or not: recalled if it was not accepted,
-    /// otherwise preempted.
+    /// Ends the goal as cancelled, also without a client's request: recalled if it was not accepted, otherwise
+    /// preempted.
     ///
     /// # Errors
     /// When it has ended before, and as [`ServerGoalHandle::reject`].
@@ -268,8 +270,8 @@ impl<A: Action> ServerGoalHandle<A> {
         self.goal.core.finish(&self.goal, step, result, text)
     }
 
-    /// The server's context still runs.
-    pub(super) fn runs(&self) -> bool {
+    /// Whether the server's context still runs.
+    pub(super) fn is_context_running(&self) -> bool {
         self.goal.core.ok()
     }
 

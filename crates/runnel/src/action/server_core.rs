@@ -1,4 +1,4 @@
-//! The side of an action server that knows goals and topics, and not what the user does with them.
+//! Part of an action server that tracks goals and publishes, independent of the user's decisions.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,38 +13,38 @@ use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
 use super::MAX_GOALS;
-use super::envelope::{header, read_goal, wire_status, write_about};
-use super::form::{Form, Type};
-use super::ledger::{Arrival, Entry, Key, Ledger};
+use super::goal_registry::{Arrival, Entry, GoalRegistry, Key};
+use super::header::{header, read_goal, wire_status, write_with_status};
 use super::server::ServerGoalHandle;
+use super::types::{ActionTypes, Type};
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::log_output::console;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
-use crate::shared::LastWords;
+use crate::shared::ShutdownHook;
 use crate::sync::{Class, Mutex, MutexGuard, lock};
 
-/// Results and feedback that wait for a slow client at most.
+/// Queue depth of results and feedback for a slow client.
 const DEPTH: usize = 1000;
 
-/// Lists that do: each says all that those before did.
+/// Queue depth of status lists: each replaces those before it.
 const LISTS: usize = 50;
 
-/// Why goals end with their server.
+/// Text of goals that end with their server.
 const ENDED: &str = "the action server has ended";
 
-/// Longest id of a goal, in bytes: the list tells it again and again.
+/// Longest goal id, in bytes: every list repeats it.
 const MAX_ID: usize = 1024;
 
-/// A goal as its handles share it.
+/// A goal, shared by its handles.
 pub(super) struct ServerGoal<A: Action> {
     pub(super) core: Arc<ServerCore<A>>,
     pub(super) id: GoalId,
     pub(super) stamp: Time,
     pub(super) goal: A::Goal,
     key: Key,
-    /// What became of it at last, also when the server has forgotten it.
+    /// Its final status, also after the server has forgotten it.
     end: OnceLock<GoalStatus>,
 }
 
@@ -54,32 +54,32 @@ impl<A: Action> Drop for ServerGoal<A> {
     }
 }
 
-/// What a client asked for.
+/// A received goal.
 pub(super) struct Arrived<A: Action> {
     pub(super) id: GoalId,
-    /// When the goal was set, by the client's clock and for those who ask.
+    /// The stamp by the client's clock, and the time of reception.
     pub(super) stamps: (Time, Time),
     pub(super) goal: A::Goal,
 }
 
-type Goals<A> = Ledger<Weak<ServerGoal<A>>>;
+type Goals<A> = GoalRegistry<Weak<ServerGoal<A>>>;
 
 /// An action server.
 pub(super) struct ServerCore<A: Action> {
     node: Node,
     action: String,
-    desk: Mutex<Desk<A>>,
-    /// What clients did that was refused.
+    table: Mutex<GoalTable<A>>,
+    /// Number of refused requests.
     refused: AtomicU64,
 }
 
-/// Held while something is published, so that clients hear of things in the order in which they happen. Publishing takes
-/// no lock of ours but those of the topic, and runs no code of the user's; logging may, and waits until it is let go.
-struct Desk<A: Action> {
+/// Goals and publishers of a server. Locked while publishing, so that clients see events in their order. Publishing
+/// takes only the topic's locks and runs no user code. Logging may, so it happens after the lock is released.
+struct GoalTable<A: Action> {
     goals: Goals<A>,
-    /// Goals that come are rejected: the server is about to end.
+    /// New goals are rejected: the server is about to end.
     closed: bool,
-    /// Gone once the server has ended.
+    /// `None` once the server has ended.
     topics: Option<Topics>,
 }
 
@@ -89,34 +89,35 @@ struct Topics {
     results: BytesPublisher,
 }
 
-/// Clients would wait for ever for goals that nobody works on any more.
-impl<A: Action> LastWords for ServerCore<A> {
-    fn say(&self) {
+/// Without this, clients would wait for ever for goals of a server that is gone.
+impl<A: Action> ShutdownHook for ServerCore<A> {
+    fn run(&self) {
         self.end();
     }
 }
 
 impl<A: Action> ServerCore<A> {
-    /// A server of the action of this absolute name that lists goals for so long after their end.
+    /// Creates a server of the action of this absolute name. It lists goals for `keep` after their end.
     pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
-        let form = Form::of::<A>();
+        let types = ActionTypes::of::<A>();
         let topic = |of: Type, suffix: &str, qos: QoS| {
             Ok::<_, Error>(BytesPublisher::new(node.publishing(&of.topic(node, action, suffix)?, qos)?))
         };
         let topics = Topics {
-            results: topic(form.result, "result", QoS::keep_last(DEPTH))?,
-            feedback: topic(form.feedback, "feedback", QoS::keep_last(DEPTH))?,
+            results: topic(types.result, "result", QoS::keep_last(DEPTH))?,
+            feedback: topic(types.feedback, "feedback", QoS::keep_last(DEPTH))?,
             lists: topic(Type::status(), "status", QoS::keep_last(LISTS).transient_local())?,
         };
-        let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), closed: false, topics: Some(topics) };
+        let table =
+            GoalTable { goals: GoalRegistry::new(MAX_GOALS, keep), closed: false, topics: Some(topics) };
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
-            desk: Mutex::new(Class::GoalTable, desk),
+            table: Mutex::new(Class::GoalTable, table),
             refused: AtomicU64::new(0),
         });
-        let speaker: Arc<dyn LastWords> = Arc::<Self>::clone(&core);
-        node.context().shared.add_last_words(Arc::downgrade(&speaker));
+        let hook: Arc<dyn ShutdownHook> = Arc::<Self>::clone(&core);
+        node.context().shared.add_shutdown_hook(Arc::downgrade(&hook));
         Ok(core)
     }
 
@@ -129,11 +130,11 @@ impl<A: Action> ServerCore<A> {
         self.node.context().ok()
     }
 
-    /// A goal has come from a client: gives it to whoever is to decide on it.
+    /// Handles a received goal. Returns the handle for the user's decision.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn goal_came(
+    pub(super) fn on_goal_message(
         self: &Arc<Self>,
         client: &str,
         bytes: Bytes<'_>,
@@ -143,7 +144,7 @@ impl<A: Action> ServerCore<A> {
         if id.len() > MAX_ID {
             let length = id.len();
             self.refuse(format_args!(
-                "a goal of [{client}]: its id has {length} bytes, at most {MAX_ID} are accepted"
+                "a goal from [{client}]: its id has {length} bytes, at most {MAX_ID} are accepted"
             ));
             return Ok(None);
         }
@@ -156,76 +157,76 @@ impl<A: Action> ServerCore<A> {
         let Arrived { id, stamps, goal } = arrived;
         let stamp = if stamps.0.is_zero() { stamps.1 } else { stamps.0 };
         let mut new = None;
-        let mut desk = lock(&self.desk);
+        let mut table = lock(&self.table);
         let begin = |key| {
             let (core, id, end) = (Arc::clone(self), id.clone(), OnceLock::new());
             Arc::downgrade(new.insert(Arc::new(ServerGoal { core, id, stamp, goal, key, end })))
         };
-        let arrival = desk.goals.arrive(&id, stamps, begin, clock::monotonic());
-        let closed = desk.closed;
+        let arrival = table.goals.arrive(&id, stamps, begin, clock::monotonic());
+        let closed = table.closed;
         let mut refused = None;
-        let told = match arrival {
+        let sent = match arrival {
             Arrival::New if closed => {
-                let ended = new.as_ref().and_then(|goal| self.end_goal(&mut desk, goal.key, ENDED));
+                let ended = new.as_ref().and_then(|goal| self.end_goal(&mut table, goal.key, ENDED));
                 ended.unwrap_or(Ok(()))
             }
             Arrival::New | Arrival::Known => Ok(()),
             Arrival::Recalled => {
-                let text = desk.goals.named(&id).map(|entry| entry.text.clone()).unwrap_or_default();
+                let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
                 let end = (GoalStatus::Recalled, text.as_str());
-                let told = self.publish_end(&desk, (&id, stamp), end, &A::Result::default());
-                told.and(self.publish_list(&mut desk))
+                let sent = self.publish_end(&table, (&id, stamp), end, &A::Result::default());
+                sent.and(self.publish_list(&mut table))
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
                 let end = (GoalStatus::Rejected, refused.insert(text).as_str());
-                self.publish_end(&desk, (&id, stamp), end, &A::Result::default())
+                self.publish_end(&table, (&id, stamp), end, &A::Result::default())
             }
         };
-        drop(desk);
-        complain(told);
+        drop(table);
+        log_error(sent);
         if let Some(why) = refused {
-            self.refuse(format_args!("a goal of [{client}]: {why}"));
+            self.refuse(format_args!("a goal from [{client}]: {why}"));
         }
         new.filter(|_| !closed).map(ServerGoalHandle::new)
     }
 
-    /// A client wants goals cancelled: gives those of which somebody is to be told.
+    /// Handles a cancel request. Returns the goals whose owners must be notified.
     ///
     /// # Errors
     /// When the request cannot be read.
-    pub(super) fn cancel_came(
+    pub(super) fn on_cancel_message(
         &self,
         client: &str,
         bytes: Bytes<'_>,
     ) -> Result<Vec<ServerGoalHandle<A>>, DecodeError> {
         let GoalID { stamp, id } = decode(bytes)?;
-        let mut desk = lock(&self.desk);
+        let mut table = lock(&self.table);
         let (concerned, kept) = match id.len() <= MAX_ID {
-            true => desk.goals.cancel(&id, stamp, clock::monotonic()),
+            true => table.goals.cancel(&id, stamp, clock::monotonic()),
             false => (Vec::new(), false),
         };
-        let told = if concerned.is_empty() { Ok(()) } else { self.publish_list(&mut desk) };
-        drop(desk);
-        complain(told);
+        let sent = if concerned.is_empty() { Ok(()) } else { self.publish_list(&mut table) };
+        drop(table);
+        log_error(sent);
         if !kept {
-            self.refuse(format_args!("a cancel request of [{client}] for a goal that has not come"));
+            self.refuse(format_args!("a cancel request from [{client}] for an unknown goal"));
         }
         Ok(concerned.iter().filter_map(Weak::upgrade).map(ServerGoalHandle::new).collect())
     }
 
     pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
-        lock(&self.desk).status(goal)
+        lock(&self.table).status(goal)
     }
 
-    /// Takes a goal a step on that does not end it.
+    /// Applies a step that does not end a goal.
     pub(super) fn step(&self, goal: &ServerGoal<A>, step: Step, text: &str) -> Result<(), Error> {
-        let mut desk = self.open_desk()?;
-        let status = self.after(&desk, goal, step)?;
-        desk.goals.set(goal.key, status, text, clock::monotonic());
-        let told = self.publish_list(&mut desk);
-        drop(desk);
-        complain(told);
+        let mut table = self.open_table()?;
+        let status = self.after(&table, goal, step)?;
+        table.goals.set(goal.key, status, text, clock::monotonic());
+        let sent = self.publish_list(&mut table);
+        drop(table);
+        log_error(sent);
         Ok(())
     }
 
@@ -237,81 +238,81 @@ impl<A: Action> ServerCore<A> {
         result: &A::Result,
         text: &str,
     ) -> Result<(), Error> {
-        let mut desk = self.open_desk()?;
-        let status = self.after(&desk, goal, step)?;
-        // A result that is too long has reached nobody: the goal goes on.
-        self.publish_end(&desk, (&goal.id, goal.stamp), (status, text), result)?;
-        desk.goals.set(goal.key, status, text, clock::monotonic());
-        // Under the lock nobody else does.
+        let mut table = self.open_table()?;
+        let status = self.after(&table, goal, step)?;
+        // A result that is too long was not sent: the goal continues.
+        self.publish_end(&table, (&goal.id, goal.stamp), (status, text), result)?;
+        table.goals.set(goal.key, status, text, clock::monotonic());
+        // The lock excludes a second call.
         let _ = goal.end.set(status);
-        let told = self.publish_list(&mut desk);
-        drop(desk);
-        complain(told);
+        let sent = self.publish_list(&mut table);
+        drop(table);
+        log_error(sent);
         Ok(())
     }
 
-    /// All handles of a goal are gone.
+    /// Ends a goal whose handles are all dropped.
     fn abandon(&self, goal: &ServerGoal<A>) {
-        let mut desk = lock(&self.desk);
+        let mut table = lock(&self.table);
         let text = "nobody works on the goal any more: its handle was dropped before it ended";
-        let Some(told) = self.end_goal(&mut desk, goal.key, text) else { return };
-        let told = told.and(self.publish_list(&mut desk));
-        drop(desk);
-        complain(told);
+        let Some(sent) = self.end_goal(&mut table, goal.key, text) else { return };
+        let sent = sent.and(self.publish_list(&mut table));
+        drop(table);
+        log_error(sent);
         self.warn(format_args!("goal {}: {text}", goal.id));
     }
 
-    /// Ends a goal that nobody will, and says whether clients could be told; `None` if it has ended.
-    fn end_goal(&self, desk: &mut Desk<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
-        let Entry { id, stamp, status, .. } = desk.goals.get(key)?;
+    /// Ends a goal on behalf of its owner, and returns whether the result was sent; `None` if it has already ended.
+    fn end_goal(&self, table: &mut GoalTable<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
+        let Entry { id, stamp, status, .. } = table.goals.get(key)?;
         let status = status.after(Step::Abandon)?;
-        let told = self.publish_end(desk, (id, *stamp), (status, text), &A::Result::default());
-        desk.goals.set(key, status, text, clock::monotonic());
-        Some(told)
+        let sent = self.publish_end(table, (id, *stamp), (status, text), &A::Result::default());
+        table.goals.set(key, status, text, clock::monotonic());
+        Some(sent)
     }
 
     pub(super) fn publish_feedback(&self, goal: &ServerGoal<A>, feedback: &A::Feedback) -> Result<(), Error> {
-        let desk = self.open_desk()?;
-        let Some(Entry { stamp, status, text, .. }) = desk.goals.get(goal.key) else { return Ok(()) };
+        let table = self.open_table()?;
+        let Some(Entry { stamp, status, text, .. }) = table.goals.get(goal.key) else { return Ok(()) };
         let (status, now) = (wire_status(&goal.id, *stamp, *status, text), self.node.now());
-        match &desk.topics {
+        match &table.topics {
             Some(topics) => {
-                topics.feedback.publish(|out| write_about(out, now, &status, |out| feedback.write(out)))
+                topics.feedback.publish(|out| write_with_status(out, now, &status, |out| feedback.write(out)))
             }
             None => Ok(()),
         }
     }
 
-    /// Tells all clients of all goals.
+    /// Publishes the list of all goals.
     pub(super) fn publish_status(&self) {
-        let told = self.publish_list(&mut lock(&self.desk));
-        complain(told);
+        let sent = self.publish_list(&mut lock(&self.table));
+        log_error(sent);
     }
 
-    /// No goal is begun any more.
+    /// Rejects goals from now on.
     pub(super) fn close(&self) {
-        lock(&self.desk).closed = true;
+        lock(&self.table).closed = true;
     }
 
-    /// Ends the server, and with it every goal.
+    /// Ends the server and all its goals.
     pub(super) fn end(&self) {
-        let mut desk = lock(&self.desk);
-        desk.closed = true;
-        let open = desk.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
+        let mut table = lock(&self.table);
+        table.closed = true;
+        let open = table.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
         let open: Vec<Key> = open.map(|entry| entry.key).collect();
-        let told = open.into_iter().filter_map(|key| self.end_goal(&mut desk, key, ENDED));
-        // One error says enough.
-        let told = told.fold(Ok(()), Result::and);
-        let told = told.and(self.publish_list(&mut desk));
-        // Nothing is forgotten from now on: goals keep the status that they have.
-        let topics = desk.topics.take();
-        // Their end waits until all is sent, and wants the driver.
-        drop(desk);
+        let sent = open.into_iter().filter_map(|key| self.end_goal(&mut table, key, ENDED));
+        // The first error is enough.
+        let sent = sent.fold(Ok(()), Result::and);
+        let sent = sent.and(self.publish_list(&mut table));
+        // Goals keep their status from now on.
+        let topics = table.topics.take();
+        // Dropping a publisher waits until its messages are sent, and locks the driver.
+        drop(table);
         drop(topics);
-        complain(told);
+        log_error(sent);
     }
 
-    /// A client did what is refused: says so, the less often the more there is of it.
+    /// Logs a refused request, less often the more there are.
     fn refuse(&self, what: fmt::Arguments<'_>) {
         let count = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() {
@@ -319,18 +320,18 @@ impl<A: Action> ServerCore<A> {
         }
     }
 
-    /// Says something of the action in the node's log.
+    /// Logs a warning about the action in the node's log.
     pub(super) fn warn(&self, what: fmt::Arguments<'_>) {
         self.node.inner.log().log_library(log::Level::Warn, format_args!("action {}: {what}", self.action));
     }
 
-    fn open_desk(&self) -> Result<MutexGuard<'_, Desk<A>>, Error> {
-        let desk = lock(&self.desk);
-        if desk.topics.is_some() { Ok(desk) } else { Err(ActionError::ServerEnded.of(&self.action)) }
+    fn open_table(&self) -> Result<MutexGuard<'_, GoalTable<A>>, Error> {
+        let table = lock(&self.table);
+        if table.topics.is_some() { Ok(table) } else { Err(ActionError::ServerEnded.of(&self.action)) }
     }
 
-    fn after(&self, desk: &Desk<A>, goal: &ServerGoal<A>, step: Step) -> Result<GoalStatus, Error> {
-        let status = desk.status(goal);
+    fn after(&self, table: &GoalTable<A>, goal: &ServerGoal<A>, step: Step) -> Result<GoalStatus, Error> {
+        let status = table.status(goal);
         status.after(step).ok_or_else(|| {
             ActionError::WrongStatus { goal: goal.id.clone(), status, wanted: step.wanted() }.of(&self.action)
         })
@@ -338,38 +339,38 @@ impl<A: Action> ServerCore<A> {
 
     fn publish_end(
         &self,
-        desk: &Desk<A>,
+        table: &GoalTable<A>,
         (id, stamp): (&GoalId, Time),
         (status, text): (GoalStatus, &str),
         result: &A::Result,
     ) -> Result<(), Error> {
         let (status, now) = (wire_status(id, stamp, status, text), self.node.now());
-        match &desk.topics {
+        match &table.topics {
             Some(topics) => {
-                topics.results.publish(|out| write_about(out, now, &status, |out| result.write(out)))
+                topics.results.publish(|out| write_with_status(out, now, &status, |out| result.write(out)))
             }
             None => Ok(()),
         }
     }
 
-    fn publish_list(&self, desk: &mut Desk<A>) -> Result<(), Error> {
-        let Some(topics) = &desk.topics else { return Ok(()) };
-        desk.goals.expire(clock::monotonic());
-        let told = |Entry { id, stamp, status, text, .. }: &Entry<_>| wire_status(id, *stamp, *status, text);
-        let status_list = desk.goals.entries().iter().map(told).collect();
+    fn publish_list(&self, table: &mut GoalTable<A>) -> Result<(), Error> {
+        let Some(topics) = &table.topics else { return Ok(()) };
+        table.goals.expire(clock::monotonic());
+        let sent = |Entry { id, stamp, status, text, .. }: &Entry<_>| wire_status(id, *stamp, *status, text);
+        let status_list = table.goals.entries().iter().map(sent).collect();
         let list = GoalStatusArray { header: header(self.node.now()), status_list };
         topics.lists.publish(|out| list.write(out))
     }
 }
 
-impl<A: Action> Desk<A> {
+impl<A: Action> GoalTable<A> {
     fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
         let listed = || self.goals.get(goal.key).map_or(GoalStatus::Lost, |entry| entry.status);
         goal.end.get().copied().unwrap_or_else(listed)
     }
 }
 
-/// Says what clients could not be told. The program's own logger may ask the server: its desk must not be locked.
-fn complain(told: Result<(), Error>) {
-    told.unwrap_or_else(|error| console::error!("{error}"));
+/// Logs a failure to publish. The program's own logger may call the server, so its table must not be locked.
+fn log_error(sent: Result<(), Error>) {
+    sent.unwrap_or_else(|error| console::error!("{error}"));
 }

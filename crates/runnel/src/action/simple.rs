@@ -1,4 +1,4 @@
-//! Action servers that work on one goal at a time.
+//! Action servers with one goal at a time.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,30 +11,30 @@ use runnel_core::message::Action;
 
 use super::server::{ActionServer, ServerGoalHandle};
 use super::server_core::ServerCore;
-use super::single::Single;
+use super::single_goal_slot::SingleGoalSlot;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
 use crate::options::ServerOptions;
-use crate::shared::LastWords;
+use crate::shared::ShutdownHook;
 use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
 
-/// How often the thread that executes goals looks whether the context has ended.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How often the executing thread checks whether the context has ended.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long executing a goal may take to end with the context.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time for the current goal to end when the context shuts down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why a goal is cancelled for another.
-const ANOTHER: &str = "a newer goal has taken its place";
+/// Text of a goal that a newer goal replaces.
+const SUPERSEDED: &str = "a newer goal has taken its place";
 
 impl Node {
-    /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does.
+    /// Creates an action server with one goal at a time, like actionlib's `SimpleActionServer`.
     ///
-    /// `execute` gets each goal on a thread of its own, already accepted, and ends it by its handle. A goal that it leaves
-    /// open is aborted; the text is the error that it returned, if any. A newer goal preempts the current one:
-    /// [`SimpleGoalHandle::is_preempt_requested`] turns true, `execute` ends its goal, and the newer one has its turn. Goals
-    /// arrive while somebody spins.
+    /// A separate thread calls `execute` with each goal, which is already accepted, and `execute` ends the goal with
+    /// its handle. A goal that it leaves open is aborted with the text of the returned error. A newer goal preempts the
+    /// current one: [`SimpleGoalHandle::is_preempt_requested`] returns true, `execute` ends its goal, and the newer one
+    /// starts. Goals are received while a thread spins.
     ///
     /// # Errors
     /// As [`Node::create_action_server`], and when no thread can be started.
@@ -43,8 +43,8 @@ impl Node {
         action: impl Into<ServerOptions>,
         mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), E> + Send + 'static,
     ) -> Result<SimpleActionServer<A>, Error> {
-        let desk = Arc::new(Desk::<A>::default());
-        let (goals, cancels) = (Arc::clone(&desk), Arc::clone(&desk));
+        let slot = Arc::new(GoalSlot::<A>::default());
+        let (goals, cancels) = (Arc::clone(&slot), Arc::clone(&slot));
         let server = self.create_action_server(
             action,
             move |goal| goals.offer(goal),
@@ -52,25 +52,25 @@ impl Node {
                 cancels.cancel(&goal);
             },
         )?;
-        let speaker: Arc<dyn LastWords> = Arc::<Desk<A>>::clone(&desk);
-        self.context().shared.add_last_words(Arc::downgrade(&speaker));
-        let (core, mine) = (Arc::clone(server.core()), Arc::clone(&desk));
+        let hook: Arc<dyn ShutdownHook> = Arc::<GoalSlot<A>>::clone(&slot);
+        self.context().shared.add_shutdown_hook(Arc::downgrade(&hook));
+        let (core, mine) = (Arc::clone(server.core()), Arc::clone(&slot));
         let thread = thread::Builder::new().name("runnel-action".into());
         let execute = move |goal: &SimpleGoalHandle<A>| execute(goal).map_err(|error| error.to_string());
         let thread = thread.spawn(move || mine.work(&core, execute));
         let thread = Some(thread.map_err(|error| {
             Error::io(format_args!("no thread can be started for action {}", server.action()), &error)
         })?);
-        Ok(SimpleActionServer { thread, desk, server })
+        Ok(SimpleActionServer { thread, slot, server })
     }
 }
 
-/// An action that a node provides, one goal at a time. When it is dropped, the goal that is worked on is preempted, and
-/// the end of `execute` is waited for.
+/// An action that a node provides, one goal at a time. Dropping it preempts the current goal and waits until `execute`
+/// returns.
 #[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct SimpleActionServer<A: Action> {
     thread: Option<JoinHandle<()>>,
-    desk: Arc<Desk<A>>,
+    slot: Arc<GoalSlot<A>>,
     server: ActionServer<A>,
 }
 
@@ -83,8 +83,8 @@ impl<A: Action> SimpleActionServer<A> {
 
 impl<A: Action> Drop for SimpleActionServer<A> {
     fn drop(&mut self) {
-        self.desk.ended.store(true, Ordering::SeqCst);
-        self.desk.arrived.notify_all();
+        self.slot.ended.store(true, Ordering::SeqCst);
+        self.slot.arrived.notify_all();
         // The callback itself may drop the server.
         let thread = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
         let _ = thread.map(JoinHandle::join);
@@ -97,23 +97,23 @@ impl<A: Action> fmt::Debug for SimpleActionServer<A> {
     }
 }
 
-/// Where goals wait for the thread that executes them.
-struct Desk<A: Action> {
-    goals: Mutex<Single<ServerGoalHandle<A>>>,
+/// Goals for the executing thread.
+struct GoalSlot<A: Action> {
+    goals: Mutex<SingleGoalSlot<ServerGoalHandle<A>>>,
     arrived: Condvar,
     /// The server has ended.
     ended: AtomicBool,
 }
 
-impl<A: Action> Default for Desk<A> {
+impl<A: Action> Default for GoalSlot<A> {
     fn default() -> Self {
-        let goals = Mutex::new(Class::SimpleGoal, Single::default());
+        let goals = Mutex::new(Class::SimpleGoal, SingleGoalSlot::default());
         Self { goals, arrived: Condvar::new(), ended: AtomicBool::new(false) }
     }
 }
 
-impl<A: Action> Desk<A> {
-    /// A goal has come.
+impl<A: Action> GoalSlot<A> {
+    /// Adds a received goal.
     fn offer(&self, goal: ServerGoalHandle<A>) {
         let mut goals = lock(&self.goals);
         let busy = goals.current().is_some_and(is_open);
@@ -121,10 +121,10 @@ impl<A: Action> Desk<A> {
         let out = goals.offer(goal, stamp, busy);
         drop(goals);
         self.arrived.notify_all();
-        out.iter().for_each(make_way);
+        out.iter().for_each(cancel_superseded);
     }
 
-    /// A client wants a goal cancelled.
+    /// Cancels a goal for a client.
     fn cancel(&self, goal: &ServerGoalHandle<A>) {
         lock(&self.goals).cancel(|other| other.is(goal));
     }
@@ -139,8 +139,8 @@ impl<A: Action> Desk<A> {
             match goal.accept() {
                 Err(error) => goal.warn(error),
                 Ok(()) => {
-                    let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
-                    // A goal that ends badly is no reason to take no more.
+                    let handle = SimpleGoalHandle { goal, slot: Arc::clone(self) };
+                    // A panic in one goal must not end the server.
                     assert_unlocked("the execution of a goal");
                     let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
                     handle.close(
@@ -148,15 +148,15 @@ impl<A: Action> Desk<A> {
                     );
                 }
             }
-            let over = lock(&self.goals).let_go();
-            // The end of the last handle is told to clients, which must not happen under the lock.
+            let over = lock(&self.goals).release();
+            // Dropping the last handle publishes a result, which must not happen under the lock.
             drop(over);
             self.arrived.notify_all();
         }
     }
 
-    /// The goal that is executed may have ended. Whoever waits for that looks under the lock.
-    fn look(&self) {
+    /// Notifies that the current goal may have ended. Waiting threads check that under the lock.
+    fn notify_ended(&self) {
         drop(lock(&self.goals));
         self.arrived.notify_all();
     }
@@ -171,18 +171,19 @@ impl<A: Action> Desk<A> {
             if let Some(goal) = goals.take() {
                 return Some(goal.clone());
             }
-            // The context ends without telling.
-            goals = self.arrived.wait_timeout(goals, GLANCE).0;
+            // The end of the context does not notify this condition variable.
+            goals = self.arrived.wait_timeout(goals, STOP_CHECK_INTERVAL).0;
         }
     }
 }
 
-/// The goal that is executed may end in its own way when the context ends.
-impl<A: Action> LastWords for Desk<A> {
-    fn say(&self) {
+/// When the context ends, the current goal gets time to end regularly.
+impl<A: Action> ShutdownHook for GoalSlot<A> {
+    fn run(&self) {
         let goals = lock(&self.goals);
-        let ended =
-            self.arrived.wait_timeout_while(goals, PATIENCE, |goals| goals.current().is_some_and(is_open));
+        let ended = self
+            .arrived
+            .wait_timeout_while(goals, SHUTDOWN_TIMEOUT, |goals| goals.current().is_some_and(is_open));
         drop(ended);
     }
 }
@@ -191,17 +192,17 @@ fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
     !goal.status().is_terminal()
 }
 
-/// A goal does not get its turn.
-fn make_way<A: Action>(goal: &ServerGoalHandle<A>) {
-    if let Err(error) = goal.canceled(&A::Result::default(), ANOTHER) {
+/// Cancels a goal that was replaced before its start.
+fn cancel_superseded<A: Action>(goal: &ServerGoalHandle<A>) {
+    if let Err(error) = goal.canceled(&A::Result::default(), SUPERSEDED) {
         goal.warn(error);
     }
 }
 
-/// The goal that is executed.
+/// Handle of the current goal.
 pub struct SimpleGoalHandle<A: Action> {
     goal: ServerGoalHandle<A>,
-    desk: Arc<Desk<A>>,
+    slot: Arc<GoalSlot<A>>,
 }
 
 impl<A: Action> SimpleGoalHandle<A> {
@@ -210,29 +211,29 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.goal.id()
     }
 
-    /// What is asked for.
+    /// The goal's content.
     pub fn goal(&self) -> &A::Goal {
         self.goal.goal()
     }
 
-    /// How far the goal has come.
+    /// The goal's status.
     pub fn status(&self) -> GoalStatus {
         self.goal.status()
     }
 
-    /// Whether the goal is to make way: a client has cancelled it, a newer one has come, or the server or the context
-    /// ends. End it then, with [`SimpleGoalHandle::preempted`] if there is nothing better to say.
+    /// Whether the goal must end: a client has cancelled it, a newer one has arrived, or the server or the context
+    /// ends. End it then, for example with [`SimpleGoalHandle::preempted`].
     pub fn is_preempt_requested(&self) -> bool {
-        let ends = self.desk.ended.load(Ordering::SeqCst) || !self.goal.runs();
-        ends || lock(&self.desk.goals).is_preempted()
+        let ends = self.slot.ended.load(Ordering::SeqCst) || !self.goal.is_context_running();
+        ends || lock(&self.slot.goals).is_preempted()
     }
 
-    /// Whether another goal waits for its turn.
+    /// Whether a newer goal waits.
     pub fn is_new_goal_available(&self) -> bool {
-        lock(&self.desk.goals).has_next()
+        lock(&self.slot.goals).has_next()
     }
 
-    /// Tells clients how far it has come.
+    /// Publishes feedback about the goal.
     ///
     /// # Errors
     /// As [`ServerGoalHandle::publish_feedback`].
@@ -240,15 +241,15 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.goal.publish_feedback(feedback)
     }
 
-    /// Ends the goal: it is reached.
+    /// Ends the goal as succeeded.
     ///
     /// # Errors
-    /// As [`ServerGoalHandle::succeed`], as for all that follow.
+    /// As [`ServerGoalHandle::succeed`]; also for the following functions.
     pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.ended(self.goal.succeed(result, text))
     }
 
-    /// Ends the goal: it is given up.
+    /// Ends the goal as aborted.
     ///
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
@@ -256,7 +257,7 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.ended(self.goal.abort(result, text))
     }
 
-    /// Ends the goal: it was cancelled, or makes way for another.
+    /// Ends the goal as cancelled or preempted.
     ///
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
@@ -265,11 +266,11 @@ impl<A: Action> SimpleGoalHandle<A> {
     }
 
     fn ended(&self, ended: Result<(), Error>) -> Result<(), Error> {
-        self.desk.look();
+        self.slot.notify_ended();
         ended
     }
 
-    /// The callback has returned: a goal that it has left open ends here.
+    /// Ends a goal that the returned callback has left open.
     fn close(&self, returned: Result<(), String>) {
         if !is_open(&self.goal) && returned.is_ok() {
             return;

@@ -1,4 +1,4 @@
-//! The goals that a client follows.
+//! Goals tracked by a client.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
@@ -9,14 +9,14 @@ use runnel_core::wire::Bytes;
 use runnel_msgs::actionlib_msgs::msg::{GoalStatus as WireStatus, GoalStatusArray};
 
 use super::MAX_GOALS;
-use super::conversation::Heard;
+use super::client_state_machine::Update;
 use super::goal::Goal;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
 
-/// What a client knows of its goals and of the server. No code of the user's runs in it.
+/// State of a client's goals and of the server. No user code runs under its lock.
 pub(super) struct Tracker {
     action: String,
     state: Mutex<State>,
@@ -24,13 +24,13 @@ pub(super) struct Tracker {
 
 #[derive(Default)]
 struct State {
-    goals: BTreeMap<GoalId, Followed>,
+    goals: BTreeMap<GoalId, Tracked>,
     /// The node that sent the last list.
     server: Option<String>,
 }
 
-/// A goal that is followed as long as somebody holds it, or its callbacks are still to be called.
-struct Followed {
+/// A goal, tracked while a handle exists or its callbacks are pending.
+struct Tracked {
     goal: Weak<Goal>,
     _until_its_end: Option<Arc<Goal>>,
 }
@@ -44,78 +44,82 @@ impl Tracker {
         &self.action
     }
 
-    /// The node of the action server, once it has said anything.
+    /// The node of the action server, once it has sent a message.
     pub(super) fn server(&self) -> Option<String> {
         lock(&self.state).server.clone()
     }
 
-    /// Follows a goal.
+    /// Adds a goal.
     ///
     /// # Errors
-    /// When there are too many.
+    /// When there are too many goals.
     pub(super) fn add(&self, goal: &Arc<Goal>) -> Result<(), Error> {
         let mut state = lock(&self.state);
-        state.goals.retain(|_, followed| followed.goal.strong_count() > 0);
+        state.goals.retain(|_, tracked| tracked.goal.strong_count() > 0);
         if state.goals.len() >= MAX_GOALS {
             return Err(ActionError::TooManyGoals { limit: MAX_GOALS }.of(&self.action));
         }
         let until_its_end = goal.calls().map(|_| Arc::clone(goal));
-        let followed = Followed { goal: Arc::downgrade(goal), _until_its_end: until_its_end };
-        state.goals.insert(goal.id.clone(), followed);
+        let tracked = Tracked { goal: Arc::downgrade(goal), _until_its_end: until_its_end };
+        state.goals.insert(goal.id.clone(), tracked);
         Ok(())
     }
 
     pub(super) fn remove(&self, goal: &Goal) {
         let removed = lock(&self.state).goals.remove(&goal.id);
-        // The end of its callbacks must not happen under the lock.
+        // Its callbacks must not be dropped under the lock.
         drop(removed);
     }
 
-    /// The server's list has come. What it leaves out counts if it is `whole`: no result is still to be heard of.
-    pub(super) fn hear_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
-        let told: HashMap<&str, &WireStatus> =
+    /// Handles a status list. Goals missing from it count as missing only if it is `whole`: all received results have
+    /// been processed.
+    pub(super) fn on_status_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
+        let reported: HashMap<&str, &WireStatus> =
             list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
         for goal in self.alive(server) {
-            let told = goal.id.text().and_then(|id| told.get(id));
-            let heard = match told.map(|told| (GoalStatus::of_number(told.status), &told.text)) {
-                None if whole => goal.hear_status(None, now),
-                None => Heard::Nothing,
-                Some((Some(status), text)) => goal.hear_status(Some((status, text)), now),
-                Some((None, _)) => Heard::Nonsense,
-            };
-            match heard {
-                Heard::End => self.remove(&goal),
-                Heard::Nonsense => self.complain(server, &goal, told.map_or(0, |told| told.status)),
-                Heard::Nothing | Heard::News => {}
+            let reported = goal.id.text().and_then(|id| reported.get(id));
+            let update =
+                match reported.map(|reported| (GoalStatus::of_number(reported.status), &reported.text)) {
+                    None if whole => goal.on_status(None, now),
+                    None => Update::Unchanged,
+                    Some((Some(status), text)) => goal.on_status(Some((status, text)), now),
+                    Some((None, _)) => Update::Invalid,
+                };
+            match update {
+                Update::End => self.remove(&goal),
+                Update::Invalid => {
+                    self.log_error(server, &goal, reported.map_or(0, |reported| reported.status))
+                }
+                Update::Unchanged | Update::Changed => {}
             }
         }
     }
 
-    /// The goals that somebody follows, of which `server` has something to say.
+    /// The tracked goals, after a message from `server`.
     fn alive(&self, server: &str) -> Vec<Arc<Goal>> {
         let mut state = lock(&self.state);
         if state.server.as_deref() != Some(server) {
             state.server = Some(server.to_owned());
         }
-        state.goals.values().filter_map(|followed| followed.goal.upgrade()).collect()
+        state.goals.values().filter_map(|tracked| tracked.goal.upgrade()).collect()
     }
 
-    /// A result has come, of one of these goals or of another client's.
-    pub(super) fn hear_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
+    /// Handles a result of one of these goals, or of another client's.
+    pub(super) fn on_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
         let Some(goal) = self.find(&status.goal_id.id) else { return };
         let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
         if ended == GoalStatus::Lost {
-            self.complain(server, &goal, status.status);
+            self.log_error(server, &goal, status.status);
         }
-        if goal.hear_result(ended, &status.text, result) == Heard::End {
+        if goal.on_result(ended, &status.text, result) == Update::End {
             self.remove(&goal);
         }
     }
 
-    /// Feedback has come.
-    pub(super) fn hear_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
+    /// Handles feedback.
+    pub(super) fn on_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
         if let Some(goal) = self.find(&status.goal_id.id) {
-            goal.hear_feedback(feedback);
+            goal.on_feedback(feedback);
         }
     }
 
@@ -123,15 +127,16 @@ impl Tracker {
         lock(&self.state).goals.get(&GoalId::from(id))?.goal.upgrade()
     }
 
-    /// Says once of a goal that its server does not keep to the rules.
-    fn complain(&self, server: &str, goal: &Goal, number: u8) {
-        if goal.complained.swap(true, Ordering::Relaxed) {
+    /// Logs an invalid status from the server, once per goal.
+    fn log_error(&self, server: &str, goal: &Goal, number: u8) {
+        if goal.is_reported.swap(true, Ordering::Relaxed) {
             return;
         }
         let (is, _) = goal.status();
-        let told = GoalStatus::of_number(number).map_or_else(|| number.to_string(), |told| told.to_string());
+        let reported =
+            GoalStatus::of_number(number).map_or_else(|| number.to_string(), |reported| reported.to_string());
         console::warning!(
-            "action {}: server [{server}] says that goal {} is {told}, which cannot be after {is}",
+            "action {}: server [{server}] reports goal {} as {reported}, which cannot follow {is}",
             self.action,
             goal.id
         );
@@ -142,12 +147,12 @@ impl Tracker {
 mod tests {
     use super::super::goal::{Event, calls};
     use super::*;
-    use crate::ready::{NodeQueue, ReadyQueue, When};
+    use crate::ready::{Dispatch, NodeQueue, ReadyQueue};
     use runnel_core::time::Time;
     use std::sync::mpsc::channel;
 
     #[test]
-    fn goals_with_callbacks_of_which_the_server_says_nothing_do_not_take_all_places_for_ever() {
+    fn unlisted_goals_with_callbacks_expire() {
         let (tracker, (ends, ended)) = (Tracker::new("/test".into()), channel());
         let reactor = runnel_io::Reactor::new().unwrap();
         let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
@@ -158,13 +163,13 @@ mod tests {
                     ends.send(end).unwrap();
                 }
             });
-            let calls = calls(When::Spun(NodeQueue::new(Arc::clone(&ready))), callback);
+            let calls = calls(Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))), callback);
             Arc::new(Goal::new(GoalId::from(&*number.to_string()), Time::default(), Some(calls)))
         };
         (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());
         assert!(tracker.add(&new(MAX_GOALS)).is_err());
         for second in 0..60 {
-            tracker.hear_list(
+            tracker.on_status_list(
                 "/server",
                 (&GoalStatusArray::default(), true),
                 Instant(second * 1_000_000_000),

@@ -1,32 +1,32 @@
-//! Who runs a callback of a group, and who waits for that to end.
+//! Mutually exclusive group: the running thread, and the callbacks that wait for it.
 
-use super::primitives::{AtomicBool, AtomicUsize, Class, Mutex, Ordering, fence, lock, mark};
+use super::primitives::{AtomicBool, AtomicUsize, Class, Mutex, Ordering, fence, lock, thread_token};
 
-/// A mutually exclusive group, as rclcpp has it: none of its callbacks runs while another does, on whichever thread or
-/// further up on the same stack. What has its turn meanwhile waits, and is due again once that has ended.
+/// A mutually exclusive group, as in rclcpp: none of its callbacks runs while another does, on any thread or further up
+/// on the same stack. A callback that becomes due meanwhile waits, and is queued again afterwards.
 pub(crate) struct ExclusiveGroup<D: Due> {
-    /// The mark of the thread that runs a callback of the group; 0 if none does.
+    /// Token of the thread that runs a callback of the group; 0 if none does.
     runner: AtomicUsize,
-    /// There is something in `waiting`.
+    /// True if `waiting` is not empty.
     waits: AtomicBool,
     waiting: Mutex<Vec<D>>,
 }
 
-/// A callback that can be due again.
+/// A callback that can be queued again.
 pub(crate) trait Due {
-    /// It is due.
+    /// Queues it.
     fn push(self);
 }
 
 /// Which thread runs a callback of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runner {
-    /// The one that asks, further up on its stack.
+    /// The calling thread, further up on its stack.
     ThisThread,
     AnotherThread,
 }
 
-/// The right to run a callback of the group, until it is dropped.
+/// Permission to run a callback of the group, until it is dropped.
 pub(crate) struct Entered<'a, D: Due>(&'a ExclusiveGroup<D>);
 
 impl<D: Due> ExclusiveGroup<D> {
@@ -38,30 +38,31 @@ impl<D: Due> ExclusiveGroup<D> {
     /// Enters the group.
     ///
     /// # Errors
-    /// Who runs a callback of it now.
+    /// The thread that runs a callback of the group now.
     pub(crate) fn try_enter(&self) -> Result<Entered<'_, D>, Runner> {
-        match self.runner.compare_exchange(0, mark(), Ordering::SeqCst, Ordering::SeqCst) {
+        match self.runner.compare_exchange(0, thread_token(), Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => Ok(Entered(self)),
-            Err(runner) if runner == mark() => Err(Runner::ThisThread),
+            Err(runner) if runner == thread_token() => Err(Runner::ThisThread),
             Err(_) => Err(Runner::AnotherThread),
         }
     }
 
-    /// A callback whose turn it was is due again once the one that runs has ended.
+    /// Adds a callback that is queued again once the running one has ended.
     pub(crate) fn wait(&self, due: D) {
         let mut waiting = lock(&self.waiting);
         waiting.push(due);
         self.waits.store(true, Ordering::SeqCst);
         drop(waiting);
-        // The one that ran may have ended before it could see that somebody waits. Who leaves does both in the other order.
+        // The running callback may have ended before this one was added. The leaving thread does both steps in the
+        // other order.
         fence(Ordering::SeqCst);
         if self.runner.load(Ordering::SeqCst) == 0 {
-            self.make_due();
+            self.requeue_waiting();
         }
     }
 
-    /// Those that wait are due again.
-    fn make_due(&self) {
+    /// Queues the waiting callbacks again.
+    fn requeue_waiting(&self) {
         let waiting = {
             let mut waiting = lock(&self.waiting);
             self.waits.store(false, Ordering::SeqCst);
@@ -76,7 +77,7 @@ impl<D: Due> Drop for Entered<'_, D> {
         self.0.runner.store(0, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if self.0.waits.load(Ordering::SeqCst) {
-            self.0.make_due();
+            self.0.requeue_waiting();
         }
     }
 }

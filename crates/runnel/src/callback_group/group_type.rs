@@ -1,12 +1,12 @@
-//! Callback groups as users have them.
+//! Public type of callback groups.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::ExclusiveGroup;
 
-/// Which callbacks may run at the same time, where an [`Executor`](crate::Executor) has several threads or a program several
-/// executors. A group is given in the options of subscriptions, services, timers and action servers.
+/// Which callbacks may run at the same time, if an [`Executor`](crate::Executor) has several threads or a program
+/// several executors. Set it in the options of subscriptions, services, timers and action servers.
 ///
 /// | Callbacks | run at the same time |
 /// |---|---|
@@ -36,18 +36,19 @@ pub struct CallbackGroup {
 }
 
 impl CallbackGroup {
-    /// A group of which one callback runs at a time. What becomes due meanwhile waits. A callback that calls a service of the same
-    /// process and group gets [`ServiceError::Busy`](crate::ServiceError::Busy), since that could never be answered.
+    /// A group of which one callback runs at a time. Callbacks that become due meanwhile wait. A callback that calls a
+    /// service of the same process and group gets [`ServiceError::Busy`](crate::ServiceError::Busy), since that service
+    /// could never answer.
     pub fn mutually_exclusive() -> Self {
         Self { exclusive: Some(Arc::new(ExclusiveGroup::new())) }
     }
 
-    /// A group whose callbacks may run at the same time, which is how callbacks without a group run.
+    /// A group whose callbacks may run at the same time, as those without a group may.
     pub fn reentrant() -> Self {
         Self { exclusive: None }
     }
 
-    /// The group in which one entity's callback excludes others, and in any case itself.
+    /// The group of one entity's callback, which excludes at least itself.
     pub(crate) fn for_entity(group: Option<&Self>) -> Arc<ExclusiveGroup> {
         let exclusive = group.and_then(|group| group.exclusive.clone());
         exclusive.unwrap_or_else(|| Arc::new(ExclusiveGroup::new()))

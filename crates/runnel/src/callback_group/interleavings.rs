@@ -1,4 +1,4 @@
-//! A group in every interleaving of a few threads. Loom reports a turn that never comes.
+//! Loom tests of a group: every interleaving of a few threads. Loom reports a callback that never runs.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -14,21 +14,23 @@ mod group;
 
 mod primitives {
     pub(super) use crate::sync::Class;
-    pub(super) use crate::sync::model::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock, mark};
+    pub(super) use crate::sync::model::{
+        AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock, thread_token,
+    };
 }
 
-/// A group, how often its callback is due again and has run, and what it writes without any lock.
+/// A group, the counts of its callback (queued again, run), and a value that it writes without a lock.
 struct Scene {
-    group: ExclusiveGroup<Turn>,
+    group: ExclusiveGroup<Queued>,
     due: AtomicUsize,
     ran: AtomicUsize,
     unlocked: UnsafeCell<()>,
 }
 
-/// The callback's turn.
-struct Turn(Arc<Scene>);
+/// The queued callback.
+struct Queued(Arc<Scene>);
 
-impl Due for Turn {
+impl Due for Queued {
     fn push(self) {
         self.0.due.fetch_add(1, Ordering::SeqCst);
     }
@@ -40,19 +42,19 @@ impl Scene {
         Arc::new(Self { group: ExclusiveGroup::new(), due, ran, unlocked: UnsafeCell::new(()) })
     }
 
-    /// The callback has its turn.
+    /// Runs the callback.
     fn run(scene: &Arc<Self>) {
         let Ok(_entered) = scene.group.try_enter() else {
-            return scene.group.wait(Turn(Arc::clone(scene)));
+            return scene.group.wait(Queued(Arc::clone(scene)));
         };
-        // Loom reports a second thread that does so.
+        // Loom reports concurrent access by a second thread.
         scene.unlocked.with_mut(|_| ());
         scene.ran.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[test]
-fn turns_are_neither_lost_nor_side_by_side() {
+fn runs_are_neither_lost_nor_concurrent() {
     explore(|| {
         let scene = Scene::new();
         let others = [(); 2].map(|()| {

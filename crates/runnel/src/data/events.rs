@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::callback_group::{Entered, Turn};
-use crate::ready::{Listeners, Runnable, Waitable, When};
+use crate::callback_group::{CallbackScheduler, Entered};
+use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{Class, Mutex, MutexGuard, TryMutex, lock};
 
 /// An event that a callback handles.
@@ -34,7 +34,7 @@ pub(crate) struct Events<E> {
     callback: TryMutex<Option<Callback<E>>>,
     limit: EventLimit,
     dropped: AtomicU64,
-    turn: Turn,
+    scheduler: CallbackScheduler,
 }
 
 struct Waiting<E> {
@@ -45,14 +45,18 @@ struct Waiting<E> {
 }
 
 impl<E: Event> Events<E> {
-    pub(crate) fn new(limit: EventLimit, when: When, callback: impl FnMut(E) + Send + 'static) -> Arc<Self> {
+    pub(crate) fn new(
+        limit: EventLimit,
+        dispatch: Dispatch,
+        callback: impl FnMut(E) + Send + 'static,
+    ) -> Arc<Self> {
         let waiting = Waiting { events: VecDeque::new(), bytes: 0, scheduled: false };
         Arc::new_cyclic(|myself| Self {
             waiting: Mutex::new(Class::EventQueue, waiting),
             callback: TryMutex::new(Some(Box::new(callback))),
             limit,
             dropped: AtomicU64::new(0),
-            turn: Turn::new(when, myself),
+            scheduler: CallbackScheduler::new(dispatch, myself),
         })
     }
 
@@ -77,7 +81,7 @@ impl<E: Event> Events<E> {
     pub(crate) fn take(&self) -> Option<E> {
         let mut waiting = lock(&self.waiting);
         let event = waiting.pop();
-        if waiting.events.is_empty() && self.turn.take_back() {
+        if waiting.events.is_empty() && self.scheduler.unqueue() {
             waiting.scheduled = false;
         }
         event
@@ -85,7 +89,7 @@ impl<E: Event> Events<E> {
 
     /// Runs the callback now for all waiting events, unless another thread is about to.
     pub(crate) fn run_due(&self) {
-        while self.turn.has_callback() && self.is_ready() && self.turn.take_back() {
+        while self.scheduler.has_callback() && self.is_ready() && self.scheduler.unqueue() {
             self.run();
         }
     }
@@ -97,7 +101,7 @@ impl<E: Event> Events<E> {
             (waiting.bytes, waiting.scheduled) = (0, false);
             std::mem::take(&mut waiting.events)
         };
-        self.turn.take_back();
+        self.scheduler.unqueue();
         // The events can own anything, so they are dropped without the lock.
         drop(waiting);
     }
@@ -106,7 +110,7 @@ impl<E: Event> Events<E> {
         let due = !waiting.events.is_empty() && !std::mem::replace(&mut waiting.scheduled, true);
         drop(waiting);
         if due {
-            self.turn.push();
+            self.scheduler.push();
         }
     }
 }
@@ -131,21 +135,21 @@ impl<E: Event> Waitable for Events<E> {
     }
 
     fn listeners(&self) -> &Listeners {
-        self.turn.listeners()
+        self.scheduler.listeners()
     }
 }
 
-impl<E: Event> Runnable for Events<E> {
+impl<E: Event> Task for Events<E> {
     fn run(&self) {
-        let Some(entered) = self.turn.enter("the callback of an event") else { return };
+        let Some(entered) = self.scheduler.enter("the callback of an event") else { return };
         let mut running = Running { events: self, is_finished: false, _entered: entered };
         while let Some(event) = running.next() {
             running.call(event);
         }
     }
 
-    fn when(&self) -> Option<&When> {
-        Some(self.turn.when())
+    fn dispatch(&self) -> Option<&Dispatch> {
+        Some(self.scheduler.dispatch())
     }
 }
 
@@ -218,8 +222,8 @@ mod tests {
     /// Handles events of these lengths. Returns those that the callback got, and how many were dropped.
     fn received(lengths: &[usize]) -> (Vec<usize>, u64) {
         let (sender, received) = channel();
-        let when = When::Spun(NodeQueue::new(queue()));
-        let events = Events::new(LIMIT, when, move |event| sender.send(event).unwrap());
+        let dispatch = Dispatch::Executor(NodeQueue::new(queue()));
+        let events = Events::new(LIMIT, dispatch, move |event| sender.send(event).unwrap());
         lengths.iter().for_each(|length| events.push(*length));
         events.run_due();
         (received.try_iter().collect(), events.dropped())
@@ -245,8 +249,8 @@ mod tests {
     #[test]
     fn panicking_callback_gets_next_event() {
         let (ready, (sender, received)) = (queue(), channel());
-        let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
-        let events = Events::new(LIMIT, when, move |event: usize| {
+        let dispatch = Dispatch::Executor(NodeQueue::new(Arc::clone(&ready)));
+        let events = Events::new(LIMIT, dispatch, move |event: usize| {
             assert_ne!(event, 1, "the panic of this test");
             sender.send(event).unwrap();
         });
@@ -260,8 +264,8 @@ mod tests {
     #[test]
     fn forgotten_events_reach_no_callback() {
         let (ready, (sender, received)) = (queue(), channel());
-        let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
-        let events = Events::new(LIMIT, when, move |event| sender.send(event).unwrap());
+        let dispatch = Dispatch::Executor(NodeQueue::new(Arc::clone(&ready)));
+        let events = Events::new(LIMIT, dispatch, move |event| sender.send(event).unwrap());
         events.push(5);
         events.forget();
         assert!(ready.pop().is_none());
@@ -273,8 +277,8 @@ mod tests {
     #[test]
     fn event_is_due_after_earlier_ones_were_taken() {
         let ready = queue();
-        let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
-        let events = Events::new(LIMIT, when, |_: usize| panic!("it was taken"));
+        let dispatch = Dispatch::Executor(NodeQueue::new(Arc::clone(&ready)));
+        let events = Events::new(LIMIT, dispatch, |_: usize| panic!("it was taken"));
         for event in [5, 6] {
             events.push(event);
             assert_eq!((ready.len(), events.is_ready()), (1, true));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::events::{Event, EventLimit, Events};
 use crate::parameter_value::ParameterValue;
-use crate::ready::When;
+use crate::ready::Dispatch;
 
 /// Limit of waiting changes.
 const LIMIT: EventLimit = EventLimit { count: 1000, bytes: 64 << 20 };
@@ -28,11 +28,11 @@ impl WatchCore {
     /// A watched parameter whose changes `callback` gets.
     pub(crate) fn new(
         key: String,
-        when: When,
+        dispatch: Dispatch,
         mut callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Arc<Self> {
         let call = move |(key, value): Change| callback(&key, value.as_ref());
-        Arc::new(Self { key, changes: Events::new(LIMIT, when, call) })
+        Arc::new(Self { key, changes: Events::new(LIMIT, dispatch, call) })
     }
 
     /// Whether a parameter is the watched one, or below it.

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use runnel_ros1::node::{ServiceFailure, ServiceLinkId};
 use runnel_ros1::tcpros::Response;
 
-use crate::callback_group::Turn;
-use crate::ready::{Listeners, Runnable, Waitable, When};
+use crate::callback_group::CallbackScheduler;
+use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 
 /// The result of a call.
@@ -20,29 +20,29 @@ pub(crate) struct PendingCall {
     link: OnceLock<ServiceLinkId>,
     answer: Mutex<Option<CallAnswer>>,
     callback: TryMutex<Option<Callback>>,
-    turn: Turn,
+    scheduler: CallbackScheduler,
 }
 
 impl PendingCall {
     /// A call whose response is taken.
     pub(crate) fn new() -> Arc<Self> {
-        Self::with(When::Taken, None)
+        Self::with(Dispatch::Taken, None)
     }
 
     /// A call whose response `callback` gets.
     pub(crate) fn with_callback(
-        when: When,
+        dispatch: Dispatch,
         callback: impl FnOnce(ServiceLinkId, CallAnswer) + Send + 'static,
     ) -> Arc<Self> {
-        Self::with(when, Some(Box::new(callback)))
+        Self::with(dispatch, Some(Box::new(callback)))
     }
 
-    fn with(when: When, callback: Option<Callback>) -> Arc<Self> {
+    fn with(dispatch: Dispatch, callback: Option<Callback>) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             link: OnceLock::new(),
             answer: Mutex::new(Class::PendingCall, None),
             callback: TryMutex::new(callback),
-            turn: Turn::new(when, myself),
+            scheduler: CallbackScheduler::new(dispatch, myself),
         })
     }
 
@@ -60,7 +60,7 @@ impl PendingCall {
     /// Sets the response.
     pub(crate) fn complete(&self, answer: CallAnswer) {
         *lock(&self.answer) = Some(answer);
-        self.turn.push();
+        self.scheduler.push();
     }
 
     /// Takes the response, once.
@@ -75,13 +75,13 @@ impl Waitable for PendingCall {
     }
 
     fn listeners(&self) -> &Listeners {
-        self.turn.listeners()
+        self.scheduler.listeners()
     }
 }
 
-impl Runnable for PendingCall {
+impl Task for PendingCall {
     fn run(&self) {
-        let Some(_entered) = self.turn.enter("the callback of a call") else { return };
+        let Some(_entered) = self.scheduler.enter("the callback of a call") else { return };
         // Only a thread in the group uses it.
         let callback = self.callback.try_lock().and_then(|mut callback| callback.take());
         if let (Some(callback), Some(link), Some(answer)) = (callback, self.link(), self.take()) {
@@ -89,7 +89,7 @@ impl Runnable for PendingCall {
         }
     }
 
-    fn when(&self) -> Option<&When> {
-        Some(self.turn.when())
+    fn dispatch(&self) -> Option<&Dispatch> {
+        Some(self.scheduler.dispatch())
     }
 }

@@ -13,7 +13,7 @@ use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
     QosEventKind as Kind,
 };
-use crate::ready::{Waitable, When};
+use crate::ready::{Dispatch, Waitable};
 use crate::sync::{Class, Mutex, lock};
 
 /// Each kind waits once at most.
@@ -64,12 +64,12 @@ pub(crate) struct QosEvents {
 impl Default for QosEvents {
     /// Counts events, without callbacks.
     fn default() -> Self {
-        Self::new(Callbacks::default(), When::AtOnce)
+        Self::new(Callbacks::default(), Dispatch::Inline)
     }
 }
 
 impl QosEvents {
-    pub(crate) fn new(mut callbacks: Callbacks, when: When) -> Self {
+    pub(crate) fn new(mut callbacks: Callbacks, dispatch: Dispatch) -> Self {
         let enabled = callbacks.enabled();
         Self::with(enabled, |statuses| {
             let call = move |kind| {
@@ -77,14 +77,14 @@ impl QosEvents {
                 let event = lock(&statuses).take(kind);
                 callbacks.call(event);
             };
-            (enabled != 0).then(|| Events::new(LIMIT, when, call))
+            (enabled != 0).then(|| Events::new(LIMIT, dispatch, call))
         })
     }
 
     /// Events of these kinds are taken.
     pub(crate) fn taken(kinds: &[Kind]) -> Self {
         let enabled = kinds.iter().fold(0, |enabled, kind| enabled | kind.bit());
-        Self::with(enabled, |_| Some(Events::new(LIMIT, When::Taken, drop)))
+        Self::with(enabled, |_| Some(Events::new(LIMIT, Dispatch::Taken, drop)))
     }
 
     fn with(enabled: u8, events: impl FnOnce(Arc<Mutex<Statuses>>) -> Option<Arc<Events<Kind>>>) -> Self {
@@ -249,7 +249,7 @@ mod tests {
         let (sender, received) = channel();
         let matched: Callback<Matched> = Some(Box::new(move |matched| sender.send(matched).unwrap()));
         let callbacks = Callbacks { matched, ..Callbacks::default() };
-        let events = QosEvents::new(callbacks, When::Spun(NodeQueue::new(Arc::clone(&ready))));
+        let events = QosEvents::new(callbacks, Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))));
         [1, 2, -1].into_iter().for_each(|by| events.matched(by));
         events.messages_lost(5);
         ready.pop().unwrap().run();

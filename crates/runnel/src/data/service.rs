@@ -12,8 +12,8 @@ use std::sync::Arc;
 use runnel_core::message::Service;
 use runnel_core::wire::{NoMemory, Wire};
 
-use crate::callback_group::{Entered, ExclusiveGroup, Runner, Turn};
-use crate::ready::{Listeners, Runnable, Waitable, When};
+use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
+use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
@@ -66,7 +66,7 @@ pub(crate) struct ServiceCore {
     callback: TryMutex<ServiceCallback>,
     /// See [`ServiceCore::answers_at_once`].
     answers_at_once: bool,
-    turn: Turn,
+    scheduler: CallbackScheduler,
 }
 
 #[derive(Default)]
@@ -126,18 +126,18 @@ impl ServiceCore {
     pub(crate) fn new(
         service: String,
         types: ServiceTypes,
-        (when, group): (When, &Arc<ExclusiveGroup>),
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         callback: ServiceCallback,
     ) -> Arc<Self> {
         let answers = matches!(callback, ServiceCallback::Answers(_));
-        let answers_at_once = answers && !matches!(when, When::Taken);
+        let answers_at_once = answers && !matches!(dispatch, Dispatch::Taken);
         Arc::new_cyclic(|myself| Self {
             service,
             types,
             requests: Mutex::new(Class::ServiceRequests, Requests::default()),
             callback: TryMutex::new(callback),
             answers_at_once,
-            turn: Turn::in_group(when, group, myself),
+            scheduler: CallbackScheduler::in_group(dispatch, group, myself),
         })
     }
 
@@ -158,7 +158,7 @@ impl ServiceCore {
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
         drop(requests);
         if schedule {
-            self.turn.push();
+            self.scheduler.push();
         }
         true
     }
@@ -167,7 +167,7 @@ impl ServiceCore {
     pub(crate) fn take(&self) -> Option<ServiceRequest> {
         let mut requests = lock(&self.requests);
         let next = requests.waiting.pop_front();
-        if requests.waiting.is_empty() && self.turn.take_back() {
+        if requests.waiting.is_empty() && self.scheduler.unqueue() {
             requests.scheduled = false;
         }
         let Waiting { request: bytes, client, number } = next?;
@@ -186,7 +186,7 @@ impl ServiceCore {
     /// # Errors
     /// If the callback runs already: which thread runs it.
     pub(crate) fn call(&self, call: ServiceCall<'_>) -> Result<Result<(), String>, Runner> {
-        let _entered = self.turn.try_enter(CALLBACK)?;
+        let _entered = self.scheduler.try_enter(CALLBACK)?;
         Ok(self.answer(call))
     }
 
@@ -217,21 +217,21 @@ impl Waitable for ServiceCore {
     }
 
     fn listeners(&self) -> &Listeners {
-        self.turn.listeners()
+        self.scheduler.listeners()
     }
 }
 
-impl Runnable for ServiceCore {
+impl Task for ServiceCore {
     fn run(&self) {
-        let Some(entered) = self.turn.enter(CALLBACK) else { return };
+        let Some(entered) = self.scheduler.enter(CALLBACK) else { return };
         let _running = Running { core: self, entered: Some(entered) };
         if let Some(request) = self.take() {
             self.serve(request);
         }
     }
 
-    fn when(&self) -> Option<&When> {
-        Some(self.turn.when())
+    fn dispatch(&self) -> Option<&Dispatch> {
+        Some(self.scheduler.dispatch())
     }
 }
 
@@ -251,7 +251,7 @@ impl Drop for Running<'_> {
         let left = requests.scheduled;
         drop(requests);
         if left {
-            self.core.turn.push();
+            self.core.scheduler.push();
         }
     }
 }

@@ -24,10 +24,10 @@ use super::deadline_monitor::{DeadlineMonitor, Monitored};
 use super::qos_events::QosEvents;
 use super::received::Received;
 use super::sample_info::SampleInfo;
-use crate::callback_group::{ExclusiveGroup, Turn};
+use crate::callback_group::{CallbackScheduler, ExclusiveGroup};
 use crate::frame::QueueBound;
 use crate::log_output::console;
-use crate::ready::When;
+use crate::ready::Dispatch;
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use capacity::Capacity;
 pub(crate) use deferred::Deferred;
@@ -103,7 +103,7 @@ pub(crate) struct SubscriptionSpec {
 #[repr(C)]
 pub(crate) struct SubscriptionCore {
     queue: Arc<Mutex<Queue>>,
-    turn: Turn,
+    scheduler: CallbackScheduler,
     received: AtomicU64,
     deadline: DeadlineMonitor,
     capacity: Capacity,
@@ -118,23 +118,23 @@ pub(crate) struct SubscriptionCore {
 impl SubscriptionCore {
     pub(crate) fn new(
         options: SubscriptionSpec,
-        when: When,
+        dispatch: Dispatch,
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
-        Self::in_group(options, (when, &Arc::new(ExclusiveGroup::new())), events, callback)
+        Self::in_group(options, (dispatch, &Arc::new(ExclusiveGroup::new())), events, callback)
     }
 
     /// A subscription whose callback belongs to a callback group.
     pub(crate) fn in_group(
         options: SubscriptionSpec,
-        (when, group): (When, &Arc<ExclusiveGroup>),
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             queue: Arc::new(Mutex::new(Class::SubscriptionQueue, Queue::default())),
-            turn: Turn::in_group(when, group, myself),
+            scheduler: CallbackScheduler::in_group(dispatch, group, myself),
             received: AtomicU64::new(0),
             deadline: DeadlineMonitor::new(options.deadline),
             capacity: Capacity::default(),

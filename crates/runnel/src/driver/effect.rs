@@ -1,4 +1,4 @@
-//! Requests between the components of the driver, and their deadlines. The event loop ([`super::turn`]) takes them one
+//! Requests between the components of the driver, and their deadlines. The event loop ([`super::iteration`]) takes them one
 //! at a time and passes each to its component, so that no component calls another.
 
 use std::collections::VecDeque;

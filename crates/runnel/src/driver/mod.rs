@@ -3,7 +3,7 @@
 //!
 //! It has four components, each with its own state: [`sockets`], the ROS 1 graph ([`ros1`]), the ROS 2 graph ([`ros2`]) and
 //! the IPC connections with other processes of this host ([`sessions`]). A request of one component to another is an
-//! [`effect`], which the event loop ([`turn`]) applies. Work of a component at a later time is a deadline of that loop.
+//! [`effect`], which the event loop ([`iteration`]) applies. Work of a component at a later time is a deadline of that loop.
 //!
 //! ```text
 //!  reactor ─► control socket ─► engine ─► transmits ─► control socket
@@ -15,6 +15,7 @@
 mod effect;
 mod entries;
 mod incompatible;
+mod iteration;
 mod late_samples;
 mod limits;
 mod local_matching;
@@ -30,7 +31,6 @@ mod shared_links;
 mod sockets;
 mod table;
 mod throttle;
-mod turn;
 
 use std::io;
 use std::sync::Arc;

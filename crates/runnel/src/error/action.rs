@@ -29,7 +29,7 @@ pub enum ActionError {
 impl fmt::Display for ActionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooManyGoals { limit } => write!(f, "this client follows {limit} goals already"),
+            Self::TooManyGoals { limit } => write!(f, "this client already tracks {limit} goals"),
             Self::WrongStatus { goal, status, wanted } => {
                 write!(f, "goal {goal} is {status} and cannot become {wanted}")
             }

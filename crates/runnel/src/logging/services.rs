@@ -18,7 +18,7 @@ use crate::log_output::loggers::ROOT;
 use crate::log_output::{Level, UnknownLevel};
 use crate::node::NodeInner;
 use crate::node_log::{NodeLog, ROSOUT};
-use crate::ready::When;
+use crate::ready::Dispatch;
 use crate::service::answering;
 
 /// Names of these services.
@@ -31,9 +31,9 @@ fn service<S: Service, E: fmt::Display>(
     name: String,
     callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
 ) -> Arc<ServiceCore> {
-    let turn = (When::AtOnce, &CallbackGroup::for_entity(None));
+    let scheduling = (Dispatch::Inline, &CallbackGroup::for_entity(None));
     let callback = ServiceCallback::Answers(Box::new(answering::<S, E>(callback)));
-    ServiceCore::new(name, ServiceTypes::of::<S>(), turn, callback)
+    ServiceCore::new(name, ServiceTypes::of::<S>(), scheduling, callback)
 }
 
 impl NodeLog {

@@ -1,4 +1,4 @@
-//! The topics that a node publishes.
+//! Publisher ends: the topics that a node publishes.
 
 use std::sync::{Arc, Weak};
 
@@ -13,22 +13,22 @@ use crate::data::{Publication, QosEvents, WriterGroup};
 use crate::error::Error;
 use crate::linger;
 use crate::node_log::ROSOUT;
-use crate::shared::GLANCE;
+use crate::shared::STOP_CHECK_INTERVAL;
 use crate::sync::{MutexGuard, lock};
 
-/// By topic. An end on its way out stands here until it is gone.
+/// Publisher ends by topic. An end that is being removed stays here until it is gone.
 pub(super) type Publishers = SortedMap<String, Weak<PublisherEnd>>;
 
-/// One topic as a node publishes it, shared by all publishers of the user's to it.
+/// One topic published by a node, shared by all of the user's publishers of it.
 pub(crate) struct PublisherEnd {
     pub(crate) node: Arc<NodeInner>,
     pub(crate) publication: Arc<Publication>,
     pub(crate) topic: String,
-    /// It goes on when the last publisher of the user's is gone: the node itself publishes the topic.
+    /// True if the topic outlives the user's last publisher, because the node itself publishes it.
     stays: bool,
 }
 
-/// What one publisher of the user's has of an end of its own, with all its clones.
+/// One user publisher of an end, shared by its clones.
 pub(crate) struct Offering {
     pub(crate) end: Arc<PublisherEnd>,
     pub(crate) group: Arc<WriterGroup>,
@@ -36,7 +36,7 @@ pub(crate) struct Offering {
 }
 
 impl Node {
-    /// What a publisher offers of a topic, whose end is made with the first one of the node's.
+    /// Creates a publisher of a topic. The node's first publisher of it also creates the end.
     pub(crate) fn offering(
         &self,
         topic: &Topic,
@@ -49,7 +49,7 @@ impl Node {
             let offering = Offering::new(end, qos, events);
             let publication = &offering.end.publication;
             let advertised = inner.driver().advertise(inner.key, topic, &offering.group, publication);
-            // Were this the last handle of the end by now, its end would want the lock.
+            // If this is the last handle of the end, dropping it needs the lock.
             drop(publishers);
             return advertised.map(|()| offering);
         }
@@ -84,8 +84,8 @@ impl Node {
 }
 
 impl NodeInner {
-    /// The publishers' ends and that of `topic`, if there is one. One that is on its way out holds the topic until its
-    /// messages are sent, and is waited for.
+    /// Locks the publisher ends and returns the end of `topic`, if there is one. Waits for an end that is being
+    /// removed, which keeps the topic until its messages are sent.
     fn publishers_and(
         &self,
         topic: &str,
@@ -97,11 +97,11 @@ impl NodeInner {
                 Some(Some(end)) => return Ok((publishers, Some(end))),
                 Some(None) => drop(publishers),
             }
-            self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
+            self.context.shared.event_loop.poll_or_park(clock::monotonic() + STOP_CHECK_INTERVAL)?;
         }
     }
 
-    /// What was published just before an end is still to arrive.
+    /// Waits until messages published just before the end have arrived.
     fn wait_for_arrival(&self, topic: &str, publication: &Publication, has_arrived: impl Fn() -> bool) {
         let shared = &self.context.shared;
         if shared.linger.is_closed() || has_arrived() {
@@ -122,8 +122,8 @@ impl Offering {
 }
 
 impl Drop for Offering {
-    /// What this publisher was the last to offer is offered no longer. What the last one of the topic offers goes with its
-    /// end.
+    /// Withdraws this publisher's offer unless another publisher has the same. The offer of the topic's last publisher
+    /// ends with the publisher end.
     fn drop(&mut self) {
         self.group.leave(&self.events);
         self.events.forget();

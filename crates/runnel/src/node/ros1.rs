@@ -1,4 +1,4 @@
-//! What a node has of its own in the ROS 1 graph, if it is there: an engine with two listeners, and answers of the master.
+//! A node's part in the ROS 1 graph: an engine with two listeners, and the master's answers.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use crate::environment::Ros1Settings;
 use crate::error::Error;
 use crate::shared::Shared;
 
-/// How long the master may take to answer a registration before the program goes on without it.
+/// Time for the master to answer a registration before the program continues without it.
 const REGISTRATION: Duration = Duration::from_secs(10);
 
-/// The end of a node of this full name, which is known by its origin in ROS 2.
+/// Creates the ROS 1 end of a node. `dual_node_id` identifies the node if it is also in ROS 2.
 pub(super) fn end(
     shared: &Shared,
     settings: &Ros1Settings,
@@ -39,7 +39,7 @@ pub(super) fn end(
         master: settings.master.clone(),
         pid: host::pid(),
         limits: limits(),
-        same_host: shared.turning.driver().sessions.same_host(),
+        same_host: shared.event_loop.driver().sessions.same_host(),
         dual_node_id,
     };
     let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];
@@ -47,7 +47,7 @@ pub(super) fn end(
     Ok(Ros1End { engine, listeners, awaits_master: !settings.wait_for_master })
 }
 
-/// What peers may make a node hold. Its own calls and links take descriptors, too.
+/// Limits of what peers can make a node hold. Its own calls and links use descriptors, too.
 fn limits() -> Limits {
     let limits = Limits::default();
     Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
@@ -60,15 +60,15 @@ impl NodeInner {
     }
 
     /// # Errors
-    /// When the node is not in the ROS 1 graph, which alone has this.
+    /// When the node is not in ROS 1, which `what` requires.
     pub(crate) fn needs_ros1(&self, what: impl fmt::Display) -> Result<(), Error> {
         if self.is_in_ros1() { Ok(()) } else { Err(Error::Ros1Only { what: what.to_string() }) }
     }
 
-    /// Works on the node's engine.
+    /// Calls `work` with the node's engine.
     ///
     /// # Errors
-    /// When the node is gone.
+    /// When the node has ended.
     pub(crate) fn engine<T>(
         &self,
         driver: &mut Driver,
@@ -77,12 +77,12 @@ impl NodeInner {
         driver.with_ros1(self.key, work).ok_or(Error::ShuttingDown)
     }
 
-    /// Waits until the master has answered for a topic, or cannot; not at all if it is not asked.
+    /// Waits until the master has answered for a topic or is unreachable. Returns at once if the topic is not in ROS 1.
     pub(crate) fn wait_topic_registered(&self, role: Role, topic: &Topic) -> Result<(), Error> {
         if topic.ros1.is_some() { self.wait_registered(role, &topic.name) } else { Ok(()) }
     }
 
-    /// Waits until the master has answered, or cannot; not at all if the node is not in its graph.
+    /// Waits until the master has answered or is unreachable. Returns at once if the node is not in ROS 1.
     pub(crate) fn wait_registered(&self, role: Role, name: &str) -> Result<(), Error> {
         if !self.is_in_ros1() {
             return Ok(());

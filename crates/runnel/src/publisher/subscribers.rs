@@ -1,4 +1,4 @@
-//! Waiting for subscribers.
+//! Futures that wait for subscribers.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::ready::Waitable;
 use crate::task_waiter::TaskWaiter;
 
 impl PublisherBase {
-    /// Waits for so many subscribers that receive what is published from now on, as
-    /// [`wait_for_subscribers`](Self::wait_for_subscribers), for tasks. It uses no CPU while nothing changes.
+    /// Waits until `count` subscribers receive everything published from now on:
+    /// [`wait_for_subscribers`](Self::wait_for_subscribers) for tasks. It uses no CPU time while nothing changes.
     ///
     /// ```no_run
     /// use runnel::msgs::std_msgs::msg::String;
@@ -30,7 +30,7 @@ impl PublisherBase {
         count: usize,
     ) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<> {
         let (publisher, shared) = (self.clone(), &self.end.node.context.shared);
-        let activity: Arc<dyn Waitable> = Arc::clone(shared.turning.activity()) as _;
+        let activity: Arc<dyn Waitable> = Arc::clone(shared.event_loop.activity()) as _;
         let mut waiter = TaskWaiter::new(shared, vec![activity]);
         poll_fn(move |task| {
             waiter.register(task);

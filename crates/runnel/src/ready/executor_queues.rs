@@ -1,4 +1,4 @@
-//! The queues of those executors of a context that have nodes of their own.
+//! Queues of a context's executors that have their own nodes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
 pub(crate) struct ExecutorQueues {
-    /// There was one: without any, nobody locks the list.
+    /// True once an executor was added. The list is not locked before that.
     is_used: AtomicBool,
     state: Mutex<State>,
 }
@@ -37,8 +37,9 @@ impl ExecutorQueues {
         }
     }
 
-    /// A thread that runs callbacks of `mine` polls no longer: has a thread of another executor poll, if one waits.
-    pub(crate) fn pass_on(&self, mine: &Arc<ReadyQueue>, context: &Arc<ReadyQueue>) {
+    /// Wakes a thread of another executor to poll, if one waits, because the caller stops polling to run a callback of
+    /// `mine`.
+    pub(crate) fn wake_other_executor(&self, mine: &Arc<ReadyQueue>, context: &Arc<ReadyQueue>) {
         if !self.is_used.load(Ordering::SeqCst) || mine.has_followers() {
             return;
         }
@@ -47,7 +48,7 @@ impl ExecutorQueues {
         let _ = others.any(|other| other.wake_follower());
     }
 
-    /// Wakes everyone who waits for callbacks, for good.
+    /// Wakes all waiting threads and prevents further waits.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;

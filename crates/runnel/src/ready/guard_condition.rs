@@ -1,30 +1,30 @@
-//! Guard conditions, as rclcpp has them.
+//! Guard conditions, as in rclcpp.
 
 use std::sync::Arc;
 
 use super::{Listeners, Waitable};
 use crate::sync::{Class, Mutex, lock};
 
-/// A waitable that any thread triggers, to end another thread's wait.
+/// A waitable that any thread can trigger to end another thread's wait.
 pub struct GuardCondition {
     is_triggered: Mutex<bool>,
     listeners: Listeners,
 }
 
 impl GuardCondition {
-    /// One that is not triggered.
+    /// Creates a guard condition that is not triggered.
     pub fn new() -> Arc<Self> {
         let is_triggered = Mutex::new(Class::GuardCondition, false);
         Arc::new(Self { is_triggered, listeners: Listeners::new() })
     }
 
-    /// Makes it ready.
+    /// Makes the guard condition ready.
     pub fn trigger(&self) {
         *lock(&self.is_triggered) = true;
         self.listeners.notify();
     }
 
-    /// True if it was triggered since it was last taken.
+    /// Resets the guard condition. True if it was triggered since the last reset.
     pub fn take(&self) -> bool {
         std::mem::take(&mut *lock(&self.is_triggered))
     }

@@ -1,11 +1,11 @@
-//! The queue in every interleaving of a few threads. Loom reports one that sleeps for ever.
+//! Loom tests of the queue: every interleaving of a few threads. Loom reports a thread that sleeps for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::thread;
 
-use super::Runnable;
+use super::Task;
 use crate::sync::Class;
 use crate::sync::model::{AtomicBool, Mutex, Waker, explore, explore_within, lock};
 use listeners::Listeners;
@@ -29,11 +29,11 @@ pub(crate) mod listeners;
 mod primitives {
     pub(super) use crate::sync::Class;
     pub(super) use crate::sync::model::{
-        AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Waker, fence, lock, mark,
+        AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Waker, fence, lock, thread_token,
     };
 }
 
-/// An entity, and a thread that waits for it.
+/// An entity and its waiting thread.
 struct Waiting {
     is_ready: Mutex<bool>,
     listeners: Listeners,
@@ -77,7 +77,7 @@ impl Waiting {
 }
 
 #[test]
-fn entity_that_becomes_ready_wakes_its_waiter() {
+fn ready_entity_wakes_its_waiter() {
     for once in [Waiting::poll, Waiting::park] {
         explore(move || {
             let waiting = Waiting::new();
@@ -89,17 +89,17 @@ fn entity_that_becomes_ready_wakes_its_waiter() {
     }
 }
 
-/// Counts how often it has run.
+/// Counts its runs.
 #[derive(Default)]
 struct Counted(AtomicUsize);
 
-impl Runnable for Counted {
+impl Task for Counted {
     fn run(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// A queue, the reactor that it wakes, and a callback.
+/// A queue, its reactor and a callback.
 struct Scene {
     ready: ReadyQueue,
     waker: Waker,
@@ -113,17 +113,17 @@ impl Scene {
     }
 
     fn push(&self) {
-        self.ready.push(Arc::clone(&self.callback) as Arc<dyn Runnable>);
+        self.ready.push(Arc::clone(&self.callback) as Arc<dyn Task>);
     }
 
-    /// Runs `count` callbacks, and waits for them in the reactor.
+    /// Runs `count` callbacks, waiting for them in the reactor.
     fn run(&self, count: usize) {
         for _ in 0..count {
             self.next().run();
         }
     }
 
-    fn next(&self) -> Arc<dyn Runnable> {
+    fn next(&self) -> Arc<dyn Task> {
         loop {
             if let Some(due) = self.ready.pop() {
                 return due;
@@ -131,7 +131,7 @@ impl Scene {
             if self.ready.sleep_if_empty() {
                 self.waker.wait();
             }
-            self.ready.awake();
+            self.ready.clear_asleep();
         }
     }
 
@@ -141,7 +141,7 @@ impl Scene {
 }
 
 #[test]
-fn callback_that_becomes_due_wakes_the_thread_in_the_reactor() {
+fn due_callback_wakes_thread_in_reactor() {
     explore(|| {
         let scene = Scene::new();
         let pusher = Arc::clone(&scene);
@@ -166,9 +166,9 @@ fn callbacks_of_two_threads_run_once_each() {
     });
 }
 
-/// Its time is over when it has been told of the callback.
+/// The thread stops waiting after it was notified of the callback.
 #[test]
-fn thread_that_leaves_passes_on_what_it_was_told_of() {
+fn leaving_thread_passes_its_notification_on() {
     explore_within(2, || {
         let scene = Scene::new();
         let leaving = Arc::clone(&scene);
@@ -185,12 +185,12 @@ fn thread_that_leaves_passes_on_what_it_was_told_of() {
     });
 }
 
-/// Threads that spin, of which one at a time leads: waits in the reactor.
+/// Executor threads. One at a time leads, which means that it waits in the reactor.
 struct Spinning {
     scene: Arc<Scene>,
-    is_led: AtomicBool,
+    has_leader: AtomicBool,
     has_ended: AtomicBool,
-    /// Something has arrived that the thread which leads is to find.
+    /// Input for the leading thread.
     arrived: Mutex<bool>,
     found: Waker,
 }
@@ -198,31 +198,32 @@ struct Spinning {
 impl Spinning {
     fn spin(&self) {
         let Scene { ready, waker, .. } = &*self.scene;
-        let is_led = || self.is_led.load(Ordering::SeqCst);
-        let leads = || self.is_led.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        let has_leader = || self.has_leader.load(Ordering::SeqCst);
+        let leads =
+            || self.has_leader.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         while !self.has_ended.load(Ordering::SeqCst) {
             if let Some(due) = ready.pop() {
                 due.run();
             } else if !leads() {
-                ready.follow(None, is_led);
+                ready.follow(None, has_leader);
             } else {
                 if ready.sleep_if_empty() && !self.has_ended.load(Ordering::SeqCst) {
                     waker.wait();
                 }
-                ready.awake();
+                ready.clear_asleep();
                 if std::mem::take(&mut *lock(&self.arrived)) {
                     self.found.wake();
                 }
-                self.is_led.store(false, Ordering::SeqCst);
+                self.has_leader.store(false, Ordering::SeqCst);
             }
         }
     }
 }
 
-/// Runs until the thread that leads has found what arrives.
+/// Runs until the leading thread has received the input.
 struct Awaiting(Arc<Spinning>);
 
-impl Runnable for Awaiting {
+impl Task for Awaiting {
     fn run(&self) {
         let Self(spinning) = self;
         *lock(&spinning.arrived) = true;
@@ -233,13 +234,13 @@ impl Runnable for Awaiting {
     }
 }
 
-/// Only the push wakes the thread that follows.
+/// Only the push wakes the follower.
 #[test]
-fn thread_that_follows_leads_while_a_callback_runs() {
+fn follower_leads_while_callback_runs() {
     explore_within(2, || {
         let spinning = Arc::new(Spinning {
             scene: Scene::new(),
-            is_led: AtomicBool::new(false),
+            has_leader: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             arrived: Mutex::new(Class::ReadyQueue, false),
             found: Waker::new(),

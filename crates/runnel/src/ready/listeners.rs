@@ -1,17 +1,17 @@
-//! Waiters that an entity wakes when it becomes ready.
+//! Wakers that an entity wakes when it becomes ready.
 
 use std::sync::Arc;
 use std::task::Waker;
 
 use super::primitives::{AtomicBool, Class, Mutex, Ordering, lock};
 
-/// See the module's documentation. An entity that becomes ready changes its state first and notifies then; a waiter is added first
-/// and looks at the state then. So one of them at least sees what the other has done, as long as the state is behind a mutex or
-/// in sequentially consistent atomics.
+/// See the module's documentation. A ready entity changes its state before it notifies; a waiter is added before it
+/// reads the state. So at least one of them sees the other's change, if the state is behind a mutex or in sequentially
+/// consistent atomics.
 pub(crate) struct Listeners {
-    /// There is one in `wakers`.
+    /// True if `wakers` is not empty.
     is_any: AtomicBool,
-    /// Each once, however often it was added; `None` if there is none. They wake while this is unlocked.
+    /// Each waker once, even if added repeatedly; `None` if there is none. They are woken without the lock.
     wakers: Mutex<Option<Arc<[Waker]>>>,
 }
 
@@ -20,7 +20,7 @@ impl Listeners {
         Self { is_any: AtomicBool::new(false), wakers: Mutex::new(Class::Listeners, None) }
     }
 
-    /// From now on `waker` is woken, until it is removed. It does no more than wake: locks of the entity's may be held.
+    /// Adds a waker until it is removed. It must only wake: the entity's locks may be held.
     pub(crate) fn add(&self, waker: &Waker) {
         let mut wakers = lock(&self.wakers);
         let before = wakers.as_deref().unwrap_or_default();
@@ -34,7 +34,7 @@ impl Listeners {
         drop(before);
     }
 
-    /// A thread that notifies at the moment may still wake it.
+    /// Removes a waker. A thread that is notifying may still wake it.
     pub(crate) fn remove(&self, waker: &Waker) {
         let mut wakers = lock(&self.wakers);
         let Some(before) = wakers.take() else { return };
@@ -42,11 +42,11 @@ impl Listeners {
         self.is_any.store(!left.is_empty(), Ordering::SeqCst);
         *wakers = (!left.is_empty()).then_some(left);
         drop(wakers);
-        // What goes with a waker may be anything.
+        // Dropping a waker may run any code.
         drop(before);
     }
 
-    /// The entity has become ready.
+    /// Wakes all waiters after the entity became ready.
     pub(crate) fn notify(&self) {
         if self.is_any.load(Ordering::SeqCst) {
             let wakers = lock(&self.wakers).clone();

@@ -1,44 +1,44 @@
-//! Queue of a node's callbacks: that of its context, or that of the executor to which the node was added.
+//! Queue of a node's callbacks: its context's, or that of the executor to which the node was added.
 
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{ReadyQueue, Runnable, When};
+use super::{Dispatch, ReadyQueue, Task};
 use crate::sync::{Class, Mutex, lock};
 
-/// See the module's documentation. Callbacks that are due move with their node. One that becomes due while the node moves is
-/// pushed to the former queue at worst, and moved by the thread that pushes it.
+/// See the module's documentation. Due callbacks move with their node. If a callback becomes due while the node moves,
+/// it may be pushed to the old queue; the pushing thread then moves it.
 pub(crate) struct NodeQueue {
     context: Arc<ReadyQueue>,
-    /// The node is, or was, in an executor: without that, `executor` is not locked for each message.
+    /// True once the node was in an executor. Before that, `executor` is not locked for each message.
     has_moved: AtomicBool,
     executor: Mutex<Option<Arc<ReadyQueue>>>,
 }
 
 impl NodeQueue {
-    /// The queue of a node that is in no executor.
+    /// Creates the queue of a node that is in no executor.
     pub(crate) fn new(context: Arc<ReadyQueue>) -> Arc<Self> {
         let executor = Mutex::new(Class::NodeExecutor, None);
         Arc::new(Self { context, has_moved: AtomicBool::new(false), executor })
     }
 
-    /// Adds a callback that is due.
-    pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
+    /// Queues a due callback.
+    pub(crate) fn push(&self, due: Arc<dyn Task>) {
         if !self.has_moved.load(Ordering::SeqCst) {
             self.context.push(due);
             if self.has_moved.load(Ordering::SeqCst) {
-                self.follow(&self.context);
+                self.move_queued_from(&self.context);
             }
             return;
         }
         let queue = self.current();
         queue.push(due);
-        self.follow(&queue);
+        self.move_queued_from(&queue);
     }
 
-    /// Takes a certain callback out of turn, if it is due: what lies at this address.
-    pub(crate) fn take(&self, wanted: *const ()) -> Option<Arc<dyn Runnable>> {
+    /// Removes the callback at this address, if it is queued.
+    pub(crate) fn take(&self, wanted: *const ()) -> Option<Arc<dyn Task>> {
         if self.has_moved.load(Ordering::SeqCst) {
             self.current().take(wanted)
         } else {
@@ -46,7 +46,7 @@ impl NodeQueue {
         }
     }
 
-    /// Moves the node to the queue of an executor. False if it is in another already.
+    /// Moves the node to an executor's queue. False if it is in another one.
     pub(crate) fn enter(&self, executor: &Arc<ReadyQueue>) -> bool {
         let mut place = lock(&self.executor);
         if let Some(other) = &*place {
@@ -55,11 +55,11 @@ impl NodeQueue {
         *place = Some(Arc::clone(executor));
         drop(place);
         self.has_moved.store(true, Ordering::SeqCst);
-        self.follow(&self.context);
+        self.move_queued_from(&self.context);
         true
     }
 
-    /// Moves the node from the queue of an executor back to that of its context. False if it is not in that executor.
+    /// Moves the node from an executor's queue back to its context's. False if it is not in that executor.
     pub(crate) fn leave(&self, executor: &Arc<ReadyQueue>) -> bool {
         let mut place = lock(&self.executor);
         if place.as_ref().is_none_or(|other| !Arc::ptr_eq(other, executor)) {
@@ -67,7 +67,7 @@ impl NodeQueue {
         }
         let left = place.take();
         drop(place);
-        left.iter().for_each(|left| self.follow(left));
+        left.iter().for_each(|left| self.move_queued_from(left));
         true
     }
 
@@ -76,7 +76,7 @@ impl NodeQueue {
         lock(&self.executor).is_some()
     }
 
-    /// True if the callbacks of the node are run by this executor.
+    /// True if the node is in this executor.
     pub(crate) fn is_in(&self, executor: &Arc<ReadyQueue>) -> bool {
         lock(&self.executor).as_ref().is_some_and(|other| Arc::ptr_eq(other, executor))
     }
@@ -85,12 +85,12 @@ impl NodeQueue {
         lock(&self.executor).as_ref().map_or_else(|| Arc::clone(&self.context), Arc::clone)
     }
 
-    fn is_of(&self, due: &dyn Runnable) -> bool {
-        matches!(due.when(), Some(When::Spun(queue)) if ptr::eq(&**queue, self))
+    fn is_of(&self, due: &dyn Task) -> bool {
+        matches!(due.dispatch(), Some(Dispatch::Executor(queue)) if ptr::eq(&**queue, self))
     }
 
-    /// Moves callbacks of the node that stand in a queue which it has left.
-    fn follow(&self, left: &Arc<ReadyQueue>) {
+    /// Moves the node's callbacks out of a queue that the node has left.
+    fn move_queued_from(&self, left: &Arc<ReadyQueue>) {
         let mut left = Arc::clone(left);
         loop {
             let current = self.current();
@@ -109,18 +109,21 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::callback_group::Turn;
+    use crate::callback_group::CallbackScheduler;
 
-    /// Counts how often it ran.
+    /// Counts its runs.
     struct Counter {
-        turn: Turn,
+        scheduler: CallbackScheduler,
         count: AtomicUsize,
     }
 
     impl Counter {
         fn new(queue: &Arc<NodeQueue>) -> Arc<Self> {
-            let when = When::Spun(Arc::clone(queue));
-            Arc::new_cyclic(|myself| Self { turn: Turn::new(when, myself), count: AtomicUsize::new(0) })
+            let dispatch = Dispatch::Executor(Arc::clone(queue));
+            Arc::new_cyclic(|myself| Self {
+                scheduler: CallbackScheduler::new(dispatch, myself),
+                count: AtomicUsize::new(0),
+            })
         }
 
         fn count(&self) -> usize {
@@ -128,13 +131,13 @@ mod tests {
         }
     }
 
-    impl Runnable for Counter {
+    impl Task for Counter {
         fn run(&self) {
             self.count.fetch_add(1, Ordering::SeqCst);
         }
 
-        fn when(&self) -> Option<&When> {
-            Some(self.turn.when())
+        fn dispatch(&self) -> Option<&Dispatch> {
+            Some(self.scheduler.dispatch())
         }
     }
 
@@ -149,24 +152,24 @@ mod tests {
         let [node, other] = [(); 2].map(|()| NodeQueue::new(Arc::clone(&context)));
         let [counter, stays] = [&node, &other].map(Counter::new);
         let lengths = || (context.len(), executor.len());
-        counter.turn.push();
-        stays.turn.push();
+        counter.scheduler.push();
+        stays.scheduler.push();
         assert!(node.enter(&executor) && node.enter(&executor) && !node.enter(&queue()));
         assert_eq!(lengths(), (1, 1), "one of the other node stays");
-        counter.turn.push();
-        assert_eq!((lengths(), counter.turn.take_back()), ((1, 2), true));
+        counter.scheduler.push();
+        assert_eq!((lengths(), counter.scheduler.unqueue()), ((1, 2), true));
         assert!(node.leave(&executor) && !node.leave(&executor));
         assert_eq!(lengths(), (2, 0));
     }
 
     #[test]
-    fn callback_that_becomes_due_while_its_node_moves_is_not_lost() {
+    fn callback_due_during_node_move_is_not_lost() {
         const PUSHES: usize = 2000;
         let (context, executor) = (queue(), queue());
         let node = NodeQueue::new(Arc::clone(&context));
         let counter = Counter::new(&node);
         thread::scope(|scope| {
-            scope.spawn(|| (0..PUSHES).for_each(|_| counter.turn.push()));
+            scope.spawn(|| (0..PUSHES).for_each(|_| counter.scheduler.push()));
             for _ in 0..PUSHES {
                 node.enter(&executor);
                 node.leave(&executor);

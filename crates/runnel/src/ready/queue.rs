@@ -1,21 +1,21 @@
-//! The queue between threads that receive and threads that spin.
+//! Queue of due callbacks, between receiving and executing threads.
 
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::primitives::{AtomicUsize, Class, Condvar, Mutex, Ordering, Waker, fence, lock, mark};
-use crate::ready::Runnable;
+use super::primitives::{AtomicUsize, Class, Condvar, Mutex, Ordering, Waker, fence, lock, thread_token};
+use crate::ready::Task;
 
 /// See the module's documentation.
 pub(crate) struct ReadyQueue {
     state: Mutex<State>,
-    /// Callbacks that are due, for those who only look.
+    /// Number of due callbacks, readable without the lock.
     count: AtomicUsize,
-    /// The mark of the thread that waits in the reactor and must be woken when something becomes due elsewhere; 0 if
-    /// there is none. The thread that sleeps stores it and then looks at `count`; one that pushes does both in the other
-    /// order. Each passes a fence in between, so that one of them at least sees what the other has stored.
+    /// Token of the thread that waits in the reactor and must be woken for a new callback; 0 if there is none. The
+    /// sleeping thread stores it and then reads `count`; a pushing thread does both in the other order. Each executes a
+    /// fence in between, so at least one of them sees the other's store.
     asleep: AtomicUsize,
     arrived: Condvar,
     waker: Waker,
@@ -23,10 +23,10 @@ pub(crate) struct ReadyQueue {
 
 #[derive(Default)]
 struct State {
-    due: VecDeque<Arc<dyn Runnable>>,
-    /// Threads that wait here while another thread waits in the reactor.
+    due: VecDeque<Arc<dyn Task>>,
+    /// Followers: threads that wait here while another thread waits in the reactor.
     followers: usize,
-    /// The context shuts down: nobody waits here any more.
+    /// The context shuts down. No thread waits here any more.
     closed: bool,
 }
 
@@ -42,8 +42,8 @@ impl ReadyQueue {
         }
     }
 
-    /// Adds a callback. Wakes who can run it, unless the caller itself will look.
-    pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
+    /// Queues a callback. Wakes a thread that can run it, unless the caller checks the queue itself.
+    pub(crate) fn push(&self, due: Arc<dyn Task>) {
         let mut state = lock(&self.state);
         state.due.push_back(due);
         self.count.store(state.due.len(), Ordering::Release);
@@ -59,32 +59,32 @@ impl ReadyQueue {
     fn wake_sleeper(&self) {
         fence(Ordering::SeqCst);
         let asleep = self.asleep.load(Ordering::Relaxed);
-        if asleep != 0 && asleep != mark() {
-            self.awake();
+        if asleep != 0 && asleep != thread_token() {
+            self.clear_asleep();
             self.waker.wake();
         }
     }
 
-    /// Takes the callback that has been due longest.
-    pub(crate) fn pop(&self) -> Option<Arc<dyn Runnable>> {
+    /// Removes the oldest callback.
+    pub(crate) fn pop(&self) -> Option<Arc<dyn Task>> {
         if !self.is_due() {
             return None;
         }
         let mut state = lock(&self.state);
         let due = state.due.pop_front();
         self.count.store(state.due.len(), Ordering::Release);
-        // If this thread leads, another takes over from it: who still follows began to when nothing was due, so that the push of
-        // what is taken here has woken a follower.
+        // If this thread leads, a follower takes over. A follower started to wait when nothing was due, so the push of
+        // this callback has woken one.
         if !state.due.is_empty() && state.followers == 0 {
-            // Two pushes may have told one and the same follower, which is this thread.
+            // Two pushes may have notified the same follower, which is this thread.
             drop(state);
             self.wake_sleeper();
         }
         due
     }
 
-    /// Takes a certain callback out of turn, if it is due: what lies at this address.
-    pub(crate) fn take(&self, wanted: *const ()) -> Option<Arc<dyn Runnable>> {
+    /// Removes the callback at this address, if it is queued.
+    pub(crate) fn take(&self, wanted: *const ()) -> Option<Arc<dyn Task>> {
         if !self.is_due() {
             return None;
         }
@@ -95,8 +95,8 @@ impl ReadyQueue {
         due
     }
 
-    /// Takes all those callbacks out of turn.
-    pub(crate) fn take_all(&self, is_wanted: impl Fn(&dyn Runnable) -> bool) -> Vec<Arc<dyn Runnable>> {
+    /// Removes all matching callbacks.
+    pub(crate) fn take_all(&self, is_wanted: impl Fn(&dyn Task) -> bool) -> Vec<Arc<dyn Task>> {
         let mut state = lock(&self.state);
         let (taken, left): (Vec<_>, Vec<_>) =
             mem::take(&mut state.due).into_iter().partition(|due| is_wanted(&**due));
@@ -115,32 +115,32 @@ impl ReadyQueue {
         self.count.load(Ordering::Acquire)
     }
 
-    /// True if nothing is due. If so, whoever pushes from now on wakes the reactor.
+    /// True if nothing is due. From then on, a push wakes the reactor.
     pub(crate) fn sleep_if_empty(&self) -> bool {
-        self.asleep.store(mark(), Ordering::Relaxed);
+        self.asleep.store(thread_token(), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let empty = !self.is_due();
         if !empty {
-            self.awake();
+            self.clear_asleep();
         }
         empty
     }
 
-    /// The thread in the reactor has come back.
-    pub(crate) fn awake(&self) {
+    /// Records that the thread has returned from the reactor.
+    pub(crate) fn clear_asleep(&self) {
         self.asleep.store(0, Ordering::Release);
     }
 
-    /// Waits until something is due or `timeout` is over, while another thread leads: waits in the reactor. That is asked
-    /// under the lock: a thread that stops leading afterwards finds this one among the followers. False if nothing but
-    /// time has passed.
-    pub(crate) fn follow(&self, timeout: Option<Duration>, is_led: impl Fn() -> bool) -> bool {
+    /// Waits until a callback is due or `timeout` has passed, while another thread leads (waits in the reactor).
+    /// `has_leader` is called under the lock: a leader that stops afterwards finds this thread among the followers.
+    /// False after a timeout.
+    pub(crate) fn follow(&self, timeout: Option<Duration>, has_leader: impl Fn() -> bool) -> bool {
         let mut state = lock(&self.state);
-        if !state.due.is_empty() || state.closed || !is_led() {
+        if !state.due.is_empty() || state.closed || !has_leader() {
             return true;
         }
         state.followers += 1;
-        let (mut state, told) = match timeout {
+        let (mut state, is_notified) = match timeout {
             Some(timeout) => {
                 let (state, is_over) = self.arrived.wait_timeout(state, timeout);
                 (state, !is_over)
@@ -148,11 +148,11 @@ impl ReadyQueue {
             None => (self.arrived.wait(state), true),
         };
         state.followers -= 1;
-        told
+        is_notified
     }
 
-    /// The caller neither leads nor follows any longer, and has taken no callback: another thread is to lead, or to take what is
-    /// due, of which the caller may have been told.
+    /// The caller stops leading or following and has taken no callback. Wakes another thread to lead, or to take a
+    /// callback of which only the caller was notified.
     pub(crate) fn wake_another(&self) {
         let state = lock(&self.state);
         if state.followers > 0 {
@@ -163,7 +163,7 @@ impl ReadyQueue {
         }
     }
 
-    /// Wakes a thread that follows, so that it leads. False if there is none.
+    /// Wakes a follower, so that it leads. False if there is none.
     pub(crate) fn wake_follower(&self) -> bool {
         let follows = lock(&self.state).followers > 0;
         if follows {
@@ -172,19 +172,19 @@ impl ReadyQueue {
         follows
     }
 
-    /// True if threads follow.
+    /// True if there are followers.
     pub(crate) fn has_followers(&self) -> bool {
         lock(&self.state).followers > 0
     }
 
-    /// Wakes everyone who waits for callbacks. Who is about to wait sees under the lock why that is.
+    /// Wakes all waiting threads. Locking first ensures that a thread about to wait sees the reason.
     pub(crate) fn wake_all(&self) {
         drop(lock(&self.state));
         self.arrived.notify_all();
         self.waker.wake();
     }
 
-    /// Wakes everyone who waits for callbacks, for good.
+    /// Wakes all waiting threads and prevents further waits.
     pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
         self.wake_all();

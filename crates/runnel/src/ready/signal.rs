@@ -1,13 +1,13 @@
-//! Signal that ends the wait of one thread, wherever that waits.
+//! Signal that ends the wait of one thread, parked or in the reactor.
 
 use std::sync::Arc;
 use std::task::Wake;
 use std::time::Duration;
 
-use super::primitives::{Class, Condvar, Mutex, Waker, lock, mark};
+use super::primitives::{Class, Condvar, Mutex, Waker, lock, thread_token};
 
-/// See the module's documentation. A thread resets it, looks at what it waits for, and then waits: a signal that is set
-/// meanwhile ends that wait at once.
+/// See the module's documentation. A thread resets the signal, checks its condition and then waits. A signal set in
+/// between ends that wait at once.
 pub(crate) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
@@ -23,9 +23,9 @@ struct State {
 /// Where the thread waits.
 enum Waiter {
     Nowhere,
-    /// For the signal alone, while another thread polls.
+    /// Parked on the signal, while another thread polls.
     Parked,
-    /// In the reactor, with the mark of the thread.
+    /// In the reactor, with the thread's token.
     Polling(usize),
 }
 
@@ -39,15 +39,15 @@ impl Signal {
         lock(&self.state).is_set = false;
     }
 
-    /// Ends the wait that is under way, or else the next one.
+    /// Ends the current wait, or the next one.
     pub(crate) fn set(&self) {
         let mut state = lock(&self.state);
         state.is_set = true;
         match state.waiter {
             Waiter::Nowhere => {}
             Waiter::Parked => self.changed.notify_one(),
-            // The thread that polls may set it itself, and looks when it has polled.
-            Waiter::Polling(thread) if thread == mark() => {}
+            // The polling thread may set the signal itself, and checks it after the poll.
+            Waiter::Polling(thread) if thread == thread_token() => {}
             Waiter::Polling(_) => {
                 state.waiter = Waiter::Nowhere;
                 drop(state);
@@ -56,10 +56,11 @@ impl Signal {
         }
     }
 
-    /// Waits until it is set, or for so long, while another thread polls: `is_attended` is asked under the lock.
-    pub(crate) fn park(&self, timeout: Option<Duration>, is_attended: impl Fn() -> bool) {
+    /// Waits until the signal is set or `timeout` has passed, while another thread polls. That condition is checked
+    /// under the lock.
+    pub(crate) fn park(&self, timeout: Option<Duration>, is_polled_in_foreground: impl Fn() -> bool) {
         let mut state = lock(&self.state);
-        if state.is_set || !is_attended() {
+        if state.is_set || !is_polled_in_foreground() {
             return;
         }
         state.waiter = Waiter::Parked;
@@ -70,14 +71,14 @@ impl Signal {
         state.waiter = Waiter::Nowhere;
     }
 
-    /// The caller, which has the reactor, is about to wait in it. False if the signal is set: then it is not to wait.
+    /// Marks the caller, which holds the reactor, as waiting in it. False if the signal is set: then it must not wait.
     pub(crate) fn begin_polling(&self) -> bool {
         let mut state = lock(&self.state);
-        state.waiter = Waiter::Polling(mark());
+        state.waiter = Waiter::Polling(thread_token());
         !state.is_set
     }
 
-    /// The caller waits in the reactor no longer.
+    /// Marks the caller as returned from the reactor.
     pub(crate) fn end_polling(&self) {
         lock(&self.state).waiter = Waiter::Nowhere;
     }

@@ -147,7 +147,7 @@ impl Waker {
 }
 
 /// A number that identifies this thread in the model, never 0.
-pub(crate) fn mark() -> usize {
+pub(crate) fn thread_token() -> usize {
     loom::thread_local!(static PLACE: Box<u8> = Box::new(0));
     PLACE.with(|place| std::ptr::from_ref(&**place).addr())
 }

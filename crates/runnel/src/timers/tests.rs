@@ -14,16 +14,16 @@ impl Wake for Wakes {
 
 fn taken(timers: &Arc<Timers>, period: Duration, is_oneshot: bool) -> TimerEntry {
     let schedule = Schedule { period, follows: Follows::Ros, is_oneshot };
-    timers.add(schedule, (When::Taken, &Arc::new(ExclusiveGroup::new())), Box::new(|| ()))
+    timers.add(schedule, (Dispatch::Taken, &Arc::new(ExclusiveGroup::new())), Box::new(|| ()))
 }
 
-/// Timers that follow simulated time, which is one second.
+/// Timers at simulated time 1 s.
 fn simulated() -> Arc<Timers> {
     let clock = Arc::new(RosClock::default());
     let timers = Arc::new(Timers::new(Arc::clone(&clock)));
     clock.set_simulated(true);
     timers.simulate(true);
-    timers.tell(Time { sec: 1, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 1, nanosec: 0 });
     timers
 }
 
@@ -32,7 +32,7 @@ fn oneshot_timer_ticks_once_after_each_reset() {
     let (timers, second) = (simulated(), Duration::from_secs(1));
     let timer = taken(&timers, second, true);
     let tick_by = |sec| {
-        timers.tell(Time { sec, nanosec: 0 });
+        timers.set_simulated_time(Time { sec, nanosec: 0 });
         (timer.take(), timer.is_canceled())
     };
     assert_eq!(timer.time_until_next(), Some(second));
@@ -46,27 +46,27 @@ fn oneshot_timer_ticks_once_after_each_reset() {
 fn canceled_timer_ticks_again_after_a_reset() {
     let (timers, period) = (simulated(), Duration::from_secs(10));
     let timer = taken(&timers, period, false);
-    timers.tell(Time { sec: 11, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 11, nanosec: 0 });
     assert_eq!((timer.is_ready(), timer.time_until_next()), (true, Some(Duration::ZERO)));
     timer.cancel();
     assert!(timer.is_canceled() && !timer.take(), "the tick that was due is gone");
-    timers.tell(Time { sec: 40, nanosec: 0 });
-    // Another clock counts meanwhile.
+    timers.set_simulated_time(Time { sec: 40, nanosec: 0 });
+    // The clock changes meanwhile.
     timers.simulate(true);
-    timers.tell(Time { sec: 80, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 80, nanosec: 0 });
     assert_eq!((timer.is_ready(), timer.time_until_next()), (false, None));
     timer.reset();
-    timers.tell(Time { sec: 84, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 84, nanosec: 0 });
     assert_eq!((timer.is_ready(), timer.time_until_next()), (false, Some(Duration::from_secs(6))));
-    timers.tell(Time { sec: 90, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 90, nanosec: 0 });
     assert!(timer.take() && !timer.is_canceled());
     timer.reset();
     assert_eq!(timer.time_until_next(), Some(period));
 }
 
-/// A thread that waits for timers is woken for an earlier tick only.
+/// A thread that waits for timers is woken only for an earlier tick.
 #[test]
-fn reset_tells_whether_a_thread_waits_too_long() {
+fn reset_reports_an_earlier_tick() {
     let timers = Arc::new(Timers::new(Arc::default()));
     let [rare, often] = [7200, 3600].map(|secs| taken(&timers, Duration::from_secs(secs), false));
     assert!(!rare.reset(), "the other one is earlier");
@@ -77,7 +77,7 @@ fn reset_tells_whether_a_thread_waits_too_long() {
 }
 
 #[test]
-fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
+fn waiter_is_woken_by_ticks_and_clock_changes() {
     let clock = Arc::new(RosClock::default());
     let timers = Arc::new(Timers::new(Arc::clone(&clock)));
     let period = Duration::from_secs(3600);
@@ -89,11 +89,11 @@ fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
     clock.set_simulated(true);
     timers.simulate(true);
     assert_eq!((woken(), timer.check_time()), (1, None));
-    timers.tell(Time { sec: 1, nanosec: 0 });
-    timers.tell(Time { sec: 7202, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 1, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 7202, nanosec: 0 });
     assert_eq!((woken(), timer.is_ready()), (1, true));
     assert!(timer.take() && !timer.take() && !timer.is_ready());
-    timers.tell(Time { sec: 10803, nanosec: 0 });
+    timers.set_simulated_time(Time { sec: 10803, nanosec: 0 });
     timer.remove();
     assert_eq!((woken(), timer.is_ready()), (1, false));
 }

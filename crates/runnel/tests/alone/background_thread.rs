@@ -53,14 +53,14 @@ fn background_thread_checks_five_times_per_second() {
     run_short_callbacks(&node, SETTLED);
     // On a busy machine a callback may take long, and the background thread checks more often.
     let mut all = Vec::new();
-    while all.last().is_none_or(|(sleeps, looks)| *sleeps > 2 * looks) {
-        assert!(all.len() < 5, "sleeps, and how often it is to look: {all:?}");
+    while all.last().is_none_or(|(sleeps, checks)| *sleeps > 2 * checks) {
+        assert!(all.len() < 5, "sleeps and allowed checks: {all:?}");
         let (before, start) = (sleeps_of_background_threads(), clock::monotonic());
-        assert!(before > 0, "there is no keeper");
+        assert!(before > 0, "no background thread runs");
         run_short_callbacks(&node, Duration::from_secs(2));
         // A check during a callback is followed by a second one.
-        let looks = clock::monotonic().since(start).as_millis() as u64 / 200 + 1;
-        all.push((sleeps_of_background_threads() - before, looks));
+        let checks = clock::monotonic().since(start).as_millis() as u64 / 200 + 1;
+        all.push((sleeps_of_background_threads() - before, checks));
     }
 }
 
@@ -68,10 +68,10 @@ fn background_thread_checks_five_times_per_second() {
 fn sleeps_of_background_threads() -> u64 {
     let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |task: &Path, file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
-    let keepers = tasks.filter(|task| read(task, "comm").trim() == "runnel-keeper");
+    let background_threads = tasks.filter(|task| read(task, "comm").trim() == "runnel-poll");
     let sleeps = |status: &str| {
         let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         count.and_then(|count| count.trim().parse::<u64>().ok())
     };
-    keepers.filter_map(|task| sleeps(&read(&task, "status"))).sum()
+    background_threads.filter_map(|task| sleeps(&read(&task, "status"))).sum()
 }

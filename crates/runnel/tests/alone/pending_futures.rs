@@ -1,4 +1,4 @@
-//! Futures that wait cost nothing.
+//! Test that pending futures use no CPU time.
 
 use std::fs;
 use std::path::Path;
@@ -13,11 +13,11 @@ use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Context, Responder};
 
-/// The time in which no thread is to wake.
+/// Period without any wake of a thread.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How often the threads of this process but the calling one have left the processor so far. A thread that sleeps and stays so
-/// has made no system call.
+/// Context switches of this process's threads, without the calling thread. A thread that stays asleep makes no system
+/// call.
 fn switches_of_other_threads() -> u64 {
     let own = fs::read_link("/proc/thread-self").unwrap();
     let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
@@ -30,18 +30,19 @@ fn switches_of_other_threads() -> u64 {
     others.map(|task| switches(&task)).sum()
 }
 
-/// Waits until no thread wakes for a while. One that begins, or looks a last time whether it is needed, may do so at first.
+/// Waits for a period without wakes. A thread that starts, or checks a last time whether it is needed, may wake at
+/// first.
 fn assert_quiet() {
     let mut all = Vec::new();
     while all.last() != Some(&0) {
-        assert!(all.len() < 15, "wakes a second: {all:?}");
+        assert!(all.len() < 15, "wakes per period: {all:?}");
         let before = switches_of_other_threads();
         thread::sleep(QUIET);
         all.push(switches_of_other_threads().saturating_sub(before));
     }
 }
 
-/// Awaits a response and a message, while the service holds the request.
+/// Awaits a response and a message while the service holds the request.
 fn wait_quietly(near: &Context, far: &Context) {
     let (held, responders) = channel::<Responder<SetBool>>();
     let server = near.create_node("server").unwrap();

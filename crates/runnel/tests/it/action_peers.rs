@@ -156,7 +156,7 @@ fn goal_unknown_to_server_is_lost() {
     list.publish(GoalStatusArray::default()).unwrap();
     let end = handle.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((end.status, end.result), (GoalStatus::Lost, None));
-    assert_eq!(end.text, "the action server does not know the goal any more");
+    assert_eq!(end.text, "the action server no longer lists the goal");
     drop((arrived, server));
 }
 

@@ -1,4 +1,4 @@
-//! Services whose responses are given later.
+//! Tests of services with deferred responses.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -10,7 +10,7 @@ use runnel::{Client, Context, Error, Responder, ServiceError, ServiceServer};
 
 type Request = (SetBoolRequest, Responder<SetBool>);
 
-/// A service that hands its requests to the test.
+/// A service that passes its requests to the test.
 fn serve(context: &Context) -> (ServiceServer, Receiver<Request>) {
     let (sender, received) = channel();
     let node = context.create_node("server").unwrap();
@@ -28,9 +28,9 @@ fn response(message: &str) -> SetBoolResponse {
     SetBoolResponse { success: true, message: message.into() }
 }
 
-/// The one of the same process would have nobody to answer it on its own thread.
+/// Also for a client of the same process, which cannot answer itself on its own thread.
 #[test]
-fn responses_are_given_later_by_another_thread_in_any_order() {
+fn another_thread_responds_in_any_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (_service, requests) = serve(&near);
@@ -58,7 +58,7 @@ fn responses_are_given_later_by_another_thread_in_any_order() {
 }
 
 #[test]
-fn client_of_a_responder_that_fails_or_is_dropped_gets_an_error() {
+fn failed_or_dropped_responder_is_client_error() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (_service, requests) = serve(&near);

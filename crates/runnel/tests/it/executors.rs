@@ -1,4 +1,4 @@
-//! Executors that run chosen nodes, callback groups, and spinning until a future completes.
+//! Tests of executors with chosen nodes, of callback groups, and of spinning until a future completes.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ fn counting(node: &Node) -> (Timer, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn executor_runs_only_the_nodes_that_were_added() {
+fn executor_runs_only_added_nodes() {
     let graph = Graph::new();
     let context = graph.context();
     let [mine, other] = ["mine", "other"].map(|name| context.create_node(name).unwrap());
@@ -65,14 +65,14 @@ fn executor_runs_only_the_nodes_that_were_added() {
     }
 }
 
-fn telling(node: &Node, topic: &str, sender: Sender<String>) -> Subscription {
+fn forward(node: &Node, topic: &str, sender: Sender<String>) -> Subscription {
     node.create_subscription(topic, 10, move |message: &Text| sender.send(message.data.clone()).unwrap())
         .unwrap()
 }
 
-/// The one whose thread polls runs a callback that takes long: the other is to poll.
+/// The executor whose thread polls runs a long callback, so the other must poll.
 #[test]
-fn executor_receives_while_a_callback_of_another_takes_long() {
+fn executor_receives_during_long_callback_of_another() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let [slow, fast] = ["slow", "fast"].map(|name| far.create_node(name).unwrap());
@@ -85,7 +85,7 @@ fn executor_receives_while_a_callback_of_another_takes_long() {
         })
         .unwrap();
     let (sender, received) = channel();
-    let _fast = telling(&fast, "fast", sender);
+    let _fast = forward(&fast, "fast", sender);
     let talker = near.create_node("talker").unwrap();
     let to_slow = talker.create_publisher::<Empty>("slow", 10).unwrap();
     let to_fast = talker.create_publisher::<Text>("fast", 10).unwrap();
@@ -111,14 +111,14 @@ fn executor_receives_while_a_callback_of_another_takes_long() {
 }
 
 #[test]
-fn executor_of_a_context_that_has_ended_does_not_wait() {
+fn executor_of_ended_context_does_not_wait() {
     let graph = Graph::new();
     let context = graph.context();
     context.shutdown();
     Executor::new(&context).threads(2).spin().unwrap();
 }
 
-/// Two subscriptions in a group, and what is published to each.
+/// Two subscriptions in a group.
 fn pair(
     node: &Node,
     group: &CallbackGroup,
@@ -131,12 +131,12 @@ fn pair(
 }
 
 #[test]
-fn callbacks_of_a_reentrant_group_run_at_the_same_time() {
+fn callbacks_of_reentrant_group_run_concurrently() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
     let inside = Arc::new((Mutex::new(0), std::sync::Condvar::new()));
-    let (met, meeting) = channel();
+    let (both_ran, overlaps) = channel();
     let entered = Arc::clone(&inside);
     let _pair = pair(&node, &CallbackGroup::reentrant(), move || {
         let (count, changed) = &*entered;
@@ -144,7 +144,7 @@ fn callbacks_of_a_reentrant_group_run_at_the_same_time() {
         *count += 1;
         changed.notify_all();
         let both = changed.wait_timeout_while(count, LONG, |count| *count < 2).unwrap().0;
-        met.send(*both).unwrap();
+        both_ran.send(*both).unwrap();
     });
     let publishers = ["one", "other"].map(|topic| node.create_publisher::<Empty>(topic, 1).unwrap());
     for publisher in &publishers {
@@ -155,12 +155,12 @@ fn callbacks_of_a_reentrant_group_run_at_the_same_time() {
         let _end = EndOnDrop(&context);
         let executor = context.executor().threads(2);
         scope.spawn(move || executor.spin().unwrap());
-        assert_eq!([(); 2].map(|()| meeting.recv_timeout(LONG * 2).unwrap()), [2, 2]);
+        assert_eq!([(); 2].map(|()| overlaps.recv_timeout(LONG * 2).unwrap()), [2, 2]);
     });
 }
 
 #[test]
-fn callbacks_of_an_exclusive_group_never_run_at_the_same_time() {
+fn callbacks_of_exclusive_group_never_run_concurrently() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
@@ -171,7 +171,7 @@ fn callbacks_of_an_exclusive_group_never_run_at_the_same_time() {
         if inside.swap(true, Ordering::SeqCst) {
             overlapping.fetch_add(1, Ordering::SeqCst);
         }
-        // Long enough that others of the group become due.
+        // Long enough for other callbacks of the group to become due.
         thread::sleep(TICK * 2);
         inside.store(false, Ordering::SeqCst);
         let _ = ran.send(kind);
@@ -206,7 +206,7 @@ fn callbacks_of_an_exclusive_group_never_run_at_the_same_time() {
 }
 
 #[test]
-fn call_of_a_service_of_the_same_exclusive_group_is_refused() {
+fn call_of_service_in_own_group_is_refused() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
@@ -223,7 +223,7 @@ fn call_of_a_service_of_the_same_exclusive_group_is_refused() {
     assert!(matches!(refused, Err(Error::Service { why: ServiceError::Busy, .. })), "{refused:?}");
 }
 
-/// What one thread sets and another's future waits for.
+/// A flag that one thread sets and a future waits for.
 #[derive(Clone, Default)]
 struct Flag(Arc<Mutex<(bool, Option<Waker>)>>);
 
@@ -250,7 +250,7 @@ impl Flag {
 }
 
 #[test]
-fn spinning_ends_with_a_future_that_a_callback_completes() {
+fn spinning_ends_when_callback_completes_future() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
@@ -266,9 +266,9 @@ fn spinning_ends_with_a_future_that_a_callback_completes() {
     assert!(matches!(ended, Err(Error::ShuttingDown)), "{ended:?}");
 }
 
-/// Whichever of the threads that spin takes the turn of the future.
+/// Any of the spinning threads may run the future's waker.
 #[test]
-fn future_that_another_thread_completes_ends_spinning() {
+fn spinning_ends_when_thread_completes_future() {
     for spinners in 0..3 {
         let graph = Graph::new();
         let context = graph.context();

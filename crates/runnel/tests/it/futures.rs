@@ -1,4 +1,4 @@
-//! Futures and streams under several runtimes, none of which is Runnel's.
+//! Tests of futures and streams under several async runtimes, none of them Runnel's.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -21,7 +21,7 @@ use runnel::{Client, Context, Error, GoalStatus, MessageStream, Responder, Servi
 
 type Work = Pin<Box<dyn Future<Output = String> + Send>>;
 
-/// Has each runtime complete a future, on this thread or another.
+/// Completes a future under each runtime, on this thread or another.
 fn under_each_runtime(context: &Context, work: impl Fn() -> Work) -> Vec<String> {
     let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let executor = context.executor();
@@ -47,7 +47,7 @@ fn client(context: &Context) -> Client<SetBool> {
 }
 
 #[test]
-fn call_is_awaited_under_every_runtime() {
+fn call_completes_under_every_runtime() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let serve = |request: &SetBoolRequest| match request.data {
@@ -75,7 +75,7 @@ fn call_is_awaited_under_every_runtime() {
 }
 
 #[test]
-fn call_that_cannot_be_sent_fails_when_it_is_awaited() {
+fn unsendable_call_fails_when_awaited() {
     let graph = Graph::new();
     let client = client(&graph.context());
     let failed = pollster::block_on(client.call_async(&ask(true)));
@@ -125,7 +125,7 @@ fn futures_end_with_the_context() {
     });
 }
 
-/// Counts how often a task is woken.
+/// Counts the wakes of a task.
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 
@@ -140,7 +140,7 @@ fn poll<F: Future + Unpin>(future: &mut F, wakes: &Arc<Wakes>) -> Poll<F::Output
 }
 
 #[test]
-fn end_of_one_future_does_not_end_the_wait_of_another_of_its_task() {
+fn dropped_future_keeps_other_futures_of_task_waiting() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -152,7 +152,7 @@ fn end_of_one_future_does_not_end_the_wait_of_another_of_its_task() {
     let server_goal = goals.recv_timeout(LONG).unwrap();
     server_goal.accept().unwrap();
     server_goal.succeed(&result(2), "").unwrap();
-    // Lists of goals wake it, too.
+    // Status lists wake it, too.
     let mut seen = 0;
     let outcome = loop {
         wait_until("the task is woken", || wakes.0.load(Ordering::SeqCst) > seen);
@@ -165,7 +165,7 @@ fn end_of_one_future_does_not_end_the_wait_of_another_of_its_task() {
 }
 
 #[test]
-fn goal_is_awaited_under_every_runtime() {
+fn goal_completes_under_every_runtime() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         (0..3).try_for_each(|feedback| goal.publish_feedback(&TestFeedback { feedback }))?;
@@ -195,7 +195,7 @@ fn rejected_goal_is_not_accepted() {
     assert!(!pollster::block_on(handle.accepted()).unwrap());
 }
 
-/// The texts of the next messages of a stream.
+/// Returns the texts of the next messages of a stream.
 async fn next(stream: &mut MessageStream<Text>, count: usize) -> Vec<String> {
     let mut texts = Vec::new();
     while texts.len() < count {
@@ -205,7 +205,7 @@ async fn next(stream: &mut MessageStream<Text>, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn stream_gives_messages_of_another_process_and_of_this_one() {
+fn stream_yields_remote_and_local_messages() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let topics = [("/far_talker", &near), ("/near_talker", &far)];
@@ -233,9 +233,9 @@ fn stream_gives_messages_of_another_process_and_of_this_one() {
     }
 }
 
-/// No thread of the listener's spins: the background thread wakes the task.
+/// No thread of the listener spins: the background thread wakes the task.
 #[test]
-fn stream_of_ros_2_is_read_under_tokio() {
+fn ros2_stream_works_under_tokio() {
     let domain = new_domain();
     let (near, far) = (ros2_context(domain, false), ros2_context(domain, false));
     let mut stream = far.create_node("listener").unwrap().create_stream::<Text>("chatter", 100).unwrap();
@@ -253,7 +253,7 @@ fn stream_of_ros_2_is_read_under_tokio() {
 
 /// `select` of runtimes polls futures in place and drops those that are not ready.
 #[test]
-fn call_that_loses_a_race_is_dropped_and_the_next_is_answered() {
+fn call_after_dropped_call_is_answered() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (sender, requests) = channel();
@@ -284,9 +284,9 @@ fn call_that_loses_a_race_is_dropped_and_the_next_is_answered() {
     });
 }
 
-/// Nothing tells of subscribers but what the driver receives, or another thread does in this process.
+/// Only the driver's input, or another thread of this process, reports subscribers.
 #[test]
-fn subscribers_are_awaited_in_each_graph_and_process() {
+fn subscribers_can_be_awaited_in_each_graph() {
     let (graph, domain) = (Graph::new(), new_domain());
     for ros2 in [false, true] {
         let new = || if ros2 { ros2_context(domain, false) } else { graph.context() };

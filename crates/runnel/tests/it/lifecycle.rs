@@ -50,7 +50,7 @@ fn dropped_node_leaves_the_graph() {
 }
 
 #[test]
-fn newer_node_of_a_name_replaces_older() {
+fn newer_node_replaces_older_of_same_name() {
     let graph = Graph::new();
     let (old, new) = (graph.context(), graph.context());
     let _old = old.create_node("same").unwrap().create_publisher::<Text>("old", 10).unwrap();
@@ -104,7 +104,7 @@ fn timer_fires_until_dropped() {
 }
 
 #[test]
-fn oneshot_timer_ticks_once_until_it_is_reset() {
+fn oneshot_timer_ticks_once_per_reset() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("timed").unwrap();
@@ -193,7 +193,7 @@ fn rate_ends_with_the_context() {
 }
 
 #[test]
-fn executor_threads_run_no_callback_twice_at_once() {
+fn executor_threads_never_overlap_one_callback() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("many").unwrap();
@@ -210,7 +210,7 @@ fn executor_threads_run_no_callback_twice_at_once() {
                 assert!(!own.swap(true, Ordering::SeqCst), "one callback runs twice at once");
                 inside.fetch_add(1, Ordering::SeqCst);
                 threads.lock().unwrap().insert(thread::current().id());
-                // Neither ends before the other has begun: this takes two threads.
+                // Each waits until the other has started, which takes two threads.
                 wait_until("both callbacks inside", || inside.load(Ordering::SeqCst) >= 2);
                 own.store(false, Ordering::SeqCst);
             })
@@ -296,7 +296,7 @@ fn messages_arrive_with_every_polling_mode() {
 }
 
 #[test]
-fn every_polling_mode_releases_driver_and_ends() {
+fn every_polling_mode_yields_driver_and_ends() {
     let graph = Graph::new();
     for policy in [PollingPolicy::Period(10 * LONG), PollingPolicy::LookFirst(Duration::from_millis(20))] {
         let context = context_polling(&graph, policy);
@@ -378,7 +378,7 @@ fn due_callbacks_run_on_two_threads() {
     let node = context.create_node("node").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let inside = Arc::new(AtomicUsize::new(0));
-    // Each waits until the other has begun.
+    // Each waits until the other has started.
     let meet = |count: Arc<AtomicUsize>| {
         move |_: &Text| {
             let both = (count.fetch_add(1, Ordering::SeqCst) / 2 + 1) * 2;

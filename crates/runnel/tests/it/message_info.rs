@@ -34,13 +34,13 @@ fn gid_of_publisher(context: &Context) -> Gid {
 fn exchange(
     publish: impl Fn(u32),
     infos: &Infos,
-    mut turn: impl FnMut(&dyn Fn() -> bool),
+    mut poll_until: impl FnMut(&dyn Fn() -> bool),
 ) -> [MessageInfo; 3] {
     for number in 0..3 {
         let before = clock::realtime().as_nanos();
         publish(number);
         let published = clock::realtime().as_nanos();
-        turn(&|| infos.lock().unwrap().len() > number as usize);
+        poll_until(&|| infos.lock().unwrap().len() > number as usize);
         let info = &infos.lock().unwrap()[number as usize];
         let (came, now) = (info.received_timestamp().as_nanos(), clock::realtime().as_nanos());
         assert!((before..=now).contains(&came), "{info:?}");
@@ -52,7 +52,7 @@ fn exchange(
 }
 
 /// A subscription whose callback gets views, and one whose callback gets messages of a type known at run time.
-fn listen_otherwise(node: &Node) -> [(Subscription, Infos); 2] {
+fn listen_to_views_and_dynamic(node: &Node) -> [(Subscription, Infos); 2] {
     let [infos, dynamic_infos] = [(); 2].map(|()| Infos::default());
     let (into, into_dynamic) = (Arc::clone(&infos), Arc::clone(&dynamic_infos));
     let views = node.create_view_subscription_with_info::<UInt8MultiArray>("data", 100, move |_, info| {
@@ -67,14 +67,14 @@ fn listen_otherwise(node: &Node) -> [(Subscription, Infos); 2] {
 }
 
 #[test]
-fn callbacks_of_views_and_dynamic_messages_get_the_same() {
+fn view_and_dynamic_callbacks_get_same_info() {
     let domain = new_domain();
     let (talking, listening) = (context(domain, false), context(domain, false));
     for near in [&talking, &listening] {
         let (talker, listener) =
             (near.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
         let (_subscription, infos) = listen(&listener);
-        let others = listen_otherwise(&listener);
+        let others = listen_to_views_and_dynamic(&listener);
         let publisher = talker.create_publisher("data", 100).unwrap();
         assert!(publisher.wait_for_subscribers(3, crate::common::LONG).unwrap());
         publisher.publish(numbered(1, 10)).unwrap();
@@ -136,7 +136,7 @@ fn ros2_message_by_shared_memory_has_number_and_gid() {
     pair.poll_until("both in shared memory", |pair| {
         pair.publisher.shared_memory_count() == 2 && pair.publisher.subscription_count() == 2
     });
-    // Of all lengths: in the ring and in a slot.
+    // Lengths that fit the ring, and lengths that need a slot.
     let publish =
         |number| pair.publisher.publish(numbered(number, [10, 20_000, 10][number as usize])).unwrap();
     let infos = exchange(publish, &infos, |done| pair.poll_until("it arrives", |_| done()));

@@ -126,7 +126,7 @@ fn ros2_message_ends_the_wait() {
     });
 }
 
-/// Either the waiting thread polls or one that spins.
+/// Either the waiting thread polls, or a spinning one.
 #[test]
 fn guard_condition_ends_the_wait_of_another_thread() {
     for spins in [false, true] {
@@ -158,7 +158,7 @@ fn guard_condition_ends_the_wait_of_another_thread() {
 }
 
 #[test]
-fn thread_waits_while_another_runs_the_loop() {
+fn thread_waits_while_another_polls() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (entered, enters) = channel();
@@ -191,7 +191,7 @@ fn thread_waits_while_another_runs_the_loop() {
     });
 }
 
-/// No thread spins: one of the two polls for both, and then the other.
+/// No thread spins: first one of the two polls for both, then the other.
 #[test]
 fn threads_with_own_wait_sets_serve_each_other() {
     let graph = Graph::new();
@@ -279,7 +279,7 @@ fn requests_are_answered_later_in_any_order() {
         assert_eq!(wait_set.wait(None).unwrap(), [key]);
         requests.extend(std::iter::from_fn(|| service.take::<SetBool>()));
     }
-    // The connections are made concurrently, so requests arrive in any order.
+    // The connections are opened concurrently, so requests arrive in any order.
     requests.sort_by_key(|(request, _)| request.data);
     let (_, last) = requests.pop().unwrap();
     for (request, pending) in requests {
@@ -359,9 +359,9 @@ fn qos_event_is_taken() {
     }
 }
 
-/// Either the callback or the taking thread gets it, never both.
+/// Either the callback or the taking thread gets the message, never both.
 #[test]
-fn subscription_with_a_callback_may_be_taken_from() {
+fn subscription_with_callback_can_be_taken_from() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (call, called) = channel();

@@ -127,7 +127,12 @@ fn unknown_host_name_is_reported() {
 fn foreign_address_variable_is_reported() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    expect_findings(graph, &["__ip:=192.0.2.1"], 1, &["error: __ip: 192.0.2.1 is no address of this host"]);
+    expect_findings(
+        graph,
+        &["__ip:=192.0.2.1"],
+        1,
+        &["error: __ip: 192.0.2.1 is not an address of this host"],
+    );
     expect_findings(
         graph,
         &["__hostname:=robot.invalid"],

@@ -73,7 +73,7 @@ fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Fin
     if !own {
         let named = if host == &address.to_string() { String::new() } else { format!(" ({address})") };
         let advice = "other hosts cannot reach nodes started here: correct or unset it";
-        return error(format!("{host}{named} is no address of this host"), advice);
+        return error(format!("{host}{named} is not an address of this host"), advice);
     }
     let is_remote = master.is_some_and(|master| master.address.is_some() && !master.own);
     if is_remote && is_loopback(host) {
@@ -176,7 +176,7 @@ mod tests {
         assert!(only(&stated("robot", Err("unknown"), false)).what.contains("does not resolve"));
         assert_eq!(
             only(&stated("10.0.0.9", Ok([10, 0, 0, 9]), false)).what,
-            "10.0.0.9 is no address of this host"
+            "10.0.0.9 is not an address of this host"
         );
         assert!(only(&stated("robot", Ok([10, 0, 0, 9]), false)).what.contains("robot (10.0.0.9)"));
         assert!(only(&stated("localhost", Ok([127, 0, 0, 1]), true)).what.contains("another"));

@@ -8,7 +8,7 @@ use super::super::qos_events::QosEvents;
 use super::super::received::SharedMessage;
 use super::super::subscription::{Delivery, SubscriptionCore, SubscriptionSpec, Unreadable};
 use crate::error::ConversionError;
-use crate::ready::When;
+use crate::ready::Dispatch;
 use crate::rtps::tests::sending::{before_sending, pair};
 use crate::sync::try_lock;
 use runnel_core::qos::QoS;
@@ -52,7 +52,7 @@ fn subscription_with(
             takes,
             fixed_len: None,
         },
-        When::AtOnce,
+        Dispatch::Inline,
         QosEvents::default(),
         callback,
     )

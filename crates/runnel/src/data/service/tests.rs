@@ -69,9 +69,9 @@ fn service_is_due_after_earlier_requests_were_taken() {
         (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));
     let types = ServiceTypes::of::<runnel_msgs::std_srvs::srv::SetBool>();
     let callback = ServiceCallback::Answers(Box::new(|_| panic!("the request was taken")));
-    let when = When::Spun(NodeQueue::new(Arc::clone(&ready)));
-    let turn = (when, &Arc::new(ExclusiveGroup::new()));
-    let service = ServiceCore::new("/test".into(), types, turn, callback);
+    let dispatch = Dispatch::Executor(NodeQueue::new(Arc::clone(&ready)));
+    let scheduling = (dispatch, &Arc::new(ExclusiveGroup::new()));
+    let service = ServiceCore::new("/test".into(), types, scheduling, callback);
     for byte in [1, 2] {
         assert!(service.push(vec![byte], &client));
         assert_eq!((ready.len(), service.is_ready()), (1, true));

@@ -89,7 +89,7 @@ mod tests {
     use crate::data::SampleInfo;
     use crate::data::qos_events::QosEvents;
     use crate::data::received::Received;
-    use crate::ready::{NodeQueue, ReadyQueue, When};
+    use crate::ready::{Dispatch, NodeQueue, ReadyQueue};
     use runnel_io::Reactor;
 
     #[test]
@@ -108,7 +108,9 @@ mod tests {
                 takes: None,
                 fixed_len: None,
             },
-            When::Spun(NodeQueue::new(Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())))),
+            Dispatch::Executor(NodeQueue::new(Arc::new(ReadyQueue::new(
+                Reactor::new().unwrap().waker().clone(),
+            )))),
             QosEvents::default(),
             |_| Ok(()),
         );

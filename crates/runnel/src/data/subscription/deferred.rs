@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::data::received::SharedMessage;
-use crate::ready::Runnable;
+use crate::ready::Task;
 
 /// Dropped messages, whose `Drop` may run any user code, and inline callbacks of the library, which may log.
 #[derive(Default)]
 #[must_use = "callbacks must run"]
 pub(crate) struct Deferred {
     pub(super) ended: Vec<SharedMessage>,
-    pub(super) callbacks: Vec<Arc<dyn Runnable>>,
+    pub(super) callbacks: Vec<Arc<dyn Task>>,
 }
 
 impl Deferred {

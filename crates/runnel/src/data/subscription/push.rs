@@ -128,10 +128,10 @@ impl SubscriptionCore {
         let (is_first, is_new_entry) = (queue.len() == 0, queue.put(entry));
         drop(queue);
         if is_new_entry {
-            deferred.callbacks.extend(self.turn.push_unless_inline());
+            deferred.callbacks.extend(self.scheduler.push_unless_inline());
         } else if is_first {
             // The callback runs, or is about to run on a thread that may first wait for its group.
-            self.turn.listeners().notify();
+            self.scheduler.listeners().notify();
         }
     }
 }

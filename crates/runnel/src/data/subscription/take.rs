@@ -8,7 +8,7 @@ use crate::callback_group::Entered;
 use crate::data::SampleInfo;
 use crate::data::kept::Kept;
 use crate::data::received::SharedMessage;
-use crate::ready::{Listeners, Runnable, Waitable, When};
+use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{MutexGuard, TryMutexGuard, lock};
 
 /// A message taken in place of the callback.
@@ -60,7 +60,7 @@ impl SubscriptionCore {
         let mut queue = self.queue_after(before);
         let (entry, more) = queue.take();
         self.on_message_taken(&queue);
-        if !more && self.turn.take_back() {
+        if !more && self.scheduler.unqueue() {
             queue.finish_callback();
         }
         entry
@@ -76,7 +76,7 @@ impl SubscriptionCore {
     fn done(&self, entry: Option<Entry>) {
         let again = self.queue_after(entry).finish_callback();
         if again {
-            self.turn.push();
+            self.scheduler.push();
         }
     }
 }
@@ -99,28 +99,28 @@ impl Waitable for SubscriptionCore {
     }
 
     fn listeners(&self) -> &Listeners {
-        self.turn.listeners()
+        self.scheduler.listeners()
     }
 }
 
-impl Runnable for SubscriptionCore {
+impl Task for SubscriptionCore {
     fn run(&self) {
-        self.run_on(&|| false);
+        self.run_batch(&|| false);
     }
 
-    fn run_on(&self, goes_on: &dyn Fn() -> bool) {
-        let Some(entered) = self.turn.enter("the callback of a subscription") else { return };
+    fn run_batch(&self, may_continue: &dyn Fn() -> bool) {
+        let Some(entered) = self.scheduler.enter("the callback of a subscription") else { return };
         // Only a thread in the group uses it.
         let (callback, entered) = (self.callback.try_lock(), Some(entered));
         let mut running = Running { core: self, callback, entered, entry: None, more: false };
         running.run_next();
-        while running.more && goes_on() {
+        while running.more && may_continue() {
             running.run_next();
         }
     }
 
-    fn when(&self) -> Option<&When> {
-        Some(self.turn.when())
+    fn dispatch(&self) -> Option<&Dispatch> {
+        Some(self.scheduler.dispatch())
     }
 }
 
@@ -206,10 +206,11 @@ mod tests {
                 takes: None,
                 fixed_len: None,
             };
-            let (when, counted) = (When::Spun(NodeQueue::new(Arc::clone(&ready))), Arc::clone(&called));
+            let (dispatch, counted) =
+                (Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))), Arc::clone(&called));
             let core = SubscriptionCore::in_group(
                 spec,
-                (when, &group),
+                (dispatch, &group),
                 QosEvents::default(),
                 move |_: Delivery<'_>| {
                     counted.fetch_add(1, Ordering::Relaxed);
@@ -319,10 +320,11 @@ mod tests {
             bound: QueueBound { messages: 10, bytes: 1000 },
             ..scene.core.options.clone()
         };
-        let (when, counted) = (When::Spun(NodeQueue::new(Arc::clone(&scene.ready))), Arc::clone(&called));
+        let (dispatch, counted) =
+            (Dispatch::Executor(NodeQueue::new(Arc::clone(&scene.ready))), Arc::clone(&called));
         let other = SubscriptionCore::in_group(
             spec,
-            (when, &scene.group),
+            (dispatch, &scene.group),
             QosEvents::default(),
             move |_: Delivery<'_>| {
                 counted.fetch_add(1, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use runnel_io::Datagrams;
 use runnel_io::udp::Batch;
 
-/// Datagrams taken from one socket at a time, before others get their turn: at first, and under load.
+/// Maximum number of datagrams taken from one socket before the others are read: initially, and under load.
 const FEW: usize = 2;
 pub(super) const MANY: usize = 16;
 

@@ -6,10 +6,10 @@ use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{IpcFault, Receiver, Record, RecordEvent};
 
-/// Records taken from one IPC connection before others get their turn.
+/// Maximum number of records taken from one IPC connection before the others are read.
 const BATCH: usize = 256;
 
-/// Words of records after which others get their turn, too: no more than one read of a connection.
+/// Maximum number of words of these records, equal to one read of a connection.
 const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
 
 /// Maximum number of channels of an IPC connection.

@@ -353,7 +353,7 @@ fn scene_within_handshake(qos: QoS) -> Option<Scene> {
     while scene.publisher.subscription_count() == 0 {
         assert!(clock::monotonic() < deadline, "ROS 1 connects them");
         let driver = &mut *scene.node.inner.driver();
-        driver.turn(Some(clock::monotonic() + Duration::from_millis(1))).unwrap();
+        driver.poll_once(Some(clock::monotonic() + Duration::from_millis(1))).unwrap();
         for key in driver.sockets.keys() {
             let Some(socket) = driver.sockets.get(key) else { continue };
             if matches!(socket, Socket::Control(control) if control.peer.port() == port) && is_control(socket)

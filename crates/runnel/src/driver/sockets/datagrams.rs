@@ -18,7 +18,7 @@ use crate::driver::table::Key;
 /// Kernel receive buffer of a link in bytes, for bursts while no thread reads.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// Datagrams received from one socket before others get their turn.
+/// Maximum number of datagrams received from one socket before the others are read.
 const BATCH: usize = 64;
 
 impl Sockets {

@@ -9,7 +9,7 @@ use crate::driver::effect::Effects;
 use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
 
-/// Reads of one connection before others get their turn.
+/// Maximum number of reads of one connection before the others are read.
 const READS: usize = 64;
 
 /// Progress of a service's connection towards the byte at which the channel continues.

@@ -1,4 +1,4 @@
-//! Ends of publishers while a subscriber in the ROS 2 graph stands still.
+//! Tests of the end of publishers while a ROS 2 subscriber does not respond.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -10,7 +10,7 @@ use runnel_testkit::namespace::require_private_network;
 
 use crate::{Context, ContextOptions, Graphs, Node, Publisher, Subscription};
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any step of these tests; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(60);
 
 fn node(name: &str) -> Node {
@@ -21,7 +21,7 @@ fn node(name: &str) -> Node {
         .unwrap()
 }
 
-/// A publisher and its subscription, which have met.
+/// A matched publisher and subscription.
 fn pair(talker: &Node, listener: &Node, number: usize) -> (Publisher<Empty>, Subscription) {
     let topic = format!("data{number}");
     let publisher = talker.create_publisher(&topic, QoS::default()).unwrap();
@@ -30,7 +30,7 @@ fn pair(talker: &Node, listener: &Node, number: usize) -> (Publisher<Empty>, Sub
     (publisher, subscription)
 }
 
-/// How long the end of publishers takes, of which each may wait for a second.
+/// Time to drop publishers, each of which may wait for a second.
 fn end(publishers: impl IntoIterator<Item = Publisher<Empty>>) -> Duration {
     let begun = Instant::now();
     publishers.into_iter().for_each(drop);

@@ -138,7 +138,7 @@ fn poll_until(driver: &mut Driver, mut done: impl FnMut(&Driver) -> bool) {
     let deadline = clock::monotonic() + LONG;
     while !done(driver) {
         assert!(clock::monotonic() < deadline, "timed out");
-        driver.turn(Some(clock::monotonic() + Duration::from_millis(20))).unwrap();
+        driver.poll_once(Some(clock::monotonic() + Duration::from_millis(20))).unwrap();
     }
 }
 
@@ -167,13 +167,13 @@ fn unread_bytes_of_all_peers_are_bounded() {
 #[test]
 fn failing_connections_do_not_grow_the_stack() {
     let small = thread::Builder::new().stack_size(128 << 10);
-    let turned = small.spawn(|| {
+    let outcome = small.spawn(|| {
         let (mut driver, stop) = empty_driver();
         let caller = Caller { asked: 0, failed: 0, transmits: VecDeque::new() };
         driver.add_engine(Engine::Other(Box::new(caller)), Vec::new()).unwrap();
         poll_until(&mut driver, |_| stop.load(Ordering::SeqCst));
     });
-    turned.unwrap().join().unwrap();
+    outcome.unwrap().join().unwrap();
 }
 
 #[test]

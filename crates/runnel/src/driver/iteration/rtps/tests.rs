@@ -135,7 +135,7 @@ fn user_data_is_received_before_earlier_announcements() {
     let mut driver = node.inner.driver();
     waiting(&driver);
     // The reactor drops sockets that are not ready, and lists the rest in order of arrival.
-    driver.turn(Some(NO_WAIT)).unwrap();
+    driver.poll_once(Some(NO_WAIT)).unwrap();
     scene.datagrams();
     scene.write(7);
     let data = scene.datagrams();
@@ -145,7 +145,7 @@ fn user_data_is_received_before_earlier_announcements() {
     scene.send(&(0..STRANGERS).map(announcement).collect::<Vec<_>>(), group);
     scene.send(&data, (Ipv4Addr::LOCALHOST, unicast));
     for _ in 0..POLLS {
-        driver.turn(Some(NO_WAIT)).unwrap();
+        driver.poll_once(Some(NO_WAIT)).unwrap();
     }
     let left = waiting(&driver);
     drop(driver);

@@ -1,5 +1,5 @@
-//! Hand-over of what one thread at a time polls: between threads that spin, threads that wait for something else, and the
-//! background thread, which polls when no other does.
+//! Handover of the polled value between executor threads, waiting threads and the background thread, of which one at a
+//! time polls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,22 +17,23 @@ pub(super) enum Poller {
     Nobody,
     /// A thread that also runs callbacks.
     Executor,
-    /// A thread that waits for something of its own.
+    /// A thread that waits for its own condition.
     Waiter,
-    /// The background thread, which any other may replace.
+    /// The background thread. Any other thread may replace it.
     Background,
 }
 
 /// See the module's documentation.
 pub(super) struct Handover<T> {
     polled: Mutex<T>,
-    /// Held by the thread that gets it next, so that the one that has it lets go.
+    /// Locked by the next owner, so that the current one releases the value.
     gate: Mutex<()>,
-    /// Threads that want it and do not have it.
+    /// Number of threads that wait for the value.
     wanting: AtomicUsize,
     poller: AtomicU8,
-    /// The thread that leaves stores [`Poller::Nobody`] and then looks at this; the background thread that ends does both in
-    /// the other order. Each passes a fence in between, so that one of them at least sees what the other has stored.
+    /// True while the background thread runs. A leaving thread stores [`Poller::Nobody`] and then reads this flag; the
+    /// ending background thread does both in the other order. Each executes a fence in between, so at least one of them
+    /// sees the other's store.
     background_runs: AtomicBool,
     parked: Parked,
     /// Ends the wait of the thread that polls.
@@ -52,7 +53,7 @@ impl<T> Handover<T> {
         }
     }
 
-    /// Takes it. A thread that waits in it is woken and lets go.
+    /// Locks the value. A thread that waits in it is woken and releases it.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(super) fn take(&self) -> MutexGuard<'_, T> {
         if let Some(polled) = self.try_take() {
@@ -67,85 +68,85 @@ impl<T> Handover<T> {
         polled
     }
 
-    /// Takes it unless another thread has it.
+    /// Locks the value unless another thread holds it.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(super) fn try_take(&self) -> Option<MutexGuard<'_, T>> {
         try_lock(&self.polled)
     }
 
-    /// Takes it for a thread that waits for a signal. `None` if another thread polls: then the caller has waited here, for the
-    /// signal, for so long, or for nothing.
+    /// Locks the value for a thread that waits for a signal. Returns `None` if another thread polls: the caller was
+    /// parked until the signal, the timeout or a spurious wake.
     pub(super) fn take_or_park(
         &self,
         signal: &Arc<Signal>,
         timeout: Option<Duration>,
     ) -> Option<MutexGuard<'_, T>> {
         self.yield_to_wanting();
-        if self.is_attended() {
-            self.parked.park(signal, timeout, || self.is_attended());
+        if self.is_polled_in_foreground() {
+            self.parked.park(signal, timeout, || self.is_polled_in_foreground());
             return None;
         }
         Some(self.take())
     }
 
-    /// Has one of the threads that wait for a signal poll, unless another does. False if none waits.
+    /// Wakes a parked thread to poll, unless another thread polls. False if none is parked.
     pub(super) fn wake_parked(&self) -> bool {
-        !self.is_attended() && self.parked.wake_one()
+        !self.is_polled_in_foreground() && self.parked.wake_one()
     }
 
-    /// Lets threads that want it go first.
+    /// Lets threads that want the value lock it first.
     pub(super) fn yield_to_wanting(&self) {
         if self.is_wanted() {
             drop(lock(&self.gate));
         }
     }
 
-    /// True if another thread wants it. The thread that has it asks before it waits: one that wants it later ends the wait.
+    /// True if another thread wants the value. The owner checks this before it waits; a later request ends the wait.
     pub(super) fn is_wanted(&self) -> bool {
         self.wanting.load(Ordering::SeqCst) > 0
     }
 
-    /// The caller, which has it, is about to poll.
+    /// Marks the caller, which holds the value, as the polling thread.
     pub(super) fn poll_as(&self, poller: Poller) {
         self.poller.store(poller as u8, Ordering::Release);
     }
 
-    /// The caller has polled.
+    /// Releases the value after a poll.
     pub(super) fn leave(&self, polled: MutexGuard<'_, T>) {
         self.poller.store(Poller::Nobody as u8, Ordering::Release);
         fence(Ordering::SeqCst);
         drop(polled);
     }
 
-    /// True if such a thread polls.
+    /// True if the polling thread is of this kind.
     pub(super) fn is_polled_by(&self, poller: Poller) -> bool {
         self.poller.load(Ordering::Acquire) == poller as u8
     }
 
-    /// True if another thread than the background thread polls.
-    pub(super) fn is_attended(&self) -> bool {
+    /// True if a thread other than the background thread polls.
+    pub(super) fn is_polled_in_foreground(&self) -> bool {
         self.is_polled_by(Poller::Executor) || self.is_polled_by(Poller::Waiter)
     }
 
-    /// The caller does not poll for a while. True if it is to start the background thread: none runs.
+    /// Reserves the background thread while the caller does not poll. True if the caller must start it.
     pub(super) fn begin_background(&self) -> bool {
-        // Most calls find it running, and a load is cheaper.
+        // Usually it runs already, and a load is cheaper than a swap.
         !self.background_runs.load(Ordering::Acquire) && !self.background_runs.swap(true, Ordering::AcqRel)
     }
 
-    /// The background thread wants to end, or could not be started.
+    /// Marks the background thread as ended, or as failed to start.
     pub(super) fn end_background(&self) {
         self.background_runs.store(false, Ordering::Release);
         fence(Ordering::SeqCst);
     }
 
-    /// True if the background thread, which has just ended, is to go on: another thread has left meanwhile and found it
-    /// running.
+    /// True if the background thread, which just marked itself as ended, must continue: another thread left meanwhile
+    /// and saw it running.
     pub(super) fn resume_background(&self) -> bool {
         self.is_polled_by(Poller::Nobody) && !self.background_runs.swap(true, Ordering::AcqRel)
     }
 
-    /// Ends the wait of the thread that polls, or else the next one.
+    /// Ends the current wait of the polling thread, or the next one.
     pub(super) fn wake(&self) {
         self.waker.wake();
     }

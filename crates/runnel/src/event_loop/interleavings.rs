@@ -1,4 +1,4 @@
-//! The hand-over in every interleaving of a few threads. Loom reports one that waits for ever.
+//! Loom tests of the handover: every interleaving of a few threads. Loom reports a thread that waits for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::Mutex;
 use loom::thread;
 
-use crate::ready::Runnable;
+use crate::ready::Task;
 use crate::ready::interleavings::queue::ReadyQueue;
 use crate::ready::interleavings::signal::Signal;
 use crate::sync::model::{AtomicBool, Waker, explore, explore_within};
@@ -38,10 +38,10 @@ mod primitives {
     }
 }
 
-/// What is polled: a reactor in which nothing happens, so that only a wake ends a wait.
+/// The polled value: a reactor without events, so that only a wake ends a wait.
 struct Polled {
     waker: Waker,
-    /// How often another thread has had it.
+    /// How often another thread has locked it.
     visits: usize,
 }
 
@@ -54,7 +54,7 @@ fn visit(handover: &Handover<Polled>) {
     handover.take().visits += 1;
 }
 
-/// Polls once, with it in hand.
+/// Polls once with the value locked.
 fn poll(handover: &Handover<Polled>, polled: MutexGuard<'_, Polled>, poller: Poller) {
     handover.poll_as(poller);
     let is_wanted = handover.is_wanted();
@@ -63,12 +63,12 @@ fn poll(handover: &Handover<Polled>, polled: MutexGuard<'_, Polled>, poller: Pol
     }
     handover.leave(polled);
     if is_wanted {
-        // The thread that wants it may not have come to the gate yet.
+        // The thread that wants the value may not have locked the gate yet.
         thread::yield_now();
     }
 }
 
-/// Polls until other threads have had it so often.
+/// Polls until other threads have locked the value `visits` times.
 fn poll_until(handover: &Handover<Polled>, visits: usize) {
     loop {
         handover.yield_to_wanting();
@@ -81,7 +81,7 @@ fn poll_until(handover: &Handover<Polled>, visits: usize) {
 }
 
 #[test]
-fn thread_that_polls_lets_another_go_first() {
+fn polling_thread_yields_to_another() {
     explore(|| {
         let handover = handed_over();
         let visitor = Arc::clone(&handover);
@@ -92,7 +92,7 @@ fn thread_that_polls_lets_another_go_first() {
 }
 
 #[test]
-fn thread_that_polls_lets_two_go_first() {
+fn polling_thread_yields_to_two_others() {
     explore_within(2, || {
         let handover = handed_over();
         let visitors = [0, 1].map(|_| {
@@ -104,7 +104,7 @@ fn thread_that_polls_lets_two_go_first() {
     });
 }
 
-/// Waits in the background as long as the context runs.
+/// Polls as the background thread until the context ends.
 fn poll_in_background(handover: &Handover<Polled>, ended: &AtomicBool) {
     while !ended.load(Ordering::SeqCst) {
         handover.yield_to_wanting();
@@ -129,12 +129,12 @@ fn background_thread_hands_over_and_ends_with_the_context() {
 }
 
 #[test]
-fn one_background_thread_runs_once_a_thread_that_spins_has_left() {
+fn leaving_thread_is_followed_by_one_background_thread() {
     explore(|| {
         let handover = handed_over();
         assert!(handover.begin_background(), "none runs yet");
         let background = Arc::clone(&handover);
-        // It has found the other thread polling for so long that it wants to end.
+        // It has seen the other thread poll for long enough to end.
         let background = thread::spawn(move || {
             background.end_background();
             background.resume_background()
@@ -144,15 +144,15 @@ fn one_background_thread_runs_once_a_thread_that_spins_has_left() {
         handover.leave(polled);
         let begun = handover.begin_background();
         let resumed = background.join().unwrap();
-        assert!(begun != resumed, "another was begun: {begun}; the first goes on: {resumed}");
+        assert!(begun != resumed, "another was started: {begun}; the first continues: {resumed}");
     });
 }
 
-/// Two threads that spin, as the executor has them.
+/// Two threads of an executor.
 struct Scene {
     handover: Arc<Handover<Polled>>,
     ready: ReadyQueue,
-    /// Something has arrived that a thread which polls is to find.
+    /// Input for the polling thread.
     arrived: Mutex<bool>,
     found: Waker,
     stop: AtomicBool,
@@ -174,25 +174,25 @@ impl Scene {
     }
 
     fn step(self: &Arc<Self>) {
-        let is_led = || self.handover.is_polled_by(Poller::Executor);
+        let has_leader = || self.handover.is_polled_by(Poller::Executor);
         if let Some(due) = self.ready.pop() {
             due.run();
-        } else if is_led() {
-            self.ready.follow(None, is_led);
+        } else if has_leader() {
+            self.ready.follow(None, has_leader);
         } else {
             self.handover.yield_to_wanting();
             let polled = self.handover.take();
             self.handover.poll_as(Poller::Executor);
-            let looks_only = self.stop.load(Ordering::SeqCst) || self.handover.is_wanted();
-            if !looks_only && self.ready.sleep_if_empty() {
+            let must_not_wait = self.stop.load(Ordering::SeqCst) || self.handover.is_wanted();
+            if !must_not_wait && self.ready.sleep_if_empty() {
                 polled.waker.wait();
             }
             if std::mem::take(&mut *self.arrived.lock().unwrap()) {
-                self.ready.push(Arc::new(Found(Arc::clone(self))));
+                self.ready.push(Arc::new(Received(Arc::clone(self))));
             }
-            self.ready.awake();
+            self.ready.clear_asleep();
             self.handover.leave(polled);
-            if looks_only {
+            if must_not_wait {
                 thread::yield_now();
             }
         }
@@ -204,10 +204,10 @@ impl Scene {
     }
 }
 
-/// Ends the spinning when it has run so often.
+/// Ends the spinning after this many runs.
 struct Last(Arc<Scene>, usize);
 
-impl Runnable for Last {
+impl Task for Last {
     fn run(&self) {
         let Self(scene, count) = self;
         if scene.runs.fetch_add(1, Ordering::Relaxed) + 1 == *count {
@@ -217,7 +217,7 @@ impl Runnable for Last {
 }
 
 #[test]
-fn two_threads_that_spin_run_each_callback_and_end() {
+fn two_executor_threads_run_each_callback_and_end() {
     for count in [1, 2] {
         explore_within(1, move || {
             let scene = Scene::new();
@@ -232,10 +232,10 @@ fn two_threads_that_spin_run_each_callback_and_end() {
     }
 }
 
-/// Runs until something has arrived, which another thread is to find.
+/// Runs until another thread has received the input.
 struct Awaiting(Arc<Scene>);
 
-impl Runnable for Awaiting {
+impl Task for Awaiting {
     fn run(&self) {
         let Self(scene) = self;
         *scene.arrived.lock().unwrap() = true;
@@ -245,10 +245,10 @@ impl Runnable for Awaiting {
     }
 }
 
-/// It was found.
-struct Found(Arc<Scene>);
+/// The input was received.
+struct Received(Arc<Scene>);
 
-impl Runnable for Found {
+impl Task for Received {
     fn run(&self) {
         self.0.found.wake();
     }
@@ -266,13 +266,13 @@ fn another_thread_polls_while_a_callback_runs() {
     });
 }
 
-/// Two threads that wait, each for an entity of its own, of which one polls for both.
+/// Two threads that wait for different entities. One polls for both.
 struct Waiters {
     handover: Arc<Handover<Polled>>,
     signals: [Arc<Signal>; 2],
-    /// What a thread that polls is to find.
+    /// Input for the polling thread.
     arrived: Mutex<[bool; 2]>,
-    /// What it has found.
+    /// Entities that the polling thread has made ready.
     is_ready: Mutex<[bool; 2]>,
 }
 
@@ -321,10 +321,10 @@ impl Waiters {
     }
 }
 
-/// What the second thread waits for arrives once the first has what it waited for, and polls no longer. Interrupted more often, they
-/// take it from each other for longer than loom follows.
+/// The second thread's input arrives after the first thread has its own and no longer polls. With more preemptions they
+/// hand over to each other for longer than loom explores.
 #[test]
-fn thread_that_waits_polls_once_the_other_has_what_it_waited_for() {
+fn waiting_thread_takes_over_polling() {
     explore_within(1, || {
         let waiters = Waiters::new();
         let [first, second] = [(); 2].map(|()| Arc::clone(&waiters));

@@ -1,5 +1,5 @@
-//! Goals, results and feedback as ROS 1 sends them: a header, then a goal id or a goal status, then what the action's
-//! type says, which is left as bytes here.
+//! Encoding of goals, results and feedback in ROS 1: a header, then a goal id or a goal status, then the message of the
+//! action's type, which stays as bytes here.
 
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError, Reader, Sink, Wire};
@@ -8,15 +8,15 @@ use runnel_msgs::std_msgs::msg::Header;
 
 use crate::goal_status::{GoalId, GoalStatus};
 
-/// Appends a goal as it is sent.
+/// Appends the encoding of a goal.
 pub(super) fn write_goal<S: Sink>(out: &mut S, id: &GoalId, stamp: Time, goal: impl FnOnce(&mut S)) {
     header(stamp).write(out);
     wire_id(id, stamp).write(out);
     goal(out);
 }
 
-/// Appends a result or feedback as it is sent.
-pub(super) fn write_about<S: Sink>(
+/// Appends the encoding of a result or feedback.
+pub(super) fn write_with_status<S: Sink>(
     out: &mut S,
     now: Time,
     status: &WireStatus,
@@ -27,13 +27,13 @@ pub(super) fn write_about<S: Sink>(
     content(out);
 }
 
-/// The id of a goal and the bytes of what is asked for.
+/// Reads the id of a goal and returns the bytes of its content.
 pub(super) fn read_goal(bytes: Bytes<'_>) -> Result<(GoalID, Bytes<'_>), DecodeError> {
     read_behind_header(bytes, "goal_id")
 }
 
-/// The status of a goal and the bytes of the result or feedback.
-pub(super) fn read_about(bytes: Bytes<'_>) -> Result<(WireStatus, Bytes<'_>), DecodeError> {
+/// Reads the status of a goal and returns the bytes of the result or feedback.
+pub(super) fn read_with_status(bytes: Bytes<'_>) -> Result<(WireStatus, Bytes<'_>), DecodeError> {
     read_behind_header(bytes, "status")
 }
 
@@ -48,7 +48,7 @@ fn read_behind_header<'a, T: Wire + Default>(
     Ok((value, reader.rest()))
 }
 
-/// A header without a frame; its number is the publisher's.
+/// A header without a frame. The publisher sets its sequence number.
 pub(super) fn header(stamp: Time) -> Header {
     Header { seq: 0, stamp, frame_id: String::new() }
 }
@@ -70,7 +70,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_sent_is_what_the_generated_messages_are() {
+    fn encoding_matches_generated_messages() {
         let (id, stamp) = (GoalId::from("/n-1-2.3"), Time { sec: 2, nanosec: 3 });
         let goal = TwoIntsGoal { a: 4, b: 5 };
         let mut bytes = Vec::new();
@@ -84,18 +84,20 @@ mod tests {
 
         let status = wire_status(&id, stamp, GoalStatus::Aborted, "no");
         let mut bytes = Vec::new();
-        write_about(&mut bytes, stamp, &status, |out| TwoIntsResult { sum: 9 }.write(out));
+        write_with_status(&mut bytes, stamp, &status, |out| TwoIntsResult { sum: 9 }.write(out));
         let sent: TwoIntsActionResult = decode(&bytes).unwrap();
         assert_eq!((sent.status.status, sent.result.sum), (WireStatus::ABORTED, 9));
-        assert_eq!(read_about(Bytes::from(&bytes)).unwrap().0, status);
+        assert_eq!(read_with_status(Bytes::from(&bytes)).unwrap().0, status);
     }
 
     #[test]
-    fn an_error_names_the_part_that_cannot_be_read() {
+    fn error_names_unreadable_field() {
         let mut bytes = Vec::new();
         write_goal(&mut bytes, &GoalId::from("x"), Time::default(), |_| {});
         let error = read_goal(Bytes::from(&bytes[..bytes.len() - 1])).unwrap_err();
         assert!(error.to_string().starts_with("field goal_id.id: "), "{error}");
-        assert!(read_about(Bytes::from(&[1, 2])).unwrap_err().to_string().starts_with("field header.seq: "));
+        assert!(
+            read_with_status(Bytes::from(&[1, 2])).unwrap_err().to_string().starts_with("field header.seq: ")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The three messages of an action that travel, as peers are told of them.
+//! Message types of an action's topics.
 
 use runnel_core::Message;
 use runnel_core::message::Action;
@@ -9,17 +9,17 @@ use crate::announced::{Ros1Type, Topic};
 use crate::error::Error;
 use crate::node::Node;
 
-/// A message type as peers are told of it.
+/// A message type as announced to peers.
 pub(super) struct Type(Ros1Type);
 
-/// The types of what is sent below an action's name.
-pub(super) struct Form {
+/// The types of the topics below an action's name.
+pub(super) struct ActionTypes {
     pub(super) goal: Type,
     pub(super) result: Type,
     pub(super) feedback: Type,
 }
 
-impl Form {
+impl ActionTypes {
     /// The types of an action.
     pub(super) fn of<A: Action>() -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Form {
         }
     }
 
-    /// The types of an action that is known only while the program runs.
+    /// The types of an action known only at run time.
     pub(super) fn of_schema(action: &ActionSchema) -> Self {
         let [goal, result, feedback] = [&action.action_goal, &action.action_result, &action.action_feedback]
             .map(|schema| Type(Ros1Type::of_schema(schema)));
@@ -52,8 +52,8 @@ impl Type {
         Self::of::<GoalStatusArray>()
     }
 
-    /// The topic of this type at `suffix` below an action's absolute name. The action was remapped as a whole, and the topic
-    /// may be on its own, as in actionlib. In ROS 2 an action is no five topics.
+    /// The topic `suffix` below an action's absolute name. The action's name is already remapped; the topic may also be
+    /// remapped individually, as in actionlib. ROS 2 actions have no such topics.
     pub(super) fn topic(self, node: &Node, action: &str, suffix: &str) -> Result<Topic, Error> {
         Ok(Topic::of_ros1(node.resolve(&format!("{action}/{suffix}"))?, self.0))
     }

@@ -1,4 +1,4 @@
-//! The event loop: the order in which the driver works, and the dispatch of effects.
+//! One iteration of the event loop: the order of the driver's work, and the dispatch of effects.
 //!
 //! One iteration:
 //!
@@ -50,7 +50,7 @@ enum ReadOrder {
 
 impl Driver {
     /// Runs one iteration of the event loop. Waits for input until `until`, without limit if it is `None`.
-    pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<PollOutcome> {
+    pub(crate) fn poll_once(&mut self, until: Option<Instant>) -> io::Result<PollOutcome> {
         let until = if until == Some(NO_WAIT) { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);

@@ -1,8 +1,8 @@
-//! Whatever the driver has done, for tasks that wait for a state of which nothing else tells.
+//! Notification of any activity of the driver, for tasks that wait for a state without notification of its own.
 
 use crate::ready::{Listeners, Waitable};
 
-/// See the module's documentation. It wakes, and is never ready by itself.
+/// See the module's documentation. It wakes tasks but is never ready by itself.
 pub(super) struct Activity(Listeners);
 
 impl Default for Activity {
@@ -12,7 +12,7 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// The driver has received something, or another thread has changed something in it.
+    /// Notifies tasks that the driver received input or that another thread changed its state.
     pub(super) fn notify(&self) {
         self.0.notify();
     }

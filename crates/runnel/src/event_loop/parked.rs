@@ -1,4 +1,4 @@
-//! Threads that wait while another polls, of which one takes over once none does.
+//! Threads parked while another thread polls. One of them takes over when none polls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,20 +13,20 @@ impl Parked {
         Self(ListMutex::new(Class::ParkedSignals, Vec::new()))
     }
 
-    /// Waits until the signal is set, or for so long, while another thread polls. That is asked once the signal is in the list: a
-    /// thread that leaves afterwards finds it there.
+    /// Parks until the signal is set or `timeout` has passed, while another thread polls. That condition is checked
+    /// once the signal is in the list, so a thread that leaves afterwards finds it there.
     pub(super) fn park(
         &self,
         signal: &Arc<Signal>,
         timeout: Option<Duration>,
-        is_attended: impl Fn() -> bool,
+        is_polled_in_foreground: impl Fn() -> bool,
     ) {
         lock_list(&self.0).push(Arc::clone(signal));
-        signal.park(timeout, is_attended);
+        signal.park(timeout, is_polled_in_foreground);
         lock_list(&self.0).retain(|other| !Arc::ptr_eq(other, signal));
     }
 
-    /// Ends the wait of one thread, which looks again whether another polls. False if none waits.
+    /// Wakes one parked thread, which checks again whether another polls. False if none is parked.
     pub(super) fn wake_one(&self) -> bool {
         let signal = lock_list(&self.0).first().cloned();
         signal.inspect(|signal| signal.set()).is_some()

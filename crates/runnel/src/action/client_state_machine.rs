@@ -1,0 +1,352 @@
+//! Client state machine of one goal, as in actionlib.
+
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use crate::goal_status::GoalStatus;
+
+/// How long a server's status lists may leave out a sent goal, or report an ended goal without its result. After that,
+/// the goal or the result counts as lost. Goals and results may be long, and the network slow.
+const RESULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Minimum number of such lists, because lists may be rare, and several may wait unread.
+const MIN_LISTS: u32 = 10;
+
+/// States of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The server has not listed the goal yet.
+    WaitingForGoalAck,
+    Pending,
+    Active,
+    /// The server has listed the goal as ended, and the result has not arrived.
+    WaitingForResult,
+    /// The client has cancelled the goal, and the server has not confirmed it.
+    WaitingForCancelAck,
+    Recalling,
+    Preempting,
+    Done,
+}
+
+/// Effect of a received message on the goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Update {
+    Unchanged,
+    Changed,
+    /// The goal has ended.
+    End,
+    /// The transition is not allowed.
+    Invalid,
+}
+
+/// State of one goal at the client.
+#[derive(Clone, Debug)]
+pub(super) struct ClientStateMachine {
+    state: State,
+    status: GoalStatus,
+    text: String,
+    /// The server has listed the goal at least once.
+    acknowledged: bool,
+    /// Lists without the awaited status.
+    missed: Option<MissedLists>,
+}
+
+/// Consecutive status lists without the awaited status.
+#[derive(Clone, Copy, Debug)]
+struct MissedLists {
+    since: Instant,
+    lists: u32,
+}
+
+impl ClientStateMachine {
+    /// State after the goal was sent.
+    pub(super) fn new() -> Self {
+        let (state, status) = (State::WaitingForGoalAck, GoalStatus::Pending);
+        Self { state, status, text: String::new(), acknowledged: false, missed: None }
+    }
+
+    /// The last status from the server, or the final one.
+    pub(super) fn status(&self) -> GoalStatus {
+        self.status
+    }
+
+    /// The server's text about that status.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the server has listed the goal.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.acknowledged || self.is_done()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Cancels the goal. True if the server must be notified.
+    pub(super) fn cancel(&mut self) -> bool {
+        use State::*;
+        let must_notify = matches!(self.state, WaitingForGoalAck | Pending | Active | WaitingForCancelAck);
+        if must_notify {
+            self.state = WaitingForCancelAck;
+        }
+        must_notify
+    }
+
+    /// Handles the goal's status in a list.
+    pub(super) fn on_status(&mut self, status: GoalStatus, text: &str, now: Instant) -> Update {
+        if self.state == State::WaitingForResult && self.has_missed_enough(now) {
+            self.lose_result();
+            return Update::End;
+        }
+        if self.is_done() {
+            return Update::Unchanged;
+        }
+        let Some(next) = next(self.state, status) else { return Update::Invalid };
+        if next != self.state {
+            self.missed = None;
+        }
+        let news = next != self.state || status != self.status || text != self.text;
+        self.acknowledged = true;
+        self.state = next;
+        self.status = status;
+        text.clone_into(&mut self.text);
+        if news { Update::Changed } else { Update::Unchanged }
+    }
+
+    /// Handles a list without the goal: the goal is lost, unless the server may not have received it or the result may
+    /// be under way, and not for too long. Unlike in actionlib, a goal that was cancelled at once is not lost before it
+    /// was listed.
+    pub(super) fn on_missing_status(&mut self, now: Instant) -> Update {
+        let waits_for_result = self.state == State::WaitingForResult;
+        if self.is_done() {
+            return Update::Unchanged;
+        }
+        if self.acknowledged && !waits_for_result {
+            self.lose("the action server no longer lists the goal");
+        } else if !self.has_missed_enough(now) {
+            return Update::Unchanged;
+        } else if waits_for_result {
+            self.lose_result();
+        } else {
+            self.lose("the action server has not received the goal");
+        }
+        Update::End
+    }
+
+    /// Counts one more list without the awaited status. True if the limits are reached.
+    fn has_missed_enough(&mut self, now: Instant) -> bool {
+        let missed = self.missed.get_or_insert(MissedLists { since: now, lists: 0 });
+        missed.lists = missed.lists.saturating_add(1);
+        missed.lists > MIN_LISTS && now.since(missed.since) >= RESULT_TIMEOUT
+    }
+
+    /// Handles the result and its final status.
+    pub(super) fn on_result(&mut self, status: GoalStatus, text: &str) -> Update {
+        if self.is_done() {
+            return Update::Unchanged;
+        }
+        if status.is_terminal() {
+            (self.state, self.status) = (State::Done, status);
+            text.clone_into(&mut self.text);
+        } else {
+            self.lose(&format!("the action server sent a result while the goal was {status}"));
+        }
+        Update::End
+    }
+
+    fn lose_result(&mut self) {
+        self.lose(&format!("the action server reports the goal as {}, but sent no result", self.status));
+    }
+
+    fn lose(&mut self, why: &str) {
+        (self.state, self.status) = (State::Done, GoalStatus::Lost);
+        why.clone_into(&mut self.text);
+    }
+}
+
+/// State after a status was received; `None` if the transition is not allowed.
+fn next(from: State, status: GoalStatus) -> Option<State> {
+    use GoalStatus as Status;
+    use State::*;
+    let ended = matches!(
+        status,
+        Status::Succeeded | Status::Aborted | Status::Preempted | Status::Rejected | Status::Recalled
+    );
+    // Whether it ended without having been accepted, or is about to.
+    let unaccepted =
+        matches!(status, Status::Pending | Status::Recalling | Status::Recalled | Status::Rejected);
+    match (from, status) {
+        (_, Status::Lost) | (Done, _) => None,
+        // A result may overtake earlier messages, so intermediate steps may be missed.
+        (WaitingForGoalAck | WaitingForCancelAck | Pending, _) if ended => Some(WaitingForResult),
+        (Active | Preempting, _) if ended && !unaccepted => Some(WaitingForResult),
+        (Recalling | WaitingForResult, _) if ended => Some(WaitingForResult),
+        (WaitingForResult, Status::Active) => Some(WaitingForResult),
+        (WaitingForCancelAck, Status::Pending | Status::Active) => Some(WaitingForCancelAck),
+        (WaitingForGoalAck | Pending, Status::Pending) => Some(Pending),
+        (WaitingForGoalAck | Pending | Active, Status::Active) => Some(Active),
+        (WaitingForGoalAck | Pending | WaitingForCancelAck | Recalling, Status::Recalling) => Some(Recalling),
+        (WaitingForResult, Status::Preempting) => None,
+        (_, Status::Preempting) => Some(Preempting),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use GoalStatus as Status;
+    use State::*;
+
+    const NOW: Instant = Instant(0);
+
+    const STATES: [State; 8] = [
+        WaitingForGoalAck,
+        Pending,
+        Active,
+        WaitingForResult,
+        WaitingForCancelAck,
+        Recalling,
+        Preempting,
+        Done,
+    ];
+
+    /// For each status the next state from each of [`STATES`], by its initials: `.` if the transition is not allowed.
+    const TABLE: [(Status, [&str; 8]); 10] = [
+        (Status::Pending, ["Pe", "Pe", ".", ".", "WC", ".", ".", "."]),
+        (Status::Active, ["Ac", "Ac", "Ac", "WR", "WC", ".", ".", "."]),
+        (Status::Rejected, ["WR", "WR", ".", "WR", "WR", "WR", ".", "."]),
+        (Status::Recalling, ["Re", "Re", ".", ".", "Re", "Re", ".", "."]),
+        (Status::Recalled, ["WR", "WR", ".", "WR", "WR", "WR", ".", "."]),
+        (Status::Preempting, ["Pr", "Pr", "Pr", ".", "Pr", "Pr", "Pr", "."]),
+        (Status::Preempted, ["WR", "WR", "WR", "WR", "WR", "WR", "WR", "."]),
+        (Status::Succeeded, ["WR", "WR", "WR", "WR", "WR", "WR", "WR", "."]),
+        (Status::Aborted, ["WR", "WR", "WR", "WR", "WR", "WR", "WR", "."]),
+        (Status::Lost, [".", ".", ".", ".", ".", ".", ".", "."]),
+    ];
+
+    fn short(state: Option<State>) -> &'static str {
+        match state {
+            None => ".",
+            Some(WaitingForGoalAck) => "WG",
+            Some(Pending) => "Pe",
+            Some(Active) => "Ac",
+            Some(WaitingForResult) => "WR",
+            Some(WaitingForCancelAck) => "WC",
+            Some(Recalling) => "Re",
+            Some(Preempting) => "Pr",
+            Some(Done) => "Do",
+        }
+    }
+
+    #[test]
+    fn transitions_are_those_of_actionlib() {
+        for (status, expected) in TABLE {
+            assert_eq!(STATES.map(|state| short(next(state, status))), expected, "{status}");
+        }
+    }
+
+    fn at(state: State) -> ClientStateMachine {
+        let acknowledged = state != WaitingForGoalAck;
+        ClientStateMachine { state, acknowledged, ..ClientStateMachine::new() }
+    }
+
+    #[test]
+    fn forgotten_goal_is_lost_unless_result_is_pending() {
+        for state in STATES {
+            let update = at(state).on_missing_status(NOW);
+            let waits = matches!(state, WaitingForGoalAck | WaitingForResult | Done);
+            assert_eq!(update == Update::End, !waits, "{state:?}");
+        }
+        let mut cancelled_at_once = ClientStateMachine::new();
+        assert!(cancelled_at_once.cancel());
+        assert_eq!(cancelled_at_once.on_missing_status(NOW), Update::Unchanged);
+        assert!(!cancelled_at_once.is_acknowledged());
+        assert_eq!(cancelled_at_once.on_status(Status::Recalling, "", NOW), Update::Changed);
+        assert!(cancelled_at_once.is_acknowledged());
+        assert_eq!(cancelled_at_once.on_missing_status(NOW), Update::End);
+        assert_eq!(cancelled_at_once.status(), Status::Lost);
+    }
+
+    #[test]
+    fn cancel_notifies_server_only_when_effective() {
+        for state in STATES {
+            let mut goal = at(state);
+            let must_notify = matches!(state, WaitingForGoalAck | Pending | Active | WaitingForCancelAck);
+            assert_eq!(goal.cancel(), must_notify, "{state:?}");
+            assert_eq!(goal.state, if must_notify { WaitingForCancelAck } else { state });
+        }
+    }
+
+    #[test]
+    fn result_ends_goal_once_in_any_state() {
+        for state in STATES.into_iter().filter(|state| *state != Done) {
+            let mut goal = at(state);
+            assert_eq!(goal.on_result(Status::Aborted, "no way"), Update::End, "{state:?}");
+            assert_eq!((goal.status(), goal.text()), (Status::Aborted, "no way"));
+            assert_eq!(goal.on_result(Status::Succeeded, ""), Update::Unchanged);
+            assert_eq!(goal.on_status(Status::Active, "", NOW), Update::Unchanged);
+            assert_eq!(goal.status(), Status::Aborted);
+        }
+        let mut goal = at(Active);
+        assert_eq!(goal.on_result(Status::Active, ""), Update::End);
+        assert_eq!(goal.status(), Status::Lost);
+    }
+
+    #[test]
+    fn invalid_status_changes_nothing() {
+        let mut goal = at(Preempting);
+        assert_eq!(goal.on_status(Status::Pending, "what", NOW), Update::Invalid);
+        assert_eq!((goal.state, goal.text()), (Preempting, ""));
+    }
+
+    fn after(seconds: u64) -> Instant {
+        Instant(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn goal_missing_from_lists_for_long_is_lost() {
+        for cancelled in [false, true] {
+            let mut goal = ClientStateMachine::new();
+            assert_eq!(cancelled, cancelled && goal.cancel());
+            (0..100).for_each(|_| assert_eq!(goal.on_missing_status(after(1)), Update::Unchanged));
+            assert_eq!(goal.on_missing_status(after(30)), Update::Unchanged, "the time limit is not reached");
+            assert_eq!(goal.on_missing_status(after(31)), Update::End);
+            let lost = (Status::Lost, "the action server has not received the goal");
+            assert_eq!((goal.status(), goal.text()), lost);
+        }
+        let mut goal = ClientStateMachine::new();
+        (0..10).for_each(|list| assert_eq!(goal.on_missing_status(after(10 * list)), Update::Unchanged));
+        assert_eq!(
+            goal.on_status(Status::Active, "", after(100)),
+            Update::Changed,
+            "the minimum number of lists is not reached"
+        );
+        assert_eq!(
+            goal.on_status(Status::Active, "", after(1000)),
+            Update::Unchanged,
+            "an active goal has no time limit"
+        );
+    }
+
+    #[test]
+    fn ended_goal_without_result_is_lost() {
+        for listed in [false, true] {
+            let mut goal = ClientStateMachine::new();
+            (0..10).for_each(|list| assert_eq!(goal.on_missing_status(after(2 * list)), Update::Unchanged));
+            assert_eq!(goal.on_status(Status::Succeeded, "", after(20)), Update::Changed);
+            let mut hear = |now| match listed {
+                true => goal.on_status(Status::Succeeded, "", now),
+                false => goal.on_missing_status(now),
+            };
+            (0..100).for_each(|_| assert_eq!(hear(after(21)), Update::Unchanged));
+            assert_eq!(hear(after(50)), Update::Unchanged, "earlier waiting does not count");
+            assert_eq!(hear(after(51)), Update::End);
+            assert_eq!(goal.status(), Status::Lost);
+            assert_eq!(goal.text(), "the action server reports the goal as SUCCEEDED, but sent no result");
+        }
+    }
+}
