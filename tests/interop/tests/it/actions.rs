@@ -205,7 +205,7 @@ fn send_goal_exit_code_gives_result() {
             "Feedback:",
             "    feedback: 7",
             "",
-            "it takes too long: cancelling the goal",
+            "time-out: cancelling the goal",
             "Result:",
             "    result: 4",
             "",
