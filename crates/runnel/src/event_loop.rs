@@ -2,8 +2,9 @@
 //!
 //! Any thread may poll the driver. A thread that needs the driver takes it from one that only waits in it. A thread
 //! that only passes time (a rate, the background thread) does not compete for it. The background thread polls once no
-//! other thread has polled for 50 ms, or for 250 ms if that did not happen for a second. It ends when another thread
-//! has waited in the driver for a second without leaving it. So an idle node has one thread.
+//! other thread has polled for 50 ms. If it was not needed for a second, it only checks every 200 ms, so the gap may be
+//! 250 ms. It ends when another thread has waited in the driver for a second without leaving it. So an idle node has
+//! one thread.
 
 mod activity;
 mod handover;
@@ -248,7 +249,8 @@ impl EventLoop {
         &self.activity
     }
 
-    /// Wakes tasks after input was handled, and once the context shuts down. A signal wakes only the polling thread.
+    /// Wakes tasks after input was handled, and once the context shuts down. A process signal wakes only the polling
+    /// thread, which notifies the tasks here.
     fn notify_tasks(&self, served: bool) {
         if served {
             self.activity.notify();

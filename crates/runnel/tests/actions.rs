@@ -420,7 +420,7 @@ impl log::Log for QueryingLogger {
         true
     }
     fn log(&self, record: &log::Record<'_>) {
-        if record.args().to_string().contains("is 77") {
+        if record.args().to_string().contains("as 77") {
             HELD.0.store(true, Ordering::SeqCst);
             wait_until("the test lets go", || HELD.1.load(Ordering::SeqCst));
         }

@@ -341,10 +341,10 @@ fn server_survives_invalid_client_messages() {
     wait_logged(&["/test/goal", "2 messages of publisher [/rude]", "field goal.goal"]);
     message.goal_id.id = "x".repeat(2000);
     publish(&raw, &encode(&message));
-    wait_logged(&["action /test", "refused", "a goal of [/rude]", "2000 bytes"]);
+    wait_logged(&["action /test", "refused", "a goal from [/rude]", "2000 bytes"]);
     let cancels = raw_publisher(&rude, "test/cancel", "actionlib_msgs/GoalID");
     publish(&cancels, &encode(&message.goal_id));
-    wait_logged(&["action /test", "refused", "a cancel request of [/rude]"]);
+    wait_logged(&["action /test", "refused", "a cancel request from [/rude]"]);
     message.goal_id = GoalID::default();
     publish(&raw, &encode(&message));
     let unnamed = goals.recv_timeout(LONG).unwrap();
@@ -388,7 +388,7 @@ fn client_survives_invalid_server_messages() {
     publish(&lists, &encode(&list));
     wait_until("the list is taken in", || {
         let _ = sent.status();
-        is_logged(&["server [/rude] says that goal", &sent.id().to_string(), "is 77"])
+        is_logged(&["server [/rude] reports goal", &sent.id().to_string(), "as 77"])
     });
     let mut about =
         TestActionFeedback { status: status(&sent.id().to_string(), 1), ..TestActionFeedback::default() };
