@@ -91,10 +91,14 @@ impl Ros2 {
 
     /// Warns that a peer has restarted, or that its datagrams are forged.
     pub(super) fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
+        // A Runnel participant may read the discovery of another one again from its beginning.
+        if local.is_builtin() && state == Correction::ReaderPosition {
+            return console::debug!("discovery: the reader {remote} begins again");
+        }
         let topic = self.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
         let topic = topic.unwrap_or_else(|| "discovery".into());
         self.warn_of_participant(format_args!(
-            "{topic}: the {state} {remote} was corrected: it restarted, or a datagram in its name was forged"
+            "{topic}: corrected the {state} {remote}: it restarted, or a datagram in its name was forged"
         ));
     }
 }
