@@ -259,7 +259,8 @@ impl NodeSlot {
     pub(crate) fn master_unreachable(&mut self, why: &MasterFault) {
         if self.unreachable.is_none() {
             let meanwhile = if self.ros2 { " while ROS 2 works" } else { "" };
-            let text = format_args!("the master does not answer; retrying{meanwhile}: {why}");
+            let summary = why.summary();
+            let text = format_args!("{summary}: waiting{meanwhile}. Try: runnel master, or Graphs::Ros2");
             self.say(log::Level::Warn, text);
         }
         self.unreachable = Some(why.to_string());

@@ -175,7 +175,9 @@ fn waiting_read(graph: &Graph, name: &str, port: u16) -> (Context, thread::JoinH
     let context = Context::with_options(options).unwrap();
     let node = context.create_node(name).unwrap();
     let reader = thread::spawn(move || node.param("~rate", 2.0));
-    logged::wait_logged(&["WARN", name, "master"]);
+    let line =
+        format!("no master at http://127.0.0.1:{port}/ (connection refused): waiting. Try: runnel master");
+    logged::wait_logged(&["WARN", name, &line]);
     (context, reader)
 }
 
