@@ -238,7 +238,10 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {self}", self.variant())
+        let text = self.to_string();
+        // The variant's name already says that it is a call.
+        let text = if let Self::Call(_) = self { text.trim_start_matches("call of ") } else { &text };
+        write!(f, "{}: {text}", self.variant())
     }
 }
 
@@ -342,6 +345,8 @@ from!(Io(io::Error), Name(NameError), Argument(ArgumentError), Topic(TopicError)
 mod tests {
     use std::error::Error as _;
 
+    use runnel_ros1::rpc::{CallTarget, Uri};
+
     use super::*;
 
     #[test]
@@ -350,6 +355,9 @@ mod tests {
         assert_eq!(format!("{error}"), "ROS_IP: no address");
         assert_eq!(format!("{error:?}"), "Environment: ROS_IP: no address");
         assert_eq!(format!("{:?}", Error::ShuttingDown), "ShuttingDown: the context is shutting down");
+        let call = CallTarget { uri: Uri::parse("http://robot:11311").unwrap(), method: "getPid".to_owned() };
+        let error = Error::Call(CallError::TimedOut { call });
+        assert_eq!(format!("{error:?}"), "Call: getPid of http://robot:11311/: no answer in time");
     }
 
     #[test]
