@@ -40,8 +40,10 @@ impl Node {
         match T::from_parameter(&value) {
             Some(value) => Ok(Some(value)),
             None => {
-                let (is, wanted) = (value.kind(), std::any::type_name::<T>());
-                Err(Error::Parameter { name: key, is, wanted, in_master })
+                let origin =
+                    if in_master { "parameter server".to_owned() } else { self.inner.argument_origin(&key) };
+                let (is, value, wanted) = (value.kind(), value.short_text(), std::any::type_name::<T>());
+                Err(Error::Parameter { name: key, is, value, wanted, in_master, origin })
             }
         }
     }
@@ -254,6 +256,19 @@ impl NodeInner {
         let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
         let last = self.argument_params().filter(|(name, _)| name == own).last();
         Ok(last.map(|(_, value)| value))
+    }
+
+    /// Where the arguments set the parameter of this absolute name.
+    fn argument_origin(&self, key: &str) -> String {
+        let shared = &self.context.shared;
+        let own = key.strip_prefix(self.full_name()).unwrap_or(key).trim_start_matches('/');
+        let is_argument =
+            shared.arguments.params_of(&self.name).any(|(name, _)| name.replace('.', "/") == own);
+        let file = shared.settings.params.file_of(self.full_name(), &own.replace('/', "."));
+        match file {
+            Some(file) if !is_argument => format!("params file {file}"),
+            _ => "arguments of the node".to_owned(),
+        }
     }
 
     /// The parameters of this node in files and arguments, arguments after files. The points of ROS 2 names become the

@@ -21,7 +21,7 @@ fn parameters_are_read_by_type_and_conversion() {
     assert_eq!(node.param("~rate", 2.5).unwrap(), 5.0, "a whole number is a number");
     assert_eq!(node.get_param("/node/rate").unwrap(), Some(5));
     let error = node.get_param::<bool>("~rate").unwrap_err();
-    let expected = "parameter /node/rate is of kind integer, which is no bool; it stays in the master until it is set or deleted";
+    let expected = "parameter /node/rate is the integer 5 (parameter server), but the node needs bool. Try: runnel param set /node/rate true";
     assert_eq!(error.to_string(), expected);
     node.set_param("names", vec![ParameterValue::from("adam"), "eve".into()]).unwrap();
     assert_eq!(node.get_param::<Vec<String>>("names").unwrap().unwrap(), ["adam", "eve"]);
