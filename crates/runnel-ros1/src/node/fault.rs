@@ -311,9 +311,9 @@ impl MasterFault {
     }
 }
 
-/// The reason that the operating system gives, for the middle of a sentence.
+/// The reason that the operating system gives, for the middle of a sentence: without the error's number.
 fn decapitalize(why: &str) -> String {
-    let mut letters = why.chars();
+    let mut letters = why.split_once(" (os error ").map_or(why, |(why, _)| why).chars();
     letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
 }
 
@@ -531,7 +531,7 @@ mod tests {
             };
             MasterFault::from(CallError::Unreachable { call, why: why.map(str::to_owned), is_attempted })
         };
-        let refused = fault(Some("Connection refused"), true);
+        let refused = fault(Some("Connection refused (os error 111)"), true);
         assert_eq!(refused.summary(), "no master at http://robot7:11311/ (connection refused)");
         let unknown = fault(Some("unknown"), false).summary();
         assert_eq!(unknown, "the host name robot7 of ROS_MASTER_URI does not resolve");

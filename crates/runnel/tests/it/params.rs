@@ -160,8 +160,8 @@ fn swapped_remappings_apply_once_per_watch() {
 #[test]
 fn error_names_unreachable_master() {
     let graph = Graph::new();
-    let context = graph.context_with(&["__master:=http://127.0.0.1:9"]);
-    let node = context.create_node("node").unwrap();
+    let options = graph.options().arguments(["__master:=http://127.0.0.1:9"]).wait_for_master(false);
+    let node = Context::with_options(options).unwrap().create_node("node").unwrap();
     let error = node.get_param::<i32>("x").unwrap_err();
     assert!(error.to_string().contains("http://127.0.0.1:9/"), "{error}");
 }
