@@ -2,6 +2,7 @@
 
 mod action;
 mod conversion;
+mod parameter;
 mod service;
 
 use std::fmt;
@@ -105,10 +106,14 @@ pub enum Error {
         name: String,
         /// Its kind.
         is: &'static str,
-        /// The requested kind.
+        /// The value as text, shortened; `None` if it is no single value.
+        value: Option<String>,
+        /// The requested type.
         wanted: &'static str,
         /// True if the master holds it, until it is set or deleted; false if the node's arguments set it.
         in_master: bool,
+        /// Where the value is from: `parameter server`, `arguments of the node`, `params file robot.yaml`.
+        origin: String,
     },
     /// An integer has more than the 32 bits that the parameter server of ROS 1 holds; the parameter was not set.
     ParameterRange {
@@ -193,13 +198,14 @@ impl fmt::Display for Error {
             Self::Encode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Transcode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
-            Self::Parameter { name, is, wanted, in_master } => {
-                let stays = if *in_master {
-                    "it stays in the master until it is set or deleted"
-                } else {
-                    "it is as the node's arguments give it"
-                };
-                write!(f, "parameter {name} is of kind {is}, which is no {wanted}; {stays}")
+            Self::Parameter { name, is, value, wanted, in_master, origin } => {
+                match value {
+                    Some(value) => write!(f, "parameter {name} is the {is} {value} ({origin})")?,
+                    None => write!(f, "parameter {name} is of kind {is} ({origin})")?,
+                }
+                let (advice, example) = parameter::advice(wanted);
+                write!(f, ", but the node needs {}. Try: ", parameter::short_name(wanted))?;
+                if *in_master { write!(f, "runnel param set {name} {example}") } else { f.write_str(advice) }
             }
             Self::ParameterRange { name, value } => write!(
                 f,
@@ -238,7 +244,10 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {self}", self.variant())
+        let text = self.to_string();
+        // The variant's name already says that it is a call.
+        let text = if let Self::Call(_) = self { text.trim_start_matches("call of ") } else { &text };
+        write!(f, "{}: {text}", self.variant())
     }
 }
 
@@ -342,6 +351,8 @@ from!(Io(io::Error), Name(NameError), Argument(ArgumentError), Topic(TopicError)
 mod tests {
     use std::error::Error as _;
 
+    use runnel_ros1::rpc::{CallTarget, Uri};
+
     use super::*;
 
     #[test]
@@ -350,6 +361,9 @@ mod tests {
         assert_eq!(format!("{error}"), "ROS_IP: no address");
         assert_eq!(format!("{error:?}"), "Environment: ROS_IP: no address");
         assert_eq!(format!("{:?}", Error::ShuttingDown), "ShuttingDown: the context is shutting down");
+        let call = CallTarget { uri: Uri::parse("http://robot:11311").unwrap(), method: "getPid".to_owned() };
+        let error = Error::Call(CallError::TimedOut { call });
+        assert_eq!(format!("{error:?}"), "Call: getPid of http://robot:11311/: no answer in time");
     }
 
     #[test]

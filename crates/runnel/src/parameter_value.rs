@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 pub use read::FromParameter;
 pub(crate) use ros1::OutOfRange;
 
+/// Limit of a value's text in messages, in characters.
+const MAX_TEXT: usize = 60;
+
 /// The value of a parameter.
 ///
 /// The first nine variants are the parameter types of ROS 2 (`rcl_interfaces/msg/ParameterType`). Its tenth type,
@@ -84,6 +87,22 @@ impl ParameterValue {
             Self::Map(_) => "map",
             Self::DateTime(_) => "date and time",
         }
+    }
+
+    /// A single value as text, shortened; `None` for arrays, lists and maps.
+    pub(crate) fn short_text(&self) -> Option<String> {
+        let text = match self {
+            Self::Bool(truth) => truth.to_string(),
+            Self::Integer(number) => number.to_string(),
+            Self::Double(number) => format!("{number:?}"),
+            Self::String(text) | Self::DateTime(text) => {
+                let short: String = text.chars().take(MAX_TEXT).collect();
+                let rest = if short.len() < text.len() { ".." } else { "" };
+                format!("{short:?}{rest}")
+            }
+            _ => return None,
+        };
+        Some(text)
     }
 
     /// Approximate size of the value in memory, in bytes.

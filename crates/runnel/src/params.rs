@@ -26,7 +26,9 @@ impl Node {
     ///
     /// A node that is only in ROS 2 has only its own parameters, as in rclcpp: `rate` and `~rate` are the same there,
     /// and a name may contain points, `limits.speed`. The arguments set them: `-p rate:=5`, `_rate:=5`, or a file
-    /// (`--params-file`). In both graphs, these values are used while no master answers.
+    /// (`--params-file`). In both graphs, these values are used while no master answers. A node that is only in ROS 1
+    /// waits for its master, without limit, unless [`ContextOptions::wait_for_master`](crate::ContextOptions::wait_for_master)
+    /// is false; a shutdown ends the wait with [`Error::ShuttingDown`]. The other methods for parameters do the same.
     ///
     /// # Errors
     /// If the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or
@@ -38,8 +40,10 @@ impl Node {
         match T::from_parameter(&value) {
             Some(value) => Ok(Some(value)),
             None => {
-                let (is, wanted) = (value.kind(), std::any::type_name::<T>());
-                Err(Error::Parameter { name: key, is, wanted, in_master })
+                let origin =
+                    if in_master { "parameter server".to_owned() } else { self.inner.argument_origin(&key) };
+                let (is, value, wanted) = (value.kind(), value.short_text(), std::any::type_name::<T>());
+                Err(Error::Parameter { name: key, is, value, wanted, in_master, origin })
             }
         }
     }
@@ -198,10 +202,33 @@ impl Node {
             }
             error => error,
         };
-        let answer = self.context().call_master(method, &params, TIMEOUT).map_err(no_master)?;
+        let answer = self.ask_master(method, &params).map_err(no_master)?;
         let odd = |error| Error::Refused(format!("{method}: {error}"));
         let Answer { status, message, value } = Answer::parse(&answer).map_err(odd)?;
         Ok((status == SUCCESS, message.to_owned(), value.clone()))
+    }
+}
+
+/// Waiting for the master.
+impl Node {
+    /// Calls the master, after waiting for it if the node is only in ROS 1, as roscpp does.
+    fn ask_master(&self, method: &str, params: &[Value]) -> Result<Value, Error> {
+        let mut waited = false;
+        loop {
+            match self.context().call_master(method, params, TIMEOUT) {
+                Err(Error::Call(why)) if self.inner.waits_for_master(&why) => {
+                    self.inner.wait_for_master(&why)?;
+                    waited = true;
+                }
+                Ok(answer) => {
+                    if waited {
+                        self.inner.master_answered();
+                    }
+                    return Ok(answer);
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -229,6 +256,19 @@ impl NodeInner {
         let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
         let last = self.argument_params().filter(|(name, _)| name == own).last();
         Ok(last.map(|(_, value)| value))
+    }
+
+    /// Where the arguments set the parameter of this absolute name.
+    fn argument_origin(&self, key: &str) -> String {
+        let shared = &self.context.shared;
+        let own = key.strip_prefix(self.full_name()).unwrap_or(key).trim_start_matches('/');
+        let is_argument =
+            shared.arguments.params_of(&self.name).any(|(name, _)| name.replace('.', "/") == own);
+        let file = shared.settings.params.file_of(self.full_name(), &own.replace('/', "."));
+        match file {
+            Some(file) if !is_argument => format!("params file {file}"),
+            _ => "arguments of the node".to_owned(),
+        }
     }
 
     /// The parameters of this node in files and arguments, arguments after files. The points of ROS 2 names become the

@@ -291,6 +291,32 @@ impl fmt::Display for MasterFault {
     }
 }
 
+impl MasterFault {
+    /// What is wrong with the master, in a user's terms: there is none, its host is unknown, or it does not answer.
+    pub fn summary(&self) -> String {
+        let Self::Call(error) = self else { return format!("the master's answer is not valid: {self}") };
+        let uri = &error.call().uri;
+        let text = match &**error {
+            CallError::Unreachable { is_attempted: false, .. } => {
+                format!("the host name {} of ROS_MASTER_URI does not resolve", uri.endpoint.host)
+            }
+            CallError::Unreachable { why: Some(why), .. } => {
+                format!("no master at {uri} ({})", decapitalize(why))
+            }
+            CallError::Unreachable { why: None, .. } => format!("no master at {uri}"),
+            CallError::TimedOut { .. } => format!("the master at {uri} does not answer"),
+            _ => format!("the master at {uri} does not answer: {error}"),
+        };
+        sanitize(&text)
+    }
+}
+
+/// The reason that the operating system gives, for the middle of a sentence: without the error's number.
+fn decapitalize(why: &str) -> String {
+    let mut letters = why.split_once(" (os error ").map_or(why, |(why, _)| why).chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
+
 impl std::error::Error for MasterFault {}
 
 /// A peer's fault, formatted as one log line.
@@ -438,7 +464,8 @@ impl fmt::Display for PeerFault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rpc::Uri;
+    use crate::node::ServiceFailure;
+    use crate::rpc::{CallTarget, Uri};
 
     fn text(fault: &impl ToString) -> String {
         fault.to_string()
@@ -493,6 +520,25 @@ mod tests {
             (Rejected("no".to_owned()), "it refused the connection: no"),
         ];
         table.iter().for_each(|(fault, expected)| assert_eq!(text(fault), *expected));
+    }
+
+    #[test]
+    fn master_faults_say_what_is_missing() {
+        let fault = |why: Option<&str>, is_attempted| {
+            let call = CallTarget {
+                uri: Uri::parse("http://robot7:11311").expect("an address"),
+                method: "lookupService".to_owned(),
+            };
+            MasterFault::from(CallError::Unreachable { call, why: why.map(str::to_owned), is_attempted })
+        };
+        let refused = fault(Some("Connection refused (os error 111)"), true);
+        assert_eq!(refused.summary(), "no master at http://robot7:11311/ (connection refused)");
+        let unknown = fault(Some("unknown"), false).summary();
+        assert_eq!(unknown, "the host name robot7 of ROS_MASTER_URI does not resolve");
+        assert_eq!(
+            ServiceFailure::MasterSilent { why: refused }.to_string(),
+            "its provider is unknown: no master at http://robot7:11311/ (connection refused). Try: runnel master"
+        );
     }
 
     #[test]

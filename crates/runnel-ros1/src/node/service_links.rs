@@ -80,7 +80,7 @@ impl fmt::Display for ServiceFailure {
         match self {
             Self::NotProvided => f.write_str("no node provides it"),
             Self::MasterSilent { why } => {
-                write!(f, "the master did not answer the lookup of its provider: {why}")
+                write!(f, "its provider is unknown: {}. Try: runnel master", why.summary())
             }
             Self::Unreachable { at, why } => write!(f, "cannot connect to its node at {at}: {why}"),
             Self::Refused { at, why: HandshakeFault::Rejected(why) } => {

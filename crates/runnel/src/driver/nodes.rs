@@ -9,7 +9,7 @@ use std::time::Duration;
 use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId};
+use runnel_ros1::node::{MasterFault, NodeEvent, Role, ServiceLinkId};
 
 use super::ros1::{Call, ServiceInfo};
 use super::table::{Key, Table};
@@ -245,12 +245,7 @@ impl NodeSlot {
                 self.answered.insert((role, name), Some(why.to_string()));
             }
             NodeEvent::MasterUnreachable { .. } if self.awaits_master => {}
-            NodeEvent::MasterUnreachable { why } => {
-                let meanwhile = if self.ros2 { " while ROS 2 works" } else { "" };
-                let text = format_args!("the master does not answer; retrying{meanwhile}: {why}");
-                self.say(log::Level::Warn, text);
-                self.unreachable = Some(why.to_string());
-            }
+            NodeEvent::MasterUnreachable { why } => self.master_unreachable(&why),
             NodeEvent::MasterReconnected => {
                 self.say(log::Level::Warn, format_args!("the master is back"));
                 self.unreachable = None;
@@ -258,5 +253,16 @@ impl NodeSlot {
             NodeEvent::Closed => self.closed = true,
             _ => {}
         }
+    }
+
+    /// Records that the master cannot be reached, and warns unless that is known.
+    pub(crate) fn master_unreachable(&mut self, why: &MasterFault) {
+        if self.unreachable.is_none() {
+            let meanwhile = if self.ros2 { " while ROS 2 works" } else { "" };
+            let summary = why.summary();
+            let text = format_args!("{summary}: waiting{meanwhile}. Try: runnel master, or Graphs::Ros2");
+            self.say(log::Level::Warn, text);
+        }
+        self.unreachable = Some(why.to_string());
     }
 }

@@ -34,6 +34,8 @@ struct FileParam {
     /// Parts joined by points.
     name: String,
     value: FileValue,
+    /// The file, as it was named.
+    file: String,
 }
 
 impl FileParams {
@@ -46,16 +48,25 @@ impl FileParams {
         for file in files {
             let params = text_of(file).and_then(|text| parse(&text));
             let refused = |why| Error::Environment { variable: FLAG, why: format!("{file}: {why}") };
-            all.0.extend(params.map_err(refused)?);
+            let params = params.map_err(refused)?;
+            all.0.extend(params.into_iter().map(|param| FileParam { file: file.clone(), ..param }));
         }
         Ok(all)
     }
 
     /// Names and values for the node of this full name. Of two with one name the last is used.
     pub(crate) fn of(&self, node: &str) -> impl Iterator<Item = (&str, &FileValue)> {
+        self.of_node(node).map(|param| (param.name.as_str(), &param.value))
+    }
+
+    /// The file whose value of a parameter the node of this full name uses.
+    pub(crate) fn file_of(&self, node: &str, name: &str) -> Option<&str> {
+        self.of_node(node).filter(|param| param.name == name).last().map(|param| param.file.as_str())
+    }
+
+    fn of_node(&self, node: &str) -> impl Iterator<Item = &FileParam> {
         let parts: Vec<String> = parts(node).map(str::to_owned).collect();
-        let here = move |param: &&FileParam| fits(&param.node, &parts);
-        self.0.iter().filter(here).map(|param| (param.name.as_str(), &param.value))
+        self.0.iter().filter(move |param| fits(&param.node, &parts))
     }
 }
 
@@ -84,7 +95,7 @@ fn param(lines::Entry { line, path, value }: lines::Entry) -> Result<FileParam, 
         return Err((line, format!("{PARAMETERS} stands below the name of a node, and parameters below it")));
     }
     let node = node.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
-    Ok(FileParam { node, name: name.join("."), value })
+    Ok(FileParam { node, name: name.join("."), value, file: String::new() })
 }
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{Listener, host};
 use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role};
+use runnel_ros1::rpc::CallError;
 
 use super::NodeInner;
 use crate::announced::Topic;
@@ -17,6 +18,9 @@ use crate::shared::Shared;
 
 /// Time for the master to answer a registration before the program continues without it.
 const REGISTRATION: Duration = Duration::from_secs(10);
+
+/// How long a call that waits for the master waits before the next attempt.
+const MASTER_RETRY: Duration = Duration::from_millis(500);
 
 /// Creates the ROS 1 end of a node. `dual_node_id` identifies the node if it is also in ROS 2.
 pub(super) fn end(
@@ -100,5 +104,38 @@ impl NodeInner {
             true
         })?;
         registered
+    }
+
+    /// Whether a call of the parameter API that failed in this way is to be repeated until there is a master. A call
+    /// that the master may have carried out is not.
+    pub(crate) fn waits_for_master(&self, why: &CallError) -> bool {
+        let settings = &self.context.shared.settings;
+        let waits = settings.ros1.as_ref().is_some_and(|ros1| ros1.wait_for_master);
+        waits && settings.ros2.is_none() && matches!(why, CallError::Unreachable { .. }) && self.context.ok()
+    }
+
+    /// Waits until it is time to call the master again. Warns unless the node has warned already.
+    ///
+    /// # Errors
+    /// When the context or the node ends first.
+    pub(crate) fn wait_for_master(&self, why: &CallError) -> Result<(), Error> {
+        let mut driver = self.driver();
+        let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
+        slot.master_unreachable(&why.clone().into());
+        drop(driver);
+        let mut ended = false;
+        self.context.shared.wait(MASTER_RETRY, |driver| {
+            let slot = driver.nodes.get(self.key).filter(|slot| slot.stopped.is_none());
+            ended = slot.is_none();
+            slot.is_none_or(|slot| slot.unreachable.is_none())
+        })?;
+        if ended || !self.context.ok() { Err(Error::ShuttingDown) } else { Ok(()) }
+    }
+
+    /// The master has answered a call of the parameter API.
+    pub(crate) fn master_answered(&self) {
+        if let Some(slot) = self.driver().nodes.get_mut(self.key) {
+            slot.unreachable = None;
+        }
     }
 }

@@ -97,8 +97,7 @@ fn own_parameters_come_from_arguments_without_master() {
         assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
         assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
         let error = node.get_param::<bool>("~rate").unwrap_err();
-        let expected =
-            "parameter /n/rate is of kind integer, which is no bool; it is as the node's arguments give it";
+        let expected = "parameter /n/rate is the integer 5 (arguments of the node), but the node needs bool. Try: true or false";
         assert_eq!(error.to_string(), expected);
     });
 }
@@ -162,6 +161,11 @@ fn parameter_files_apply_by_name_and_pattern() {
     assert_eq!(arm.get_param::<Vec<String>>("joints").unwrap().unwrap(), ["a", "b"]);
     assert_eq!(arm.param("limits.low", 1.0).unwrap(), 0.5);
     assert_eq!(leg.get_param::<f64>("limits.low").unwrap(), None);
+    let error = leg.get_param::<f64>("name").unwrap_err().to_string();
+    let origin = format!("params file {}", file.display());
+    let expected =
+        format!("parameter /leg/name is the string \"7\" ({origin}), but the node needs f64. Try: a number");
+    assert_eq!(error, expected);
     std::fs::remove_file(&file).unwrap();
     let arguments = ["--ros-args", "--params-file", "/no/such.yaml"];
     let options = ContextOptions::default().signals(false).arguments(arguments).graphs(Graphs::Ros2);

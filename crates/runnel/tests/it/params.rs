@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use crate::common::{Graph, spin_until, wait_until};
-use runnel::{Error, ParameterValue, XmlRpcValue};
+use crate::logged;
+use runnel::{Context, Error, MasterOptions, ParameterValue, XmlRpcValue};
+use runnel_testkit::process::free_port;
 
 type Received = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
 
@@ -18,7 +21,7 @@ fn parameters_are_read_by_type_and_conversion() {
     assert_eq!(node.param("~rate", 2.5).unwrap(), 5.0, "a whole number is a number");
     assert_eq!(node.get_param("/node/rate").unwrap(), Some(5));
     let error = node.get_param::<bool>("~rate").unwrap_err();
-    let expected = "parameter /node/rate is of kind integer, which is no bool; it stays in the master until it is set or deleted";
+    let expected = "parameter /node/rate is the integer 5 (parameter server), but the node needs bool. Try: runnel param set /node/rate true";
     assert_eq!(error.to_string(), expected);
     node.set_param("names", vec![ParameterValue::from("adam"), "eve".into()]).unwrap();
     assert_eq!(node.get_param::<Vec<String>>("names").unwrap().unwrap(), ["adam", "eve"]);
@@ -157,8 +160,41 @@ fn swapped_remappings_apply_once_per_watch() {
 #[test]
 fn error_names_unreachable_master() {
     let graph = Graph::new();
-    let context = graph.context_with(&["__master:=http://127.0.0.1:9"]);
-    let node = context.create_node("node").unwrap();
+    let options = graph.options().arguments(["__master:=http://127.0.0.1:9"]).wait_for_master(false);
+    let node = Context::with_options(options).unwrap().create_node("node").unwrap();
     let error = node.get_param::<i32>("x").unwrap_err();
     assert!(error.to_string().contains("http://127.0.0.1:9/"), "{error}");
+}
+
+/// Reads a parameter without a master, on a thread of its own, and returns when the read has begun to wait.
+fn waiting_read(graph: &Graph, name: &str, port: u16) -> (Context, thread::JoinHandle<Result<f64, Error>>) {
+    logged::keep_log();
+    let arguments = vec![format!("__master:=http://127.0.0.1:{port}/")];
+    // Without a registration, only the read can find that there is no master.
+    let options = graph.options().arguments(arguments).rosout(false).sim_time(false);
+    let context = Context::with_options(options).unwrap();
+    let node = context.create_node(name).unwrap();
+    let reader = thread::spawn(move || node.param("~rate", 2.0));
+    let line =
+        format!("no master at http://127.0.0.1:{port}/ (connection refused): waiting. Try: runnel master");
+    logged::wait_logged(&["WARN", name, &line]);
+    (context, reader)
+}
+
+#[test]
+fn parameter_read_waits_for_late_master() {
+    let (graph, port) = (Graph::new(), free_port());
+    let (_context, reader) = waiting_read(&graph, "early_reader", port);
+    let late = graph.context();
+    late.start_master(MasterOptions::at(([127, 0, 0, 1], port))).unwrap();
+    assert_eq!(reader.join().unwrap().unwrap(), 2.0);
+    assert_eq!(logged::count_logged(&["WARN", "early_reader", "master"]), 1);
+}
+
+#[test]
+fn shutdown_ends_wait_for_master() {
+    let (context, reader) = waiting_read(&Graph::new(), "ended_reader", free_port());
+    context.shutdown();
+    let ended = reader.join().unwrap();
+    assert!(matches!(ended, Err(Error::ShuttingDown)), "{ended:?}");
 }
