@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn pairs_that_do_not_match_in_ros_2_are_errors() {
-        let participants = "2 ROS 2 participants in domain 0".to_owned();
+        let participants = "2 participants in domain 0".to_owned();
         let found = Ros2Found { participants, topics: 1, mismatches: Vec::new() };
         let only_info = only(&Here { ros2: Some(found.clone()), ..here() });
-        let expected = "2 ROS 2 participants in domain 0: only checked for pairs that do not match";
+        let expected = "2 participants in domain 0: only checked for pairs that do not match";
         assert_eq!((only_info.severity, only_info.what.as_str()), (Severity::Info, expected));
         let reason = Reason { what: "reliability".into(), advice: "reliable at /a".into() };
         let mismatches = vec![Mismatch { topic: "/scan".into(), reason }];
