@@ -53,6 +53,8 @@ Examples:
 /// rostopic. With -n, and if a ROS 2 node subscribes, known subscribers first get up to 3 s to connect. In ROS 2
 /// only, -1 waits up to 3 s for a first subscriber, and ends when all reliable subscribers have acknowledged the
 /// message.
+///
+/// Exit code: 0 also if no subscriber got a message; with -1 and -n a warning says so.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
