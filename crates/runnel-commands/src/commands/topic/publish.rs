@@ -17,7 +17,7 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot, Topic};
-use crate::messages::{documents, typed_message};
+use crate::messages::{documents, typed_message, wrong_values};
 use crate::output::{Output, counted};
 use crate::streaming::POLL_PERIOD;
 use crate::types::Types;
@@ -201,7 +201,7 @@ fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Cl
 
 fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     let name = &schema.def.name;
-    CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show {name}')"))
+    CliError::Usage(wrong_values(&name.to_string(), error, &format!("'runnel interface show {name}'")))
 }
 
 /// True if a best-effort subscription of ROS 2 exists, which gets lost messages only once.
