@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Schema, ServiceSchema};
-use runnel::ros1::node::ServiceFailure;
-use runnel::{Node, ServiceError, ServiceInfo};
+use runnel::{Node, ServiceError, ServiceFailure, ServiceInfo};
 
 use crate::error::CliError;
 use crate::messages::{typed_message, wrong_values};

@@ -124,7 +124,8 @@ fn check_path(path: &str) -> Result<(), CliError> {
     let mut library = Library::default();
     let name = TypeName::new("runnel", "Empty");
     library.add_text(Kind::Message, name.clone(), "", "Empty.msg");
-    let empty = DynamicMessage::new(&library.message(&name).map_err(CliError::failed)?);
+    let schema = library.message(&name).map_err(CliError::failed)?;
+    let empty = DynamicMessage::default_of(&schema).map_err(CliError::failed)?;
     let found = match path.contains(':') {
         true => empty.select(&path.replace('.', "/")).map(drop),
         false => empty.get(path).map(drop),
