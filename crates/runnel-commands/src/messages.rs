@@ -7,7 +7,7 @@ use std::thread;
 
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::Schema;
-use runnel::core::yaml::{self, YamlError};
+use runnel::core::yaml::{self, YamlError, YamlErrorKind};
 use runnel::io::clock;
 
 use crate::error::CliError;
@@ -19,6 +19,14 @@ use crate::error::CliError;
 pub fn typed_message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, YamlError> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     yaml::from_yaml_args(schema, &values, clock::realtime())
+}
+
+/// Why values are not a message, a request or a goal, which `what` names; `see` says where its fields are shown.
+pub fn wrong_values(what: &str, error: &YamlError, see: &str) -> String {
+    match error.kind() {
+        YamlErrorKind::Syntax(_) => format!("not YAML: {error}"),
+        _ => format!("not a {what}: {error} (see {see})"),
+    }
 }
 
 /// The documents of a source such as standard input. Another thread reads it, so that this one notices Ctrl-C.
@@ -65,6 +73,20 @@ mod tests {
     fn documents(text: &str) -> Vec<String> {
         let mut lines = text.lines().map(|line| Ok(line.to_owned()));
         std::iter::from_fn(|| next_document(&mut lines).expect("lines can be read")).collect()
+    }
+
+    #[test]
+    fn broken_yaml_is_named_as_such() {
+        let schema =
+            crate::types::Types::new(&[]).and_then(|types| types.message("std_msgs/Int8")).expect("built in");
+        let wrong = |value: &str| {
+            let error = typed_message(&schema, &[value.to_owned()]).expect_err("it is wrong");
+            wrong_values("std_msgs/Int8", &error, "there")
+        };
+        assert!(wrong("{data: [").starts_with("not YAML: "), "{}", wrong("{data: ["));
+        assert!(
+            wrong("text").starts_with("not a std_msgs/Int8: ") && wrong("text").ends_with(" (see there)")
+        );
     }
 
     #[test]

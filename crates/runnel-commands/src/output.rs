@@ -50,6 +50,20 @@ impl Output {
         self.unended(&format!("{text}{end}"))
     }
 
+    /// Prints text for people or JSON, with each line of the text that begins with one of these words in the colour of
+    /// its level, if standard output is a terminal.
+    pub fn answer_with_levels(
+        self,
+        levels: &[(&str, Level)],
+        text: impl FnOnce() -> String,
+        json: impl FnOnce() -> Json,
+    ) -> Result<(), CliError> {
+        if self.json || !is_coloured(io::stdout().is_terminal()) {
+            return self.answer(text, json);
+        }
+        write(&with_levels(&sanitize::block(&text()), levels))
+    }
+
     /// Prints text of several lines, and always a newline.
     pub fn paragraph(self, text: &str) -> Result<(), CliError> {
         self.unended(&format!("{text}\n"))
@@ -89,6 +103,24 @@ impl Output {
     }
 }
 
+/// True if output has colours: on a terminal that has them, unless `NO_COLOR` is set.
+fn is_coloured(is_terminal: bool) -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    is_terminal && !is_dumb && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Colours the first word of lines that begin with one of these words and a colon.
+fn with_levels(text: &str, levels: &[(&str, Level)]) -> String {
+    let coloured = |line: &str| {
+        let begun = levels.iter().find_map(|(word, level)| {
+            let rest = line.strip_prefix(word).filter(|rest| rest.starts_with(':'))?;
+            Some(level.painted((*word).to_owned()) + rest)
+        });
+        begun.unwrap_or_else(|| line.to_owned())
+    };
+    text.split_inclusive('\n').map(coloured).collect()
+}
+
 /// Clears the screen.
 const CLEAR: &str = "\x1b[2J\x1b[;H";
 
@@ -111,8 +143,7 @@ pub fn print_error(text: &str) {
 /// The same for a log line, in the colour of its level on a terminal.
 pub fn print_log(line: &str, level: Level) {
     let line = sanitize::log_text(line).into_owned();
-    let coloured = std::env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal();
-    let line = if coloured { level.painted(line) } else { line };
+    let line = if is_coloured(io::stderr().is_terminal()) { level.painted(line) } else { line };
     // As in `print_error`.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
@@ -231,6 +262,15 @@ mod tests {
         assert_eq!(listed(&["/a"], 3), "/a");
         assert_eq!(listed(&["/a", "/b", "/c"], 3), "/a, /b and /c");
         assert_eq!(listed(&["/a", "/b", "/c"], 1), "/a and 2 more");
+    }
+
+    #[test]
+    fn only_words_of_levels_are_coloured() {
+        let levels = [("error", Level::Error), ("warning", Level::Warn)];
+        let text = "error: /a: an error: it\n    warns\nwarning: b\ninfo: c\n1 error, 1 warning, 1 info\n";
+        let expected = "\x1b[31merror\x1b[0m: /a: an error: it\n    warns\n\x1b[33mwarning\x1b[0m: b\ninfo: c\n\
+                        1 error, 1 warning, 1 info\n";
+        assert_eq!(with_levels(text, &levels), expected);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Schema, ServiceSchema};
-use runnel::{Node, ServiceInfo};
+use runnel::{Node, ServiceError, ServiceFailure, ServiceInfo};
 
 use crate::error::CliError;
-use crate::messages::typed_message;
+use crate::messages::{typed_message, wrong_values};
 
 /// Time-out of waits without a limit: practically endless.
 pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -21,7 +21,12 @@ const PROBE: Duration = Duration::from_secs(3);
 /// # Errors
 /// When there is no provider, or it does not answer in time.
 pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
-    Ok(node.service_info(service, PROBE)?)
+    node.service_info(service, PROBE).map_err(|error| match error {
+        runnel::Error::Service { why: ServiceError::NoAnswer(ServiceFailure::NotProvided), .. } => {
+            CliError::Failed(format!("{error} (see 'runnel service list')"))
+        }
+        error => error.into(),
+    })
 }
 
 /// The fields of a request.
@@ -36,6 +41,7 @@ pub fn arguments(schema: &ServiceSchema) -> Vec<String> {
 pub fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(schema, values).map_err(|error| {
         let name = &schema.def.name;
-        CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show' of the service's type)"))
+        let see = "'runnel interface show' of the service's type";
+        CliError::Usage(wrong_values(&name.to_string(), &error, see))
     })
 }

@@ -1,5 +1,6 @@
 //! The program `runnel` as users and scripts start it.
 
+mod advice;
 mod bench;
 mod command_line;
 mod demo;

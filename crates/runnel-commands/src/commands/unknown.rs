@@ -11,21 +11,48 @@ pub fn explained(error: clap::Error) -> CliError {
         Some(ContextValue::String(word)) => word.as_str(),
         _ => return error.into(),
     };
-    instead_of(word).map_or_else(|| error.into(), CliError::Usage)
+    let at_top = || is_at_top(&error).then(|| subcommand_instead_of(word)).flatten();
+    instead_of(word).or_else(at_top).map_or_else(|| error.into(), CliError::Usage)
+}
+
+/// True if the word stands directly behind `runnel`.
+fn is_at_top(error: &clap::Error) -> bool {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
+    usage.is_some_and(|usage| usage.contains("runnel [OPTIONS]"))
+}
+
+/// Advice for the second word of a command of ROS, such as `echo` of `rostopic echo`.
+fn subcommand_instead_of(word: &str) -> Option<String> {
+    let whole = match word {
+        "pub" | "echo" | "hz" | "bw" | "delay" => "topic",
+        "call" => "service",
+        "send_goal" => "action",
+        "ping" | "kill" | "cleanup" => "node",
+        "get" | "set" | "load" | "dump" => "param",
+        "show" | "md5" => "interface",
+        _ => return None,
+    };
+    Some(format!("'{word}' is not a runnel command. Try: runnel {whole} {word}"))
 }
 
 fn instead_of(word: &str) -> Option<String> {
     if Program::ALL.iter().any(|program| program.name() == word) {
         return Some(format!("'{word}' is not a runnel command. Try: runnel ros1 {word}"));
     }
+    if word == "ros2" {
+        return Some(
+            "'ros2' is not a runnel command. Try: runnel topic list, which shows both graphs".to_owned(),
+        );
+    }
     let why = match word {
         "launch" | "roslaunch" => {
             "Runnel has no launch files. Try: a script that starts each node; roslaunch and ros2 launch can start Runnel nodes \
                  like any other program"
         }
-        "bag" | "rosbag" => {
-            "Runnel cannot read bags yet; 'runnel demo --record FILE' writes one. Try: rosbag info, rosbag play"
+        "bag" | "rosbag" | "record" | "play" => {
+            "Runnel has no bag commands yet; 'runnel demo --record FILE' writes a bag. Try: rosbag of a ROS 1 installation"
         }
+        "tf" | "tf2" => "Runnel has no tf yet. Try: runnel topic echo /tf",
         "run" | "rosrun" | "pkg" => "Runnel has no packages: a node is a program. Try: start it by its path",
         "daemon" => "Runnel has no daemon: each command looks at the graph itself. Try: runnel node list",
         _ => return None,
@@ -47,7 +74,13 @@ mod tests {
     fn ros_commands_lead_to_runnel_commands() {
         assert!(refused("launch a b.py").starts_with("'launch': Runnel has no launch files. Try: "));
         assert_eq!(refused("rostopic list"), "'rostopic' is not a runnel command. Try: runnel ros1 rostopic");
-        assert!(refused("bag info a.bag").contains("rosbag info"));
+        for line in ["bag info a.bag", "ros1 rosbag info a.bag", "record -a", "play a.bag"] {
+            assert!(refused(line).ends_with("Try: rosbag of a ROS 1 installation"), "{line}");
+        }
+        assert!(refused("ros2 topic list").ends_with("Try: runnel topic list, which shows both graphs"));
+        assert!(refused("tf").contains("Runnel has no tf yet"));
+        assert_eq!(refused("pub /a std_msgs/String"), "'pub' is not a runnel command. Try: runnel topic pub");
+        assert!(!refused("service echo /a").contains("Try:"), "only directly behind runnel");
         assert!(refused("topci list").contains("unrecognized subcommand 'topci'"));
     }
 }

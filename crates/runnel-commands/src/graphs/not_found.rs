@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use runnel::core::names::DdsTopic;
-use runnel::{Context, DiscoveryRange, Graphs, Ros2Graph};
+use runnel::{Context, DiscoveryRange, Graphs, ParticipantInfo, Ros2Graph};
 
-use super::Discovery;
+use super::{Discovery, is_hidden};
 use crate::cli_context::CliContext;
 use crate::output::counted;
 
@@ -87,9 +87,9 @@ impl DiscoveredRos2 {
         Some(Self { graph, listener })
     }
 
-    /// True if there is no participant.
+    /// True if there is no participant but those of commands.
     pub fn is_empty(&self) -> bool {
-        self.graph.participants.is_empty()
+        participant_count(&self.graph) == 0
     }
 
     /// True if a text contains the name of a node or a service of this graph, or a name below one.
@@ -107,11 +107,29 @@ impl DiscoveredRos2 {
 
     /// As part of a sentence.
     pub fn text(&self) -> String {
-        match self.graph.participants.len() {
+        self.text_with("ROS 2 participant")
+    }
+
+    /// The same where the text before it names ROS 2.
+    pub fn text_after_ros2(&self) -> String {
+        self.text_with("participant")
+    }
+
+    fn text_with(&self, word: &str) -> String {
+        match participant_count(&self.graph) {
             0 => self.listener.no_participant() + self.listener.limits(),
-            count => format!("{} in domain {}", counted(count, "ROS 2 participant"), self.listener.domain),
+            count => format!("{} in domain {}", counted(count, word), self.listener.domain),
         }
     }
+}
+
+/// Number of participants. Those with only hidden nodes, as commands have, do not count.
+fn participant_count(graph: &Ros2Graph) -> usize {
+    let counts = |participant: &&ParticipantInfo| {
+        let mut nodes = graph.nodes.iter().filter(|node| node.participant == participant.gid).peekable();
+        nodes.peek().is_none() || nodes.any(|node| !is_hidden(&node.full_name))
+    };
+    graph.participants.iter().filter(counts).count()
 }
 
 fn nothing_found_text(no_master_at: Option<&str>, listener: &Listener) -> String {
@@ -123,6 +141,8 @@ fn nothing_found_text(no_master_at: Option<&str>, listener: &Listener) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graphs::tests::{graph, participant};
+    use runnel::NodeInfo;
 
     fn listener(domain: u16, range: DiscoveryRange, within: Duration) -> Listener {
         Listener { domain, range, within, has_no_interface: false, awaits_master: false }
@@ -140,6 +160,23 @@ mod tests {
         let going_on = Listener { awaits_master: true, ..soon };
         let expected = "no graph found yet: no master answers at http://m:1/, and no ROS 2 participant in domain 0 within 0.2 s";
         assert_eq!(nothing_found_text(Some("http://m:1/"), &going_on), expected);
+    }
+
+    #[test]
+    fn participants_of_commands_do_not_count() {
+        let mut graph = graph(&[("rt/a", 1, true), ("rt/a", 2, true), ("rt/a", 3, true)]);
+        let node = |number: u8, name: &str| NodeInfo {
+            full_name: name.into(),
+            participant: participant(number).gid,
+        };
+        graph.nodes = vec![node(1, "/_runnel_echo_1"), node(2, "/_hidden"), node(2, "/shown")];
+        let discovered =
+            |graph| DiscoveredRos2 { graph, listener: listener(7, DiscoveryRange::Subnet, Duration::ZERO) };
+        let two = discovered(graph.clone());
+        assert_eq!(two.text(), "2 ROS 2 participants in domain 7", "one is of a command, one has no node");
+        assert_eq!(two.text_after_ros2(), "2 participants in domain 7");
+        graph.participants.truncate(1);
+        assert!(discovered(graph).is_empty());
     }
 
     #[test]

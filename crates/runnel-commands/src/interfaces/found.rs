@@ -43,7 +43,7 @@ impl Found {
                 let package = |kind: Kind| types.every_name(kind).iter().any(|name| name.package == text);
                 Err(CliError::Failed(match Kind::ALL.into_iter().any(package) {
                     true => format!("{text} is a package: see 'runnel interface list {text}'"),
-                    false => format!("no type {text} is known in any package"),
+                    false => format!("no type {text} is known in any package. Try: --interfaces FOLDER"),
                 }))
             }
             some => Ok(some),

@@ -64,6 +64,9 @@ fn start(
         runnel::Error::Listen { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
             cannot(&"the port is in use (is another master running? choose another with --port)")
         }
+        runnel::Error::Listen { error, .. } if error.kind() == io::ErrorKind::AddrNotAvailable => {
+            cannot(&format_args!("{} is not an address of this host", bind.ip()))
+        }
         runnel::Error::Listen { error, .. } => cannot(&plain(&error.to_string())),
         error => error.into(),
     })

@@ -18,7 +18,7 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::messages::typed_message;
+use crate::messages::{typed_message, wrong_values};
 use crate::output::{self, Output};
 use crate::streaming::{POLL_PERIOD, lock};
 use crate::types::{Types, type_name};
@@ -90,7 +90,8 @@ fn schema(types: &Types, typed: &str) -> Result<ActionSchema, CliError> {
 fn goal(schema: &ActionSchema, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(&schema.goal, values).map_err(|error| {
         let name = &schema.name;
-        CliError::Usage(format!("not a goal of {name}: {error} (see 'runnel interface show {name}')"))
+        let see = format!("'runnel interface show {name}'");
+        CliError::Usage(wrong_values(&format!("goal of {name}"), &error, &see))
     })
 }
 
@@ -126,7 +127,12 @@ impl Job<'_> {
         let (action, deadline) = (self.client.action(), self.deadline());
         self.output.note(&format!("waiting for a server of {action}"));
         while !self.client.wait_for_server(POLL_PERIOD)? {
-            if self.is_interrupted() || is_over(deadline) {
+            if self.is_interrupted() {
+                return Err(CliError::Failed(format!(
+                    "action {action}: interrupted while waiting for a server"
+                )));
+            }
+            if is_over(deadline) {
                 return Err(CliError::Failed(format!("action {action}: no server found")));
             }
         }

@@ -30,7 +30,7 @@ const HEAD: u16 = 2;
 /// Rows of the gauges.
 const BODY: u16 = 17;
 /// Minimum rows of the hints below.
-const FOOT: u16 = 3;
+const FOOT: u16 = 5;
 /// Columns of the gauges.
 const GAUGES: u16 = 34;
 /// The smallest part of the screen on which the track is drawn.
@@ -152,7 +152,8 @@ impl Picture {
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0), Constraint::Length(height)])
                 .areas(area);
-        Paragraph::new(vec![self.headline(state), progress_line(state, head.width)]).render(head, buffer);
+        Paragraph::new(vec![self.headline(state, head.width), progress_line(state, head.width)])
+            .render(head, buffer);
         let fits = body.width >= SMALLEST.0 + GAUGES && body.height >= SMALLEST.1;
         let track = if fits { body.width - GAUGES } else { 0 };
         let [left, right] = Layout::horizontal([Constraint::Length(track), Constraint::Min(0)]).areas(body);
@@ -168,10 +169,15 @@ impl Picture {
         Paragraph::new(lines).render(foot, buffer);
     }
 
-    fn headline(&self, state: &DriveState) -> Line<'_> {
+    /// The title and the stage of the drive; without the title if there is no space for both.
+    fn headline(&self, state: &DriveState, width: u16) -> Line<'_> {
         let of = state.laps.map_or(String::new(), |laps| format!(" of {laps}"));
-        let stage = format!("  lap {}{of}, {}", state.lap, activity(state));
-        Line::from(vec![Span::styled(self.title.as_str(), BOLD), Span::raw(stage)])
+        let stage = format!("lap {}{of}, {}", state.lap, activity(state));
+        let both = format!("  {stage}");
+        match self.title.chars().count() + both.chars().count() <= usize::from(width) {
+            true => Line::from(vec![Span::styled(self.title.as_str(), BOLD), Span::raw(both)]),
+            false => Line::raw(stage),
+        }
     }
 
     fn draw_track(&self, state: &DriveState, area: Rect, buffer: &mut Buffer) {
@@ -362,8 +368,10 @@ mod tests {
     #[test]
     fn narrow_screen_shows_every_command_whole() {
         let lines = drawn(50, 12);
-        assert_eq!(lines[9].trim_end(), "Ctrl-C ends it. In another terminal:");
-        assert_eq!(lines[10].trim_end(), "  export ROS_MASTER_URI=http://127.0.0.1:40001");
+        assert_eq!(lines[8].trim_end(), "Ctrl-C ends it. In another terminal:");
+        assert_eq!(lines[9].trim_end(), "  export ROS_MASTER_URI=http://127.0.0.1:40001");
+        assert_eq!(lines[11].trim_end(), "  geometry_msgs/Twist '{linear: {x: 0.2}}'");
+        assert!(drawn(36, 12)[0].starts_with("lap 2 of 3, following the line"), "no space for the title");
         let lines = drawn(50, 30);
         assert_eq!(lines[28].trim_end(), "  runnel topic pub -r 10 /cmd_vel");
         assert_eq!(lines[29].trim_end(), "  geometry_msgs/Twist '{linear: {x: 0.2}}'");

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use runnel::Time;
 
+use crate::commands::topic::Mismatch;
 use crate::graph::{Connection, Drops, SystemState};
 
 /// All gathered facts.
@@ -38,8 +39,8 @@ pub struct Ros2Found {
     pub participants: String,
     /// Number of topics.
     pub topics: usize,
-    /// Topics with pairs of endpoints that do not match, and the reason of each.
-    pub mismatches: Vec<(String, String)>,
+    /// Pairs of endpoints that do not match.
+    pub mismatches: Vec<Mismatch>,
 }
 
 /// A name or an address that a variable or an argument gives to this host.

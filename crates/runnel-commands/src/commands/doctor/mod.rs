@@ -11,6 +11,8 @@ mod report;
 mod services;
 mod topics;
 
+use runnel::logging::Level;
+
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use finding::{Finding, Severity};
@@ -44,7 +46,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         let report = if args.report { report::report(&found) } else { String::new() };
         report + &report::text(&found, &findings)
     };
-    cli.output.answer(text, || report::json(&found, &findings, args.report))?;
+    let levels = [(Severity::Error.name(), Level::Error), (Severity::Warning.name(), Level::Warn)];
+    cli.output.answer_with_levels(&levels, text, || report::json(&found, &findings, args.report))?;
     match report::count(&findings, Severity::Error) {
         0 => Ok(()),
         _ => Err(CliError::Answered),

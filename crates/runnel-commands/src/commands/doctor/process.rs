@@ -4,6 +4,7 @@ use runnel::io::lookup::is_loopback;
 
 use super::finding::{Area, Finding};
 use super::found::{Here, MasterFound, Ros2Found, ServerFault, StatedHost};
+use crate::commands::topic::Mismatch;
 
 /// Advice for users without a master.
 const START: &str = "start one with 'runnel master', or set ROS_MASTER_URI to the one that runs";
@@ -30,8 +31,10 @@ pub fn judge(here: &Here) -> Vec<Finding> {
 
 /// Findings for ROS 2: pairs that do not match, and a note on what is not checked.
 fn ros2(found: &Ros2Found) -> Vec<Finding> {
-    let advice = "use one type and matching QoS at both ends; 'runnel topic info -v' shows both";
-    let pair = |(topic, why): &(String, String)| Finding::error(Area::Topic, topic, why, advice);
+    let pair = |Mismatch { topic, reason }: &Mismatch| {
+        let advice = if reason.advice.is_empty() { String::new() } else { format!("use {}", reason.advice) };
+        Finding::error(Area::Topic, topic, &reason.what, &advice)
+    };
     let mut findings: Vec<Finding> = found.mismatches.iter().map(pair).collect();
     let what = format!("{}: only checked for pairs that do not match", found.participants);
     let advice = "'runnel node list' and 'runnel topic info -v' show more";
@@ -90,6 +93,7 @@ fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Fin
 mod tests {
     use super::*;
     use crate::commands::doctor::finding::Severity;
+    use crate::commands::topic::Reason;
 
     fn master(fault: Option<ServerFault>) -> MasterFound {
         let address = Some([10, 0, 0, 1].into());
@@ -144,15 +148,17 @@ mod tests {
 
     #[test]
     fn pairs_that_do_not_match_in_ros_2_are_errors() {
-        let participants = "2 ROS 2 participants in domain 0".to_owned();
+        let participants = "2 participants in domain 0".to_owned();
         let found = Ros2Found { participants, topics: 1, mismatches: Vec::new() };
         let only_info = only(&Here { ros2: Some(found.clone()), ..here() });
-        let expected = "2 ROS 2 participants in domain 0: only checked for pairs that do not match";
+        let expected = "2 participants in domain 0: only checked for pairs that do not match";
         assert_eq!((only_info.severity, only_info.what.as_str()), (Severity::Info, expected));
-        let mismatches = vec![("/scan".to_owned(), "reliability".to_owned())];
+        let reason = Reason { what: "reliability".into(), advice: "reliable at /a".into() };
+        let mismatches = vec![Mismatch { topic: "/scan".into(), reason }];
         let findings = judge(&Here { ros2: Some(Ros2Found { mismatches, ..found }), ..here() });
         let error = findings.iter().find(|finding| finding.severity == Severity::Error).expect("an error");
-        assert_eq!((error.subject.as_str(), error.what.as_str()), ("/scan", "reliability"));
+        let texts = [&error.subject, &error.what, &error.advice].map(String::as_str);
+        assert_eq!(texts, ["/scan", "reliability", "use reliable at /a"]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `runnel topic echo`
 
-use runnel::core::dynamic::{DynamicError, DynamicMessage, ValueRef};
+use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
 use runnel::core::names::DdsTopic;
-use runnel::core::schema::{Generation, Schema};
+use runnel::core::schema::{Generation, Kind, Library, Schema, TypeName};
 use runnel::core::yaml::{self, EchoOptions};
 use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
@@ -99,6 +99,7 @@ struct Printer {
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     subject::check(cli, [&args.topic])?;
+    args.field.as_deref().map_or(Ok(()), check_path)?;
     let snapshot = args.listen.open_graphs(cli)?;
     let context = snapshot.context();
     let subject = Subject::find(cli, &snapshot, &args.topic)?;
@@ -116,6 +117,25 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
         log::warn!("dropped {dropped}: they arrived faster than they could be printed");
     }
     Ok(())
+}
+
+/// Checks the syntax of a field's path, before any graph is contacted.
+fn check_path(path: &str) -> Result<(), CliError> {
+    let mut library = Library::default();
+    let name = TypeName::new("runnel", "Empty");
+    library.add_text(Kind::Message, name.clone(), "", "Empty.msg");
+    let schema = library.message(&name).map_err(CliError::failed)?;
+    let empty = DynamicMessage::default_of(&schema).map_err(CliError::failed)?;
+    let found = match path.contains(':') {
+        true => empty.select(&path.replace('.', "/")).map(drop),
+        false => empty.get(path).map(drop),
+    };
+    match found {
+        Err(error) if matches!(error.kind(), DynamicErrorKind::BadPath) => {
+            Err(CliError::Usage(format!("--field {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The best QoS that publishers offer: that of each publisher for any type, and that of all for one type.
@@ -243,5 +263,20 @@ impl Printer {
         let value = ValueRef::Message(message);
         let row = yaml::plot_row(value, stamp, &self.options);
         if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_path_is_wrong_usage() {
+        for path in ["ranges[", "a..b", "a[x]", "a[1:"] {
+            assert!(matches!(check_path(path), Err(CliError::Usage(_))), "{path}");
+        }
+        for path in ["ranges", "pose.position.x", "/a/b[0]", "a[0:3]", "poses[1:].x"] {
+            assert!(check_path(path).is_ok(), "{path}");
+        }
     }
 }

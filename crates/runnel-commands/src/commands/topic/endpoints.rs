@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use runnel::core::names::DdsTopic;
-use runnel::core::qos::Policy;
-use runnel::{Context, DataRepresentation, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
+use runnel::{Context, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
 use super::links::Links;
+use super::mismatch::{Mismatch, Reason, listed, reason};
 use super::qos;
 use crate::error::CliError;
 use crate::graphs::place;
@@ -25,8 +25,8 @@ pub struct Endpoints<'a> {
     links: Option<Links>,
 }
 
-/// The pairs of a graph that do not match, each with its topic and a sentence with the reason.
-pub fn mismatches(graph: &Ros2Graph) -> Vec<(String, String)> {
+/// The pairs of a graph that do not match.
+pub fn mismatches(graph: &Ros2Graph) -> Vec<Mismatch> {
     let topics: BTreeSet<&str> = graph
         .endpoints
         .iter()
@@ -37,7 +37,8 @@ pub fn mismatches(graph: &Ros2Graph) -> Vec<(String, String)> {
         .collect();
     let of_topic = |topic: &str| {
         let pairs = Endpoints::of(graph, topic).map(|ends| ends.mismatches()).unwrap_or_default();
-        pairs.into_iter().map(|why| (topic.to_owned(), why)).collect::<Vec<_>>()
+        let of_pair = |reason: Reason| Mismatch { topic: topic.to_owned(), reason };
+        pairs.into_iter().map(of_pair).collect::<Vec<_>>()
     };
     topics.into_iter().flat_map(of_topic).collect()
 }
@@ -81,7 +82,7 @@ impl<'a> Endpoints<'a> {
         let text = text.trim_end_matches('\n').to_owned() + "\n" + &counted("Subscription", subscriptions);
         let mismatches = self.mismatches();
         let gap = if mismatches.is_empty() || verbose { "" } else { "\n" };
-        text + gap + &lines(mismatches)
+        text + gap + &lines(mismatches.iter().map(Reason::with_advice))
     }
 
     fn types(&self) -> Vec<String> {
@@ -118,27 +119,22 @@ impl<'a> Endpoints<'a> {
 
     /// The publishers that an endpoint has matched.
     fn matched_publishers(&self, end: &EndpointInfo) -> Vec<&EndpointInfo> {
-        let matched = self.publishers.iter().filter(|publisher| mismatch(publisher, end).is_none());
+        let matched = self.publishers.iter().filter(|publisher| reason(publisher, end).is_none());
         matched.copied().collect()
     }
 
-    /// A line for each publisher and subscription that do not match.
-    fn mismatches(&self) -> Vec<String> {
+    /// Why each publisher and subscription do not match.
+    fn mismatches(&self) -> Vec<Reason> {
         let pairs =
             self.publishers.iter().flat_map(|one| self.subscriptions.iter().map(move |other| (one, other)));
-        let mut lines: Vec<String> = pairs
-            .filter_map(|(publisher, subscription)| {
-                let why = mismatch(publisher, subscription)?;
-                let (from, to) = (named(publisher), named(subscription));
-                Some(format!("No messages from publisher {from} to subscription {to}: {why}"))
-            })
-            .collect();
-        let more = lines.len().saturating_sub(MOST_MISMATCHES);
-        lines.truncate(MOST_MISMATCHES);
+        let mut reasons: Vec<Reason> =
+            pairs.filter_map(|(publisher, subscription)| reason(publisher, subscription)).collect();
+        let more = reasons.len().saturating_sub(MOST_MISMATCHES);
+        reasons.truncate(MOST_MISMATCHES);
         if more > 0 {
-            lines.push(format!("{more} more pairs do not match"));
+            reasons.push(Reason { what: format!("{more} more pairs do not match"), advice: String::new() });
         }
-        lines
+        reasons
     }
 
     /// For programs.
@@ -163,7 +159,7 @@ impl<'a> Endpoints<'a> {
             "types": self.types(),
             "publishers": ends(&self.publishers),
             "subscriptions": ends(&self.subscriptions),
-            "incompatible": self.mismatches(),
+            "incompatible": self.mismatches().into_iter().map(|reason| reason.what).collect::<Json>(),
         })
     }
 }
@@ -187,44 +183,11 @@ fn split_name(full: Option<&str>) -> (&str, &str) {
     }
 }
 
-fn named(end: &EndpointInfo) -> String {
-    end.node.clone().unwrap_or_else(|| end.gid.to_string())
-}
-
-/// Why a publisher and a subscription do not match; `None` if they do.
-fn mismatch(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<String> {
-    if publisher.dds_type != subscription.dds_type {
-        return Some(format!("type mismatch: {} and {}", publisher.ros_type(), subscription.ros_type()));
-    }
-    let incompatible = subscription.incompatible_with(publisher);
-    let describe = |policy: &Policy| {
-        let (offered, asked) = (value(publisher, *policy), value(subscription, *policy));
-        format!("{policy} {offered} is offered, {asked} is requested")
-    };
-    let policies: Vec<String> = incompatible.iter().map(describe).collect();
-    (!policies.is_empty()).then(|| format!("incompatible QoS: {}", policies.join("; ")))
-}
-
-fn value(end: &EndpointInfo, policy: Policy) -> String {
-    let of = &end.qos;
-    match policy {
-        Policy::Reliability => qos::reliability(of.reliability).to_owned(),
-        Policy::Durability => qos::durability(of.durability).to_owned(),
-        Policy::Deadline => qos::time(of.deadline),
-        Policy::Liveliness => qos::liveliness(of.liveliness).to_owned(),
-        Policy::LivelinessLease => qos::time(of.liveliness_lease),
-        Policy::DataRepresentation => listed(&end.representations),
-    }
-}
-
-fn listed(representations: &[DataRepresentation]) -> String {
-    representations.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graphs::tests::graph;
+    use runnel::DataRepresentation;
     use runnel::core::qos::QoS;
 
     #[test]
@@ -265,8 +228,18 @@ mod tests {
             "No messages from publisher /node1 to subscription /node3: type mismatch: std_msgs/msg/String and std_msgs/msg/Int32",
             "No messages from publisher /node1 to subscription /node4: incompatible QoS: data representation XCDR1 is offered, XCDR2, XML is requested",
         ];
-        assert_eq!(ends.mismatches(), expected);
-        assert_eq!(mismatches(&graph), expected.map(|why| ("/a".to_owned(), why.to_owned())));
-        assert!(ends.text(false).ends_with(&format!("Subscription count: 3\n\n{}\n", expected.join("\n"))));
+        let advice = [
+            "best effort at /node2, or reliable at /node1",
+            "one type at both ends",
+            "data representation XCDR1 at /node4, or XCDR2 at /node1",
+        ];
+        let reasons = ends.mismatches();
+        assert_eq!(reasons.iter().map(|reason| reason.what.as_str()).collect::<Vec<_>>(), expected);
+        assert_eq!(reasons.iter().map(|reason| reason.advice.as_str()).collect::<Vec<_>>(), advice);
+        let of_graph = reasons.into_iter().map(|reason| Mismatch { topic: "/a".into(), reason });
+        assert_eq!(mismatches(&graph), of_graph.collect::<Vec<_>>());
+        let lines = [0, 1, 2].map(|index| format!("{}. Try: {}\n", expected[index], advice[index]));
+        assert!(ends.text(false).ends_with(&format!("Subscription count: 3\n\n{}", lines.concat())));
+        assert_eq!(ends.to_json()["incompatible"], json!(expected));
     }
 }

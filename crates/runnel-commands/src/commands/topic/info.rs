@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use super::endpoints::Endpoints;
+use super::mismatch::Reason;
+use super::ros1_types::{self, Holder};
 use super::subject;
 use crate::cli_context::CliContext;
 use crate::completion;
@@ -36,6 +38,8 @@ struct Info {
     md5: Option<String>,
     publishers: Vec<End>,
     subscribers: Vec<End>,
+    /// The pairs that exchange no messages, since their types differ. Only for people.
+    mismatches: Vec<Reason>,
 }
 
 /// A node at one end of the topic.
@@ -108,6 +112,10 @@ impl End {
         Ok(Self { node: node.to_owned(), uri, answer })
     }
 
+    fn holder(&self) -> Holder<'_> {
+        (&self.node, self.uri.as_deref())
+    }
+
     fn text(&self) -> String {
         let Self { node, uri, answer } = self;
         let address = uri.as_deref().unwrap_or("unknown address");
@@ -169,7 +177,14 @@ impl Info {
         let type_name = graph.topic_types()?.remove(topic).filter(|name| name != "*");
         let md5 = if verbose { md5(cli, type_name.as_deref()) } else { None };
         let (publishers, subscribers) = (ends(&state.publishers, "o")?, ends(&state.subscribers, "i")?);
-        Ok(Some(Self { type_name, md5, publishers, subscribers }))
+        let mismatches = if cli.output.json {
+            Vec::new()
+        } else {
+            let [from, to] = [&publishers, &subscribers]
+                .map(|ends: &Vec<End>| ends.iter().map(End::holder).collect::<Vec<_>>());
+            ros1_types::mismatches(graph, topic, &from, &to)?
+        };
+        Ok(Some(Self { type_name, md5, publishers, subscribers, mismatches }))
     }
 
     fn text(&self) -> String {
@@ -181,7 +196,8 @@ impl Info {
             text += &format!("\n{word}: {}\n", if ends.is_empty() { "None" } else { "" });
             text += &lines(ends.iter().map(End::text));
         }
-        text + "\n"
+        let gap = if self.mismatches.is_empty() { "" } else { "\n" };
+        text + gap + &lines(self.mismatches.iter().map(Reason::with_advice)) + "\n"
     }
 
     fn json(&self, topic: &str) -> Json {

@@ -11,13 +11,18 @@ mod info;
 mod links;
 mod list;
 mod listen;
+mod mismatch;
 pub mod publish;
 mod qos;
+mod ros1_types;
 mod subject;
 mod type_name;
 
 use clap::Subcommand;
 pub use endpoints::mismatches;
+pub use mismatch::Mismatch;
+#[cfg(test)]
+pub use mismatch::Reason;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;

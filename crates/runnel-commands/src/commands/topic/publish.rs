@@ -17,7 +17,7 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot, Topic};
-use crate::messages::{documents, typed_message};
+use crate::messages::{documents, typed_message, wrong_values};
 use crate::output::{Output, counted};
 use crate::streaming::POLL_PERIOD;
 use crate::types::Types;
@@ -53,6 +53,8 @@ Examples:
 /// rostopic. With -n, and if a ROS 2 node subscribes, known subscribers first get up to 3 s to connect. In ROS 2
 /// only, -1 waits up to 3 s for a first subscriber, and ends when all reliable subscribers have acknowledged the
 /// message.
+///
+/// Exit code: 0 also if no subscriber got a message; with -1 and -n a warning says so.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -199,7 +201,7 @@ fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Cl
 
 fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     let name = &schema.def.name;
-    CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show {name}')"))
+    CliError::Usage(wrong_values(&name.to_string(), error, &format!("'runnel interface show {name}'")))
 }
 
 /// True if a best-effort subscription of ROS 2 exists, which gets lost messages only once.

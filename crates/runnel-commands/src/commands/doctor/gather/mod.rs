@@ -55,7 +55,7 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     let (master, graph) = ros1?;
     here.master = Some(master);
     here.ros2 = discovered.filter(|discovered| !discovered.is_empty()).map(|discovered| Ros2Found {
-        participants: discovered.text(),
+        participants: discovered.text_after_ros2(),
         topics: topics_of(&discovered.graph),
         mismatches: mismatches(&discovered.graph),
     });
