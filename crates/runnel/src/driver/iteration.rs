@@ -299,7 +299,9 @@ impl Driver {
             }
             Effect::PublisherReportDue { key } => self.report_to_publisher(key),
             Effect::LinkShareChanged { key } => self.link_share_changed(key),
-            Effect::SharedLinkEnded { node, pairs } => self.shared_link_ended(node, &pairs),
+            Effect::SharedLinkEnded { dual_node_id, followed } => {
+                self.shared_link_ended(dual_node_id, &followed);
+            }
             Effect::PeerFault { engine, peer, why } => self.log_peer_fault(engine, &peer, &why),
             Effect::LocalLinkClosed { key } => self.sessions.remove_local_link(key, &mut self.effects),
             Effect::DoorbellRang { session } => self.doorbell_rang(session),

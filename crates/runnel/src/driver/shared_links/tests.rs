@@ -6,6 +6,7 @@ mod forged;
 mod joining;
 mod killed;
 mod late;
+mod moved;
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
