@@ -3,6 +3,7 @@
 //! The subscriber requests a pair that RTPS has matched on the link. RTPS serves the pair once the publisher has stated
 //! so on the link. By then the subscription has all earlier messages. See [`SharedLinkReceiver`].
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -167,14 +168,18 @@ impl Driver {
         }
     }
 
-    /// Stops delivery by RTPS for the pairs that a link serves. RTPS keeps their samples.
+    /// Stops delivery by RTPS for the pairs that a link serves. RTPS keeps their samples. A pair is served only by the
+    /// newest link that follows it: the end of an earlier one is only not known yet.
     fn update_served_pairs(&mut self, key: Key) {
+        let newer = self.followed_by_newer_links(key);
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
         let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
         let pairs: Vec<(PairId, bool)> = share.receiver.pairs().collect();
         for (pair, accepts_rtps) in pairs {
             let Some((reader, writer, from)) = ros2.pair_of(share, (publisher_end, pair)) else { continue };
+            let by_newest = newer.iter().find(|(position, _)| Arc::ptr_eq(position, &from.position));
+            let accepts_rtps = by_newest.map_or(accepts_rtps, |(_, accepts_rtps)| *accepts_rtps);
             from.set_served_by_link(!accepts_rtps);
             if accepts_rtps {
                 continue;
@@ -188,6 +193,26 @@ impl Driver {
                 drop(rtps.set_paused((reader, writer), true));
             }
         }
+    }
+
+    /// RTPS's positions in the pairs that later links of a link's dual node follow, and whether RTPS serves each. Those
+    /// of the newest link come first.
+    fn followed_by_newer_links(&mut self, key: Key) -> Vec<(Arc<PairPosition>, bool)> {
+        let Some(Socket::Input(of)) = self.sockets.get(key) else { return Vec::new() };
+        let (node, conn) = ((of.engine, of.from.dual_node_id), of.conn);
+        let mut newer =
+            self.shared_links(|input| (input.engine, input.from.dual_node_id) == node && input.conn > conn);
+        let conn_of = |key: &Key| self.sockets.get(*key).and_then(Socket::conn);
+        newer.sort_by_key(|key| Reverse(conn_of(key)));
+        let mut followed = Vec::new();
+        for key in newer {
+            let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { continue };
+            let Some(share) = input.share() else { continue };
+            followed.extend(share.returns.followed().iter().map(|(pair, position)| {
+                (Arc::clone(position), share.receiver.accepts_rtps(*pair))
+            }));
+        }
+        followed
     }
 
     /// Delivers the samples that RTPS has kept for pairs that their link no longer serves.

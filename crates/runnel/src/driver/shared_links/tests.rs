@@ -7,6 +7,7 @@ mod joining;
 mod killed;
 mod late;
 mod moved;
+mod several;
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
