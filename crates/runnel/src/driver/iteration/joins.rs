@@ -120,10 +120,11 @@ impl Driver {
     }
 
     /// Continues with the links that wait for discovery, if discovery may have changed. It is searched once for all.
-    pub(super) fn resume_joining(&mut self) {
+    /// Returns whether a link has begun.
+    pub(super) fn resume_joining(&mut self) -> bool {
         let mut waiting = self.sockets.joining.take_due();
         if waiting.is_empty() {
-            return;
+            return false;
         }
         self.effects.cancel(Deadline::JoiningSubscribers);
         waiting.retain(|waiting| self.subscriber_node(&waiting.link).is_some());
@@ -131,16 +132,18 @@ impl Driver {
         let rtps = self.ros2.rtps.as_ref();
         let awaited = rtps.map(|rtps| rtps.nodes_with_awaited_readers(&nodes)).unwrap_or_default();
         nodes.difference(&awaited).for_each(|node| self.sockets.joining.note_complete(*node));
-        let now = clock::monotonic();
+        let (now, mut has_begun) = (clock::monotonic(), false);
         for waiting in waiting {
             let waits = if awaited.contains(&waiting.node) {
                 self.sockets.joining.wait_on(waiting, now)
             } else {
                 Err(waiting.link)
             };
+            has_begun |= waits.is_err();
             self.wait_or_begin(waits);
         }
         self.settle();
+        has_begun
     }
 
     /// Begins a link to a subscriber, after everything was read that may change its messages.
