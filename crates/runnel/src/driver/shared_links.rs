@@ -48,7 +48,11 @@ impl Ros2 {
     }
 
     /// The matched pair with this position, wherever its participant is now.
-    fn pair_at(&self, pair: PairId, position: &Arc<PairPosition>) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
+    fn pair_at(
+        &self,
+        pair: PairId,
+        position: &Arc<PairPosition>,
+    ) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
         let reader = EntityId::from_number(pair.reader);
         let mut links = self.readers.get(&reader)?.links.iter();
         let (writer, from) = links.find(|(_, from)| Arc::ptr_eq(&from.position, position))?;
@@ -208,9 +212,13 @@ impl Driver {
         for key in newer {
             let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { continue };
             let Some(share) = input.share() else { continue };
-            followed.extend(share.returns.followed().iter().map(|(pair, position)| {
-                (Arc::clone(position), share.receiver.accepts_rtps(*pair))
-            }));
+            followed.extend(
+                share
+                    .returns
+                    .followed()
+                    .iter()
+                    .map(|(pair, position)| (Arc::clone(position), share.receiver.accepts_rtps(*pair))),
+            );
         }
         followed
     }
@@ -257,7 +265,8 @@ impl Driver {
             |input| input.from.dual_node_id == Some(dual_node_id),
             |share, (ros2, publisher_end)| {
                 // It may be a writer of another participant with the same dual node id and entity id.
-                if ros2.pair_of(share, (publisher_end, pair)).is_some_and(|(_, of_link, _)| of_link != writer) {
+                if ros2.pair_of(share, (publisher_end, pair)).is_some_and(|(_, of_link, _)| of_link != writer)
+                {
                     return;
                 }
                 share.receiver.note_position(pair, share.returns.next(pair));

@@ -193,9 +193,10 @@ mod tests {
     #[test]
     fn checks_do_not_extend_a_wait() {
         let mut joining = none();
-        (0..200).for_each(|id| drop(joining.wait((id, NODE.1), (), at(10))));
+        assert!((0..200).all(|id| joining.wait((id, NODE.1), (), at(10)).is_ok()));
         assert_eq!(check(&mut joining, at(12)), 0);
-        (200..400).for_each(|id| drop(joining.wait((id, NODE.1), (), at(12))));
+        let waiting = (200..400).filter(|id| joining.wait((*id, NODE.1), (), at(12)).is_ok());
+        assert_eq!(waiting.count(), MAX_NODES - 200);
         assert_eq!(check(&mut joining, at(13)), 200);
         assert_eq!(check(&mut joining, at(15)), MAX_NODES - 200);
         assert!(joining.is_empty());
