@@ -89,17 +89,17 @@ impl Driver {
             self.sockets.joining.note_complete(node);
             return self.begin_joined(*joining);
         }
-        let waits = self.sockets.wait_to_join(node, *joining, clock::monotonic());
+        let waits = self.sockets.wait_to_join(node, joining, clock::monotonic());
         self.wait_or_begin(waits);
     }
 
     /// Schedules the end of a link's wait, or begins the link if it does not wait.
-    fn wait_or_begin(&mut self, waits: Result<Instant, JoiningSubscriber>) {
+    fn wait_or_begin(&mut self, waits: Result<Instant, Box<JoiningSubscriber>>) {
         match waits {
             Ok(ends) => {
                 self.effects.schedule_if_earlier(Deadline::JoiningSubscribers, ends);
             }
-            Err(joining) => self.begin_joined(joining),
+            Err(joining) => self.begin_joined(*joining),
         }
     }
 

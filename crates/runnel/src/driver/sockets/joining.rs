@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 1024;
 pub(in crate::driver) type DualNode = (u64, IpAddr);
 
 /// A waiting link.
-pub(in crate::driver) struct WaitingLink<L = JoiningSubscriber> {
+pub(in crate::driver) struct WaitingLink<L = Box<JoiningSubscriber>> {
     pub(in crate::driver) node: DualNode,
     /// End of its wait, even if its node is no longer remembered.
     ends: Instant,
@@ -33,7 +33,7 @@ pub(in crate::driver) struct WaitingLink<L = JoiningSubscriber> {
 }
 
 /// See the module's documentation.
-pub(in crate::driver) struct JoiningSubscribers<L = JoiningSubscriber> {
+pub(in crate::driver) struct JoiningSubscribers<L = Box<JoiningSubscriber>> {
     links: Vec<WaitingLink<L>>,
     /// End of the wait of each node's links. A node whose wait is over keeps its entry until discovery is complete.
     waits_end: VecDeque<(DualNode, Instant)>,
@@ -123,9 +123,9 @@ impl Sockets {
     pub(in crate::driver) fn wait_to_join(
         &mut self,
         node: DualNode,
-        joining: JoiningSubscriber,
+        joining: Box<JoiningSubscriber>,
         now: Instant,
-    ) -> Result<Instant, JoiningSubscriber> {
+    ) -> Result<Instant, Box<JoiningSubscriber>> {
         let Self { joining: waiting, table, .. } = self;
         waiting.drop_ended(|link| matches!(table.get(link.key), Some(Socket::Control(_))));
         waiting.wait(node, joining, now)
