@@ -51,8 +51,9 @@ impl Participant {
     }
 
     /// Pauses a pair while an alternate path carries it, or resumes it. Meanwhile reliable samples are held and not
-    /// acknowledged; when it is resumed, [`Participant::poll_sample`] returns them. Submessages to all readers, which
-    /// serve readers of other pairs, are ignored for the pair.
+    /// acknowledged; when it is resumed, [`Participant::poll_sample`] returns them. If another reader of the writer is
+    /// not paused, submessages to all readers are ignored for the pair until the writer has addressed a HEARTBEAT to
+    /// its reader. Best-effort samples are not held or ignored.
     pub fn set_paused(&mut self, now: Instant, (reader, writer): (EntityId, Guid), is_paused: bool) {
         let Some(proxy) = self.writer_of(reader, writer) else { return };
         if proxy.is_paused() == is_paused {
@@ -67,13 +68,13 @@ impl Participant {
     }
 
     /// Returns whether submessages of a writer to all readers are for a local reader. They are not if it is paused and
-    /// another one is not: the writer knows the difference, and addresses each alone.
+    /// another one is not: the writer knows the difference, and addresses each alone. Once it has resumed the reader,
+    /// which begins with a HEARTBEAT to it, it may address both together again.
     pub(super) fn is_served_by_all(&self, reader: EntityId, writer: Guid, of_writer: &[EntityId]) -> bool {
-        let is_paused = |reader: &EntityId| {
-            let proxy = self.readers.get(reader).and_then(|reader| reader.writer(writer));
-            proxy.is_some_and(|proxy| proxy.is_paused())
-        };
-        !self.has_paused || !is_paused(&reader) || of_writer.iter().all(is_paused)
+        let proxy_of = |reader: &EntityId| self.readers.get(reader).and_then(|reader| reader.writer(writer));
+        let is_paused = |reader: &EntityId| proxy_of(reader).is_some_and(|proxy| proxy.is_paused());
+        let needs_own = || proxy_of(&reader).is_some_and(|proxy| proxy.needs_own_submessages());
+        !self.has_paused || !needs_own() || of_writer.iter().all(is_paused)
     }
 
     /// Returns whether both ends of a matched pair are reliable.

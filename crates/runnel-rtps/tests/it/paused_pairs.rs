@@ -2,7 +2,7 @@
 
 use crate::net::{Net, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{EntityId, SequenceNumber};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -65,6 +65,39 @@ fn paused_pair_takes_nothing_that_serves_other_readers() {
     assert_eq!(numbers(&net, readers[0]), [0], "nothing was held");
     net.run_for(secs(5));
     assert_eq!(numbers(&net, readers[0]), [0, 1, 2, 3]);
+}
+
+/// As a publisher does that ends the link of one of them.
+#[test]
+fn resumed_reader_shares_datagrams_while_paused() {
+    let (mut net, writer, readers) = matched(2, QoS::keep_all());
+    let paused = net.nodes[1].participant.prefix().with(readers[0]);
+    net.nodes[0].participant.suspend(writer, paused).unwrap();
+    set_paused(&mut net, (readers[0], writer), true);
+    net.write(0, writer, &sample(1, 50)).unwrap();
+    net.run_for(secs(1));
+    let (now, stamp) = (net.now, net.stamp());
+    let pair = (readers[0], net.nodes[0].participant.prefix().with(writer));
+    net.nodes[1].participant.note_received(now, pair, SequenceNumber(2), SequenceNumber(3));
+    net.nodes[0].participant.resume(now, stamp, (writer, paused), SequenceNumber(3), []);
+    net.touch(0);
+    net.run_for(secs(1));
+    for number in 2..6 {
+        net.write(0, writer, &sample(number, 50)).unwrap();
+        net.run_for(millis(5));
+    }
+    assert_eq!(numbers(&net, readers[1]), [0, 1, 2, 3, 4, 5]);
+    set_paused(&mut net, (readers[0], writer), false);
+    assert_eq!(numbers(&net, readers[0]), [0, 2, 3, 4, 5], "they were held");
+}
+
+#[test]
+fn paused_best_effort_pair_takes_samples_to_all() {
+    let (mut net, writer, readers) = matched(2, QoS::sensor_data());
+    set_paused(&mut net, (readers[0], writer), true);
+    (1..4).for_each(|number| drop(net.write(0, writer, &sample(number, 50)).unwrap()));
+    net.run_for(secs(1));
+    assert!(readers.iter().all(|reader| numbers(&net, *reader) == [0, 1, 2, 3]));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::nodes::NodeKey;
 use super::table::Key;
-use crate::data::{CallAnswer, LinkInfo, Publication, TopicInput};
+use crate::data::{CallAnswer, LinkInfo, PairPosition, Publication, TopicInput};
 use crate::ipc::{Sender, Unread};
 
 /// Pending effects in the order in which they arose, and deadlines.
@@ -75,9 +75,9 @@ pub(super) enum Effect {
     PublisherReportDue { key: Key },
     /// The set of subscriptions that RTPS serves in place of a link has changed.
     LinkShareChanged { key: Key },
-    /// A shared link has ended, which served these pairs of the dual node with this id at this address. RTPS serves
-    /// them unless another link does.
-    SharedLinkEnded { node: (u64, IpAddr), pairs: Vec<PairId> },
+    /// A shared link has ended, which followed these pairs of the dual node with this id. RTPS serves them unless
+    /// another link does.
+    SharedLinkEnded { dual_node_id: u64, followed: Vec<(PairId, Arc<PairPosition>)> },
     /// A fault of a peer, to be logged.
     PeerFault { engine: Key, peer: Peer, why: String },
     /// A link has ended whose peer may be on this host.

@@ -21,6 +21,8 @@ mod records;
 mod refused;
 mod rtps;
 mod teardown;
+#[cfg(test)]
+mod tests;
 mod waiting_streams;
 
 use std::io;
@@ -69,10 +71,10 @@ impl Driver {
             self.sockets.finish_lookups(&mut self.effects);
             self.settle();
         }
-        self.handle_deadlines(all_ready_at);
+        outcome.served |= self.handle_deadlines(all_ready_at);
         self.serve_ros2(&mut outcome);
         self.settle();
-        self.resume_joining();
+        outcome.served |= self.resume_joining();
         waited.map(|_| outcome)
     }
 
@@ -160,17 +162,18 @@ impl Driver {
     }
 
     /// Handles due deadlines. If this iteration read all sockets, it read everything that had arrived by
-    /// `all_ready_at`.
-    fn handle_deadlines(&mut self, all_ready_at: Option<Instant>) {
-        let Some(first) = self.effects.deadlines.next_deadline() else { return };
+    /// `all_ready_at`. Returns whether there were any.
+    fn handle_deadlines(&mut self, all_ready_at: Option<Instant>) -> bool {
+        let Some(first) = self.effects.deadlines.next_deadline() else { return false };
         let now = clock::monotonic();
         if first > now {
-            return;
+            return false;
         }
         for deadline in self.effects.deadlines.take_due(now) {
             self.handle_deadline(deadline, now, all_ready_at);
             self.settle();
         }
+        true
     }
 
     fn handle_deadline(&mut self, deadline: Deadline, now: Instant, all_ready_at: Option<Instant>) {
@@ -299,7 +302,9 @@ impl Driver {
             }
             Effect::PublisherReportDue { key } => self.report_to_publisher(key),
             Effect::LinkShareChanged { key } => self.link_share_changed(key),
-            Effect::SharedLinkEnded { node, pairs } => self.shared_link_ended(node, &pairs),
+            Effect::SharedLinkEnded { dual_node_id, followed } => {
+                self.shared_link_ended(dual_node_id, &followed);
+            }
             Effect::PeerFault { engine, peer, why } => self.log_peer_fault(engine, &peer, &why),
             Effect::LocalLinkClosed { key } => self.sessions.remove_local_link(key, &mut self.effects),
             Effect::DoorbellRang { session } => self.doorbell_rang(session),

@@ -89,7 +89,7 @@ pub(crate) struct Driver {
 /// Result of one iteration of the event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PollOutcome {
-    /// A socket was ready.
+    /// A socket was ready, or a deadline was due: something may have changed.
     pub(crate) served: bool,
     /// Another thread or a signal has work that comes before the next wait.
     pub(crate) woken: bool,

@@ -3,6 +3,7 @@
 //! The subscriber requests a pair that RTPS has matched on the link. RTPS serves the pair once the publisher has stated
 //! so on the link. By then the subscription has all earlier messages. See [`SharedLinkReceiver`].
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -46,17 +47,41 @@ impl Ros2 {
         links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
     }
 
-    /// RTPS's position in a pair.
-    fn position_of(&self, publisher_end: PublisherEnd, pair: PairId) -> Option<Arc<PairPosition>> {
-        self.pair(publisher_end, pair).map(|(.., from)| Arc::clone(&from.position))
+    /// The matched pair with this position, wherever its participant is now.
+    fn pair_at(
+        &self,
+        pair: PairId,
+        position: &Arc<PairPosition>,
+    ) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
+        let reader = EntityId::from_number(pair.reader);
+        let mut links = self.readers.get(&reader)?.links.iter();
+        let (writer, from) = links.find(|(_, from)| Arc::ptr_eq(&from.position, position))?;
+        Some((reader, *writer, from))
+    }
+
+    /// The matched pair that a link follows, or can follow. The publisher's address counts only until the link follows
+    /// the pair: its participant may announce others later, while the connection remains.
+    fn pair_of(
+        &self,
+        share: &LinkShare,
+        (publisher_end, pair): (PublisherEnd, PairId),
+    ) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
+        let followed = share.returns.position(pair).and_then(|position| self.pair_at(pair, position));
+        followed.or_else(|| self.pair(publisher_end, pair))
+    }
+
+    /// Lets a link follow a pair, if RTPS has matched it.
+    fn follow(&self, share: &mut LinkShare, (publisher_end, pair): (PublisherEnd, PairId)) {
+        if let Some((.., from)) = self.pair_of(share, (publisher_end, pair)) {
+            share.follow(pair, &from.position);
+        }
     }
 
     /// The pair whose receiver orders the samples counted at this position; `None` if RTPS orders them. The participant
     /// may be lost already.
     fn receiver_at(&self, pair: PairId, position: &Arc<PairPosition>) -> Option<Key> {
-        let end = self.readers.get(&EntityId::from_number(pair.reader))?;
-        let (writer, _) = end.links.iter().find(|(_, from)| Arc::ptr_eq(&from.position, position))?;
-        end.receiver_of(*writer)
+        let (reader, writer, _) = self.pair_at(pair, position)?;
+        self.readers.get(&reader)?.receiver_of(writer)
     }
 
     /// Pairs of a subscription's readers with writers of a dual node.
@@ -86,13 +111,12 @@ impl Driver {
     pub(super) fn link_share_changed(&mut self, key: Key) {
         self.settle_returned(key);
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        let Some(publisher_end) = input.publisher_end() else { return };
         let Some(share) = input.share() else { return };
         share.is_settled = false;
         let left = std::mem::take(&mut share.departed_pairs);
         self.update_served_pairs(key);
         for left in left {
-            if let Err(why) = self.pair_left_link(publisher_end, left) {
+            if let Err(why) = self.pair_left_link(key, left) {
                 return self.sockets.misbehaved(key, why, &mut self.effects);
             }
         }
@@ -101,12 +125,13 @@ impl Driver {
     }
 
     /// Handles a stated number of a pair: RTPS needs to deliver nothing before it.
-    fn pair_left_link(
-        &mut self,
-        publisher_end: PublisherEnd,
-        LeftLink { pair, before }: LeftLink,
-    ) -> Result<(), String> {
-        let Some((reader, writer, from)) = self.ros2.pair(publisher_end, pair) else { return Ok(()) };
+    fn pair_left_link(&mut self, key: Key, LeftLink { pair, before }: LeftLink) -> Result<(), String> {
+        let Self { sockets, ros2, .. } = self;
+        let Some(Socket::Input(input)) = sockets.get_mut(key) else { return Ok(()) };
+        let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else {
+            return Ok(());
+        };
+        let Some((reader, writer, from)) = ros2.pair_of(share, (publisher_end, pair)) else { return Ok(()) };
         let (pair, position) = ((reader, writer), Arc::clone(&from.position));
         let Some(rtps) = self.ros2.rtps.clone() else { return Ok(()) };
         if before <= 1 {
@@ -147,16 +172,25 @@ impl Driver {
         }
     }
 
-    /// Stops delivery by RTPS for the pairs that a link serves. RTPS keeps their samples.
+    /// Stops delivery by RTPS for the pairs that a link serves. RTPS keeps their samples. A pair is served only by the
+    /// newest link that follows it: the end of an earlier one is only not known yet.
     fn update_served_pairs(&mut self, key: Key) {
+        let newer = self.followed_by_newer_links(key);
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
         let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
-        for (pair, accepts_rtps) in share.receiver.pairs() {
-            let Some((reader, writer, from)) = ros2.pair(publisher_end, pair) else { continue };
+        let pairs: Vec<(PairId, bool)> = share.receiver.pairs().collect();
+        for (pair, accepts_rtps) in pairs {
+            let Some((reader, writer, from)) = ros2.pair_of(share, (publisher_end, pair)) else { continue };
+            let by_newest = newer.iter().find(|(position, _)| Arc::ptr_eq(position, &from.position));
+            let accepts_rtps = by_newest.map_or(accepts_rtps, |(_, accepts_rtps)| *accepts_rtps);
             from.set_served_by_link(!accepts_rtps);
-            if !accepts_rtps
-                && from.position.set_paused(true)
+            if accepts_rtps {
+                continue;
+            }
+            // The link releases what it follows.
+            share.follow(pair, &from.position);
+            if from.position.set_paused(true)
                 && let Some(rtps) = &ros2.rtps
             {
                 // A pause delivers nothing.
@@ -165,16 +199,40 @@ impl Driver {
         }
     }
 
+    /// RTPS's positions in the pairs that later links of a link's dual node follow, and whether RTPS serves each. Those
+    /// of the newest link come first.
+    fn followed_by_newer_links(&mut self, key: Key) -> Vec<(Arc<PairPosition>, bool)> {
+        let Some(Socket::Input(of)) = self.sockets.get(key) else { return Vec::new() };
+        let (node, conn) = ((of.engine, of.from.dual_node_id), of.conn);
+        let mut newer =
+            self.shared_links(|input| (input.engine, input.from.dual_node_id) == node && input.conn > conn);
+        let conn_of = |key: &Key| self.sockets.get(*key).and_then(Socket::conn);
+        newer.sort_by_key(|key| Reverse(conn_of(key)));
+        let mut followed = Vec::new();
+        for key in newer {
+            let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { continue };
+            let Some(share) = input.share() else { continue };
+            followed.extend(
+                share
+                    .returns
+                    .followed()
+                    .iter()
+                    .map(|(pair, position)| (Arc::clone(position), share.receiver.accepts_rtps(*pair))),
+            );
+        }
+        followed
+    }
+
     /// Delivers the samples that RTPS has kept for pairs that their link no longer serves.
     fn resume_pairs(&mut self, key: Key) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
-        let pairs: Vec<PairId> = share.receiver.pairs().map(|(pair, _)| pair).collect();
-        pairs.into_iter().for_each(|pair| self.resume_pair(publisher_end, pair));
+        let Some(share) = input.share() else { return };
+        let followed = share.returns.followed().to_vec();
+        followed.iter().for_each(|(pair, position)| self.resume_pair(*pair, position));
     }
 
-    fn resume_pair(&mut self, publisher_end: PublisherEnd, pair: PairId) {
-        let Some((reader, writer, from)) = self.ros2.pair(publisher_end, pair) else { return };
+    fn resume_pair(&mut self, pair: PairId, position: &Arc<PairPosition>) {
+        let Some((reader, writer, from)) = self.ros2.pair_at(pair, position) else { return };
         if !from.is_served_by_link()
             && from.position.set_paused(false)
             && let Some(rtps) = self.ros2.rtps.clone()
@@ -193,8 +251,7 @@ impl Driver {
                 input.from.dual_node_id == Some(dual_node_id) && input.topic.any(|of| Arc::ptr_eq(of, &core))
             },
             |share, (ros2, publisher_end)| {
-                let position = ros2.position_of(publisher_end, pair);
-                position.into_iter().for_each(|position| share.follow(pair, position));
+                ros2.follow(share, (publisher_end, pair));
                 share.receiver.matched(pair, id_of(&core));
             },
         );
@@ -208,7 +265,8 @@ impl Driver {
             |input| input.from.dual_node_id == Some(dual_node_id),
             |share, (ros2, publisher_end)| {
                 // It may be a writer of another participant with the same dual node id and entity id.
-                if ros2.pair(publisher_end, pair).is_some_and(|(_, of_link, _)| of_link != writer) {
+                if ros2.pair_of(share, (publisher_end, pair)).is_some_and(|(_, of_link, _)| of_link != writer)
+                {
                     return;
                 }
                 share.receiver.note_position(pair, share.returns.next(pair));
@@ -256,17 +314,13 @@ impl Driver {
         keys.into_iter().filter_map(on_standby).collect()
     }
 
-    /// Handles the end of a link that served pairs of this dual node. Another link may serve them.
-    pub(super) fn shared_link_ended(&mut self, (dual_node_id, address): (u64, IpAddr), pairs: &[PairId]) {
-        for pair in pairs {
-            if let Some((.., from)) = self.ros2.pair(PublisherEnd { dual_node_id, address }, *pair) {
-                from.set_served_by_link(false);
-            }
-        }
+    /// Handles the end of a link that followed these pairs of a dual node. Another link may serve them.
+    pub(super) fn shared_link_ended(&mut self, dual_node_id: u64, followed: &[(PairId, Arc<PairPosition>)]) {
+        followed.iter().for_each(|(_, position)| position.set_served_by_link(false));
         for key in self.shared_links(|input| input.from.dual_node_id == Some(dual_node_id)) {
             self.update_served_pairs(key);
         }
-        pairs.iter().for_each(|pair| self.resume_pair(PublisherEnd { dual_node_id, address }, *pair));
+        followed.iter().for_each(|(pair, position)| self.resume_pair(*pair, position));
     }
 
     /// Whether a link serves a pair that RTPS loses.
@@ -333,8 +387,7 @@ fn add_readers(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (Publi
 /// Adds the matched pairs of a subscription.
 fn add_matched(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (PublisherEnd, SubscriptionId)) {
     for pair in ros2.pairs_of(publisher_end.dual_node_id, name) {
-        let position = ros2.position_of(publisher_end, pair);
-        position.into_iter().for_each(|position| share.follow(pair, position));
+        ros2.follow(share, (publisher_end, pair));
         share.receiver.matched(pair, name);
     }
 }

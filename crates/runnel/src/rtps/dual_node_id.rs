@@ -1,6 +1,7 @@
 //! Ids of dual nodes: such a node announces its id in both graphs, so that each message reaches it over one graph
 //! only.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
 
@@ -54,17 +55,35 @@ impl Rtps {
     /// Whether discovery may yet deliver readers of this dual node at an address: its participant has not announced all
     /// endpoints that it is known to have, or is read again since an endpoint of it has ended. A participant without a
     /// proved address may be invented and does not count.
-    pub(crate) fn awaits_readers_of(&self, dual_node_id: u64, address: IpAddr) -> bool {
+    pub(crate) fn awaits_readers_of(&self, node: (u64, IpAddr)) -> bool {
+        !self.nodes_with_awaited_readers(&BTreeSet::from([node])).is_empty()
+    }
+
+    /// Those of some dual nodes of which discovery [may yet deliver readers](Self::awaits_readers_of). The endpoints of
+    /// each participant are searched once.
+    pub(crate) fn nodes_with_awaited_readers(
+        &self,
+        nodes: &BTreeSet<(u64, IpAddr)>,
+    ) -> BTreeSet<(u64, IpAddr)> {
+        let addresses: BTreeSet<IpAddr> = nodes.iter().map(|(_, address)| *address).collect();
         let core = lock(&self.core);
         let participant = &core.participant;
-        let is_of_node = |endpoint: &Endpoint| dual_node_id_in(&endpoint.user_data) == Some(dual_node_id);
-        participant.peers().any(|peer| {
+        let mut awaited = BTreeSet::new();
+        for peer in participant.peers() {
             let prefix = peer.data.prefix;
-            peer.is_proved()
-                && !participant.is_complete(prefix)
-                && participant.is_at(prefix, address)
-                && peer.endpoints.values().any(is_of_node)
-        })
+            if !peer.is_proved() || participant.is_complete(prefix) {
+                continue;
+            }
+            let at: BTreeSet<IpAddr> =
+                addresses.iter().copied().filter(|address| participant.is_at(prefix, *address)).collect();
+            if at.is_empty() {
+                continue;
+            }
+            let ids = peer.endpoints.values().filter_map(|endpoint| dual_node_id_in(&endpoint.user_data));
+            let ids: BTreeSet<u64> = ids.collect();
+            awaited.extend(nodes.iter().filter(|(id, address)| at.contains(address) && ids.contains(id)));
+        }
+        awaited
     }
 
     /// The DDS topic of an endpoint of this process.

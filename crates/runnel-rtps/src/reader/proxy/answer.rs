@@ -78,6 +78,7 @@ impl WriterProxy {
         {
             return;
         }
+        self.has_own_heartbeat |= self.is_paused && heartbeat.reader != EntityId::UNKNOWN;
         if !self.has_first_heartbeat {
             self.begin_by_heartbeat(now, heartbeat);
         } else if !self.check_heartbeat(now, heartbeat) {

@@ -63,6 +63,8 @@ pub(crate) struct WriterProxy {
     is_full: bool,
     /// An alternate path carries the pair: reliable samples are held and not acknowledged.
     is_paused: bool,
+    /// Since it was paused, the writer has addressed a HEARTBEAT to this reader alone.
+    has_own_heartbeat: bool,
     /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,
     /// The user has received or missed all samples before this one, whatever best-effort samples arrive.
@@ -135,6 +137,7 @@ impl WriterProxy {
             held_bytes: 0,
             is_full: false,
             is_paused: false,
+            has_own_heartbeat: false,
             has_alternate_path: false,
             received_before: SequenceNumber::FIRST,
             whole: nothing,
@@ -265,6 +268,13 @@ impl WriterProxy {
     /// capacity.
     pub fn set_paused(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
+        self.has_own_heartbeat = false;
+    }
+
+    /// Returns whether submessages to all readers are only for readers of other pairs, unless all are paused: the
+    /// writer has not shown since the pause that it counts this reader among those. Best-effort samples need no order.
+    pub fn needs_own_submessages(&self) -> bool {
+        self.is_paused && self.spec.reliable && !self.has_own_heartbeat
     }
 
     /// Returns whether the pair is reliable.

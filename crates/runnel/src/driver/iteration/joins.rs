@@ -1,9 +1,10 @@
 //! Links that ROS 1 engines have made: their sockets carry messages from now on, and their peers may be on this host.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, ServiceServerLink, SubscriberLink};
 
@@ -82,23 +83,24 @@ impl Driver {
         if joining.reads > 0 {
             return self.read_before_join(joining);
         }
-        let Some(node) = self.subscriber_node(&joining) else { return self.begin_joined(*joining) };
-        let awaits_readers = self.awaits_readers_of(node);
-        self.begin_or_wait(node, *joining, awaits_readers);
+        // Without a connection there is nothing to begin.
+        let Some(node) = self.subscriber_node(&joining) else { return };
+        if !self.awaits_readers_of(node) {
+            self.sockets.joining.note_complete(node);
+            return self.begin_joined(*joining);
+        }
+        let waits = self.sockets.wait_to_join(node, joining, clock::monotonic());
+        self.wait_or_begin(waits);
     }
 
-    fn begin_or_wait(&mut self, node: DualNode, joining: JoiningSubscriber, awaits_readers: bool) {
-        if !awaits_readers {
-            self.sockets.joining.note_complete(node);
-            return self.begin_joined(joining);
+    /// Schedules the end of a link's wait, or begins the link if it does not wait.
+    fn wait_or_begin(&mut self, waits: Result<Instant, Box<JoiningSubscriber>>) {
+        match waits {
+            Ok(ends) => {
+                self.effects.schedule_if_earlier(Deadline::JoiningSubscribers, ends);
+            }
+            Err(joining) => self.begin_joined(*joining),
         }
-        let now = clock::monotonic();
-        let ends = self.sockets.joining.wait_ends(node, now);
-        if ends <= now {
-            return self.begin_joined(joining);
-        }
-        self.effects.schedule_if_earlier(Deadline::JoiningSubscribers, ends);
-        self.sockets.joining.push(node, joining);
     }
 
     fn begin_joined(&mut self, JoiningSubscriber { key, publication, link, .. }: JoiningSubscriber) {
@@ -113,23 +115,35 @@ impl Driver {
         }
     }
 
-    fn awaits_readers_of(&self, (dual_node_id, address): DualNode) -> bool {
-        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(dual_node_id, address))
+    fn awaits_readers_of(&self, node: DualNode) -> bool {
+        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(node))
     }
 
-    /// Continues with the links that wait for discovery, if discovery may have changed. It is searched once per node.
-    pub(super) fn resume_joining(&mut self) {
-        let joining = self.sockets.joining.take_due();
-        if joining.is_empty() {
-            return;
+    /// Continues with the links that wait for discovery, if discovery may have changed. It is searched once for all.
+    /// Returns whether a link has begun.
+    pub(super) fn resume_joining(&mut self) -> bool {
+        let mut waiting = self.sockets.joining.take_due();
+        if waiting.is_empty() {
+            return false;
         }
         self.effects.cancel(Deadline::JoiningSubscribers);
-        let mut searched = BTreeMap::new();
-        for (node, joining) in joining {
-            let awaits = *searched.entry(node).or_insert_with(|| self.awaits_readers_of(node));
-            self.begin_or_wait(node, joining, awaits);
+        waiting.retain(|waiting| self.subscriber_node(&waiting.link).is_some());
+        let nodes: BTreeSet<DualNode> = waiting.iter().map(|waiting| waiting.node).collect();
+        let rtps = self.ros2.rtps.as_ref();
+        let awaited = rtps.map(|rtps| rtps.nodes_with_awaited_readers(&nodes)).unwrap_or_default();
+        nodes.difference(&awaited).for_each(|node| self.sockets.joining.note_complete(*node));
+        let (now, mut has_begun) = (clock::monotonic(), false);
+        for waiting in waiting {
+            let waits = if awaited.contains(&waiting.node) {
+                self.sockets.joining.wait_on(waiting, now)
+            } else {
+                Err(waiting.link)
+            };
+            has_begun |= waits.is_err();
+            self.wait_or_begin(waits);
         }
         self.settle();
+        has_begun
     }
 
     /// Begins a link to a subscriber, after everything was read that may change its messages.

@@ -7,7 +7,7 @@
 //! which this process finds by a check if both are on one host. So the samples wait for this check, and no datagram is
 //! taken before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Sample, SamplePayload};
@@ -23,6 +23,8 @@ const MAX_CHECKS: u32 = 16;
 #[derive(Default)]
 pub(super) struct Refused {
     samples: Vec<Sample>,
+    /// Their pairs.
+    pairs: BTreeSet<(EntityId, Guid)>,
     /// Number of checks of each pair's links.
     checks: BTreeMap<(EntityId, Guid), u32>,
     /// Samples have waited in this iteration.
@@ -32,7 +34,17 @@ pub(super) struct Refused {
 impl Refused {
     /// Whether a sample of a pair waits.
     pub(super) fn has(&self, pair: (EntityId, Guid)) -> bool {
-        self.samples.iter().any(|sample| (sample.reader, sample.writer) == pair)
+        self.pairs.contains(&pair)
+    }
+
+    fn add(&mut self, sample: Sample) {
+        self.pairs.insert((sample.reader, sample.writer));
+        self.samples.push(sample);
+    }
+
+    fn take(&mut self) -> Vec<Sample> {
+        self.pairs.clear();
+        std::mem::take(&mut self.samples)
     }
 
     /// Whether another sample of a pair may wait.
@@ -60,7 +72,7 @@ impl Ros2 {
         if self.refused.samples.is_empty() {
             effects.push_back(Effect::SamplesRefused);
         }
-        self.refused.samples.push(sample);
+        self.refused.add(sample);
     }
 
     /// Drops a sample. It has used capacity of RTPS in any case.
@@ -92,20 +104,16 @@ impl Ros2 {
 
     /// Reader and writer of each waiting sample, and the dual node id of the writer's node.
     pub(in crate::driver) fn refused_pairs(&self) -> Vec<(u64, (EntityId, Guid))> {
-        let mut pairs: Vec<_> =
-            self.refused.samples.iter().map(|sample| (sample.reader, sample.writer)).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let of_node = |pair: (EntityId, Guid)| {
+        let of_node = |pair: &(EntityId, Guid)| {
             let dual_node_id = self.readers.get(&pair.0)?.links.get(&pair.1)?.dual_node_id?;
-            Some((dual_node_id, pair))
+            Some((dual_node_id, *pair))
         };
-        pairs.into_iter().filter_map(of_node).collect()
+        self.refused.pairs.iter().filter_map(of_node).collect()
     }
 
     /// Takes the waiting samples after the check: those that RTPS delivers in place of a link. Drops the others.
     pub(in crate::driver) fn take_refused(&mut self, effects: &mut Effects) -> Vec<Sample> {
-        let samples = std::mem::take(&mut self.refused.samples);
+        let samples = self.refused.take();
         let is_served_by_link = |sample: &Sample| {
             let from = self.readers.get(&sample.reader).and_then(|end| end.links.get(&sample.writer));
             from.is_some_and(|from| from.is_served_by_link())
@@ -136,7 +144,7 @@ mod tests {
     /// Refuses a sample and takes it without delivery. Returns whether it waited.
     fn waits(ros2: &mut Ros2, writer: u8) -> bool {
         ros2.refuse(sample(writer), &[], &mut Effects::default());
-        !std::mem::take(&mut ros2.refused.samples).is_empty()
+        !ros2.refused.take().is_empty()
     }
 
     #[test]
@@ -149,6 +157,18 @@ mod tests {
         assert!(!waits(ros2, 1), "samples were refused in the last turn");
         ros2.reset_checks();
         assert!(waits(ros2, 1));
+    }
+
+    #[test]
+    fn each_pair_waits_until_its_samples_are_taken() {
+        let ros2 = &mut Ros2::new(None, false);
+        let pairs = [1, 2, 1].map(sample);
+        let [first, second, _] = pairs.each_ref().map(|sample| (sample.reader, sample.writer));
+        pairs.into_iter().for_each(|sample| ros2.refuse(sample, &[], &mut Effects::default()));
+        assert!(ros2.refused.has(first) && ros2.refused.has(second));
+        assert_eq!(ros2.refused.pairs.len(), 2);
+        assert_eq!(ros2.take_refused(&mut Effects::default()).len(), 3);
+        assert!(!ros2.refused.has(first) && !ros2.refused.has(second));
     }
 
     #[test]

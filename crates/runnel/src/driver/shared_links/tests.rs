@@ -6,6 +6,8 @@ mod forged;
 mod joining;
 mod killed;
 mod late;
+mod moved;
+mod several;
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -43,8 +43,13 @@ enum Waiting {
 }
 
 impl LinkReturns {
+    /// The pairs that the link follows, and RTPS's positions in them.
+    pub(in crate::driver) fn followed(&self) -> &[(PairId, Arc<PairPosition>)] {
+        &self.positions
+    }
+
     /// RTPS's position in a pair.
-    fn position(&self, pair: PairId) -> Option<&Arc<PairPosition>> {
+    pub(in crate::driver) fn position(&self, pair: PairId) -> Option<&Arc<PairPosition>> {
         self.positions.iter().find(|(of, _)| *of == pair).map(|(_, position)| position)
     }
 
@@ -88,11 +93,14 @@ impl LinkReturns {
 
 impl LinkShare {
     /// Follows RTPS's position in a matched pair. Forgets the pairs that the receiver has forgotten.
-    pub(in crate::driver) fn follow(&mut self, pair: PairId, position: Arc<PairPosition>) {
+    pub(in crate::driver) fn follow(&mut self, pair: PairId, position: &Arc<PairPosition>) {
         let Self { receiver, returns, .. } = self;
+        if returns.position(pair).is_some_and(|known| Arc::ptr_eq(known, position)) {
+            return;
+        }
         let is_known = |of: PairId| receiver.pairs().any(|(known, _)| known == of);
         returns.positions.retain(|(of, _)| *of != pair && is_known(*of));
-        returns.positions.push((pair, position));
+        returns.positions.push((pair, Arc::clone(position)));
     }
 
     /// Takes a statement, after all earlier messages were delivered or wait.
@@ -243,7 +251,7 @@ mod tests {
         let mut share = LinkShare::default();
         share.receiver.add(1, true);
         share.receiver.matched(PAIR, 1);
-        share.follow(PAIR, Arc::default());
+        share.follow(PAIR, &Arc::default());
         share.state(1, Statement::Resent { id: PAIR.id(), at: 1, number: 1 }).unwrap();
         assert!(share.returns.is_waiting());
         share

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use runnel_delivery::{LeftLink, PairId, PublisherFault, SharedLinkReceiver, Statement};
+use runnel_delivery::{LeftLink, PublisherFault, SharedLinkReceiver, Statement};
 
 use super::Input;
 use super::link_delivery::LinkFault;
@@ -106,8 +106,8 @@ impl Input {
 
     /// Effect of the link's end on its pairs.
     pub(in crate::driver) fn unshared(&mut self) -> Option<Effect> {
-        let node = (self.from.dual_node_id?, self.claim.address());
-        let pairs: Vec<PairId> = self.share()?.receiver.pairs().map(|(pair, _)| pair).collect();
-        Some(Effect::SharedLinkEnded { node, pairs })
+        let dual_node_id = self.from.dual_node_id?;
+        let followed = self.share()?.returns.followed().to_vec();
+        Some(Effect::SharedLinkEnded { dual_node_id, followed })
     }
 }

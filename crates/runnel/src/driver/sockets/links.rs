@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use runnel_delivery::{FRAME_BYTES, Statement};
 use runnel_io::{Interest, Token, clock};
+#[cfg(test)]
+use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
 use runnel_ros1::tcpros::FrameReader;
 
@@ -45,6 +47,26 @@ impl Sockets {
         };
         *place = Socket::Input(input);
         true
+    }
+
+    /// Adds another link to the publisher of a link, as if it had this connection.
+    #[cfg(test)]
+    pub(in crate::driver) fn add_second_link(&mut self, key: Key, conn: ConnId) -> Key {
+        let Some(Socket::Input(first)) = self.table.get(key) else { panic!("it is no link to a publisher") };
+        first.topic.join(&first.from);
+        let second = Input {
+            engine: first.engine,
+            conn,
+            stream: Arc::clone(&first.stream),
+            pair: Some(Box::new(LinkPair::new(0, true))),
+            reader: FrameReader::with_accepted_length(self.frame_budget.accepted(None)).with_statements(true),
+            claim: self.frame_budget.claim(first.claim.address()),
+            topic: Arc::clone(&first.topic),
+            from: Arc::clone(&first.from),
+            received: 0,
+            local_peer: None,
+        };
+        self.insert(Socket::Input(second))
     }
 
     /// Begins a link to a subscriber: the publication sends on its connection. False if there is no such connection.

@@ -19,7 +19,7 @@ fn links(driver: &Driver) -> Vec<(Key, Arc<Stream>)> {
 }
 
 /// Ends the connections of the talker's links. The talker notices at once.
-fn end_links(scene: &Scene) {
+pub(super) fn end_links(scene: &Scene) {
     let driver = &mut *scene.talker.inner.driver();
     for (key, stream) in links(driver) {
         stream.shutdown().unwrap();
@@ -43,7 +43,7 @@ fn end_links_silently(scene: &Scene) -> Vec<Arc<Stream>> {
 }
 
 /// The link serves the listener, RTPS has matched, and messages of the link are unread.
-fn served_by_link(qos: QoS) -> Scene {
+pub(super) fn served_by_link(qos: QoS) -> Scene {
     let mut scene = Scene::joined_by_ros1(qos, false);
     set_interest(&scene.node, Interest::Read, is_of_ros1);
     scene.publish(COUNT);

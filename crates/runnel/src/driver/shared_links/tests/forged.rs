@@ -17,7 +17,7 @@ const OTHER_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 9));
 const EPOCH: u32 = 1000;
 
 /// The link is on standby, and RTPS serves its only pair.
-fn served_by_rtps() -> Scene {
+pub(super) fn served_by_rtps() -> Scene {
     let mut scene = Scene::joined_by_ros1(QoS::keep_last(10_000), false);
     for interest in [is_of_ros1, is_rtps] {
         set_interest(&scene.node, Interest::Read, interest);
