@@ -63,7 +63,7 @@ impl Rtps {
             peer.is_proved()
                 && !participant.is_complete(prefix)
                 && participant.is_at(prefix, address)
-                && peer.endpoints.values().any(is_of_node)
+                && peer.endpoints().any(is_of_node)
         })
     }
 
