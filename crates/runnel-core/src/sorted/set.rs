@@ -90,6 +90,27 @@ impl<T: Ord> SortedSet<T> {
         }
     }
 
+    /// Adds values that come in order, by one merge, and keeps the least members, `most` of them.
+    pub fn merge_least(&mut self, values: impl IntoIterator<Item = T>, most: usize) {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_none() {
+            return;
+        }
+        let mut members = core::mem::take(&mut self.members).into_iter().peekable();
+        while self.members.len() < most {
+            let order = match (members.peek(), values.peek()) {
+                (Some(member), Some(value)) => member.cmp(value),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            // Of two equal ones, the member stays.
+            let value = if order == Ordering::Less { None } else { values.next() };
+            let member = if order == Ordering::Greater { None } else { members.next() };
+            self.members.extend(member.or(value));
+        }
+    }
+
     /// Removes a member. Returns false if it was none.
     pub fn remove<Q: Ord + ?Sized>(&mut self, value: &Q) -> bool
     where
