@@ -35,6 +35,7 @@ impl<T> SortedSet<T> {
     /// Removes all members.
     pub fn clear(&mut self) {
         self.members.clear();
+        super::shrink(&mut self.members);
     }
 
     /// The members, in order.

@@ -175,3 +175,16 @@ fn memory_of_removed_entries_is_given_back() {
     }
     assert!(map.entries.capacity() <= super::KEPT_CAPACITY && set.members.capacity() <= super::KEPT_CAPACITY);
 }
+
+#[test]
+fn memory_is_given_back_after_a_range_or_all_was_removed() {
+    let is_small = |map: &SortedMap<i32, i32>| map.entries.capacity() <= super::KEPT_CAPACITY;
+    let map = SortedMap::from_iter((0..10_000).map(|key| (key, key)));
+    let (mut drained, mut cleared) = (map.clone(), map);
+    assert_eq!(drained.drain(10..).count(), 9990);
+    cleared.clear();
+    assert!(is_small(&drained) && is_small(&cleared));
+    let mut set = SortedSet::from_iter(0..10_000);
+    set.clear();
+    assert!(set.members.capacity() <= super::KEPT_CAPACITY);
+}
