@@ -34,6 +34,7 @@ impl<K, V> SortedMap<K, V> {
     /// Removes all entries.
     pub fn clear(&mut self) {
         self.entries.clear();
+        super::shrink(&mut self.entries);
     }
 
     /// The entries, in order.
@@ -176,7 +177,9 @@ impl<K: Ord, V> SortedMap<K, V> {
     /// Removes the entries with keys in a range.
     pub fn drain<R: RangeBounds<K>>(&mut self, range: R) -> impl Iterator<Item = (K, V)> {
         let indices = self.indices(range.start_bound(), range.end_bound());
-        self.entries.drain(indices)
+        let removed: Vec<_> = self.entries.drain(indices).collect();
+        super::shrink(&mut self.entries);
+        removed.into_iter()
     }
 
     /// The index of a key, or the index at which it would stand.

@@ -35,6 +35,7 @@ impl<T> SortedSet<T> {
     /// Removes all members.
     pub fn clear(&mut self) {
         self.members.clear();
+        super::shrink(&mut self.members);
     }
 
     /// The members, in order.
@@ -87,6 +88,27 @@ impl<T: Ord> SortedSet<T> {
                 self.members.insert(index, value);
                 true
             }
+        }
+    }
+
+    /// Adds values that come in order, by one merge, and keeps the least members, `most` of them.
+    pub fn merge_least(&mut self, values: impl IntoIterator<Item = T>, most: usize) {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_none() {
+            return;
+        }
+        let mut members = core::mem::take(&mut self.members).into_iter().peekable();
+        while self.members.len() < most {
+            let order = match (members.peek(), values.peek()) {
+                (Some(member), Some(value)) => member.cmp(value),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            // Of two equal ones, the member stays.
+            let value = if order == Ordering::Less { None } else { values.next() };
+            let member = if order == Ordering::Greater { None } else { members.next() };
+            self.members.extend(member.or(value));
         }
     }
 

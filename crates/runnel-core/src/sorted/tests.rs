@@ -130,10 +130,11 @@ fn set_behaves_as_a_tree() {
         let keys = [1, 4, 30, 1000][seed as usize % 4];
         for _ in 0..OPERATIONS {
             let (key, bounds) = (random.below(keys), random.bounds(keys));
-            match random.below(9) {
+            match random.below(10) {
                 0..5 => assert_eq!(sorted.insert(key), tree.insert(key)),
                 5..7 => assert_eq!(sorted.remove(&key), tree.remove(&key)),
                 7 => assert_eq!(sorted.pop_first(), tree.pop_first()),
+                8 => merge_least(&mut random, &mut sorted, &mut tree, keys),
                 _ => {
                     sorted.retain(|member| member % 5 != key % 5);
                     tree.retain(|member| member % 5 != key % 5);
@@ -143,6 +144,16 @@ fn set_behaves_as_a_tree() {
             assert_eq!((sorted.len(), sorted.contains(&key)), (tree.len(), tree.contains(&key)));
             assert_eq!(sorted.first(), tree.first());
         }
+    }
+}
+
+fn merge_least(random: &mut Random, sorted: &mut SortedSet<u64>, tree: &mut BTreeSet<u64>, keys: u64) {
+    let values: BTreeSet<u64> = (0..random.below(20)).map(|_| random.below(keys)).collect();
+    let most = sorted.len() + random.below(10) as usize;
+    sorted.merge_least(values.iter().copied(), most);
+    tree.extend(values);
+    while tree.len() > most {
+        tree.pop_last();
     }
 }
 
@@ -163,4 +174,17 @@ fn memory_of_removed_entries_is_given_back() {
         set.remove(&key);
     }
     assert!(map.entries.capacity() <= super::KEPT_CAPACITY && set.members.capacity() <= super::KEPT_CAPACITY);
+}
+
+#[test]
+fn memory_is_given_back_after_a_range_or_all_was_removed() {
+    let is_small = |map: &SortedMap<i32, i32>| map.entries.capacity() <= super::KEPT_CAPACITY;
+    let map = SortedMap::from_iter((0..10_000).map(|key| (key, key)));
+    let (mut drained, mut cleared) = (map.clone(), map);
+    assert_eq!(drained.drain(10..).count(), 9990);
+    cleared.clear();
+    assert!(is_small(&drained) && is_small(&cleared));
+    let mut set = SortedSet::from_iter(0..10_000);
+    set.clear();
+    assert!(set.members.capacity() <= super::KEPT_CAPACITY);
 }

@@ -27,7 +27,7 @@ mod services;
 mod slave_api;
 mod timer;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use runnel_core::sorted::{SortedMap, SortedSet};
@@ -78,7 +78,7 @@ pub struct Node {
     last_service_link: u64,
     /// URIs of the nodes of this process, this one included.
     local_nodes: SortedSet<String>,
-    conns: SortedMap<ConnId, Conn>,
+    conns: BTreeMap<ConnId, Conn>,
     connect_limit: ConnectLimiter,
     half_open: HalfOpen,
     /// Incoming connections whose header was accepted, and UDPROS subscribers.
@@ -107,7 +107,7 @@ impl Node {
             parameters: SortedMap::new(),
             service_links: SortedMap::new(),
             last_service_link: 0,
-            conns: SortedMap::new(),
+            conns: BTreeMap::new(),
             connect_limit: ConnectLimiter::default(),
             half_open: HalfOpen::default(),
             linked_count: 0,

@@ -23,7 +23,7 @@ impl Participant {
     /// Returns whether there is memory for an announced endpoint. Remembered ended ones are dropped for it.
     pub(super) fn reserve_endpoint_memory(&mut self, endpoint: &Endpoint) -> bool {
         let Some(peer) = self.peers.get(endpoint.guid.prefix) else { return false };
-        let known = peer.endpoints.get(&endpoint.guid.entity).map_or(0, Endpoint::bytes);
+        let known = peer.endpoints.get(&endpoint.guid.entity).map_or(0, |known| known.bytes());
         let more = endpoint.bytes().saturating_sub(known);
         let most = self.config.limits.endpoint_bytes;
         let ip = peer.address().ip();

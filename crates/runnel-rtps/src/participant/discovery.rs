@@ -5,6 +5,7 @@ use crate::announce::{self, Endpoint, Role};
 use crate::event::Event;
 use crate::fault::PeerFault;
 use crate::wire::{EntityId, Guid, GuidPrefix, Parameters, Payload, Timestamp};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
@@ -113,10 +114,10 @@ impl Participant {
         }
         let former = self.peers.alter(guid.prefix, |peer| {
             peer.endpoint_bytes += endpoint.bytes();
-            let former = peer.endpoints.insert(guid.entity, endpoint);
+            let former = peer.endpoints.insert(guid.entity, Box::new(endpoint));
             // One of the two may have been forged.
             peer.was_corrected |= former.is_some() && former.as_ref() != peer.endpoints.get(&guid.entity);
-            peer.endpoint_bytes -= former.as_ref().map_or(0, Endpoint::bytes);
+            peer.endpoint_bytes -= former.as_ref().map_or(0, |former| former.bytes());
             former
         });
         let former = former.flatten();
@@ -146,7 +147,7 @@ impl Participant {
         let known = self.peers.alter(guid.prefix, |peer| {
             let known = peer.endpoints.remove(&guid.entity)?;
             peer.endpoint_bytes -= known.bytes();
-            Some(known)
+            Some(*known)
         })??;
         self.unmatch(guid);
         self.push_event(Event::EndpointLost(guid));

@@ -155,7 +155,7 @@ impl Participant {
     pub(super) fn begin_read(&mut self, writer: Guid) {
         let of_writer = |endpoint: &&Endpoint| discovery_writer(endpoint.role()) == writer.entity;
         let peer = self.peers.get(writer.prefix);
-        let endpoints = peer.into_iter().flat_map(|peer| peer.endpoints.values()).filter(of_writer);
+        let endpoints = peer.into_iter().flat_map(|peer| peer.endpoints()).filter(of_writer);
         let unconfirmed = endpoints.map(|endpoint| endpoint.guid.entity).collect();
         self.reads.in_progress.insert(writer, Read { unconfirmed, digest: Digest::EMPTY });
     }

@@ -2,7 +2,6 @@
 
 use super::Participant;
 use super::addresses::address_of;
-use super::monitor::Monitored;
 use super::peers::Standing;
 use crate::announce::{Endpoint, Role};
 use crate::event::Event;
@@ -42,7 +41,7 @@ impl Participant {
     /// Matches a local endpoint with remote ones.
     pub(super) fn match_own(&mut self, now: Instant, id: EntityId) {
         let Some(ours) = self.endpoints.get(&id) else { return };
-        let others = self.peers.discovered().flat_map(|peer| peer.endpoints.values());
+        let others = self.peers.discovered().flat_map(|peer| peer.endpoints());
         let others: Vec<Guid> =
             others.filter(|other| other.topic == ours.topic).map(|other| other.guid).collect();
         others.into_iter().for_each(|other| self.match_pair(now, id, other));
@@ -157,10 +156,38 @@ impl Participant {
             }
         }
         if was_matched {
-            self.update_writer(local, Change::Unmatched(remote));
-            self.remove_monitors(|what| *what == Monitored::Liveliness(local, remote));
+            self.update_writer(local, Change::Unmatched(remote..=remote));
+            self.remove_liveliness_monitors(local, remote..=remote);
             self.push_event(Event::Unmatched { local, remote });
         }
+    }
+
+    /// Unmatches all endpoints of a participant that is lost, by one range of each table: there may be thousands.
+    pub(super) fn unmatch_participant(&mut self, prefix: GuidPrefix) {
+        let readers_by_writer = self.readers_by_writer.extract_if(prefix.endpoints(), |_, _| true);
+        let pairs = readers_by_writer.flat_map(|(writer, readers)| {
+            readers.into_iter().filter(|reader| !reader.is_builtin()).map(move |reader| (reader, writer))
+        });
+        for (reader, writer) in pairs.collect::<Vec<_>>() {
+            self.deliver_held_samples(reader, writer);
+            self.push_event(Event::Unmatched { local: reader, remote: writer });
+        }
+        self.readers.values_mut().for_each(|reader| reader.unmatch_all(prefix));
+        let readers: Vec<EntityId> = self.readers.keys().copied().collect();
+        readers.into_iter().for_each(|id| self.remove_liveliness_monitors(id, prefix.endpoints()));
+        self.writers.values_mut().for_each(|writer| writer.unmatch_readers(prefix.endpoints()));
+        let writers: Vec<EntityId> = self.user_writers.keys().copied().collect();
+        writers.into_iter().for_each(|id| self.unmatch_readers(id, prefix));
+    }
+
+    /// Unmatches the readers of a participant from a user writer.
+    fn unmatch_readers(&mut self, local: EntityId, prefix: GuidPrefix) {
+        let Some(writer) = self.user_writers.get_mut(&local) else { return };
+        let left: Vec<Guid> = writer.matched.extract_if(prefix.endpoints(), |_| true).collect();
+        if !left.is_empty() {
+            self.update_writer(local, Change::Unmatched(prefix.endpoints()));
+        }
+        left.into_iter().for_each(|remote| self.push_event(Event::Unmatched { local, remote }));
     }
 
     /// Unmatches a remote endpoint that is gone.

@@ -39,7 +39,7 @@ use crate::event::{Event, Sample};
 use crate::reader::{Budgets, Reader, WriterProxy};
 use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat};
 use crate::writer::{Writer, WriterUpdate};
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -88,11 +88,11 @@ pub struct Participant {
     /// Memory budgets of the readers.
     budgets: Budgets,
     /// Local readers of each remote writer.
-    readers_by_writer: SortedMap<Guid, Vec<EntityId>>,
+    readers_by_writer: BTreeMap<Guid, Vec<EntityId>>,
     /// A pair was paused.
     has_paused: bool,
     /// Heartbeats of writers that are not discovered yet.
-    early: SortedMap<(Guid, EntityId), Heartbeat>,
+    early: BTreeMap<(Guid, EntityId), Heartbeat>,
     remembered: Remembered,
     /// Repeated reads of peers' discovery.
     reads: DiscoveryReads,
@@ -157,9 +157,9 @@ impl Participant {
             writer_updates: VecDeque::new(),
             readers: SortedMap::new(),
             budgets: Budgets::new(config.limits.waiting_bytes),
-            readers_by_writer: SortedMap::new(),
+            readers_by_writer: BTreeMap::new(),
             has_paused: false,
-            early: SortedMap::new(),
+            early: BTreeMap::new(),
             remembered: Remembered::default(),
             reads: DiscoveryReads::default(),
             corrections: SortedMap::new(),
@@ -227,7 +227,7 @@ impl Participant {
         if guid.prefix == self.config.prefix {
             return self.endpoints.get(&guid.entity);
         }
-        self.peers.get(guid.prefix)?.endpoints.get(&guid.entity)
+        self.peers.get(guid.prefix)?.endpoints.get(&guid.entity).map(|endpoint| &**endpoint)
     }
 
     /// Returns the local user endpoints.

@@ -5,10 +5,11 @@ use crate::announce::Role;
 use crate::event::Event;
 use crate::wire::{EntityId, Guid, GuidPrefix, Timestamp};
 use crate::writer::SHORTEST_PERIOD;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use runnel_core::qos::{Liveliness, QoS};
-use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Liveliness kinds of participant messages. Source: RTPS 2.5, section 9.6.3.1.
@@ -45,7 +46,7 @@ struct Monitor {
 /// Monitors of all conditions.
 #[derive(Debug, Default)]
 pub(super) struct Monitors {
-    all: SortedMap<Monitored, Monitor>,
+    all: BTreeMap<Monitored, Monitor>,
     /// Interval of our own assertions.
     assertion_interval: Option<Duration>,
 }
@@ -126,11 +127,19 @@ impl Participant {
         }
     }
 
-    /// Removes monitors of a local endpoint or a writer.
-    pub(super) fn remove_monitors(&mut self, which: impl Fn(&Monitored) -> bool) {
-        let removed: Vec<Monitored> = self.monitors.all.keys().copied().filter(which).collect();
-        for what in removed {
-            self.monitors.all.remove(&what);
+    /// Removes the monitors of a local endpoint.
+    pub(super) fn remove_monitors(&mut self, id: EntityId) {
+        self.remove_monitors_in(Monitored::Deadline(id)..=Monitored::Deadline(id));
+        self.remove_liveliness_monitors(id, Guid::from_bytes([0; 16])..=Guid::from_bytes([0xff; 16]));
+    }
+
+    /// Removes the liveliness monitors of a local reader for the writers in a range.
+    pub(super) fn remove_liveliness_monitors(&mut self, reader: EntityId, writers: RangeInclusive<Guid>) {
+        self.remove_monitors_in(liveliness_range(reader, writers));
+    }
+
+    fn remove_monitors_in(&mut self, range: RangeInclusive<Monitored>) {
+        for (what, _) in self.monitors.all.extract_if(range, |_, _| true) {
             self.timers.cancel(&Timer::Monitor(what));
         }
     }
@@ -160,15 +169,20 @@ impl Participant {
         if payload.get(4..16) != Some(&prefix.0[..]) || !is_sign {
             return;
         }
-        let alive = |(what, monitor): (&Monitored, &Monitor)| match what {
-            Monitored::Liveliness(_, writer) if writer.prefix == prefix && monitor.is_automatic => {
-                Some(*what)
-            }
-            _ => None,
-        };
-        let alive: Vec<Monitored> = self.monitors.all.iter().filter_map(alive).collect();
+        let of_it = self
+            .readers
+            .keys()
+            .flat_map(|reader| self.monitors.all.range(liveliness_range(*reader, prefix.endpoints())));
+        let alive = of_it.filter(|(_, monitor)| monitor.is_automatic).map(|(what, _)| *what);
+        let alive: Vec<Monitored> = alive.collect();
         alive.into_iter().for_each(|what| self.note_occurrence(now, what));
     }
+}
+
+/// Returns the range of the liveliness monitors of a local reader for the writers in a range.
+fn liveliness_range(reader: EntityId, writers: RangeInclusive<Guid>) -> RangeInclusive<Monitored> {
+    let (first, last) = writers.into_inner();
+    Monitored::Liveliness(reader, first)..=Monitored::Liveliness(reader, last)
 }
 
 /// Returns the interval of assertions for a lease.

@@ -1,6 +1,5 @@
 //! Local endpoints: creation, announcement and removal.
 
-use super::monitor::Monitored;
 use super::user_writers::UserWriterEntry;
 use super::{ACCEPTED_REPRESENTATIONS, Audience, EndpointOptions, Participant};
 use crate::announce::{Endpoint, Role};
@@ -109,9 +108,7 @@ impl Participant {
         self.writer_updates.retain(|update| update.writer != id);
         self.readers.remove(&id);
         self.early.retain(|(_, reader), _| *reader != id);
-        self.remove_monitors(|what| match what {
-            Monitored::Deadline(of) | Monitored::Liveliness(of, _) => *of == id,
-        });
+        self.remove_monitors(id);
         self.readers_by_writer.retain(|_, readers| {
             readers.retain(|reader| *reader != id);
             !readers.is_empty()

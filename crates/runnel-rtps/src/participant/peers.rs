@@ -48,8 +48,8 @@ const MAX_SOURCES: usize = 8;
 pub struct Peer {
     /// Announced data.
     pub data: ParticipantData,
-    /// Endpoints.
-    pub endpoints: SortedMap<EntityId, Endpoint>,
+    /// Endpoints. Boxed, since there may be thousands.
+    pub endpoints: SortedMap<EntityId, Box<Endpoint>>,
     /// Bytes of the endpoints.
     pub(super) endpoint_bytes: usize,
     /// Addresses of its discovery endpoints and of its user endpoints.
@@ -126,6 +126,11 @@ impl Peer {
     /// Returns whether it has proved that it receives datagrams at its address.
     pub fn is_proved(&self) -> bool {
         self.standing == Standing::Proved
+    }
+
+    /// Returns its endpoints, in the order of their ids.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.values().map(|endpoint| &**endpoint)
     }
 
     /// Returns the address of its discovery endpoints.

@@ -4,7 +4,7 @@
 use super::Participant;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 use crate::writer::{Change, WriterUpdate};
-use runnel_core::sorted::SortedSet;
+use alloc::collections::BTreeSet;
 
 /// Discovery state of a user writer.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct UserWriterEntry {
     /// Sequence number of its announcement.
     pub announced_at: SequenceNumber,
     /// Matched readers.
-    pub matched: SortedSet<Guid>,
+    pub matched: BTreeSet<Guid>,
 }
 
 impl UserWriterEntry {

@@ -13,10 +13,9 @@ pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copy_sample};
 
 use crate::wire::{Guid, GuidPrefix, SequenceNumber};
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
-use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
 /// Maximum number of remembered unmatched writers.
@@ -25,8 +24,8 @@ const MAX_LEFT: usize = 256;
 /// A local reader.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// Boxed, since thousands of writers can match a reader of discovery.
-    writers: SortedMap<Guid, Box<WriterProxy>>,
+    /// One remote address can announce a hundred thousand writers of one topic.
+    writers: BTreeMap<Guid, Box<WriterProxy>>,
     /// Unmatched writers, the latest last.
     unmatched: VecDeque<UnmatchedWriter>,
     /// The greatest acknowledgement count of forgotten writers.
@@ -39,7 +38,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub fn new() -> Self {
-        Self { writers: SortedMap::new(), unmatched: VecDeque::new(), forgotten: 0, capacity: None, turn: 0 }
+        Self { writers: BTreeMap::new(), unmatched: VecDeque::new(), forgotten: 0, capacity: None, turn: 0 }
     }
 
     /// Sets how many more samples its user accepts.
@@ -83,21 +82,23 @@ impl Reader {
 
     /// Unmatches a writer. Returns whether it was matched.
     pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
-        let left = self.writers.remove(&writer);
-        match &left {
-            Some(writer) if writer.is_worth_remembering() => self.remember(writer.unmatched_state()),
-            // Thousands of silent writers must not displace one that has sent samples.
-            Some(writer) => self.note_forgotten(writer.unmatched_state().acknowledgements),
-            None => {}
-        }
-        left.is_some()
+        let Some(left) = self.writers.remove(&writer) else { return false };
+        self.remember_or_forget(&left);
+        true
     }
 
     /// Unmatches all writers of a participant.
     pub fn unmatch_all(&mut self, prefix: GuidPrefix) {
-        let of_it = self.writers.range(prefix.endpoints()).map(|(guid, _)| *guid);
-        for writer in of_it.collect::<Vec<_>>() {
-            self.unmatch_writer(writer);
+        let left: Vec<_> = self.writers.extract_if(prefix.endpoints(), |_, _| true).collect();
+        left.iter().for_each(|(_, writer)| self.remember_or_forget(writer));
+    }
+
+    fn remember_or_forget(&mut self, left: &WriterProxy) {
+        let state = left.unmatched_state();
+        match left.is_worth_remembering() {
+            true => self.remember(state),
+            // Thousands of silent writers must not displace one that has sent samples.
+            false => self.note_forgotten(state.acknowledgements),
         }
     }
 
@@ -126,13 +127,13 @@ impl Reader {
 
     /// Sets new addresses for the writers of a participant.
     pub fn move_writers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
-        let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
+        let writers = self.writers.range_mut(prefix.endpoints()).map(|(_, writer)| writer);
         writers.for_each(|writer| writer.move_to(address(writer.guid())));
     }
 
     /// Drops the incomplete samples of a participant's writers.
     pub fn forget_incomplete(&mut self, prefix: GuidPrefix) {
-        let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
+        let writers = self.writers.range_mut(prefix.endpoints()).map(|(_, writer)| writer);
         writers.for_each(|writer| writer.forget_incomplete());
     }
 
@@ -142,7 +143,7 @@ impl Reader {
 
     /// Drops held samples of a participant's writers, up to `most` bytes; returns the dropped bytes.
     pub fn drop_held(&mut self, prefix: GuidPrefix, most: usize) -> usize {
-        let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
+        let writers = self.writers.range_mut(prefix.endpoints()).map(|(_, writer)| writer);
         writers.fold(0, |bytes, writer| bytes + writer.drop_held(most.saturating_sub(bytes)))
     }
 

@@ -64,7 +64,7 @@ impl GuidPrefix {
     }
 
     /// Returns the range of the participant's possible endpoint GUIDs, in order.
-    pub(crate) fn endpoints(self) -> core::ops::RangeInclusive<Guid> {
+    pub fn endpoints(self) -> core::ops::RangeInclusive<Guid> {
         self.with(EntityId([0; 4]))..=self.with(EntityId([0xff; 4]))
     }
 

@@ -24,6 +24,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 pub(crate) use composing::Composed;
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 use reader_set::ReaderSet;
 use runnel_core::qos::{Durability, QoS};
 use runnel_core::time::Instant;
@@ -130,35 +131,21 @@ impl<B: Lend> Writer<B> {
         self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
     }
 
-    /// Unmatches a reader. Returns whether it was matched.
-    pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
-        let left = self.readers.remove(reader);
-        self.remember_unmatched(left)
-    }
-
     /// Forgets the position of an unmatched reader.
     pub fn forget_unmatched(&mut self, reader: Guid) {
         self.unmatched.forget(reader);
     }
 
-    /// Unmatches all readers of a participant.
-    pub fn unmatch_all(&mut self, prefix: GuidPrefix) {
-        let left = self.readers.remove_all(prefix);
-        self.remember_unmatched(left);
-    }
-
-    fn remember_unmatched(&mut self, left: impl IntoIterator<Item = ReaderProxy>) -> bool {
-        let (is_user, mut any) = (!self.id.is_builtin(), false);
-        for proxy in left {
-            any = true;
-            if is_user {
-                self.unmatched.put(proxy);
-            }
+    /// Unmatches the readers in a range.
+    pub fn unmatch_readers(&mut self, readers: RangeInclusive<Guid>) {
+        let left = self.readers.remove_range(readers);
+        if left.is_empty() {
+            return;
         }
-        if any {
-            self.trim();
+        if !self.id.is_builtin() {
+            left.into_iter().for_each(|reader| self.unmatched.put(reader));
         }
-        any
+        self.trim();
     }
 
     /// Sets new addresses for the readers of a participant.

@@ -4,7 +4,7 @@ use super::ReaderProxy;
 use crate::wire::{Guid, GuidPrefix};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 /// Matched readers, sorted by GUID.
 #[derive(Debug, Default)]
@@ -34,13 +34,13 @@ impl ReaderSet {
 
     /// Returns the readers of one participant.
     pub fn of_participant(&self, prefix: GuidPrefix) -> impl Iterator<Item = &ReaderProxy> + Clone {
-        let range = self.range_of(prefix);
+        let range = self.indices(prefix.endpoints());
         self.0.get(range).unwrap_or_default().iter().map(|reader| &**reader)
     }
 
     /// Returns the readers of one participant.
     pub fn of_participant_mut(&mut self, prefix: GuidPrefix) -> impl Iterator<Item = &mut ReaderProxy> {
-        let range = self.range_of(prefix);
+        let range = self.indices(prefix.endpoints());
         self.0.get_mut(range).unwrap_or_default().iter_mut().map(|reader| &mut **reader)
     }
 
@@ -74,15 +74,9 @@ impl ReaderSet {
         }
     }
 
-    /// Removes the reader with this GUID.
-    pub fn remove(&mut self, guid: Guid) -> Option<ReaderProxy> {
-        let index = self.search(guid).ok()?;
-        Some(*self.0.remove(index))
-    }
-
-    /// Removes the readers of one participant.
-    pub fn remove_all(&mut self, prefix: GuidPrefix) -> Vec<ReaderProxy> {
-        let range = self.range_of(prefix);
+    /// Removes the readers in a range.
+    pub fn remove_range(&mut self, readers: RangeInclusive<Guid>) -> Vec<ReaderProxy> {
+        let range = self.indices(readers);
         self.0.drain(range).map(|reader| *reader).collect()
     }
 
@@ -90,9 +84,9 @@ impl ReaderSet {
         self.0.binary_search_by_key(&guid, |reader| reader.guid())
     }
 
-    fn range_of(&self, prefix: GuidPrefix) -> Range<usize> {
-        let begin = self.0.partition_point(|reader| reader.guid().prefix < prefix);
-        let end = self.0.partition_point(|reader| reader.guid().prefix <= prefix);
+    fn indices(&self, readers: RangeInclusive<Guid>) -> Range<usize> {
+        let begin = self.0.partition_point(|reader| reader.guid() < *readers.start());
+        let end = self.0.partition_point(|reader| reader.guid() <= *readers.end());
         begin..end
     }
 }

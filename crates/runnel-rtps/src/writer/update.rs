@@ -3,6 +3,7 @@
 use super::{Gate, ReaderSpec};
 use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag};
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 
 /// Update for a user writer, see [`Participant::poll_writer_update`](crate::Participant::poll_writer_update).
 #[derive(Debug)]
@@ -16,7 +17,8 @@ pub struct WriterUpdate {
 pub(crate) enum Change {
     /// A reader was matched or has announced itself again.
     Matched(ReaderSpec),
-    Unmatched(Guid),
+    /// The readers in a range were unmatched: one, or all of a participant.
+    Unmatched(RangeInclusive<Guid>),
     /// A reader has a new address.
     Moved(Guid, SocketAddr),
     /// The gate for the readers of a participant.
@@ -41,10 +43,10 @@ impl WriterUpdate {
         }
     }
 
-    /// Returns the reader that was unmatched.
-    pub fn unmatched(&self) -> Option<Guid> {
-        match self.change {
-            Change::Unmatched(reader) => Some(reader),
+    /// Returns the range of the readers that were unmatched: one, or all of a participant.
+    pub fn unmatched(&self) -> Option<RangeInclusive<Guid>> {
+        match &self.change {
+            Change::Unmatched(readers) => Some(readers.clone()),
             _ => None,
         }
     }

@@ -161,8 +161,8 @@ impl<P: Lend> UserWriter<P> {
                 self.writer.match_reader(spec);
                 true
             }
-            Change::Unmatched(reader) => {
-                self.writer.unmatch_reader(reader);
+            Change::Unmatched(readers) => {
+                self.writer.unmatch_readers(readers);
                 false
             }
             Change::Moved(reader, address) => {

@@ -4,6 +4,7 @@
 mod client_link;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
@@ -13,10 +14,12 @@ use runnel_core::message::Service;
 use runnel_core::wire::{NoMemory, Wire};
 
 use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
+use crate::log_output::console;
 use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
+use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
 
 /// Names the callback in errors.
 const CALLBACK: &str = "the callback of a service";
@@ -63,6 +66,7 @@ pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
+    unanswered: Unanswered,
     callback: TryMutex<ServiceCallback>,
     /// See [`ServiceCore::answers_at_once`].
     answers_at_once: bool,
@@ -81,6 +85,7 @@ struct Waiting {
     client: Arc<ClientLink>,
     /// The number of the request on its connection.
     number: u64,
+    counted: Counted,
 }
 
 /// A taken request of another process, with its responder, which any thread can use at any time.
@@ -96,11 +101,19 @@ pub(crate) struct Responder {
     /// Length of the request in bytes.
     request_len: usize,
     result: Result<Vec<u8>, String>,
+    _counted: Counted,
 }
 
 impl Responder {
-    fn new(client: Arc<ClientLink>, number: u64, request_len: usize) -> Self {
-        Self { client, number, request_len, result: Err("the service has not responded".to_owned()) }
+    fn new(client: Arc<ClientLink>, number: u64, request_len: usize, counted: Counted) -> Self {
+        let _counted = counted;
+        Self {
+            client,
+            number,
+            request_len,
+            _counted,
+            result: Err("the service has not responded".to_owned()),
+        }
     }
 
     /// The connection of the request, and its number there.
@@ -135,6 +148,7 @@ impl ServiceCore {
             service,
             types,
             requests: Mutex::new(Class::ServiceRequests, Requests::default()),
+            unanswered: Unanswered::default(),
             callback: TryMutex::new(callback),
             answers_at_once,
             scheduler: CallbackScheduler::in_group(dispatch, group, myself),
@@ -146,15 +160,20 @@ impl ServiceCore {
         self.answers_at_once
     }
 
-    /// Queues a request. False if its client sends more than the limit.
+    /// Queues a request, or answers that there are too many of all clients. False if its client sends more than the
+    /// limit.
     pub(crate) fn push(&self, request: Vec<u8>, client: &Arc<ClientLink>) -> bool {
         let number = match client.admit(request.len()) {
             Admission::Accepted { number } => number,
             Admission::Ignored => return true,
             Admission::Refused => return false,
         };
+        let Some(counted) = self.unanswered.admit() else {
+            self.refuse(number, request.len(), client);
+            return true;
+        };
         let mut requests = lock(&self.requests);
-        requests.waiting.push_back(Waiting { request, client: Arc::clone(client), number });
+        requests.waiting.push_back(Waiting { request, client: Arc::clone(client), number, counted });
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
         drop(requests);
         if schedule {
@@ -163,15 +182,42 @@ impl ServiceCore {
         true
     }
 
+    /// Answers a request that exceeds the limit of unanswered ones.
+    fn refuse(&self, number: u64, request_len: usize, client: &ClientLink) {
+        let why = format!("service {}: {MOST_UNANSWERED} requests have no response yet", self.service);
+        if let Some(count) = self.unanswered.note_refused() {
+            console::warning!("{why}; requests refused: {count}");
+        }
+        client.answer(number, (request_len, Err(why)));
+    }
+
+    /// The connection of a client has ended: drops its socket and its waiting requests.
+    pub(crate) fn forget_client(&self, client: &Arc<ClientLink>) {
+        client.close();
+        let mut requests = lock(&self.requests);
+        let all = std::mem::take(&mut requests.waiting);
+        let (left, waiting): (VecDeque<_>, _) =
+            all.into_iter().partition(|waiting| Arc::ptr_eq(&waiting.client, client));
+        requests.waiting = waiting;
+        self.unschedule_if_empty(&mut requests);
+        drop(requests);
+        drop(left);
+    }
+
+    fn unschedule_if_empty(&self, requests: &mut Requests) {
+        if requests.waiting.is_empty() && self.scheduler.unqueue() {
+            requests.scheduled = false;
+        }
+    }
+
     /// Takes the oldest request.
     pub(crate) fn take(&self) -> Option<ServiceRequest> {
         let mut requests = lock(&self.requests);
         let next = requests.waiting.pop_front();
-        if requests.waiting.is_empty() && self.scheduler.unqueue() {
-            requests.scheduled = false;
-        }
-        let Waiting { request: bytes, client, number } = next?;
-        let responder = Responder::new(client, number, bytes.len());
+        self.unschedule_if_empty(&mut requests);
+        drop(requests);
+        let Waiting { request: bytes, client, number, counted } = next?;
+        let responder = Responder::new(client, number, bytes.len(), counted);
         Some(ServiceRequest { bytes, responder })
     }
 

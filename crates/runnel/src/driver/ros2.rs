@@ -14,12 +14,12 @@ mod snapshot;
 mod unmatched_writers;
 mod untyped;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use runnel_core::sorted::{SortedMap, SortedSet};
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::Event;
@@ -98,11 +98,11 @@ pub(super) struct ReaderEnd {
     type_hash: String,
     /// Created for an untyped subscription, with a type that publishers announced.
     is_untyped: bool,
-    pub(super) links: SortedMap<Guid, Arc<LinkInfo>>,
+    pub(super) links: BTreeMap<Guid, Arc<LinkInfo>>,
     /// Writers of dual nodes that it has lost.
     pub(super) unmatched_writers: UnmatchedWriters,
     /// Publishers that are not alive.
-    not_alive: SortedSet<Guid>,
+    not_alive: BTreeSet<Guid>,
     /// Remaining capacity in messages, if publishers wait for it.
     capacity: Option<usize>,
     /// Writers that also send by shared memory, and the pairs whose receivers order their samples.

@@ -172,8 +172,10 @@ impl Sockets {
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
             Socket::Output(Output { publication, conn, .. })
             | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
-            // Waiting requests keep the socket open, so the reactor would report its end again and again.
-            Socket::ServedClient(served) => drop(self.reactor.remove(&*served.stream)),
+            Socket::ServedClient(served) => {
+                let _ = self.reactor.remove(&*served.stream);
+                served.service.forget_client(&served.client);
+            }
             _ => {}
         }
         if let Some(of) = socket.conn() {

@@ -52,7 +52,7 @@ impl Rtps {
     /// The publishers of a topic in other processes.
     pub(crate) fn publishers(&self, dds_topic: &str) -> Vec<DiscoveredPublisher> {
         let core = lock(&self.core);
-        let endpoints = core.participant.peers().flat_map(|peer| peer.endpoints.values());
+        let endpoints = core.participant.peers().flat_map(|peer| peer.endpoints());
         endpoints.filter(|endpoint| endpoint.topic == dds_topic).filter_map(DiscoveredPublisher::of).collect()
     }
 }

@@ -79,7 +79,7 @@ impl Rtps {
             if at.is_empty() {
                 continue;
             }
-            let ids = peer.endpoints.values().filter_map(|endpoint| dual_node_id_in(&endpoint.user_data));
+            let ids = peer.endpoints().filter_map(|endpoint| dual_node_id_in(&endpoint.user_data));
             let ids: BTreeSet<u64> = ids.collect();
             awaited.extend(nodes.iter().filter(|(id, address)| at.contains(address) && ids.contains(id)));
         }

@@ -247,7 +247,7 @@ impl Rtps {
     /// The discovered endpoints of a ROS topic.
     pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
         let core = lock(&self.core);
-        let all = core.participant.peers().flat_map(|peer| peer.endpoints.values());
+        let all = core.participant.peers().flat_map(|peer| peer.endpoints());
         let on_topic = |endpoint: &&Endpoint| endpoint.topic.strip_prefix(TOPIC) == Some(topic);
         all.filter(on_topic).cloned().collect()
     }

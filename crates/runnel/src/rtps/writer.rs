@@ -3,9 +3,11 @@
 //!
 //! The participant passes updates to a writer while it is locked itself, so that updates stay in order.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
-use runnel_core::sorted::{SortedMap, SortedSet};
+use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Participant, UserWriter, WriterUpdate};
@@ -28,13 +30,13 @@ pub(crate) struct Writer {
 pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
     /// Its matched readers that belong to dual nodes.
-    dual_node_ids: SortedMap<Guid, Matched>,
+    dual_node_ids: BTreeMap<Guid, Matched>,
     /// Counts their matches.
     matchings: u64,
     /// ROS 1 links to dual nodes, by id. A reader of such a node is held when it is matched.
     linked: SortedMap<u64, Linked>,
     /// Held readers: a ROS 1 link carries their messages instead of RTPS.
-    held: SortedSet<Guid>,
+    held: BTreeSet<Guid>,
     /// Readers of such nodes that were unmatched, which the links have yet to state.
     pub(super) left: Vec<LostReader>,
     /// When its timer expires, if it is set.
@@ -80,10 +82,10 @@ impl Writer {
         let id = writer.id();
         let state = State {
             writer,
-            dual_node_ids: SortedMap::new(),
+            dual_node_ids: BTreeMap::new(),
             matchings: 0,
             linked: SortedMap::new(),
-            held: SortedSet::new(),
+            held: BTreeSet::new(),
             left: Vec::new(),
             armed: None,
         };
@@ -217,7 +219,7 @@ impl State {
 
     /// Applies an update from the participant.
     pub(super) fn update(&mut self, participant: &mut Participant, now: Instant, update: WriterUpdate) {
-        let (mut held, mut lost) = (None, None);
+        let mut held = None;
         if let Some(reader) = update.matched() {
             let dual_node_id =
                 participant.endpoint(reader).and_then(|endpoint| dual_node_id_in(&endpoint.user_data));
@@ -235,17 +237,7 @@ impl State {
                 held = Some(reader);
             }
         }
-        if let Some(reader) = update.unmatched() {
-            let matched = self.dual_node_ids.remove(&reader);
-            let linked = matched.filter(|matched| self.linked.contains_key(&matched.dual_node_id));
-            let left = linked.map(|Matched { dual_node_id, matching }| {
-                let unacknowledged = self.unacknowledged_of(reader);
-                LostReader { guid: reader, dual_node_id, matching, unacknowledged }
-            });
-            lost = left.is_some().then_some(reader);
-            self.left.extend(left);
-            self.held.remove(&reader);
-        }
+        let lost = update.unmatched().map_or_else(Vec::new, |readers| self.forget_readers(readers));
         let acknowledged = update.acknowledged();
         let corrections = self.writer.handle_update(now, update);
         held.into_iter().for_each(|reader| self.hold(reader));
@@ -254,5 +246,20 @@ impl State {
         if let Some(reader) = acknowledged {
             participant.reader_corrected(self.writer.id(), reader, corrections);
         }
+    }
+
+    /// Forgets the unmatched readers in a range. Returns those of dual nodes with ROS 1 links.
+    fn forget_readers(&mut self, readers: RangeInclusive<Guid>) -> Vec<Guid> {
+        let unmatched: Vec<_> = self.dual_node_ids.extract_if(readers.clone(), |_, _| true).collect();
+        self.held.extract_if(readers, |_| true).for_each(drop);
+        let mut lost = Vec::new();
+        for (guid, Matched { dual_node_id, matching }) in unmatched {
+            if self.linked.contains_key(&dual_node_id) {
+                let unacknowledged = self.unacknowledged_of(guid);
+                self.left.push(LostReader { guid, dual_node_id, matching, unacknowledged });
+                lost.push(guid);
+            }
+        }
+        lost
     }
 }

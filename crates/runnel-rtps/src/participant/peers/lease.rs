@@ -40,17 +40,14 @@ impl Participant {
         if !peer.standing.is_discovered() {
             return Some(peer);
         }
+        self.unmatch_participant(prefix);
         for entity in peer.endpoints.keys() {
-            self.unmatch(prefix.with(*entity));
             self.push_event(Event::EndpointLost(prefix.with(*entity)));
         }
-        self.writers.values_mut().for_each(|writer| writer.unmatch_all(prefix));
-        self.readers.values_mut().for_each(|reader| reader.unmatch_all(prefix));
-        self.readers_by_writer.drain(prefix.endpoints()).for_each(drop);
         let endpoints = prefix.endpoints();
         self.reads.forget(prefix);
         let early = (*endpoints.start(), EntityId([0; 4]))..=(*endpoints.end(), EntityId([0xff; 4]));
-        self.early.drain(early).for_each(drop);
+        self.early.extract_if(early, |_, _| true).for_each(drop);
         self.push_event(Event::ParticipantLost(prefix));
         Some(peer)
     }

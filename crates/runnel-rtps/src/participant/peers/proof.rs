@@ -116,7 +116,8 @@ impl super::Participant {
         }
         peer.number_offset = if fresh == 0 { 0 } else { peer.number_offset.saturating_add(fresh) };
         for (writer, reader) in DISCOVERY {
-            self.writers.get_mut(&writer).map(|of| of.unmatch_reader(prefix.with(reader)));
+            let reader = prefix.with(reader);
+            self.writers.get_mut(&writer).map(|of| of.unmatch_readers(reader..=reader));
         }
         self.match_discovery(prefix);
     }

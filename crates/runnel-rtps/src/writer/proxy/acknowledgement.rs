@@ -8,8 +8,9 @@ use crate::history::History;
 use crate::wire::{AckNack, SequenceNumber};
 use runnel_core::time::Instant;
 
-/// Maximum number of samples that wait to be sent again. The reader requests further ones again.
-const MAX_REQUESTED: usize = 4096;
+/// Maximum number of samples that wait to be sent again: the earliest, for which the reader waits. It requests further
+/// ones again.
+pub(super) const MAX_REQUESTED: usize = 4096;
 
 impl ReaderProxy {
     /// Handles an ACKNACK. Returns whether something is to be sent or requested later. Acknowledgements of best-effort
@@ -37,8 +38,8 @@ impl ReaderProxy {
         self.flight.answered(now, known_up_to);
         self.requested.retain(|number| *number >= base);
         self.requested_fragments.forget_before(base);
-        let capacity = MAX_REQUESTED.saturating_sub(self.requested.len());
-        self.requested.extend(ack.missing.iter().filter(|number| *number < self.next).take(capacity));
+        let sent = ack.missing.iter().filter(|number| *number < self.next);
+        self.requested.merge_least(sent, MAX_REQUESTED);
         let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
         self.heartbeat |= !ack.is_final && self.requested.is_empty() && !is_echo;
         true

@@ -214,6 +214,41 @@ fn one_gap_covers_many_requested_samples() {
     assert!(longest <= 300, "{longest} bytes");
 }
 
+/// Returns the numbers of the samples in sent bytes.
+fn samples(bytes: &[u8]) -> Vec<i64> {
+    let all = Message::parse(bytes).unwrap().submessages();
+    all.filter_map(
+        |submessage| {
+            if let Submessage::Data(data) = submessage.unwrap() { Some(data.number.0) } else { None }
+        },
+    )
+    .collect()
+}
+
+#[test]
+fn earliest_requests_are_kept_at_the_limit() {
+    const COUNT: i64 = 6144;
+    let (mut proxy, history) = (proxy(1444), history(&[8; COUNT as usize]));
+    (proxy.matched_at, proxy.next) = (SequenceNumber::ZERO, SequenceNumber(COUNT + 1));
+    let mut count = 0;
+    let mut request = |proxy: &mut ReaderProxy, base: i64| {
+        let mut missing = SequenceSet::new(SequenceNumber(base));
+        (base..base + 256).for_each(|number| assert!(missing.insert(SequenceNumber(number))));
+        count += 1;
+        let ack = AckNack { reader: ENDS.0, writer: ENDS.1, missing, count, is_final: true };
+        assert!(proxy.acknowledge(Instant(0), &ack, &history));
+    };
+    let bases = (0..COUNT / 256).map(|block| block * 256 + 1);
+    bases.clone().rev().for_each(|base| request(&mut proxy, base));
+    let kept = acknowledgement::MAX_REQUESTED as i64;
+    assert!(proxy.requested.iter().map(|number| number.0).eq(1..=kept));
+    let (mut first, _) = sent(&mut proxy, &history);
+    assert_eq!(samples(&first), (1..=kept).collect::<Vec<_>>());
+    bases.filter(|base| *base > kept).rev().for_each(|base| request(&mut proxy, base));
+    (first, _) = sent(&mut proxy, &history);
+    assert_eq!(samples(&first), (kept + 1..=COUNT).collect::<Vec<_>>());
+}
+
 #[test]
 fn datagrams_stay_within_reader_size() {
     let (mut proxy, mut history) = (proxy(300), history(&[60; 40]));

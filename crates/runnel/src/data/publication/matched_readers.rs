@@ -1,6 +1,7 @@
 //! RTPS readers that a writer has matched, and the count of subscribers. A dual node counts once per topic, whether
 //! RTPS has matched it, a ROS 1 link serves it, or both.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runnel_rtps::wire::Guid;
@@ -12,7 +13,7 @@ use crate::sync::lock;
 #[derive(Default)]
 pub(super) struct MatchedReaders {
     /// Each with the id of its node, if that is a dual node.
-    matched: Vec<(Guid, Option<u64>)>,
+    matched: BTreeMap<Guid, Option<u64>>,
 }
 
 impl MatchedReaders {
@@ -28,7 +29,7 @@ impl MatchedReaders {
 impl WriterGroup {
     /// The writer has matched a reader. `dual_node_id` is the id of its node, if that is a dual node.
     pub(crate) fn on_reader_matched(&self, reader: Guid, dual_node_id: Option<u64>) {
-        self.recounting(|readers| readers.matched.push((reader, dual_node_id)));
+        self.recounting(|readers| _ = readers.matched.insert(reader, dual_node_id));
         if let (Some(dual_node_id), Some(publication)) = (dual_node_id, self.publication()) {
             publication.serve_matched_reader(self, reader, dual_node_id);
         }
@@ -40,7 +41,7 @@ impl WriterGroup {
         if let Some(publication) = self.publication() {
             publication.on_group_readers_lost(self);
         }
-        self.recounting(|readers| readers.matched.retain(|(other, _)| *other != reader));
+        self.recounting(|readers| _ = readers.matched.remove(&reader));
     }
 
     fn recounting(&self, change: impl FnOnce(&mut MatchedReaders)) {

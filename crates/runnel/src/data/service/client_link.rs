@@ -17,7 +17,7 @@ use crate::sync::{Class, Mutex, lock};
 /// Limit of waiting requests per client. The original clients send the next request after the response.
 const MOST_WAITING: usize = 100;
 
-/// Limit of their bytes, except for a single request, and of unsent responses.
+/// Limit of their bytes, except for a single request, and of responses that are unsent or given early.
 pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// What happens to a request.
@@ -35,7 +35,6 @@ pub(super) enum Admission {
 pub(crate) struct ClientLink {
     reactor: Arc<Reactor>,
     token: Token,
-    stream: Arc<Stream>,
     persistent: bool,
     /// How long the client may read nothing before its connection ends.
     linger: Duration,
@@ -46,8 +45,8 @@ pub(crate) struct ClientLink {
 type Answer = (usize, Result<Vec<u8>, String>);
 
 struct Answers {
-    path: StreamPath,
-    unsent: Unsent,
+    /// `None` once the connection has ended: its socket does not wait for the responders that the user holds.
+    connection: Option<Connection>,
     /// Requests without an answer, and their bytes.
     waiting: usize,
     bytes: usize,
@@ -55,10 +54,17 @@ struct Answers {
     answered: u64,
     /// Answers given before those of earlier requests, by number. A connection sends answers in order.
     early: SortedMap<u64, Answer>,
-    /// The reactor reports when the socket is writable.
-    watched: bool,
+    early_bytes: usize,
     /// No further request is expected.
     is_finished: bool,
+}
+
+struct Connection {
+    stream: Arc<Stream>,
+    path: StreamPath,
+    unsent: Unsent,
+    /// What the reactor reports of the socket.
+    interest: Interest,
 }
 
 impl ClientLink {
@@ -71,13 +77,19 @@ impl ClientLink {
         unsent: Unsent,
         linger: Duration,
     ) -> Self {
-        let watched = !unsent.is_empty();
+        let interest = if unsent.is_empty() { Interest::Read } else { Interest::Write };
         let path = StreamPath::new(Arc::clone(&stream), token, unsent.len());
-        let (answered, early) = (0, SortedMap::new());
-        let answers =
-            Answers { path, unsent, waiting: 0, bytes: 0, answered, early, watched, is_finished: false };
+        let answers = Answers {
+            connection: Some(Connection { stream, path, unsent, interest }),
+            waiting: 0,
+            bytes: 0,
+            answered: 0,
+            early: SortedMap::new(),
+            early_bytes: 0,
+            is_finished: false,
+        };
         let state = Mutex::new(Class::ServiceAnswers, answers);
-        Self { reactor, token, stream, persistent, linger, state }
+        Self { reactor, token, persistent, linger, state }
     }
 
     /// Identifies the connection.
@@ -93,9 +105,10 @@ impl ClientLink {
             return Admission::Ignored;
         }
         // A connection stops reading from such a client; shared memory cannot.
-        let takes_no_answers = state.unsent.len() > MOST_BYTES;
+        let unsent = state.connection.as_ref().map_or(0, |connection| connection.unsent.len());
+        let has_too_many_answers = unsent + state.early_bytes > MOST_BYTES;
         let too_many = state.waiting >= MOST_WAITING || state.bytes + bytes > MOST_BYTES;
-        if takes_no_answers || !is_first && too_many {
+        if has_too_many_answers || !is_first && too_many {
             return Admission::Refused;
         }
         let number = state.answered + state.waiting as u64;
@@ -104,25 +117,43 @@ impl ClientLink {
         Admission::Accepted { number }
     }
 
-    /// Ends the connection, whose socket waiting requests may keep open.
+    /// Ends the connection.
     pub(crate) fn end(&self) {
-        let _ = self.stream.shutdown();
+        lock(&self.state).end();
+    }
+
+    /// The connection has ended: drops its socket, and the responses that were given early.
+    pub(super) fn close(&self) {
+        let mut state = lock(&self.state);
+        let left = (state.connection.take(), std::mem::take(&mut state.early));
+        state.early_bytes = 0;
+        drop(state);
+        drop(left);
+    }
+
+    /// Whether the reactor reports requests.
+    #[cfg(test)]
+    pub(super) fn reads_requests(&self) -> bool {
+        lock(&self.state).connection.as_ref().is_some_and(|connection| connection.interest == Interest::Read)
     }
 
     /// Sends the response to the request of this number, after those of earlier requests.
     pub(super) fn answer(&self, number: u64, answer: Answer) {
         let mut state = lock(&self.state);
-        if number != state.answered {
-            state.early.insert(number, answer);
+        if state.connection.is_none() {
             return;
+        }
+        if number != state.answered {
+            state.early_bytes += response_len(&answer);
+            state.early.insert(number, answer);
+            return self.watch(&mut state);
         }
         let mut next = Some(answer);
         while let Some(answer) = next {
             if state.queue_answer(answer, !self.persistent).is_err() {
-                return self.end();
+                return state.end();
             }
-            let number = state.answered;
-            next = state.early.remove(&number);
+            next = state.take_early();
         }
         self.flush(&mut state);
     }
@@ -131,11 +162,13 @@ impl ClientLink {
     /// false if that is not possible yet.
     pub(crate) fn switch_to_memory(&self, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
-        if !state.path.switch_to_memory(&self.reactor, sender, token) {
+        let Some(Connection { stream, path, interest, .. }) = &mut state.connection else { return false };
+        if !path.switch_to_memory(&self.reactor, sender, token) {
             return false;
         }
-        if std::mem::take(&mut state.watched) {
-            let _ = self.reactor.modify(&*self.stream, self.token, Interest::Read);
+        if *interest != Interest::Read {
+            *interest = Interest::Read;
+            let _ = self.reactor.modify(&**stream, self.token, Interest::Read);
         }
         self.flush(&mut state);
         true
@@ -145,11 +178,12 @@ impl ClientLink {
     /// not read. Without memory for these, the connection ends.
     pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
-        if let Some(channel) = state.path.channel_of(sender) {
-            state.path.fall_back();
-            match unread.take_stream(channel).and_then(|bytes| state.unsent.push_first(&bytes)) {
+        let Some(Connection { path, unsent, .. }) = &mut state.connection else { return };
+        if let Some(channel) = path.channel_of(sender) {
+            path.fall_back();
+            match unread.take_stream(channel).and_then(|bytes| unsent.push_first(&bytes)) {
                 Ok(()) => self.flush(&mut state),
-                Err(_) => self.end(),
+                Err(_) => state.end(),
             }
         }
     }
@@ -162,26 +196,53 @@ impl ClientLink {
     /// Sends as much as the socket accepts. Ends the connection after the only answer of a client that is not
     /// persistent. An error also shows as the end of the connection.
     fn flush(&self, state: &mut Answers) {
-        let Answers { unsent, path, .. } = &mut *state;
+        let Some(Connection { unsent, path, .. }) = &mut state.connection else { return };
         let failed = unsent.flush(|bytes| path.send(bytes)).is_err();
-        let has_unsent = !state.unsent.is_empty();
-        if failed || state.is_finished && !has_unsent {
-            self.end();
-        } else if state.path.is_channel() {
-            let _ = state.path.watch(&self.reactor, has_unsent);
-        } else if state.watched != has_unsent {
-            state.watched = has_unsent;
+        if failed || state.is_finished && unsent.is_empty() {
+            state.end();
+        } else {
+            self.watch(state);
+        }
+    }
+
+    /// Sets what the reactor reports. No further requests are read from a client that does not read its answers, and
+    /// while too many bytes of answers wait for that of an earlier request.
+    fn watch(&self, state: &mut Answers) {
+        let Some(Connection { stream, path, unsent, interest }) = &mut state.connection else { return };
+        let has_unsent = !unsent.is_empty();
+        if path.is_channel() {
+            let _ = path.watch(&self.reactor, has_unsent);
+            return;
+        }
+        let wanted = match has_unsent {
+            true => Interest::Write,
+            false if state.early_bytes > MOST_BYTES => Interest::Nothing,
+            false => Interest::Read,
+        };
+        if *interest != wanted {
+            *interest = wanted;
             if has_unsent {
-                let _ = self.stream.set_send_deadline(self.linger);
+                let _ = stream.set_send_deadline(self.linger);
             }
-            // No further requests are read from a client that does not read its answers.
-            let interest = if has_unsent { Interest::Write } else { Interest::Read };
-            let _ = self.reactor.modify(&*self.stream, self.token, interest);
+            let _ = self.reactor.modify(&**stream, self.token, wanted);
         }
     }
 }
 
 impl Answers {
+    fn end(&self) {
+        if let Some(connection) = &self.connection {
+            let _ = connection.stream.shutdown();
+        }
+    }
+
+    /// Takes the next answer, if it was given early.
+    fn take_early(&mut self) -> Option<Answer> {
+        let answer = self.early.remove(&self.answered)?;
+        self.early_bytes -= response_len(&answer);
+        Some(answer)
+    }
+
     /// Queues the next answer. Without memory for it, that becomes the answer. An error if there is no memory for that
     /// either.
     fn queue_answer(&mut self, (request_len, result): Answer, is_finished: bool) -> Result<(), NoMemory> {
@@ -189,12 +250,18 @@ impl Answers {
         self.bytes -= request_len;
         self.answered += 1;
         self.is_finished = is_finished;
+        let Some(Connection { unsent, .. }) = &mut self.connection else { return Ok(()) };
         let mut queue_answer = |result: Result<&[u8], &str>| {
             let body = result.unwrap_or_else(str::as_bytes);
-            let queue_answer = self.unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
+            let queue_answer = unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
             queue_answer.map_err(|_| NoMemory { bytes: body.len() })
         };
         let result = result.as_deref().map_err(String::as_str);
         queue_answer(result).or_else(|refused| queue_answer(Err(&no_memory_for_response(refused))))
     }
+}
+
+/// Bytes of a response or error text.
+fn response_len((_, result): &Answer) -> usize {
+    result.as_ref().map_or_else(String::len, Vec::len)
 }

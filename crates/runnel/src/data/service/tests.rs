@@ -62,20 +62,85 @@ fn responses_are_sent_in_order_of_requests() {
     assert_eq!(sent(), [2]);
 }
 
+/// A service whose requests are taken.
+fn service(ready: &Arc<ReadyQueue>) -> Arc<ServiceCore> {
+    let types = ServiceTypes::of::<runnel_msgs::std_srvs::srv::SetBool>();
+    let callback = ServiceCallback::Answers(Box::new(|_| panic!("the request was taken")));
+    let dispatch = Dispatch::Executor(NodeQueue::new(Arc::clone(ready)));
+    ServiceCore::new("/test".into(), types, (dispatch, &Arc::new(ExclusiveGroup::new())), callback)
+}
+
+fn ready_queue() -> Arc<ReadyQueue> {
+    Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone()))
+}
+
 #[test]
 fn service_is_due_after_earlier_requests_were_taken() {
     let (client, _listener) = client(true);
-    let (client, ready) =
-        (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));
-    let types = ServiceTypes::of::<runnel_msgs::std_srvs::srv::SetBool>();
-    let callback = ServiceCallback::Answers(Box::new(|_| panic!("the request was taken")));
-    let dispatch = Dispatch::Executor(NodeQueue::new(Arc::clone(&ready)));
-    let scheduling = (dispatch, &Arc::new(ExclusiveGroup::new()));
-    let service = ServiceCore::new("/test".into(), types, scheduling, callback);
+    let (client, ready) = (Arc::new(client), ready_queue());
+    let service = service(&ready);
     for byte in [1, 2] {
         assert!(service.push(vec![byte], &client));
         assert_eq!((ready.len(), service.is_ready()), (1, true));
         assert_eq!(service.take().map(|request| request.bytes), Some(vec![byte]));
         assert_eq!((ready.len(), service.is_ready()), (0, false));
     }
+}
+
+/// The peer sees the end of the connection although the user still holds a responder.
+#[test]
+fn ended_connection_leaves_neither_socket_nor_waiting_requests() {
+    let (client, listener) = client(true);
+    let (client, ready) = (Arc::new(client), ready_queue());
+    let (peer, _) = listener.accept().unwrap().unwrap();
+    let service = service(&ready);
+    assert!(service.push(vec![1], &client) && service.push(vec![2], &client));
+    let held = service.take().unwrap();
+    assert_eq!((ready.len(), service.is_ready()), (1, true));
+    service.forget_client(&client);
+    assert_eq!((ready.len(), service.is_ready()), (0, false));
+    drop(client);
+    assert_eq!(peer.recv(&mut [0; 1]).unwrap(), Some(0), "the socket is closed");
+    held.responder.respond(Ok(vec![3]));
+    assert!(service.take().is_none());
+}
+
+#[test]
+fn requests_beyond_the_limit_of_unanswered_ones_are_errors() {
+    let service = service(&ready_queue());
+    let full: Vec<_> = (0..MOST_UNANSWERED / 100).map(|_| client(true)).collect();
+    for (client, _listener) in full {
+        let client = Arc::new(client);
+        (0..100).for_each(|_| assert!(service.push(vec![1], &client)));
+    }
+    let (client, listener) = client(true);
+    let (client, (peer, _)) = (Arc::new(client), listener.accept().unwrap().unwrap());
+    let answer = || {
+        let mut bytes = [0; 200];
+        let count = peer.recv(&mut bytes).unwrap().unwrap_or(0);
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    assert!(service.push(vec![1], &client));
+    assert!(answer().ends_with("service /test: 1000 requests have no response yet"));
+    let held = service.take().unwrap();
+    assert!(service.push(vec![1], &client));
+    assert!(answer().ends_with("yet"), "a held responder counts");
+    drop(held);
+    assert!(service.push(vec![1], &client));
+    assert_eq!(answer(), "");
+}
+
+#[test]
+fn early_responses_count_as_unsent_ones() {
+    let (client, listener) = client(true);
+    let (_peer, _) = listener.accept().unwrap().unwrap();
+    let half = vec![0; MOST_BYTES / 2 + 1];
+    for number in 0..3 {
+        assert_eq!(client.admit(10), Admission::Accepted { number });
+    }
+    client.answer(1, (10, Ok(half.clone())));
+    assert!(client.reads_requests());
+    client.answer(2, (10, Ok(half)));
+    assert!(!client.reads_requests());
+    assert_eq!(client.admit(10), Admission::Refused);
 }

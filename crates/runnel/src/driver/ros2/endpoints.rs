@@ -1,9 +1,9 @@
 //! RTPS endpoints of the publishers and subscriptions of nodes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use runnel_core::qos::QoS;
-use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_rtps::announce::Role;
 use runnel_rtps::wire::EntityId;
 
@@ -78,9 +78,9 @@ impl Ros2 {
             md5: topic.local_type().1.to_owned(),
             type_hash: ros2.rihs01.clone(),
             is_untyped: false,
-            links: SortedMap::new(),
+            links: BTreeMap::new(),
             unmatched_writers: UnmatchedWriters::default(),
-            not_alive: SortedSet::new(),
+            not_alive: BTreeSet::new(),
             capacity: None,
             receivers: Vec::new(),
         };

@@ -10,6 +10,7 @@
 //! ROS 1 links.
 
 use runnel_core::sorted::{Entry, SortedMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ struct LocalPeer {
     /// Pause before the next announcement.
     pause: Duration,
     /// Pairs with its endpoints, and their keys in `Sessions`.
-    pairs: SortedMap<(EntityId, Guid), Option<Key>>,
+    pairs: BTreeMap<(EntityId, Guid), Option<Key>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,7 @@ impl LocalPeers {
                 has_sent: false,
                 announced: None,
                 pause: FIRST_PAUSE,
-                pairs: SortedMap::new(),
+                pairs: BTreeMap::new(),
             });
         }
         self.known.get_mut(&participant)

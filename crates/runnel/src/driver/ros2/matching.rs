@@ -64,7 +64,7 @@ impl Ros2 {
     pub(super) fn name_publishers(&mut self, participant: GuidPrefix, effects: &mut Effects) {
         let Self { readers, graph, local_peers, .. } = self;
         for (reader, end) in readers.iter_mut() {
-            for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
+            for (writer, from) in end.links.range_mut(participant.endpoints()) {
                 let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
                     continue;
                 };

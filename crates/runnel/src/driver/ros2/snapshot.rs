@@ -58,13 +58,13 @@ impl Ros2 {
         let known = self.graph.nodes_of(prefix);
         // Incomplete until the participant has announced its nodes, if it has a writer for that.
         let tells = |endpoint: &Endpoint| endpoint.role() == Role::Writer && endpoint.topic == TOPIC;
-        let awaited = known.is_none() && peer.endpoints.values().any(tells);
+        let awaited = known.is_none() && peer.endpoints().any(tells);
         let number = gid(prefix.with(EntityId::PARTICIPANT));
         for node in known.unwrap_or_default() {
             graph.nodes.push(NodeInfo { full_name: node.name.clone(), participant: number });
             nodes.extend(node.endpoints.iter().map(|guid| (*guid, node.name.clone())));
         }
-        graph.endpoints.extend(peer.endpoints.values().map(|other| endpoint(other, nodes)));
+        graph.endpoints.extend(peer.endpoints().map(|other| endpoint(other, nodes)));
         let mut addresses = vec![peer.address()];
         addresses.extend(peer.data.metatraffic.iter().filter(|address| **address != peer.address()));
         graph.participants.push(ParticipantInfo {

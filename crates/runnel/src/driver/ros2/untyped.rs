@@ -1,7 +1,7 @@
 //! Untyped subscriptions, which accept every type of a topic. DDS has no such reader: a reader is created for each
 //! type, and for each QoS, that publishers of other processes announce.
 
-use runnel_core::sorted::{SortedMap, SortedSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) struct UntypedSubscription {
     input: Arc<TopicInput>,
     readers: Vec<TypedReader>,
     /// Publishers in other processes, with their types.
-    publishers: SortedMap<Guid, String>,
+    publishers: BTreeMap<Guid, String>,
 }
 
 /// A reader for one announced type.
@@ -108,9 +108,9 @@ impl UntypedSubscription {
             md5: ANY_MD5.to_owned(),
             type_hash: publisher.type_hash.clone(),
             is_untyped: true,
-            links: SortedMap::new(),
+            links: BTreeMap::new(),
             unmatched_writers: UnmatchedWriters::default(),
-            not_alive: SortedSet::new(),
+            not_alive: BTreeSet::new(),
             capacity: None,
             receivers: Vec::new(),
         }
@@ -172,7 +172,7 @@ impl Ros2 {
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             readers: Vec::new(),
-            publishers: SortedMap::new(),
+            publishers: BTreeMap::new(),
         });
         let known = self.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
         known.into_iter().flatten().for_each(|publisher| self.match_untyped(&publisher, effects));
