@@ -116,20 +116,22 @@ impl Executor {
         self
     }
 
-    /// Runs callbacks until the context shuts down, then unregisters its nodes.
+    /// Runs callbacks until the context shuts down, then unregisters its nodes. If several executors spin, the last one
+    /// to end unregisters them: join its thread before the program ends.
     ///
     /// # Errors
     /// When a CPU cannot be used, or the operating system refuses to wait.
     pub fn spin(&self) -> Result<(), Error> {
-        thread::scope(|scope| {
+        let spinning = self.shared.spin_count.begin();
+        let result = thread::scope(|scope| {
             let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(|| self.spin_thread())).collect();
             let mine = self.spin_thread();
             let others_results =
                 others.into_iter().map(|thread| thread.join().unwrap_or_else(|why| resume_unwind(why)));
             [mine].into_iter().chain(others_results).collect::<Result<(), Error>>()
-        })?;
-        self.shared.close();
-        Ok(())
+        });
+        spinning.end(|| self.shared.close());
+        result
     }
 
     fn spin_thread(&self) -> Result<(), Error> {

@@ -1,0 +1,54 @@
+//! Tests of how executors end, and of what they run before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use crate::common::{Graph, LONG, spin_until};
+use crate::ros2_pair::EndOnDrop;
+use runnel::Executor;
+use runnel::msgs::std_msgs::msg::Empty;
+
+const TICK: Duration = Duration::from_millis(1);
+
+/// An executor ends while another one still runs a callback, which publishes a last message.
+#[test]
+fn last_executor_to_end_closes_nodes() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let listener = near.create_node("listener").unwrap();
+    let (sender, received) = channel();
+    let _subscription =
+        listener.create_subscription("last_words", 10, move |_: &Empty| sender.send(()).unwrap()).unwrap();
+    let [slow, _other] = ["slow", "other"].map(|name| far.create_node(name).unwrap());
+    let publisher = slow.create_publisher::<Empty>("last_words", 10).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let (entered, enters) = channel();
+    let (release, released) = channel::<()>();
+    let has_published = Arc::new(AtomicBool::new(false));
+    let published = Arc::clone(&has_published);
+    let _timer = slow.create_oneshot_timer(TICK, move || {
+        entered.send(()).unwrap();
+        released.recv_timeout(LONG).unwrap();
+        publisher.publish(Empty {}).unwrap();
+        published.store(true, Ordering::SeqCst);
+    });
+    let (closed, closes) = channel();
+    far.on_shutdown(move || closed.send(has_published.load(Ordering::SeqCst)).unwrap());
+    let executor = Executor::new(&far);
+    executor.add_node(&slow).unwrap();
+    thread::scope(|scope| {
+        let _end = EndOnDrop(&far);
+        let last = scope.spawn(|| executor.spin());
+        let first = scope.spawn(|| far.spin());
+        enters.recv_timeout(LONG).unwrap();
+        far.shutdown();
+        first.join().unwrap().unwrap();
+        release.send(()).unwrap();
+        last.join().unwrap().unwrap();
+    });
+    assert_eq!(closes.try_iter().collect::<Vec<_>>(), [true], "one close, after the last callback");
+    spin_until(&near, "the last message arrives", || received.try_recv().is_ok());
+}
