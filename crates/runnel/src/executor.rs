@@ -256,14 +256,18 @@ impl Executor {
         self.next().inspect(|due| due.run()).is_some()
     }
 
-    /// Runs a callback, and further messages of its subscription, until something else is due.
+    /// Runs a callback, and further messages of its subscription, until something else is due or the node is removed.
     fn run_batch_until_due(&self) -> bool {
         let (shared, Some(due)) = (&*self.shared, self.next()) else { return false };
+        // Another thread may poll all the time, so the time since the last poll is no limit.
+        let start = clock::last_tick();
         due.run_batch(&|| {
             !self.ready.is_due()
                 && shared.timers.next().is_none_or(|at| clock::monotonic() < at)
+                && clock::last_tick().since(start) < LONG_CALLBACK
                 && shared.event_loop.since_foreground_poll() < LONG_CALLBACK
-                && !shared.stop.load(Ordering::SeqCst)
+                && shared.ok()
+                && due.dispatch().is_none_or(|dispatch| dispatch.is_to(&self.ready))
         });
         true
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until};
 use crate::ros2_pair::EndOnDrop;
-use runnel::Executor;
 use runnel::msgs::std_msgs::msg::Empty;
+use runnel::{Context, Executor};
 
 const TICK: Duration = Duration::from_millis(1);
 
@@ -51,4 +51,36 @@ fn last_executor_to_end_closes_nodes() {
     });
     assert_eq!(closes.try_iter().collect::<Vec<_>>(), [true], "one close, after the last callback");
     spin_until(&near, "the last message arrives", || received.try_recv().is_ok());
+}
+
+/// Many messages wait for the subscription. Its first callback removes the node, so another thread runs the others.
+#[test]
+fn removed_node_leaves_executor_before_next_message() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("node").unwrap();
+    let executor = Arc::new(Executor::new(&context));
+    executor.add_node(&node).unwrap();
+    let (ran, runs) = channel();
+    let (leaving, left) = (node.clone(), Arc::clone(&executor));
+    let _subscription = node
+        .create_subscription("many", 10, move |_: &Empty| {
+            left.remove_node(&leaving);
+            ran.send(thread::current().id()).unwrap();
+        })
+        .unwrap();
+    let publisher = node.create_publisher::<Empty>("many", 10).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    (0..5).for_each(|_| publisher.publish(Empty {}).unwrap());
+    thread::scope(|scope| {
+        let _end = EndOnDrop(&context);
+        let context: &Context = &context;
+        let spinning = scope.spawn(move || executor.spin().unwrap());
+        let first = runs.recv_timeout(LONG).unwrap();
+        assert_eq!(first, spinning.thread().id());
+        for _ in 1..5 {
+            context.spin_once(LONG).unwrap();
+            assert_eq!(runs.recv_timeout(LONG).unwrap(), thread::current().id());
+        }
+    });
 }
