@@ -204,22 +204,23 @@ impl Executor {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let (mut future, woken) = (pin!(future), FutureWaker::new(&self.ready));
         let waker = Waker::from(Arc::clone(&woken));
-        let ended = loop {
-            if woken.take()
-                && let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker))
-            {
-                break Ok(Some(output));
+        let _finish = FinishOnDrop(self);
+        loop {
+            if woken.take() {
+                // A poll is user code, which may take long.
+                self.finish_spinning();
+                if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    return Ok(Some(output));
+                }
             }
             if !self.shared.ok() {
-                break Err(Error::ShuttingDown);
+                return Err(Error::ShuttingDown);
             }
             if until.is_some_and(|until| clock::monotonic() >= until) {
-                break Ok(None);
+                return Ok(None);
             }
             self.step(until, &|| woken.is_set())?;
-        };
-        self.finish_spinning();
-        ended
+        }
     }
 
     /// Runs one callback, or waits for one until `until` and while `is_over` returns false. True if a callback ran.
@@ -272,7 +273,7 @@ impl Executor {
         true
     }
 
-    /// Ends spinning on the calling thread: another thread must wait for messages and run due callbacks.
+    /// Pauses or ends spinning on the calling thread: another thread must wait for messages and run due callbacks.
     fn finish_spinning(&self) {
         self.ready.wake_another();
         self.shared.executors.wake_other_executor(&self.ready, &self.shared.ready);
@@ -323,6 +324,15 @@ impl Task for FutureWaker {
     /// A thread other than the future's may run it.
     fn run(&self) {
         self.ready.wake_all();
+    }
+}
+
+/// Ends spinning on the calling thread, also when a future or a callback panics.
+struct FinishOnDrop<'a>(&'a Executor);
+
+impl Drop for FinishOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.finish_spinning();
     }
 }
 
