@@ -1,11 +1,12 @@
 //! Executors, which run callbacks on one or more threads.
 
+mod future_waker;
+
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::ready::{NodeQueue, ReadyQueue, Task};
 use crate::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
+use future_waker::FutureWaker;
 
 /// After a callback that took this long (or crossed a kernel tick), everything that arrived meanwhile is received
 /// before the next one runs. So queues drop the oldest messages, and the newest do not stay in the kernel.
@@ -203,7 +205,7 @@ impl Executor {
     ) -> Result<Option<F::Output>, Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let (mut future, woken) = (pin!(future), FutureWaker::new(&self.ready));
-        let waker = Waker::from(Arc::clone(&woken));
+        let waker = woken.waker();
         let _finish = FinishOnDrop(self);
         loop {
             if woken.take() {
@@ -287,43 +289,6 @@ impl Drop for Executor {
         for node in nodes.iter().filter_map(Weak::upgrade) {
             node.leave(&self.ready);
         }
-    }
-}
-
-/// Waker of a future. When woken it is queued like a callback, so that a spinning thread continues.
-struct FutureWaker {
-    is_set: AtomicBool,
-    ready: Arc<ReadyQueue>,
-}
-
-impl FutureWaker {
-    /// Waker of a future that was not polled yet.
-    fn new(ready: &Arc<ReadyQueue>) -> Arc<Self> {
-        Arc::new(Self { is_set: AtomicBool::new(true), ready: Arc::clone(ready) })
-    }
-
-    fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::SeqCst)
-    }
-
-    fn take(&self) -> bool {
-        self.is_set.swap(false, Ordering::SeqCst)
-    }
-}
-
-impl Wake for FutureWaker {
-    fn wake(self: Arc<Self>) {
-        if !self.is_set.swap(true, Ordering::SeqCst) {
-            let ready = Arc::clone(&self.ready);
-            ready.push(self);
-        }
-    }
-}
-
-impl Task for FutureWaker {
-    /// A thread other than the future's may run it.
-    fn run(&self) {
-        self.ready.wake_all();
     }
 }
 
