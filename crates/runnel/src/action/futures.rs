@@ -26,7 +26,8 @@ impl<A: Action> ActionClient<A> {
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_server_async(&self) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<A> {
         let core = Arc::clone(self.core());
-        let mut waiter = core.waiter(Vec::new());
+        // The server may send nothing once it is connected.
+        let mut waiter = core.waiter(vec![core.activity()]);
         poll_fn(move |task| {
             waiter.register(task);
             match core.is_connected() {
