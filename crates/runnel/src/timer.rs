@@ -126,6 +126,8 @@ impl Node {
 
     /// Wakes waiting threads for an earlier deadline.
     fn wake_for_timers(&self) {
-        self.inner.context.shared.ready.wake_all();
+        let shared = &self.inner.context.shared;
+        shared.ready.wake_all();
+        shared.executors.wake_all();
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of how executors end, and of what they run before.
+//! Tests of executors beside others: the end of one, a removed node, a new timer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::{Graph, LONG, spin_until};
 use crate::ros2_pair::EndOnDrop;
 use runnel::msgs::std_msgs::msg::Empty;
-use runnel::{Context, Executor};
+use runnel::{Context, Executor, PollingPolicy};
 
 const TICK: Duration = Duration::from_millis(1);
 
@@ -81,6 +81,25 @@ fn removed_node_leaves_executor_before_next_message() {
         for _ in 1..5 {
             context.spin_once(LONG).unwrap();
             assert_eq!(runs.recv_timeout(LONG).unwrap(), thread::current().id());
+        }
+    });
+}
+
+/// Each timer is created while the executor sleeps between two polls.
+#[test]
+fn new_timer_ends_pause_of_executor() {
+    let graph = Graph::new();
+    let context = Context::with_options(graph.options().polling(PollingPolicy::Period(LONG * 2))).unwrap();
+    let node = context.create_node("node").unwrap();
+    let executor = Executor::new(&context);
+    executor.add_node(&node).unwrap();
+    thread::scope(|scope| {
+        let _end = EndOnDrop(&context);
+        scope.spawn(|| executor.spin().unwrap());
+        for _ in 0..20 {
+            let (ran, runs) = channel();
+            let _timer = node.create_oneshot_timer(TICK, move || ran.send(()).unwrap());
+            runs.recv_timeout(LONG).unwrap();
         }
     });
 }
