@@ -32,7 +32,8 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Stops the timer. Its callback does not run until [`Timer::reset`], not even for a due tick.
+    /// Stops the timer. Its callback does not run until [`Timer::reset`], not even for a due tick. A callback that
+    /// another thread has already started may still run after this returns.
     pub fn cancel(&self) {
         self.entry.cancel();
     }
