@@ -21,6 +21,7 @@ use crate::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
     /// Waits until an action server is connected on all five topics: [`ActionClient::wait_for_server`] for tasks.
+    /// The task's waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -72,7 +73,8 @@ impl<A: Action> ActionClient<A> {
 
 impl<A: Action> ClientGoalHandle<A> {
     /// Whether the server accepts the goal: true once it has started it, false when it was rejected, canceled before
-    /// the start, or lost.
+    /// the start, or lost. The task's waker must only schedule the task: see
+    /// [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -85,7 +87,8 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 
     /// The goal's outcome: [`ClientGoalHandle::wait_for_result`] for tasks. Dropping the future does not cancel the
-    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does.
+    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does. The task's waker must only schedule the
+    /// task: see [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -109,7 +112,8 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 }
 
-/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime.
+/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime. The task's
+/// waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
 ///
 /// At most 100 messages wait; then the oldest is dropped: see
 /// [`GoalHandleBase::dropped_feedback`](crate::GoalHandleBase::dropped_feedback).
