@@ -111,6 +111,11 @@ impl CallbackScheduler {
         None
     }
 
+    /// True if a callback of the group waits for the one that runs now.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.group.has_waiting()
+    }
+
     /// Enters the group to run the callback without queueing.
     ///
     /// # Errors

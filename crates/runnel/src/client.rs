@@ -114,7 +114,8 @@ impl<S: Service> Client<S> {
     }
 
     /// Calls the service and waits for the response without a time limit. Other callbacks do not run on this thread
-    /// meanwhile. A service of this process is called on this thread, by reference.
+    /// meanwhile. A service of this process is called on this thread, by reference: its callback runs here and not on a
+    /// thread of its node's executor.
     ///
     /// # Errors
     /// [`Error::Service`] when there is no response, with the reason; [`Error::ShuttingDown`] when the context ends.

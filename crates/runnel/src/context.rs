@@ -24,6 +24,7 @@ use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::receive_budget::ReceiveBudget;
 use crate::shared::{STOP_CHECK_INTERVAL, Shared};
 use crate::simulation::Simulation;
+use crate::spin_count::SpinCount;
 use crate::sync::{Class, Mutex};
 use crate::variables::variable;
 
@@ -256,6 +257,7 @@ impl Context {
             event_loop: Arc::new(EventLoop::new(driver, Arc::clone(&stop), waker)),
             ready,
             executors: ExecutorQueues::new(),
+            spin_count: SpinCount::default(),
             reactor,
             pool,
             timers,

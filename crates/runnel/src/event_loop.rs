@@ -28,7 +28,7 @@ use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::{Listeners, ReadyQueue, Waitable};
 use crate::sync::{MutexGuard, assert_unlocked};
-use activity::Activity;
+use activity::{Activity, ChangeNotice};
 use handover::{Handover, Poller};
 
 /// Primitives of the handover; replaced in `crate::sync::model`.
@@ -82,20 +82,26 @@ impl Waitable for EventLoop {
     }
 }
 
-/// The locked driver for a thread that does not poll it. Dropping the guard applies pending effects.
-pub(crate) struct DriverGuard<'a>(MutexGuard<'a, Driver>, &'a Activity);
+/// The locked driver for a thread that does not poll it. Dropping the guard applies pending effects, and notifies tasks
+/// if the driver may have changed.
+pub(crate) struct DriverGuard<'a> {
+    driver: MutexGuard<'a, Driver>,
+    /// Dropped after the lock, because a task's waker may run any code.
+    notice: ChangeNotice<'a>,
+}
 
 impl Deref for DriverGuard<'_> {
     type Target = Driver;
 
     fn deref(&self) -> &Driver {
-        &self.0
+        &self.driver
     }
 }
 
 impl DerefMut for DriverGuard<'_> {
     fn deref_mut(&mut self) -> &mut Driver {
-        &mut self.0
+        self.notice.has_changed = true;
+        &mut self.driver
     }
 }
 
@@ -103,9 +109,8 @@ impl Drop for DriverGuard<'_> {
     fn drop(&mut self) {
         // A thread that panics may leave the driver in an inconsistent state.
         if !thread::panicking() {
-            self.0.settle();
+            self.notice.has_changed |= self.driver.settle();
         }
-        self.1.notify();
     }
 }
 
@@ -124,7 +129,7 @@ impl EventLoop {
     /// Locks the driver for a short time. A thread that waits in the driver is woken and releases it.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn driver(&self) -> DriverGuard<'_> {
-        DriverGuard(self.driver.take(), &self.activity)
+        DriverGuard { driver: self.driver.take(), notice: ChangeNotice::new(&self.activity) }
     }
 
     /// Returns `until`, or a time in the past if another thread wants the driver. Call it with the driver locked: a

@@ -1,11 +1,12 @@
 //! Executors, which run callbacks on one or more threads.
 
+mod future_waker;
+
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::ready::{NodeQueue, ReadyQueue, Task};
 use crate::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
+use future_waker::FutureWaker;
 
 /// After a callback that took this long (or crossed a kernel tick), everything that arrived meanwhile is received
 /// before the next one runs. So queues drop the oldest messages, and the newest do not stay in the kernel.
@@ -116,20 +118,22 @@ impl Executor {
         self
     }
 
-    /// Runs callbacks until the context shuts down, then unregisters its nodes.
+    /// Runs callbacks until the context shuts down, then unregisters its nodes. If several executors spin, the last one
+    /// to end unregisters them: join its thread before the program ends.
     ///
     /// # Errors
     /// When a CPU cannot be used, or the operating system refuses to wait.
     pub fn spin(&self) -> Result<(), Error> {
-        thread::scope(|scope| {
+        let spinning = self.shared.spin_count.begin();
+        let result = thread::scope(|scope| {
             let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(|| self.spin_thread())).collect();
             let mine = self.spin_thread();
             let others_results =
                 others.into_iter().map(|thread| thread.join().unwrap_or_else(|why| resume_unwind(why)));
             [mine].into_iter().chain(others_results).collect::<Result<(), Error>>()
-        })?;
-        self.shared.close();
-        Ok(())
+        });
+        spinning.end(|| self.shared.close());
+        result
     }
 
     fn spin_thread(&self) -> Result<(), Error> {
@@ -201,23 +205,24 @@ impl Executor {
     ) -> Result<Option<F::Output>, Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let (mut future, woken) = (pin!(future), FutureWaker::new(&self.ready));
-        let waker = Waker::from(Arc::clone(&woken));
-        let ended = loop {
-            if woken.take()
-                && let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker))
-            {
-                break Ok(Some(output));
+        let waker = woken.waker();
+        let _finish = FinishOnDrop(self);
+        loop {
+            if woken.take() {
+                // A poll is user code, which may take long.
+                self.finish_spinning();
+                if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    return Ok(Some(output));
+                }
             }
             if !self.shared.ok() {
-                break Err(Error::ShuttingDown);
+                return Err(Error::ShuttingDown);
             }
             if until.is_some_and(|until| clock::monotonic() >= until) {
-                break Ok(None);
+                return Ok(None);
             }
             self.step(until, &|| woken.is_set())?;
-        };
-        self.finish_spinning();
-        ended
+        }
     }
 
     /// Runs one callback, or waits for one until `until` and while `is_over` returns false. True if a callback ran.
@@ -254,19 +259,23 @@ impl Executor {
         self.next().inspect(|due| due.run()).is_some()
     }
 
-    /// Runs a callback, and further messages of its subscription, until something else is due.
+    /// Runs a callback, and further messages of its subscription, until something else is due or the node is removed.
     fn run_batch_until_due(&self) -> bool {
         let (shared, Some(due)) = (&*self.shared, self.next()) else { return false };
+        // Another thread may poll all the time, so the time since the last poll is no limit.
+        let start = clock::last_tick();
         due.run_batch(&|| {
             !self.ready.is_due()
                 && shared.timers.next().is_none_or(|at| clock::monotonic() < at)
+                && clock::last_tick().since(start) < LONG_CALLBACK
                 && shared.event_loop.since_foreground_poll() < LONG_CALLBACK
-                && !shared.stop.load(Ordering::SeqCst)
+                && shared.ok()
+                && due.dispatch().is_none_or(|dispatch| dispatch.is_to(&self.ready))
         });
         true
     }
 
-    /// Ends spinning on the calling thread: another thread must wait for messages and run due callbacks.
+    /// Pauses or ends spinning on the calling thread: another thread must wait for messages and run due callbacks.
     fn finish_spinning(&self) {
         self.ready.wake_another();
         self.shared.executors.wake_other_executor(&self.ready, &self.shared.ready);
@@ -283,40 +292,12 @@ impl Drop for Executor {
     }
 }
 
-/// Waker of a future. When woken it is queued like a callback, so that a spinning thread continues.
-struct FutureWaker {
-    is_set: AtomicBool,
-    ready: Arc<ReadyQueue>,
-}
+/// Ends spinning on the calling thread, also when a future or a callback panics.
+struct FinishOnDrop<'a>(&'a Executor);
 
-impl FutureWaker {
-    /// Waker of a future that was not polled yet.
-    fn new(ready: &Arc<ReadyQueue>) -> Arc<Self> {
-        Arc::new(Self { is_set: AtomicBool::new(true), ready: Arc::clone(ready) })
-    }
-
-    fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::SeqCst)
-    }
-
-    fn take(&self) -> bool {
-        self.is_set.swap(false, Ordering::SeqCst)
-    }
-}
-
-impl Wake for FutureWaker {
-    fn wake(self: Arc<Self>) {
-        if !self.is_set.swap(true, Ordering::SeqCst) {
-            let ready = Arc::clone(&self.ready);
-            ready.push(self);
-        }
-    }
-}
-
-impl Task for FutureWaker {
-    /// A thread other than the future's may run it.
-    fn run(&self) {
-        self.ready.wake_all();
+impl Drop for FinishOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.finish_spinning();
     }
 }
 

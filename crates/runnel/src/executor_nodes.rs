@@ -62,7 +62,8 @@ impl Executor {
         Ok(())
     }
 
-    /// Removes a node: [`Context::spin`] runs its callbacks again. False if the node was not in this executor.
+    /// Removes a node: [`Context::spin`] runs its callbacks again. False if the node was not in this executor. A
+    /// callback that this executor has already started may still run after this returns.
     pub fn remove_node(&self, node: &Node) -> bool {
         self.remove(&node.inner.queue)
     }

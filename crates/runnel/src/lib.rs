@@ -89,6 +89,7 @@ mod rtps;
 mod service;
 mod shared;
 mod simulation;
+mod spin_count;
 mod subscription;
 mod sync;
 mod taking;

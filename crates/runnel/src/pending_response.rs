@@ -21,7 +21,16 @@ use crate::task_waiter::TaskWaiter;
 
 /// A pending service call: a future of its response, for any async runtime. Dropping it ends the call.
 ///
-/// The spinning thread wakes the task; if no thread spins, a background thread does. Instead of awaiting the call, a
+/// The spinning thread wakes the task; if no thread spins, a background thread does.
+///
+/// # Wakers
+/// Runnel may hold locks while it wakes a task or drops its waker; this holds for all its futures and streams. So a
+/// waker must only schedule the task, as those of tokio, smol and pollster do. It deadlocks if it polls the future at
+/// once, publishes or calls Runnel otherwise, waits for a lock that another thread holds while it calls Runnel (such as
+/// Python's), or owns the last handle of a task that owns a future of Runnel.
+///
+/// # Without a task
+/// Instead of awaiting the call, a
 /// program may add it to a [`WaitSet`](crate::WaitSet) and [take](PendingResponse::take) the response.
 #[must_use = "a call ends when it is dropped: await it or bind it to a name, `let response = ...`, not `let _ = ...`"]
 pub struct PendingResponse<S> {
@@ -36,7 +45,8 @@ impl<S: Service> Client<S> {
     /// Calls the service. The request is sent at once. The future returns the response, or why there is none; dropping
     /// it ends the call. For a time limit, use the runtime's or [`Client::send_request`].
     ///
-    /// A service of this process answers only while another thread or task spins its node.
+    /// A service of this process answers only while another thread or task spins its node. The task's waker must only
+    /// schedule the task: see [`PendingResponse`](PendingResponse#wakers).
     ///
     /// ```no_run
     /// use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};

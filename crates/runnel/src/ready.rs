@@ -72,6 +72,11 @@ pub(crate) enum Dispatch {
 }
 
 impl Dispatch {
+    /// True if callbacks enter this queue now.
+    pub(crate) fn is_to(&self, ready: &Arc<ReadyQueue>) -> bool {
+        matches!(self, Self::Executor(queue) if queue.is_to(ready))
+    }
+
     /// Queues a due callback. Returns it if it must run inline: the caller runs it as soon as it holds no lock that the
     /// callback may need.
     pub(crate) fn push_unless_inline(&self, due: Arc<dyn Task>) -> Option<Arc<dyn Task>> {

@@ -48,7 +48,8 @@ impl fmt::Debug for ServiceServer {
 
 impl Node {
     /// Creates a service. `callback` returns the response to a request; the client gets the text of an error. It runs
-    /// for one request at a time, on a spinning thread. The name may be given as [`ServerOptions`].
+    /// for one request at a time, on a spinning thread. [`Client::call`](crate::Client::call) from this process runs it
+    /// on the caller's thread instead, outside of the node's executor. The name may be given as [`ServerOptions`].
     ///
     /// Returns once the service is registered with the master, as [`Node::create_publisher`] does.
     ///

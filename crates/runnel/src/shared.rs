@@ -21,6 +21,7 @@ use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::ros_clock::RosClock;
+use crate::spin_count::SpinCount;
 use crate::sync::{Mutex, assert_unlocked, lock};
 use crate::timers::Timers;
 
@@ -40,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) ready: Arc<ReadyQueue>,
     /// Queues of executors with their own nodes.
     pub(crate) executors: ExecutorQueues,
+    pub(crate) spin_count: SpinCount,
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) timers: Arc<Timers>,
@@ -129,7 +131,7 @@ impl Shared {
         shutdown_hooks.push(hook);
     }
 
-    /// Unregisters all nodes and runs the user's shutdown callbacks, once.
+    /// Unregisters all nodes and runs the user's shutdown callbacks, once no executor spins.
     pub(crate) fn close(&self) {
         let shutdown_hooks = std::mem::take(&mut *lock(&self.shutdown_hooks));
         shutdown_hooks.iter().rev().filter_map(Weak::upgrade).for_each(|hook| hook.run());

@@ -2,6 +2,9 @@
 //!
 //! When an entity becomes ready, the polling thread wakes the task: one that spins or waits, otherwise the background
 //! thread. A waiting task uses no CPU time.
+//!
+//! That thread may hold the driver, a publication or the timers meanwhile. So the public futures require wakers that only
+//! schedule their task.
 
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};

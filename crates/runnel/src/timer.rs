@@ -32,7 +32,8 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Stops the timer. Its callback does not run until [`Timer::reset`], not even for a due tick.
+    /// Stops the timer. Its callback does not run until [`Timer::reset`], not even for a due tick. A callback that
+    /// another thread has already started may still run after this returns.
     pub fn cancel(&self) {
         self.entry.cancel();
     }
@@ -126,6 +127,8 @@ impl Node {
 
     /// Wakes waiting threads for an earlier deadline.
     fn wake_for_timers(&self) {
-        self.inner.context.shared.ready.wake_all();
+        let shared = &self.inner.context.shared;
+        shared.ready.wake_all();
+        shared.executors.wake_all();
     }
 }

@@ -161,8 +161,7 @@ impl Timers {
             && let Some(timer) = timers.get(&id)
         {
             if timer.tick() {
-                let (regular, latest) = (at + timer.schedule.period, now + timer.schedule.period);
-                wall.schedule(id, if regular > now { regular } else { latest });
+                wall.schedule(id, at + time_to_next(timer.schedule.period, now.since(at)));
             } else {
                 wall.cancel(&id);
             }
@@ -183,8 +182,8 @@ impl Timers {
             && let Some(timer) = timers.get(&id)
         {
             if timer.tick() {
-                let [regular, latest] = [at, now].map(|from| after(from, timer.schedule.period));
-                simulated.schedule(id, if regular > now { regular } else { latest });
+                let late = nanos(now.saturating_sub(at));
+                simulated.schedule(id, after(at, time_to_next(timer.schedule.period, late)));
             } else {
                 simulated.cancel(&id);
             }
@@ -251,6 +250,17 @@ impl Due {
             }
         }
     }
+}
+
+/// Time from a tick that is `late` to the next one that is not due yet. As in rclcpp, a timer that missed ticks keeps
+/// its phase.
+fn time_to_next(period: Duration, late: Duration) -> Duration {
+    if late < period {
+        return period;
+    }
+    // Less than `late` and a period, so it fits.
+    let ticks = late.as_nanos() / period.as_nanos() + 1;
+    Duration::from_nanos(u64::try_from(ticks * period.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn after(nanos: i64, period: Duration) -> i64 {

@@ -128,6 +128,11 @@ impl ClientCore {
         TaskWaiter::new(&self.node.context().shared, entities)
     }
 
+    /// Waitable for tasks that wait for links to the server.
+    pub(super) fn activity(&self) -> Arc<dyn Waitable> {
+        Arc::clone(self.node.context().shared.event_loop.activity()) as _
+    }
+
     /// Processes received messages for a task that waits for more.
     pub(super) fn process_received_for(&self, task: &Context<'_>) {
         if !self.process_received() {

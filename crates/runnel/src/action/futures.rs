@@ -21,12 +21,14 @@ use crate::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
     /// Waits until an action server is connected on all five topics: [`ActionClient::wait_for_server`] for tasks.
+    /// The task's waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_server_async(&self) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<A> {
         let core = Arc::clone(self.core());
-        let mut waiter = core.waiter(Vec::new());
+        // The server may send nothing once it is connected.
+        let mut waiter = core.waiter(vec![core.activity()]);
         poll_fn(move |task| {
             waiter.register(task);
             match core.is_connected() {
@@ -71,7 +73,8 @@ impl<A: Action> ActionClient<A> {
 
 impl<A: Action> ClientGoalHandle<A> {
     /// Whether the server accepts the goal: true once it has started it, false when it was rejected, canceled before
-    /// the start, or lost.
+    /// the start, or lost. The task's waker must only schedule the task: see
+    /// [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -84,7 +87,8 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 
     /// The goal's outcome: [`ClientGoalHandle::wait_for_result`] for tasks. Dropping the future does not cancel the
-    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does.
+    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does. The task's waker must only schedule the
+    /// task: see [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -108,7 +112,8 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 }
 
-/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime.
+/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime. The task's
+/// waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
 ///
 /// At most 100 messages wait; then the oldest is dropped: see
 /// [`GoalHandleBase::dropped_feedback`](crate::GoalHandleBase::dropped_feedback).

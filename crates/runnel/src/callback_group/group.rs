@@ -61,6 +61,11 @@ impl<D: Due> ExclusiveGroup<D> {
         }
     }
 
+    /// True if a callback waits for the running one.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.waits.load(Ordering::SeqCst)
+    }
+
     /// Queues the waiting callbacks again.
     fn requeue_waiting(&self) {
         let waiting = {
@@ -76,7 +81,7 @@ impl<D: Due> Drop for Entered<'_, D> {
     fn drop(&mut self) {
         self.0.runner.store(0, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        if self.0.waits.load(Ordering::SeqCst) {
+        if self.0.has_waiting() {
             self.0.requeue_waiting();
         }
     }

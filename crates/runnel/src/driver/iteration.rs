@@ -248,11 +248,14 @@ impl Driver {
 
     /// Applies effects and polls engines until neither is left.
     #[inline]
-    pub(crate) fn settle(&mut self) {
+    /// True if there were any.
+    pub(crate) fn settle(&mut self) -> bool {
         // Most messages have no effects.
-        if !(self.effects.queue.is_empty() && self.ros1.unpolled.is_empty()) {
+        let has_effects = !(self.effects.queue.is_empty() && self.ros1.unpolled.is_empty());
+        if has_effects {
             self.apply_effects();
         }
+        has_effects
     }
 
     #[inline(never)]

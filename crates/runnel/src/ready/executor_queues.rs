@@ -43,9 +43,20 @@ impl ExecutorQueues {
         if !self.is_used.load(Ordering::SeqCst) || mine.has_followers() {
             return;
         }
-        let queues: Vec<_> = lock(&self.state).queues.iter().filter_map(Weak::upgrade).collect();
+        let queues = self.queues();
         let mut others = queues.iter().chain([context]).filter(|other| !Arc::ptr_eq(other, mine));
         let _ = others.any(|other| other.wake_follower());
+    }
+
+    /// Wakes all waiting threads of these executors.
+    pub(crate) fn wake_all(&self) {
+        if self.is_used.load(Ordering::SeqCst) {
+            self.queues().iter().for_each(|queue| queue.wake_all());
+        }
+    }
+
+    fn queues(&self) -> Vec<Arc<ReadyQueue>> {
+        lock(&self.state).queues.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Wakes all waiting threads and prevents further waits.

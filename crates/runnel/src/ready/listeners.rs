@@ -11,7 +11,8 @@ use super::primitives::{AtomicBool, Class, Mutex, Ordering, lock};
 pub(crate) struct Listeners {
     /// True if `wakers` is not empty.
     is_any: AtomicBool,
-    /// Each waker once, even if added repeatedly; `None` if there is none. They are woken without the lock.
+    /// Each waker once, even if added repeatedly; `None` if there is none. They are woken without the lock. All are
+    /// `Arc`s of this crate, so their data identifies them. Their vtable does not: it may exist several times.
     wakers: Mutex<Option<Arc<[Waker]>>>,
 }
 
@@ -20,11 +21,11 @@ impl Listeners {
         Self { is_any: AtomicBool::new(false), wakers: Mutex::new(Class::Listeners, None) }
     }
 
-    /// Adds a waker until it is removed. It must only wake: the entity's locks may be held.
+    /// Adds a waker until it is removed. It must only wake: locks may be held, of the entity and of the driver.
     pub(crate) fn add(&self, waker: &Waker) {
         let mut wakers = lock(&self.wakers);
         let before = wakers.as_deref().unwrap_or_default();
-        if before.iter().any(|other| other.will_wake(waker)) {
+        if before.iter().any(|other| other.data() == waker.data()) {
             return;
         }
         let more = before.iter().chain([waker]).cloned().collect();
@@ -38,7 +39,7 @@ impl Listeners {
     pub(crate) fn remove(&self, waker: &Waker) {
         let mut wakers = lock(&self.wakers);
         let Some(before) = wakers.take() else { return };
-        let left: Arc<[_]> = before.iter().filter(|other| !other.will_wake(waker)).cloned().collect();
+        let left: Arc<[_]> = before.iter().filter(|other| other.data() != waker.data()).cloned().collect();
         self.is_any.store(!left.is_empty(), Ordering::SeqCst);
         *wakers = (!left.is_empty()).then_some(left);
         drop(wakers);

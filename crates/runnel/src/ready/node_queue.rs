@@ -81,6 +81,14 @@ impl NodeQueue {
         lock(&self.executor).as_ref().is_some_and(|other| Arc::ptr_eq(other, executor))
     }
 
+    /// True if the node's callbacks enter this queue now.
+    pub(crate) fn is_to(&self, ready: &Arc<ReadyQueue>) -> bool {
+        if !self.has_moved.load(Ordering::SeqCst) {
+            return Arc::ptr_eq(&self.context, ready);
+        }
+        Arc::ptr_eq(lock(&self.executor).as_ref().unwrap_or(&self.context), ready)
+    }
+
     fn current(&self) -> Arc<ReadyQueue> {
         lock(&self.executor).as_ref().map_or_else(|| Arc::clone(&self.context), Arc::clone)
     }

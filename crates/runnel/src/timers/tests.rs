@@ -64,6 +64,21 @@ fn canceled_timer_ticks_again_after_a_reset() {
     assert_eq!(timer.time_until_next(), Some(period));
 }
 
+#[test]
+fn late_timer_keeps_its_phase() {
+    let (timers, secs) = (simulated(), Duration::from_secs);
+    let timer = taken(&timers, secs(10), false);
+    let next_at = |sec| {
+        timers.set_simulated_time(Time { sec, nanosec: 0 });
+        (timer.take(), timer.time_until_next())
+    };
+    assert_eq!(next_at(12), (true, Some(secs(9))));
+    assert_eq!(next_at(47), (true, Some(secs(4))), "two ticks were missed");
+    assert_eq!(next_at(51), (true, Some(secs(10))));
+    assert_eq!(next_at(71), (true, Some(secs(10))), "the tick at 61 was missed");
+    assert_eq!(time_to_next(secs(10), secs(36)), secs(40), "as by the monotonic clock");
+}
+
 /// A thread that waits for timers is woken only for an earlier tick.
 #[test]
 fn reset_reports_an_earlier_tick() {

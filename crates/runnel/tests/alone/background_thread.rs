@@ -1,17 +1,21 @@
 //! Tests of the background thread, which runs the driver during long callbacks and costs little otherwise.
 
 use std::fs;
-use std::path::Path;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 
-use crate::common::{Graph, LONG, spin_until};
+use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::process::alone;
-use runnel::Node;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::rpc::Uri;
+use runnel::{Context, Node};
 
 /// Runs a hundred short callbacks per second for this time.
 fn run_short_callbacks(node: &Node, time: Duration) {
@@ -66,12 +70,70 @@ fn background_thread_checks_five_times_per_second() {
 
 /// How often the background threads of this process have gone to sleep.
 fn sleeps_of_background_threads() -> u64 {
-    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
-    let read = |task: &Path, file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
-    let background_threads = tasks.filter(|task| read(task, "comm").trim() == "runnel-poll");
     let sleeps = |status: &str| {
         let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         count.and_then(|count| count.trim().parse::<u64>().ok())
     };
-    background_threads.filter_map(|task| sleeps(&read(&task, "status"))).sum()
+    background_threads().iter().filter_map(|task| sleeps(&read(task, "status"))).sum()
+}
+
+/// The background threads of this process, by their folders in `/proc`.
+fn background_threads() -> Vec<PathBuf> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    tasks.filter(|task| read(task, "comm").trim() == "runnel-poll").collect()
+}
+
+fn read(task: &Path, file: &str) -> String {
+    fs::read_to_string(task.join(file)).unwrap_or_default()
+}
+
+/// True if no background thread runs except the master's, which is of this process.
+fn has_ended() -> bool {
+    background_threads().len() == 1
+}
+
+/// Runs `then` as the second poll of a future, which is woken once the background thread has ended because this thread
+/// has waited in the driver for long.
+fn poll_without_background_thread(context: &Context, mut then: impl FnMut()) {
+    let mut polls = 0;
+    let future = poll_fn(|task| {
+        polls += 1;
+        if polls == 1 {
+            let waker = task.waker().clone();
+            thread::spawn(move || {
+                wait_until("the background thread has ended", has_ended);
+                waker.wake();
+            });
+            return Poll::Pending;
+        }
+        then();
+        Poll::Ready(())
+    });
+    assert_eq!(context.executor().spin_until_future_complete(future, None).unwrap(), Some(()));
+}
+
+#[test]
+fn peers_are_served_during_poll_of_future() {
+    let _alone = alone();
+    let graph = Graph::new();
+    let context = graph.context();
+    let _node = context.create_node("callee").unwrap();
+    let uri = graph.ask("lookupNode", &["/test".into(), "/callee".into()]);
+    let uri = Uri::parse(uri.as_str().unwrap()).unwrap();
+    let arguments = ["/test".into()];
+    poll_without_background_thread(&context, || {
+        graph.context().call(&uri, "getPid", &arguments, LONG).unwrap();
+    });
+}
+
+#[test]
+fn background_thread_runs_after_poll_that_panics() {
+    let _alone = alone();
+    let graph = Graph::new();
+    let context = graph.context();
+    let _node = context.create_node("callee").unwrap();
+    let panics = catch_unwind(AssertUnwindSafe(|| {
+        poll_without_background_thread(&context, || panic!("as users do"));
+    }));
+    assert!(panics.is_err() && !has_ended());
 }

@@ -14,7 +14,10 @@ use futures_lite::StreamExt;
 use crate::common::{Graph, LONG, wait_until};
 use crate::ros2_pair::{EndOnDrop, context as ros2_context, new_domain};
 use crate::scene::{Scene, goal, result};
-use runnel::msgs::actionlib::action::{TestAction, TestFeedback};
+use runnel::msgs::actionlib::action::{
+    TestAction, TestActionFeedback, TestActionGoal, TestActionResult, TestFeedback,
+};
+use runnel::msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, Error, GoalStatus, MessageStream, Responder, ServiceError};
@@ -184,6 +187,32 @@ fn goal_completes_under_every_runtime() {
         })
     });
     assert_eq!(outcomes, ["[0, 1, 2] Some(42)"; 5]);
+}
+
+/// The server's only status arrives before its other topics exist.
+#[test]
+fn server_that_sends_no_more_can_be_awaited() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = far.create_node("client").unwrap();
+    let client = node.create_action_client::<TestAction>("test").unwrap();
+    let mut seen = node.create_stream::<GoalStatusArray>("test/status", 10).unwrap();
+    let server = near.create_node("server").unwrap();
+    let status = server.create_publisher::<GoalStatusArray>("test/status", 10).unwrap();
+    thread::scope(|scope| {
+        let _end = EndOnDrop(&near);
+        scope.spawn(|| near.spin().unwrap());
+        assert!(status.wait_for_subscribers(1, LONG).unwrap());
+        status.publish(GoalStatusArray::default()).unwrap();
+        assert!(pollster::block_on(seen.next()).is_some());
+        let connected = scope
+            .spawn(|| far.executor().spin_until_future_complete(client.wait_for_server_async(), Some(LONG)));
+        let _feedback = server.create_publisher::<TestActionFeedback>("test/feedback", 10).unwrap();
+        let _result = server.create_publisher::<TestActionResult>("test/result", 10).unwrap();
+        let _goal = server.create_subscription("test/goal", 10, |_: &TestActionGoal| {}).unwrap();
+        let _cancel = server.create_subscription("test/cancel", 10, |_: &GoalID| {}).unwrap();
+        assert!(matches!(connected.join().unwrap(), Ok(Some(Ok(())))));
+    });
 }
 
 #[test]

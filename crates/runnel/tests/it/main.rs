@@ -42,6 +42,7 @@ mod dual;
 mod dual_path_loss;
 mod dual_qos;
 mod dual_types;
+mod executor_ends;
 mod executors;
 mod futures;
 mod graphs;

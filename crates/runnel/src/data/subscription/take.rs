@@ -114,7 +114,7 @@ impl Task for SubscriptionCore {
         let (callback, entered) = (self.callback.try_lock(), Some(entered));
         let mut running = Running { core: self, callback, entered, entry: None, more: false };
         running.run_next();
-        while running.more && may_continue() {
+        while running.more && !self.scheduler.is_awaited() && may_continue() {
             running.run_next();
         }
     }
@@ -313,9 +313,9 @@ mod tests {
         assert_eq!(scene.core.malformed(), 1);
     }
 
-    #[test]
-    fn callback_waits_for_others_of_its_group() {
-        let (scene, called) = (Scene::new(), Arc::new(AtomicUsize::new(0)));
+    /// Another subscription of the scene's group, for which a message waits, and the number of its calls.
+    fn other_of_group(scene: &Scene) -> (Arc<SubscriptionCore>, Arc<AtomicUsize>) {
+        let called = Arc::new(AtomicUsize::new(0));
         let spec = SubscriptionSpec {
             bound: QueueBound { messages: 10, bytes: 1000 },
             ..scene.core.options.clone()
@@ -332,6 +332,30 @@ mod tests {
             },
         );
         other.push_bytes(Received::Own(vec![1]), &scene.from, SampleInfo::default());
+        (other, called)
+    }
+
+    #[test]
+    fn busy_subscription_yields_to_its_group() {
+        let scene = Scene::new();
+        [1, 2, 3].into_iter().for_each(|byte| scene.push(byte));
+        let busy = scene.ready.pop().unwrap();
+        let (_other, called) = other_of_group(&scene);
+        let other = scene.ready.pop().unwrap();
+        // As by another thread, while the first callback runs.
+        busy.run_batch(&|| {
+            other.run();
+            true
+        });
+        assert_eq!((scene.called.load(Ordering::Relaxed), called.load(Ordering::Relaxed)), (2, 0));
+        scene.ready.pop().unwrap().run();
+        assert_eq!(called.load(Ordering::Relaxed), 1, "before the third message");
+    }
+
+    #[test]
+    fn callback_waits_for_others_of_its_group() {
+        let scene = Scene::new();
+        let (_other, called) = other_of_group(&scene);
         let entered = scene.group.try_enter().ok().unwrap();
         assert_eq!((scene.run_due(), called.load(Ordering::Relaxed)), (0, 0));
         drop(entered);
