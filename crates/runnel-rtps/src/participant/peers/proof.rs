@@ -117,7 +117,9 @@ impl super::Participant {
         peer.number_offset = if fresh == 0 { 0 } else { peer.number_offset.saturating_add(fresh) };
         for (writer, reader) in DISCOVERY {
             let reader = prefix.with(reader);
-            self.writers.get_mut(&writer).map(|of| of.unmatch_readers(reader..=reader));
+            if let Some(of) = self.writers.get_mut(&writer) {
+                of.unmatch_readers(reader..=reader);
+            }
         }
         self.match_discovery(prefix);
     }
