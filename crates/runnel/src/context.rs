@@ -181,7 +181,8 @@ impl ContextOptions {
 
     /// Whether creating publishers, subscriptions and services, and dropping nodes, waits for a ROS 1 master that has
     /// not answered yet; true by default. With `false`, nodes still join the ROS 1 graph once the master answers, and
-    /// there is no warning that it does not. Requests to the master itself, such as parameters, always wait.
+    /// there is no warning that it does not. Calls of the parameter API then wait for an answer, up to 10 s, and fail
+    /// without a master; with `true`, those of a context that is only in ROS 1 wait until there is one.
     #[must_use]
     pub fn wait_for_master(mut self, wait: bool) -> Self {
         self.wait_for_master = wait;
