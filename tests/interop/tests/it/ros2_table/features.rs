@@ -62,7 +62,7 @@ The program on the left of the arrow publishes. Every message must arrive byte f
 - *Every pair of QoS*: each combination of reliability, durability, deadline (three), liveliness and its lease (three) at the
   writer and at the reader. A pair must match exactly when it matches between two programs of the other
   implementation. Each end counts the pairs that it refused.
-- *Policies reported as incompatible*: for each set of policies that a writer offers too little of, both ends must name the
+- *Policies reported as incompatible*: for each set of policies that makes a writer incompatible, both ends must name the
   same policy as two rclpy programs do.
 - *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
 - *to 100 kB*: RustDDS may stop receiving from a writer once it has lost a part of a best-effort message of 1 MB.";
