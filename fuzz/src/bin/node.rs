@@ -54,7 +54,7 @@ fn strings(topic: &str) -> TopicSpec {
 fn node() -> Node {
     let config = NodeConfig {
         same_host: Some(LocalIdentity { process: 1, secret: 2 }),
-        origin: None,
+        dual_node_id: None,
         name: "/node".to_owned(),
         host: "127.0.0.1".to_owned(),
         rpc_port: 1000,
