@@ -79,7 +79,7 @@ pub(crate) struct Driver {
     effects: Effects,
     /// Buffer for the reactor's events.
     events: Events,
-    /// Set once all nodes have been told to stop.
+    /// Set once all nodes have been asked to stop.
     stop: Arc<AtomicBool>,
     simulation: Arc<Simulation>,
     /// The node that subscribes to `/clock` for all nodes while time is simulated, and its subscription.

@@ -48,7 +48,7 @@ pub(crate) struct NodeSlot {
     pub(crate) unreachable: Option<String>,
     /// The node does not wait for a master, and none has answered yet.
     pub(crate) awaits_master: bool,
-    /// Why the node was told to stop.
+    /// Why the node was asked to stop.
     pub(crate) stopped: Option<String>,
     /// All its registrations have been removed.
     closed: bool,

@@ -187,7 +187,7 @@ impl LocalEnd {
         Self { page, outbox, bell, ringer }
     }
 
-    /// Makes the doorbell block whoever rings it, if possible: sets it to blocking mode and fills it.
+    /// Makes ringing the doorbell block, if possible: sets it to blocking mode and fills it.
     pub fn fill_doorbell(&self) {
         for end in [self.bell.as_fd(), self.ringer.as_fd()] {
             let write = |bytes: &[u8]| rustix::io::write(end, bytes).is_ok();

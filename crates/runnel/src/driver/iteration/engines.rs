@@ -123,7 +123,7 @@ impl Driver {
         }
     }
 
-    /// Handles a node that was told to stop: it unregisters. The last one stops the program.
+    /// Handles a node that was asked to stop: it unregisters. The last one stops the program.
     fn stopped(&mut self, key: NodeKey, reason: String) {
         let Some(node) = self.nodes.get_mut(key) else { return };
         node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
