@@ -7,12 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use super::Args;
 use super::compile;
 use super::failure::Failure;
-use super::leftovers::{self, SHARED_MEMORY};
+use super::leftovers::{RunFolder, SHARED_MEMORY};
 use super::masters::Kind;
 use super::process::{Process, Stop};
 use super::results::Report;
@@ -47,7 +45,7 @@ pub struct Workspace {
     stop: Arc<Stop>,
     /// Stands before the folder of its output, so that it is dropped first.
     master: Option<(Process, String)>,
-    scratch: TempDir,
+    scratch: RunFolder,
     /// Number of started programs and used namespaces.
     count: usize,
 }
@@ -73,7 +71,7 @@ impl Workspace {
             results,
             stop: Arc::new(Stop::notice().map_err(CliError::failed)?),
             master: None,
-            scratch: TempDir::with_prefix("runnel-bench-")?,
+            scratch: RunFolder::create()?,
             count: 0,
         })
     }
@@ -152,8 +150,7 @@ impl Workspace {
 
     /// Removes files of ended programs in shared memory whose names begin with the name of their `ROS_HOME`.
     pub fn remove_leftovers(&mut self) {
-        let Some(run) = self.scratch.path().file_name().and_then(|name| name.to_str()) else { return };
-        if let Err(error) = leftovers::remove(Path::new(SHARED_MEMORY), run) {
+        if let Err(error) = self.scratch.remove_leftovers() {
             self.note(format!("cannot remove leftovers in {SHARED_MEMORY}: {error}"));
         }
     }
