@@ -60,6 +60,14 @@ fn add_path(page: &mut String, drive: &Drive<'_>) {
     let caption = "The middle of the sensor row, coloured by speed.";
     figure(page, "path", &floor::svg(drive.track, drive.path), caption);
     add_charts_along_the_line(page, drive);
+    add_laps(page, drive);
+}
+
+fn add_laps(page: &mut String, drive: &Drive<'_>) {
+    if drive.laps.is_empty() {
+        page.push_str("<p>No lap was finished.</p>\n");
+        return;
+    }
     let rows = drive.laps.iter().map(|lap| {
         let (mean, max) = (lap.deviation.mean() * 1e3, lap.deviation.max() * 1e3);
         [
