@@ -2,26 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::LONG;
-
-/// Prefixes of folders in `/tmp` that the bench and other tests use.
-const OTHER_TESTS: [&str; 13] = [
-    "runnel-bench-",
-    "runnel-capture-",
-    "runnel-checkout-",
-    "runnel-docs",
-    "runnel-floor-",
-    "runnel-interop-",
-    "runnel-ipc-",
-    "runnel-linger-",
-    "runnel-mouse-",
-    "runnel-other-",
-    "runnel-static-",
-    "runnel-test-",
-    "runnel-track-",
-];
 
 /// Resources that may leak. Segments are excluded, since this process keeps its own.
 #[derive(Debug)]
@@ -41,10 +26,13 @@ impl Resources {
         let links =
             names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
-        // Folders of the bench and of other running tests.
-        let others = |name: &String| OTHER_TESTS.iter().any(|begin| name.starts_with(begin));
-        let ours = |name: &String| name.starts_with("runnel-") && !others(name);
-        let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(ours);
+        // Other tests have files in /tmp, but no sockets.
+        let in_memory = names("/dev/shm").into_iter().filter(|name| !name.starts_with("runnel-bench-"));
+        let is_socket = |name: &String| {
+            fs::symlink_metadata(Path::new("/tmp").join(name)).is_ok_and(|file| file.file_type().is_socket())
+        };
+        let files = in_memory.chain(names("/tmp").into_iter().filter(is_socket));
+        let files = files.filter(|name| name.starts_with("runnel-"));
         Self {
             descriptors: links
                 .map(|link| link.to_string_lossy().into_owned())
