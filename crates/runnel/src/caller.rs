@@ -192,7 +192,7 @@ impl Caller {
     }
 
     fn is_ready_by(&self, until: Instant) -> Result<bool, Error> {
-        if self.node.driver().nodes.service(self.service()).is_some() {
+        if self.is_local() {
             return Ok(true);
         }
         let context = &self.node.context;
@@ -225,6 +225,19 @@ impl Caller {
             // Not by a simulated clock, which may stand still.
             context.sleep_wall(left.min(LOOKUP_INTERVAL))?;
         }
+    }
+
+    /// Begins to wait for the service. The result completes once a node provides it; [`Caller::end`] ends the wait.
+    pub(crate) fn begin_wait(&self) -> Result<Arc<PendingCall>, Error> {
+        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let pending = PendingCall::new();
+        let begun = self.node.driver().await_service(self.node.key, wanted, &pending);
+        begun.map(|_| pending).ok_or(Error::ShuttingDown)
+    }
+
+    /// Whether a node of this process provides the service.
+    pub(crate) fn is_local(&self) -> bool {
+        self.node.driver().nodes.service(self.service()).is_some()
     }
 
     /// Begins a call: on the link of a persistent client, if it is established, and otherwise on a new one.

@@ -16,6 +16,7 @@ use runnel_core::wire::{Encoding, GrowingSink, NoMemory};
 use runnel_io::clock;
 
 use crate::announced::Topic;
+use crate::callback_group::CallbackGroup;
 use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
 use crate::error::Error;
 use crate::event_loop::EventLoop;
@@ -166,9 +167,10 @@ impl Node {
         topic: &Topic,
         options: impl Into<PublisherOptions>,
     ) -> Result<PublisherBase, Error> {
-        let PublisherOptions { qos, callbacks } = options.into();
+        let PublisherOptions { qos, callbacks, group } = options.into();
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
-        let events = QosEvents::new(callbacks, self.inner.executor_dispatch());
+        let group = CallbackGroup::for_entity(group.as_ref());
+        let events = QosEvents::new(callbacks, (self.inner.executor_dispatch(), &group));
         Ok(PublisherBase::new(self.offering(topic, qos, Arc::new(events))?))
     }
 }

@@ -1,6 +1,7 @@
 //! Subscriptions.
 
 mod creation;
+mod publishers;
 mod raw_message;
 
 use std::any::TypeId;
@@ -62,8 +63,7 @@ impl Subscription {
 
     /// Connected publishers, including those of this process.
     pub fn publisher_count(&self) -> usize {
-        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.link_count_without(&self.inputs.ros1));
-        self.inputs.ros1.link_count() + ros2 + self.node.count_publishers_of_this_process(&self.core)
+        publishers::count(&self.node, &self.inputs, &self.core)
     }
 
     /// The requested QoS, with best-available policies resolved.
@@ -170,9 +170,10 @@ impl Node {
         (takes, group): (Takes, &Arc<ExclusiveGroup>),
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks, udpros, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, group: of_events, .. } = options.into();
         let dispatch = self.inner.executor_dispatch();
-        let events = QosEvents::new(callbacks, dispatch.clone());
+        let of_events = CallbackGroup::for_entity(of_events.as_ref());
+        let events = QosEvents::new(callbacks, (dispatch.clone(), &of_events));
         let topic = Topic { udpros, ..topic.clone() };
         self.subscribe_as((&topic, qos, takes), (dispatch, group), events, callback)
     }
