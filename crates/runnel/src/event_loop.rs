@@ -86,7 +86,7 @@ impl Waitable for EventLoop {
 /// if the driver may have changed.
 pub(crate) struct DriverGuard<'a> {
     driver: MutexGuard<'a, Driver>,
-    /// Dropped after the lock, because a task's waker may run any code.
+    /// Dropped after the lock, so that the tasks are woken without it.
     notice: ChangeNotice<'a>,
 }
 

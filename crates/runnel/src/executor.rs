@@ -53,6 +53,7 @@ const CATCH_UP_TIME: Duration = Duration::from_millis(2);
 /// slow.join().expect("no callback panics")
 /// # }
 /// ```
+#[must_use = "an executor runs callbacks only while it spins: call `Executor::spin`"]
 pub struct Executor {
     shared: Arc<Shared>,
     /// Queue of due callbacks: its own, or the context's.

@@ -87,6 +87,7 @@ mod ros2_graph;
 mod ros_clock;
 mod rtps;
 mod service;
+mod service_waiting;
 mod shared;
 mod simulation;
 mod spin_count;
@@ -119,7 +120,7 @@ pub use master::MasterOptions;
 pub use message_info::MessageInfo;
 pub use message_stream::{MessageStream, ReceivedMessage};
 pub use node::Node;
-pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions};
+pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};
 pub use outgoing::Publishable;
 pub use parameter_value::{FromParameter, ParameterValue};
 pub use params::ParamWatch;
@@ -152,14 +153,8 @@ pub mod fuzzing {
     }
 }
 pub use runnel_core::bounds::LengthBeyondLimit;
-/// System calls, for Runnel's own programs. Not part of the API.
-#[doc(hidden)]
-pub use runnel_io as io;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
-/// The ROS 1 engines, for Runnel's own programs. Not part of the API, except the items re-exported below.
-#[doc(hidden)]
-pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
 pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;

@@ -53,8 +53,7 @@ impl Node {
 /// Stream of a topic's messages, created by [`Node::create_stream`]. It works with any async runtime and ends with the
 /// context. Dropping it ends the subscription.
 ///
-/// The spinning thread wakes the task; if no thread spins, a background thread does. The waker must only schedule the
-/// task: see [`PendingResponse`](crate::PendingResponse#wakers).
+/// The spinning thread wakes the task; if no thread spins, a background thread does.
 #[must_use = "a subscription ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct MessageStream<M> {
     subscription: Subscription,

@@ -1,4 +1,4 @@
-//! Options of publishers, subscriptions, timers and servers.
+//! Options of publishers, subscriptions, timers, servers and watched parameters.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,6 +29,7 @@ use crate::qos_events::{
 pub struct PublisherOptions {
     pub(crate) qos: QoS,
     pub(crate) callbacks: Callbacks,
+    pub(crate) group: Option<CallbackGroup>,
 }
 
 /// Options of a subscription: its [`QoS`] or only a depth, and callbacks for QoS events, as in [`PublisherOptions`].
@@ -43,7 +44,7 @@ pub struct SubscriptionOptions {
 }
 
 impl SubscriptionOptions {
-    /// Sets the callback group of the message callback.
+    /// Sets the callback group of the message callback and of the callbacks for QoS events.
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
         self.group = Some(group.clone());
@@ -135,7 +136,36 @@ impl<N: AsRef<str> + ?Sized> From<&N> for ServerOptions {
     }
 }
 
+/// Options of a watched parameter: its name, and optionally the callback group.
+#[derive(Clone, Debug)]
+pub struct WatchOptions {
+    pub(crate) name: String,
+    pub(crate) group: Option<CallbackGroup>,
+}
+
+impl WatchOptions {
+    /// Sets the callback group.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+}
+
+impl<N: AsRef<str> + ?Sized> From<&N> for WatchOptions {
+    fn from(name: &N) -> Self {
+        Self { name: name.as_ref().to_owned(), group: None }
+    }
+}
+
 impl PublisherOptions {
+    /// Sets the callback group of the callbacks for QoS events.
+    #[must_use]
+    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+
     /// Called when nothing was published within the deadline of the QoS.
     #[must_use]
     pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {

@@ -10,10 +10,12 @@ use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
+use crate::callback_group::CallbackGroup;
 use crate::data::WatchCore;
 use crate::environment::{FileValue, Graphs};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
+use crate::options::WatchOptions;
 use crate::parameter_value::{FromParameter, OutOfRange, ParameterValue};
 use crate::ready::Dispatch;
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
@@ -125,18 +127,21 @@ impl Node {
     }
 
     /// Calls `callback` with the current value of a parameter and with each later one, on a spinning thread. It gets
-    /// the name, which may be that of a parameter below the watched one, and the value, `None` if it is not set.
+    /// the name, which may be that of a parameter below the watched one, and the value, `None` if it is not set. The
+    /// name may be given as [`WatchOptions`].
     ///
     /// # Errors
     /// If the name is not valid, or the master refuses; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn watch_param(
         &self,
-        name: &str,
+        name: impl Into<WatchOptions>,
         callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Result<ParamWatch, Error> {
-        let key = self.resolve(name)?;
+        let WatchOptions { name, group } = name.into();
+        let key = self.resolve(&name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
-        let core = WatchCore::new(key, self.inner.executor_dispatch(), callback);
+        let group = CallbackGroup::for_entity(group.as_ref());
+        let core = WatchCore::new(key, (self.inner.executor_dispatch(), &group), callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
             self.inner.wait_registered(Role::ParamSubscriber, &watch.core.key)?;
@@ -297,7 +302,8 @@ impl NodeInner {
         }
         // The driver handles the value. The watch makes the master send it, and again for a watch of the user.
         let nothing = Box::new(|_: &str, _: Option<&ParameterValue>| {});
-        self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), Dispatch::Inline, nothing))?;
+        let scheduling = (Dispatch::Inline, &CallbackGroup::for_entity(None));
+        self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), scheduling, nothing))?;
         self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
 
@@ -371,7 +377,7 @@ impl ParamWatch {
         &self.core.key
     }
 
-    /// Changes dropped, oldest first, because the callback was too slow.
+    /// The number of changes dropped, oldest first, because the callback was too slow.
     pub fn dropped(&self) -> u64 {
         self.core.changes.dropped()
     }

@@ -23,10 +23,9 @@ use crate::task_waiter::TaskWaiter;
 /// The spinning thread wakes the task; if no thread spins, a background thread does.
 ///
 /// # Wakers
-/// Runnel may hold locks while it wakes a task or drops its waker; this holds for all its futures and streams. So a
-/// waker must only schedule the task, as those of tokio, smol and pollster do. It deadlocks if it polls the future at
-/// once, publishes or calls Runnel otherwise, waits for a lock that another thread holds while it calls Runnel (such as
-/// Python's), or owns the last handle of a task that owns a future of Runnel.
+/// Runnel holds none of its locks while it wakes a task or drops a waker. So a waker may call Runnel, as one does that
+/// polls its task at once. It runs on the thread that received or published, and delays that thread. This holds for all
+/// futures and streams of Runnel.
 ///
 /// # Without a task
 /// Instead of awaiting the call, a
@@ -44,8 +43,7 @@ impl<S: Service> Client<S> {
     /// Calls the service. The request is sent at once. The future returns the response, or why there is none; dropping
     /// it ends the call. For a time limit, use the runtime's or [`Client::send_request`].
     ///
-    /// A service of this process answers only while another thread or task spins its node. The task's waker must only
-    /// schedule the task: see [`PendingResponse`](PendingResponse#wakers).
+    /// A service of this process answers only while another thread or task spins its node.
     ///
     /// ```no_run
     /// use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};

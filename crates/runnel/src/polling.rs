@@ -8,6 +8,7 @@ use runnel_io::clock;
 
 use crate::driver::{Driver, PollOutcome};
 use crate::ready::ReadyQueue;
+use crate::sync::has_queued_wakes;
 
 /// How a spinning thread waits for messages. Lower latency costs more CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,8 +61,8 @@ fn poll_then_block(
     while clock::monotonic() < poll_until {
         driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
         let outcome = driver.poll_once(Some(Instant::default()))?;
-        // A poll consumes a wake. A wait after it would miss that wake.
-        if outcome.woken || ready.is_due() || is_wanted() {
+        // A poll consumes a wake. A wait after it would miss that wake. Tasks are woken once the driver is unlocked.
+        if outcome.woken || ready.is_due() || is_wanted() || has_queued_wakes() {
             return Ok(outcome);
         }
     }

@@ -7,6 +7,7 @@ mod condvar;
 pub(crate) mod model;
 mod mutex;
 mod order;
+mod task_waker;
 #[cfg(test)]
 mod tests;
 #[cfg(not(debug_assertions))]
@@ -21,3 +22,4 @@ pub(crate) use check::{assert_may_lock, assert_unlocked};
 pub(crate) use condvar::Condvar;
 pub(crate) use mutex::{Mutex, MutexGuard, TryMutex, TryMutexGuard, lock, try_lock};
 pub(crate) use order::Class;
+pub(crate) use task_waker::{TaskWaker, has_queued_wakes};

@@ -75,12 +75,15 @@ impl Node {
         topic: &str,
         options: impl Into<SubscriptionOptions>,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, group, .. } = options.into();
         let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
         let scheduling = (Dispatch::Taken, &CallbackGroup::for_entity(None));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
         let events = match &*waitable_events {
-            [] => QosEvents::new(callbacks, self.inner.executor_dispatch()),
+            [] => {
+                let group = CallbackGroup::for_entity(group.as_ref());
+                QosEvents::new(callbacks, (self.inner.executor_dispatch(), &group))
+            }
             kinds => QosEvents::taken(kinds),
         };
         self.subscribe_as((&topic, qos, takes), scheduling, events, |_| Ok(()))

@@ -1,16 +1,14 @@
 //! Waiter of an async task for entities, as a [wait set](crate::wait_set) is for a thread.
 //!
 //! When an entity becomes ready, the polling thread wakes the task: one that spins or waits, otherwise the background
-//! thread. A waiting task uses no CPU time.
-//!
-//! That thread may hold the driver, a publication or the timers meanwhile. So the public futures require wakers that only
-//! schedule their task.
+//! thread. A waiting task uses no CPU time. That thread wakes the task once it holds no lock ([`TaskWaker`]).
 
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Waker};
 
 use crate::ready::Waitable;
 use crate::shared::Shared;
+use crate::sync::TaskWaker;
 
 /// See the module's documentation. Dropping it ends the wait.
 pub(crate) struct TaskWaiter {
@@ -19,24 +17,10 @@ pub(crate) struct TaskWaiter {
     registered: Option<Registered>,
 }
 
-/// A task's waker, and the proxy that is registered with the entities.
+/// A task's waker, and the [`TaskWaker`] that is registered with the entities.
 struct Registered {
     task: Waker,
-    proxy: Waker,
-}
-
-/// Entities distinguish wakers by what they wake. Two futures of one task have a proxy each, so that the end of one
-/// does not end the wait of the other.
-struct Proxy(Waker);
-
-impl Wake for Proxy {
-    fn wake(self: Arc<Self>) {
-        self.0.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.wake_by_ref();
-    }
+    wrapped: Waker,
 }
 
 impl TaskWaiter {
@@ -54,9 +38,9 @@ impl TaskWaiter {
         }
         self.unregister();
         let task = task.waker().clone();
-        let proxy = Waker::from(Arc::new(Proxy(task.clone())));
-        self.entities.iter().for_each(|entity| entity.listeners().add(&proxy));
-        self.registered = Some(Registered { task, proxy });
+        let wrapped = TaskWaker::wrap(task.clone());
+        self.entities.iter().for_each(|entity| entity.listeners().add(&wrapped));
+        self.registered = Some(Registered { task, wrapped });
     }
 
     /// False once the context shuts down.
@@ -65,8 +49,8 @@ impl TaskWaiter {
     }
 
     fn unregister(&mut self) {
-        if let Some(Registered { proxy, .. }) = self.registered.take() {
-            self.entities.iter().for_each(|entity| entity.listeners().remove(&proxy));
+        if let Some(Registered { wrapped, .. }) = self.registered.take() {
+            self.entities.iter().for_each(|entity| entity.listeners().remove(&wrapped));
         }
     }
 }

@@ -23,10 +23,7 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
     type Item = (&'a K, &'a V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.0.next() {
-            Some((key, value)) => Some((key, value)),
-            None => None,
-        }
+        self.0.next().map(borrow)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -36,10 +33,7 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
 
 impl<K, V> DoubleEndedIterator for Iter<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        match self.0.next_back() {
-            Some((key, value)) => Some((key, value)),
-            None => None,
-        }
+        self.0.next_back().map(borrow)
     }
 }
 
@@ -49,10 +43,7 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
     type Item = (&'a K, &'a mut V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.0.next() {
-            Some((key, value)) => Some((key, value)),
-            None => None,
-        }
+        self.0.next().map(borrow_mut)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -62,11 +53,16 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
 
 impl<K, V> DoubleEndedIterator for IterMut<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        match self.0.next_back() {
-            Some((key, value)) => Some((key, value)),
-            None => None,
-        }
+        self.0.next_back().map(borrow_mut)
     }
 }
 
 impl<K, V> ExactSizeIterator for IterMut<'_, K, V> {}
+
+fn borrow<K, V>((key, value): &(K, V)) -> (&K, &V) {
+    (key, value)
+}
+
+fn borrow_mut<K, V>((key, value): &mut (K, V)) -> (&K, &mut V) {
+    (key, value)
+}

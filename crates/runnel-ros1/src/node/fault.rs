@@ -1,16 +1,21 @@
 //! Faults of a node's peers: protocol violations and failed exchanges, one enum per exchange. The text is produced
 //! only where one is logged or sent.
 
+mod master;
+mod peer;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::answer::NotAnAnswer;
 use crate::header::HeaderError;
-use crate::peer_text::sanitize;
-use crate::rpc::{CallError, ClientFault, UriError};
+use crate::rpc::CallError;
 use crate::tcpros::FrameError;
 use crate::udpros::MIN_DATAGRAM_LEN;
+
+pub use master::MasterFault;
+pub use peer::{NextStep, PeerFault};
 
 /// Why a peer's connection header is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,230 +241,3 @@ impl fmt::Display for LinkFault {
 }
 
 impl std::error::Error for LinkFault {}
-
-/// What a node does after a link to a publisher failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextStep {
-    /// It retries, with growing pauses.
-    Retry,
-    /// It gives the link up, since the master does not list the publisher.
-    GiveUp,
-    /// It asks the publisher for TCPROS instead of UDPROS.
-    AskForTcpros,
-    /// Nothing: a retry would not help.
-    Nothing,
-}
-
-/// A failed or unusable answer of the master.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MasterFault {
-    /// The call failed.
-    Call(Box<CallError>),
-    /// The answer is not `[status, message, value]`.
-    NotAnAnswer(NotAnAnswer),
-    /// The master refused, for this reason.
-    Declined(String),
-    /// The answer to `lookupService` is not an address; holds its beginning.
-    NotAServiceAddress(String),
-    /// The answer to `lookupService` is not the URI of a service.
-    ServiceUri(UriError),
-}
-
-impl From<CallError> for MasterFault {
-    fn from(error: CallError) -> Self {
-        Self::Call(Box::new(error))
-    }
-}
-
-impl From<NotAnAnswer> for MasterFault {
-    fn from(error: NotAnAnswer) -> Self {
-        Self::NotAnAnswer(error)
-    }
-}
-
-impl fmt::Display for MasterFault {
-    /// On one line, whatever the master sent.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::Call(error) => error.to_string(),
-            Self::NotAnAnswer(error) => error.to_string(),
-            Self::Declined(why) => why.clone(),
-            Self::NotAServiceAddress(answer) => format!("its answer is not the URI of a service: {answer}"),
-            Self::ServiceUri(error) => error.to_string(),
-        };
-        f.write_str(&sanitize(&text))
-    }
-}
-
-impl MasterFault {
-    /// What is wrong with the master, in a user's terms: there is none, its host is unknown, or it does not answer.
-    pub fn summary(&self) -> String {
-        let Self::Call(error) = self else { return format!("the master's answer is not valid: {self}") };
-        let uri = &error.call().uri;
-        let text = match &**error {
-            CallError::Unreachable { is_attempted: false, .. } => {
-                format!("the host name {} of ROS_MASTER_URI does not resolve", uri.endpoint.host)
-            }
-            CallError::Unreachable { why: Some(why), .. } => {
-                format!("no master at {uri} ({})", decapitalize(why))
-            }
-            CallError::Unreachable { why: None, .. } => format!("no master at {uri}"),
-            CallError::TimedOut { .. } => format!("the master at {uri} does not answer"),
-            _ => format!("the master at {uri} does not answer: {error}"),
-        };
-        sanitize(&text)
-    }
-}
-
-/// The reason that the operating system gives, for the middle of a sentence: without the error's number.
-fn decapitalize(why: &str) -> String {
-    let mut letters = why.split_once(" (os error ").map_or(why, |(why, _)| why).chars();
-    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
-}
-
-impl std::error::Error for MasterFault {}
-
-/// A peer's fault, formatted as one log line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PeerFault {
-    /// A client of the slave API is refused.
-    Client {
-        /// Its address.
-        peer: SocketAddr,
-        /// The fault.
-        fault: ClientFault,
-    },
-    /// A TCPROS connection of a subscriber or client is refused.
-    Incoming {
-        /// Its address.
-        peer: SocketAddr,
-        /// The fault.
-        fault: HandshakeFault,
-    },
-    /// A UDPROS subscriber is refused.
-    DatagramOffer {
-        /// Its address.
-        peer: SocketAddr,
-        /// The topic.
-        topic: String,
-        /// The fault.
-        fault: OfferFault,
-    },
-    /// A subscriber's UDPROS link was evicted for a newer one.
-    DatagramLinkDisplaced {
-        /// Destination of its datagrams.
-        address: String,
-        /// Its name.
-        subscriber: String,
-        /// The topic.
-        topic: String,
-        /// The limit of links.
-        limit: usize,
-    },
-    /// No socket can be opened for the datagrams of a subscriber.
-    NoDatagramSocket {
-        /// Destination of the datagrams.
-        to: SocketAddr,
-        /// Its name.
-        subscriber: String,
-        /// The operating system's error.
-        why: String,
-    },
-    /// The master lists publishers with invalid URIs.
-    PublisherUris {
-        /// The topic.
-        topic: String,
-        /// What is wrong with each of the first ones.
-        faults: Vec<UriError>,
-    },
-    /// The master lists more publishers than the limit of links.
-    TooManyPublishers {
-        /// The topic.
-        topic: String,
-        /// The URI of the first publisher that is not linked.
-        first: String,
-        /// How many more there are.
-        others: usize,
-        /// The limit of links.
-        limit: usize,
-    },
-    /// A publisher cannot be reached, since its URI is invalid.
-    PublisherUri {
-        /// The topic.
-        topic: String,
-        /// The fault.
-        fault: UriError,
-    },
-    /// A link to a publisher has failed.
-    Publisher {
-        /// The topic.
-        topic: String,
-        /// The URI of the publisher's node.
-        uri: String,
-        /// The fault.
-        fault: LinkFault,
-        /// What the node does next.
-        next: NextStep,
-    },
-    /// The master's answer to a subscription is not a list of publishers.
-    NotAPublisherList {
-        /// The topic.
-        topic: String,
-        /// The beginning of the answer.
-        answer: String,
-    },
-}
-
-impl fmt::Display for PeerFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client { peer, fault } => write!(f, "{peer}: {}", sanitize(&fault.to_string())),
-            Self::Incoming { peer, fault } => write!(f, "{peer}: {}", sanitize(&fault.to_string())),
-            Self::DatagramOffer { peer, topic, fault } => {
-                write!(f, "{peer}: UDPROS subscriber of {topic}: {}", sanitize(&fault.to_string()))
-            }
-            Self::DatagramLinkDisplaced { address, subscriber, topic, limit } => write!(
-                f,
-                "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: the limit is {limit}",
-                sanitize(subscriber)
-            ),
-            Self::NoDatagramSocket { to, subscriber, why } => {
-                write!(f, "{to}: no socket for the datagrams of subscriber [{}]: {why}", sanitize(subscriber))
-            }
-            Self::PublisherUris { topic, faults } => {
-                let faults: Vec<String> = faults.iter().map(UriError::to_string).collect();
-                write!(f, "publishers of {topic}: {}", sanitize(&faults.join("; ")))
-            }
-            Self::TooManyPublishers { topic, first, others: 0, limit } => {
-                write!(
-                    f,
-                    "not linked: {first}, since topic {topic} already has its limit of {limit} publishers"
-                )
-            }
-            Self::TooManyPublishers { topic, first, others, limit } => write!(
-                f,
-                "not linked: {first} and {others} more, since topic {topic} already has its limit of {limit} publishers"
-            ),
-            Self::PublisherUri { topic, fault } => write!(f, "publisher of {topic}: {fault}"),
-            Self::Publisher { topic, uri, fault, next } => {
-                let fault = sanitize(&fault.to_string());
-                write!(f, "publisher of {topic} at {uri}: ")?;
-                match next {
-                    NextStep::Retry => write!(f, "{fault}; retrying"),
-                    NextStep::GiveUp => write!(f, "{fault}; giving up"),
-                    NextStep::AskForTcpros => write!(f, "no UDPROS: {fault}; asking for TCPROS"),
-                    NextStep::Nothing => f.write_str(&fault),
-                }
-            }
-            Self::NotAPublisherList { topic, answer } => {
-                write!(
-                    f,
-                    "master: its answer to the subscription to {topic} is not a list of publishers: {answer}"
-                )
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

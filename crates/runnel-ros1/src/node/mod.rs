@@ -264,7 +264,7 @@ impl Node {
                 self.link_data(conn, &topic, &uri, bytes);
                 self.start_waiting_connections(now);
             }
-            Some(Conn::ServiceLink(link)) => self.service_data(*link, bytes),
+            Some(Conn::ServiceLink(link)) => self.service_data(now, *link, bytes),
             Some(_) => {}
             None => {
                 self.rpc.handle_data(now, conn, bytes);
@@ -290,7 +290,7 @@ impl Node {
             }
             Some(Conn::LinkedPublisher(link)) => self.link_ended(now, &link.topic, &link.uri, why),
             Some(Conn::Subscriber(_) | Conn::ServiceClient) => self.linked_count -= 1,
-            Some(Conn::ServiceLink(link)) => self.service_closed(link, why),
+            Some(Conn::ServiceLink(link)) => self.service_closed(now, link, why),
             None => {
                 self.rpc.handle_closed(now, conn, why);
                 self.serve_rpc(now);
@@ -305,7 +305,7 @@ impl Node {
                 Timer::Lists => self.lists_count_again(now),
                 Timer::IncomingHeader(conn) => self.incoming_header_due(conn),
                 Timer::Link { topic, uri } => self.link_due(now, &topic, &uri),
-                Timer::ServiceLink(link) => self.service_due(link),
+                Timer::ServiceLink(link) => self.service_due(now, link),
             }
         }
         self.rpc.handle_timeout(now);
@@ -360,7 +360,7 @@ impl Node {
             Some(Purpose::RequestTopic { topic, uri }) => {
                 self.address_answered(now, &topic, &uri, call, result);
             }
-            Some(Purpose::LookupService(link)) => self.service_found(link, result),
+            Some(Purpose::LookupService(link)) => self.service_found(now, link, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
             Some(Purpose::Unregister(role, topic)) => self.unregistration_answered(now, role, &topic, result),
             None => {}

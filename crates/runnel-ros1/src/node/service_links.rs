@@ -1,7 +1,10 @@
 //! Links to services of other nodes: look up the provider, connect, exchange headers. A failed link is not retried;
-//! the caller decides.
+//! the caller decides. Only a wait for a service begins again ([`Node::await_service`]).
+
+mod awaiting;
 
 use std::fmt;
+use std::time::Duration;
 
 use runnel_core::time::Instant;
 
@@ -105,12 +108,16 @@ impl std::error::Error for ServiceFailure {}
 pub(super) struct ServiceLink {
     wanted: WantedService,
     state: State,
+    /// Pause after the next failure, if the service is awaited.
+    pause: Option<Duration>,
 }
 
 #[derive(Debug)]
 enum State {
     /// The lookup of the provider is in progress.
     ExpectAddress,
+    /// The service is awaited, and its next lookup is scheduled.
+    ExpectRetry,
     /// The connection is being opened.
     ExpectConnection { conn: ConnId, to: Endpoint },
     /// The node's header is sent; the provider's is expected.
@@ -122,7 +129,7 @@ enum State {
 impl State {
     fn conn(&self) -> Option<ConnId> {
         match self {
-            Self::ExpectAddress => None,
+            Self::ExpectAddress | Self::ExpectRetry => None,
             Self::ExpectConnection { conn, .. }
             | Self::ExpectHeader { conn, .. }
             | Self::Linked { conn, .. } => Some(*conn),
@@ -131,7 +138,7 @@ impl State {
 
     fn waiting_for(&self) -> &'static str {
         match self {
-            Self::ExpectAddress => "the master to name its provider",
+            Self::ExpectAddress | Self::ExpectRetry => "the master to name its provider",
             Self::ExpectConnection { .. } => "a connection to its node",
             Self::ExpectHeader { .. } => "its node's connection header",
             Self::Linked { .. } => "the answer",
@@ -148,13 +155,24 @@ impl Node {
         wanted: WantedService,
         until: Option<Instant>,
     ) -> ServiceLinkId {
+        let id = self.add_service_link(wanted, None);
+        self.set_service_deadline(id, until);
+        self.look_up_service(now, id);
+        id
+    }
+
+    fn add_service_link(&mut self, wanted: WantedService, pause: Option<Duration>) -> ServiceLinkId {
         self.last_service_link += 1;
         let id = ServiceLinkId(self.last_service_link);
-        let params = [self.config.name.as_str().into(), wanted.service.as_str().into()];
-        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress });
-        self.set_service_deadline(id, until);
-        self.call_master(now, "lookupService", &params, Purpose::LookupService(id));
+        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress, pause });
         id
+    }
+
+    fn look_up_service(&mut self, now: Instant, id: ServiceLinkId) {
+        let Some(link) = self.service_links.get_mut(&id) else { return };
+        link.state = State::ExpectAddress;
+        let params = [self.config.name.as_str().into(), link.wanted.service.as_str().into()];
+        self.call_master(now, "lookupService", &params, Purpose::LookupService(id));
     }
 
     /// Sets the time-out of the link; `None` removes it.
@@ -170,40 +188,56 @@ impl Node {
     /// Closes a link; no event follows.
     pub fn close_service(&mut self, id: ServiceLinkId) {
         self.set_service_deadline(id, None);
-        if let Some(conn) = self.service_links.remove(&id).and_then(|link| link.state.conn())
-            && self.conns.remove(&conn).is_some()
-        {
+        if let Some(conn) = self.service_links.remove(&id).and_then(|link| link.state.conn()) {
+            self.close_service_conn(conn);
+        }
+    }
+
+    fn close_service_conn(&mut self, conn: ConnId) {
+        if self.conns.remove(&conn).is_some() {
             self.close(conn);
         }
     }
 
-    fn fail_service(&mut self, id: ServiceLinkId, why: ServiceFailure) {
-        self.close_service(id);
-        self.events.push_back(NodeEvent::ServiceFailed { link: id, why });
+    fn fail_service(&mut self, now: Instant, id: ServiceLinkId, why: ServiceFailure) {
+        if !self.retry_service(now, id) {
+            self.close_service(id);
+            self.events.push_back(NodeEvent::ServiceFailed { link: id, why });
+        }
     }
 
-    pub(super) fn service_due(&mut self, id: ServiceLinkId) {
-        if let Some(link) = self.service_links.get(&id) {
-            let waiting_for = link.state.waiting_for();
-            self.fail_service(id, ServiceFailure::TimedOut { waiting_for });
+    pub(super) fn service_due(&mut self, now: Instant, id: ServiceLinkId) {
+        match self.service_links.get(&id).map(|link| &link.state) {
+            Some(State::ExpectRetry) => self.look_up_service(now, id),
+            Some(state) => {
+                let waiting_for = state.waiting_for();
+                self.fail_service(now, id, ServiceFailure::TimedOut { waiting_for });
+            }
+            None => {}
         }
     }
 
     /// The master has answered `lookupService`.
-    pub(super) fn service_found(&mut self, id: ServiceLinkId, answer: Result<Value, CallError>) {
+    pub(super) fn service_found(
+        &mut self,
+        now: Instant,
+        id: ServiceLinkId,
+        answer: Result<Value, CallError>,
+    ) {
         if !self.service_links.contains_key(&id) {
             return;
         }
         match answer {
-            Err(error) => self.fail_service(id, ServiceFailure::MasterSilent { why: error.into() }),
+            Err(error) => self.fail_service(now, id, ServiceFailure::MasterSilent { why: error.into() }),
             Ok(answer) => match service_address(&answer) {
-                Ok(to) => self.connect_service(id, to),
-                Err(why) => self.fail_service(id, why),
+                Ok(to) => self.connect_service(now, id, to),
+                Err(why) => self.fail_service(now, id, why),
             },
         }
     }
 
-    fn connect_service(&mut self, id: ServiceLinkId, to: Endpoint) {
+    fn connect_service(&mut self, now: Instant, id: ServiceLinkId, to: Endpoint) {
+        self.limit_attempt(now, id);
         let Some(link) = self.service_links.get_mut(&id) else { return };
         let conn = self.rpc.new_conn_id();
         link.state = State::ExpectConnection { conn, to: to.clone() };
@@ -238,7 +272,7 @@ impl Node {
     }
 
     /// Bytes of the provider's header have arrived.
-    pub(super) fn service_data(&mut self, id: ServiceLinkId, mut bytes: &[u8]) {
+    pub(super) fn service_data(&mut self, now: Instant, id: ServiceLinkId, mut bytes: &[u8]) {
         let Some(link) = self.service_links.get_mut(&id) else { return };
         let State::ExpectHeader { conn, to, reader, token } = &mut link.state else { return };
         let checked = match reader.take(&mut bytes, Vec::new) {
@@ -250,6 +284,7 @@ impl Node {
         match checked {
             Ok(header) => {
                 link.state = State::Linked { conn, to };
+                self.end_wait_for_service(id);
                 let text = |key| header.get(key).unwrap_or_default().to_owned();
                 self.events.push_back(NodeEvent::ServiceLinked(ServiceServerLink {
                     link: id,
@@ -261,15 +296,15 @@ impl Node {
                     rest: bytes.to_vec(),
                 }));
             }
-            Err(why) => self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why }),
+            Err(why) => self.fail_service(now, id, ServiceFailure::Refused { at: to.to_string(), why }),
         }
     }
 
     /// The peer has closed the connection of a link.
-    pub(super) fn service_closed(&mut self, id: ServiceLinkId, why: Option<&str>) {
+    pub(super) fn service_closed(&mut self, now: Instant, id: ServiceLinkId, why: Option<&str>) {
         let Some(link) = self.service_links.get(&id) else { return };
         let failure = match &link.state {
-            State::ExpectAddress => return,
+            State::ExpectAddress | State::ExpectRetry => return,
             State::ExpectConnection { to, .. } => {
                 let why = why.unwrap_or("the connection was closed").to_owned();
                 ServiceFailure::Unreachable { at: to.to_string(), why }
@@ -278,7 +313,7 @@ impl Node {
                 ServiceFailure::Lost { at: to.to_string(), why: why.map(str::to_owned) }
             }
         };
-        self.fail_service(id, failure);
+        self.fail_service(now, id, failure);
     }
 }
 

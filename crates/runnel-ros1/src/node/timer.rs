@@ -12,6 +12,6 @@ pub(super) enum Timer {
     IncomingHeader(ConnId),
     /// The next step of a link to a publisher. The timer may outlive its link; `link_due` then finds no link.
     Link { topic: String, uri: String },
-    /// The time-out of a link to a service.
+    /// The time-out of a link to a service, or the next lookup of a service that is awaited.
     ServiceLink(ServiceLinkId),
 }

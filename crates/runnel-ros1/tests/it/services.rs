@@ -315,3 +315,61 @@ fn second_service_of_same_name_is_refused() {
     let again = net.with_node(server, |node, now| node.advertise_service(now, text_service(SERVICE)));
     assert!(again.expect_err("refused").to_string().contains(SERVICE));
 }
+
+/// Whether the wait for a service has ended. The connection of a probe ends right after it.
+fn is_linked(net: &Net, client: App) -> bool {
+    let end = net.events(client).iter().find_map(|event| match event {
+        NodeEvent::ServiceLinked(_) => Some(true),
+        NodeEvent::ServiceFailed { .. } => Some(false),
+        _ => None,
+    });
+    assert_ne!(end, Some(false), "the wait failed");
+    end.is_some()
+}
+
+#[test]
+fn awaited_service_is_linked_once_provided() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
+    let wanted = WantedService { probe: true, ..wanted() };
+    let link = net.with_node(client, |node, now| node.await_service(now, wanted));
+    net.run_for(secs(20));
+    assert!(!is_linked(&net, client));
+    net.provide(server, SERVICE);
+    net.run_for(secs(3));
+    assert!(is_linked(&net, client));
+    net.with_node(client, |node, _| node.close_service(link));
+    net.run_for(secs(3));
+    unharmed(&mut net, client);
+}
+
+/// The master still names a killed node.
+#[test]
+fn wait_for_service_outlasts_killed_provider() {
+    let (mut net, server, client) = scene();
+    net.kill(server);
+    let wanted = WantedService { probe: true, ..wanted() };
+    net.with_node(client, |node, now| node.await_service(now, wanted));
+    net.run_for(secs(5));
+    assert!(!is_linked(&net, client));
+    let another = net.node("/another", "c");
+    net.provide(another, SERVICE);
+    net.run_for(secs(5));
+    assert!(is_linked(&net, client));
+}
+
+#[test]
+fn ended_wait_for_service_looks_up_no_more() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
+    let wanted = WantedService { probe: true, ..wanted() };
+    let link = net.with_node(client, |node, now| node.await_service(now, wanted));
+    net.run_for(secs(2));
+    net.with_node(client, |node, _| node.close_service(link));
+    net.provide(server, SERVICE);
+    net.run_for(secs(3));
+    assert!(!is_linked(&net, client));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}

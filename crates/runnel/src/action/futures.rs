@@ -21,7 +21,6 @@ use crate::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
     /// Waits until an action server is connected on all five topics: [`ActionClient::wait_for_server`] for tasks.
-    /// The task's waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -73,8 +72,7 @@ impl<A: Action> ActionClient<A> {
 
 impl<A: Action> ClientGoalHandle<A> {
     /// Whether the server accepts the goal: true once it has started it, false when it was rejected, canceled before
-    /// the start, or lost. The task's waker must only schedule the task: see
-    /// [`PendingResponse`](crate::PendingResponse#wakers).
+    /// the start, or lost.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -87,8 +85,7 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 
     /// The goal's outcome: [`ClientGoalHandle::wait_for_result`] for tasks. Dropping the future does not cancel the
-    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does. The task's waker must only schedule the
-    /// task: see [`PendingResponse`](crate::PendingResponse#wakers).
+    /// goal; [`GoalHandleBase::cancel`](crate::GoalHandleBase::cancel) does.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -112,11 +109,11 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 }
 
-/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime. The task's
-/// waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
+/// Stream of one goal's feedback. It ends with the goal or the context, and works with any async runtime.
 ///
 /// At most 100 messages wait; then the oldest is dropped: see
 /// [`GoalHandleBase::dropped_feedback`](crate::GoalHandleBase::dropped_feedback).
+#[must_use = "feedback is read from the stream: bind it to a name, `let feedback = ...`, not `let _ = ...`"]
 pub struct FeedbackStream<A> {
     core: Arc<ClientCore>,
     goal: Arc<Goal>,

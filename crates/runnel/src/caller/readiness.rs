@@ -66,6 +66,21 @@ impl Caller {
         }
     }
 
+    /// Begins to wait for the service. The result completes once a node provides it; [`Caller::end`] ends the wait.
+    pub(crate) fn begin_wait(&self) -> Result<Arc<PendingCall>, Error> {
+        let (pending, mut driver) = (PendingCall::new(), self.node.driver());
+        let in_ros2 = self.ros2.is_some_and(|client| driver.await_server(client, &pending));
+        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let in_ros1 =
+            self.node.is_in_ros1() && driver.await_service(self.node.key, wanted, &pending).is_some();
+        if in_ros1 || in_ros2 { Ok(Arc::clone(&pending)) } else { Err(Error::ShuttingDown) }
+    }
+
+    /// Whether the service is ready, as far as this process knows.
+    pub(crate) fn is_known_to_be_ready(&self) -> bool {
+        self.is_ready_without_master(&self.node.driver())
+    }
+
     /// Whether a node of this process provides the service, or one that is ready in ROS 2.
     fn is_ready_without_master(&self, driver: &Driver) -> bool {
         let is_in_ros2 = || match self.ros2 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::events::{Event, EventLimit, Events};
+use crate::callback_group::ExclusiveGroup;
 use crate::parameter_value::ParameterValue;
 use crate::ready::Dispatch;
 
@@ -25,14 +26,14 @@ pub(crate) struct WatchCore {
 }
 
 impl WatchCore {
-    /// A watched parameter whose changes `callback` gets.
+    /// A watched parameter whose changes `callback` gets, in its callback group.
     pub(crate) fn new(
         key: String,
-        dispatch: Dispatch,
+        scheduling: (Dispatch, &Arc<ExclusiveGroup>),
         mut callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Arc<Self> {
         let call = move |(key, value): Change| callback(&key, value.as_ref());
-        Arc::new(Self { key, changes: Events::new(LIMIT, dispatch, call) })
+        Arc::new(Self { key, changes: Events::in_group(LIMIT, scheduling, call) })
     }
 
     /// Whether a parameter is the watched one, or below it.

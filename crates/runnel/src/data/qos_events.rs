@@ -9,6 +9,7 @@ use runnel_core::qos::Policy;
 use super::events::{Event, EventLimit, Events};
 use super::matched_publishers::MatchedPublishers;
 use super::subscription::LinkInfo;
+use crate::callback_group::ExclusiveGroup;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
     QosEventKind as Kind,
@@ -64,12 +65,13 @@ pub(crate) struct QosEvents {
 impl Default for QosEvents {
     /// Counts events, without callbacks.
     fn default() -> Self {
-        Self::new(Callbacks::default(), Dispatch::Inline)
+        Self::with(0, |_| None)
     }
 }
 
 impl QosEvents {
-    pub(crate) fn new(mut callbacks: Callbacks, dispatch: Dispatch) -> Self {
+    /// Counts events, and reports them to callbacks of a callback group.
+    pub(crate) fn new(mut callbacks: Callbacks, scheduling: (Dispatch, &Arc<ExclusiveGroup>)) -> Self {
         let enabled = callbacks.enabled();
         Self::with(enabled, |statuses| {
             let call = move |kind| {
@@ -77,7 +79,7 @@ impl QosEvents {
                 let event = lock(&statuses).take(kind);
                 callbacks.call(event);
             };
-            (enabled != 0).then(|| Events::new(LIMIT, dispatch, call))
+            (enabled != 0).then(|| Events::in_group(LIMIT, scheduling, call))
         })
     }
 
@@ -249,7 +251,10 @@ mod tests {
         let (sender, received) = channel();
         let matched: Callback<Matched> = Some(Box::new(move |matched| sender.send(matched).unwrap()));
         let callbacks = Callbacks { matched, ..Callbacks::default() };
-        let events = QosEvents::new(callbacks, Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))));
+        let events = QosEvents::new(
+            callbacks,
+            (Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))), &Arc::new(ExclusiveGroup::new())),
+        );
         [1, 2, -1].into_iter().for_each(|by| events.matched(by));
         events.messages_lost(5);
         ready.pop().unwrap().run();

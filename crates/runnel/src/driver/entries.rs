@@ -3,6 +3,7 @@
 
 mod graph;
 mod nodes;
+mod service_waits;
 mod services;
 mod sim_time;
 mod topics;

@@ -12,7 +12,6 @@ use crate::task_waiter::TaskWaiter;
 impl PublisherBase {
     /// Waits until `count` subscribers receive everything published from now on:
     /// [`wait_for_subscribers`](Self::wait_for_subscribers) for tasks. It uses no CPU time while nothing changes.
-    /// The task's waker must only schedule the task: see [`PendingResponse`](crate::PendingResponse#wakers).
     ///
     /// ```no_run
     /// use runnel::msgs::std_msgs::msg::String;

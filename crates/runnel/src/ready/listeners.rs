@@ -21,7 +21,8 @@ impl Listeners {
         Self { is_any: AtomicBool::new(false), wakers: Mutex::new(Class::Listeners, None) }
     }
 
-    /// Adds a waker until it is removed. It must only wake: locks may be held, of the entity and of the driver.
+    /// Adds a waker until it is removed: a [`Signal`](super::Signal), or a [`TaskWaker`](crate::sync::TaskWaker). Locks
+    /// may be held when it is woken, of the entity and of the driver.
     pub(crate) fn add(&self, waker: &Waker) {
         let mut wakers = lock(&self.wakers);
         let before = wakers.as_deref().unwrap_or_default();

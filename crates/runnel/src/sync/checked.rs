@@ -77,6 +77,11 @@ impl Drop for Held {
     }
 }
 
+/// True if the thread holds a lock.
+pub(super) fn is_any_locked() -> bool {
+    LOCKED.with(|locked| locked.classes.get() != 0)
+}
+
 /// Checks that `what` may run, which may lock anything.
 ///
 /// # Panics

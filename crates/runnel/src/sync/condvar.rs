@@ -27,20 +27,20 @@ impl Condvar {
     /// Waits for a notification, or a spurious wake-up.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        let MutexGuard { inner, held } = guard;
+        let MutexGuard { inner, held, wakes } = guard;
         held.assert_no_other_locks();
         let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
-        MutexGuard { inner, held }
+        MutexGuard { inner, held, wakes }
     }
 
     /// Like [`Condvar::wait`], for a wait for a thread that locks `outermost` and inner classes before it notifies.
     /// The waiting thread may hold outer locks.
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait_for<'a, T>(&self, guard: MutexGuard<'a, T>, outermost: Class) -> MutexGuard<'a, T> {
-        let MutexGuard { inner, held } = guard;
+        let MutexGuard { inner, held, wakes } = guard;
         held.assert_may_wait_for(outermost);
         let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
-        MutexGuard { inner, held }
+        MutexGuard { inner, held, wakes }
     }
 
     /// Like [`Condvar::wait`], with a time-out. True if it has expired.
@@ -50,10 +50,10 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         timeout: Duration,
     ) -> (MutexGuard<'a, T>, bool) {
-        let MutexGuard { inner, held } = guard;
+        let MutexGuard { inner, held, wakes } = guard;
         held.assert_no_other_locks();
         let (inner, result) = self.0.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
-        (MutexGuard { inner, held }, result.timed_out())
+        (MutexGuard { inner, held, wakes }, result.timed_out())
     }
 
     /// Waits while `condition` holds, with a time-out.
@@ -64,9 +64,9 @@ impl Condvar {
         timeout: Duration,
         condition: impl FnMut(&mut T) -> bool,
     ) -> MutexGuard<'a, T> {
-        let MutexGuard { inner, held } = guard;
+        let MutexGuard { inner, held, wakes } = guard;
         held.assert_no_other_locks();
         let waited = self.0.wait_timeout_while(inner, timeout, condition);
-        MutexGuard { inner: waited.unwrap_or_else(PoisonError::into_inner).0, held }
+        MutexGuard { inner: waited.unwrap_or_else(PoisonError::into_inner).0, held, wakes }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{PoisonError, TryLockError};
 
 use super::check::{Held, LockClass};
 use super::order::Class;
+use super::task_waker::RunOnUnlock;
 
 /// A mutex of one class, which determines when it may be locked.
 pub(crate) struct Mutex<T: ?Sized> {
@@ -14,10 +15,11 @@ pub(crate) struct Mutex<T: ?Sized> {
     inner: sync::Mutex<T>,
 }
 
-/// A locked [`Mutex`].
+/// A locked [`Mutex`]. The fields are dropped in this order.
 pub(crate) struct MutexGuard<'a, T: ?Sized> {
     pub(super) inner: sync::MutexGuard<'a, T>,
     pub(super) held: Held,
+    pub(super) wakes: RunOnUnlock,
 }
 
 impl<T> Mutex<T> {
@@ -37,14 +39,15 @@ impl<T> Mutex<T> {
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Checked before a wait that may never end.
     let held = mutex.lock_class.enter();
-    MutexGuard { inner: mutex.inner.lock().unwrap_or_else(PoisonError::into_inner), held }
+    let inner = mutex.inner.lock().unwrap_or_else(PoisonError::into_inner);
+    MutexGuard { inner, held, wakes: RunOnUnlock }
 }
 
 /// Like [`lock`]; `None` if it is locked.
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn try_lock<T: ?Sized>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     let inner = try_lock_inner(&mutex.inner)?;
-    Some(MutexGuard { inner, held: mutex.lock_class.enter() })
+    Some(MutexGuard { inner, held: mutex.lock_class.enter(), wakes: RunOnUnlock })
 }
 
 fn try_lock_inner<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {

@@ -42,7 +42,7 @@ fn assert_quiet() {
     }
 }
 
-/// Awaits a response and a message while the service holds the request.
+/// Awaits a response, a message, publishers and subscribers while the service holds the request.
 fn wait_quietly(near: &Context, far: &Context) {
     let (held, responders) = channel::<Responder<SetBool>>();
     let server = near.create_node("server").unwrap();
@@ -53,18 +53,25 @@ fn wait_quietly(near: &Context, far: &Context) {
     let node = far.create_node("client").unwrap();
     let client = node.create_client::<SetBool>("power").unwrap();
     let mut stream = node.create_stream::<Text>("chatter", 10).unwrap();
+    let listener = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     thread::scope(|scope| {
         let _ends = [near, far].map(EndOnDrop);
         scope.spawn(|| near.spin().unwrap());
         let call = scope.spawn(|| pollster::block_on(client.call_async(&SetBoolRequest { data: true })));
         let message = scope.spawn(|| pollster::block_on(stream.next()).map(|message| message.data.clone()));
+        let publishers = scope.spawn(|| pollster::block_on(listener.wait_for_publishers_async(2)));
+        let subscribers = scope.spawn(|| pollster::block_on(talker.wait_for_subscribers_async(2)));
         let responder = responders.recv_timeout(LONG).unwrap();
         assert_quiet();
         responder.respond(&SetBoolResponse { success: true, message: "on".into() });
         talker.publish(Text { data: "hello".into() }).unwrap();
         assert_eq!(call.join().unwrap().unwrap().message, "on");
         assert_eq!(message.join().unwrap().as_deref(), Some("hello"));
+        let _second = server.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+        subscribers.join().unwrap().unwrap();
+        let _third = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
+        publishers.join().unwrap().unwrap();
     });
 }
 

@@ -36,6 +36,7 @@ mod two_graphs;
 mod writer_scene;
 
 mod action_peers;
+mod callback_groups;
 mod calls;
 mod deferred;
 mod dual;
@@ -72,6 +73,8 @@ mod ros2_two_paths;
 mod services;
 mod sim_time;
 mod statements;
+mod task_wakers;
 mod topics;
 mod udpros;
 mod wait_set;
+mod waits;

@@ -309,3 +309,26 @@ fn clients_by_memory_and_by_network_share_a_service() {
         }
     });
 }
+
+/// A thread that waits for a service as a task, and its client.
+fn waiting(node: &Node, name: &str) -> (Arc<Client<SetBool>>, JoinHandle<Result<(), Error>>) {
+    let client = Arc::new(node.create_client::<SetBool>(name).unwrap());
+    let waiting = client.wait_for_service_async();
+    (client, thread::spawn(move || pollster::block_on(waiting)))
+}
+
+#[test]
+fn task_waits_for_service_of_other_process_and_of_own() {
+    let domain = new_domain();
+    let (far, near) = (Spinning::new(domain), Spinning::new(domain));
+    let node = near.node("asker");
+    let (client, waiter) = waiting(&node, "far");
+    let ended = client.wait_for_service_async();
+    drop(ended);
+    let _far = server(&far.node("far"), "far");
+    waiter.join().unwrap().unwrap();
+    assert!(client.call_timeout(&ask(true), LONG).unwrap().success);
+    let (_client, waiter) = waiting(&node, "near");
+    let _near = server(&near.node("near"), "near");
+    waiter.join().unwrap().unwrap();
+}

@@ -1,6 +1,8 @@
+use std::net::SocketAddr;
+
 use super::*;
 use crate::node::ServiceFailure;
-use crate::rpc::{CallTarget, Uri};
+use crate::rpc::{CallTarget, ClientFault, Uri};
 
 fn text(fault: &impl ToString) -> String {
     fault.to_string()

@@ -31,6 +31,7 @@ impl Driver {
         types: &ServiceTypeNames,
         memory: ServiceMemory,
     ) -> io::Result<bool> {
+        self.ros2.complete_waits_for(&core.service);
         self.ros2.add_server(key, core, types, memory, &mut self.effects)
     }
 

@@ -18,6 +18,7 @@ use runnel_rtps::Sample;
 use runnel_rtps::wire::{EntityId, Guid, SampleIdentity, SequenceNumber};
 
 use super::Ros2;
+use super::server_waits::ServerWaits;
 use crate::data::{CallPath, PendingCall, ServiceEnd, ServiceMemory};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
@@ -43,6 +44,7 @@ pub(super) struct ClientEnd {
     /// Calls without a response, by number.
     calls: BTreeMap<i64, Call>,
     last_call: i64,
+    waits: ServerWaits,
     /// The server in use.
     server: Option<Guid>,
     /// Replies that answer no call.
@@ -76,7 +78,7 @@ impl ServiceClients {
     /// Handles a match of an endpoint.
     pub(super) fn note_matched(&mut self, local: EntityId) {
         let is_of = |end: &ClientEnd| end.end.ends.reader == local || end.end.ends.writer.id() == local;
-        self.has_unsent |= self.clients.values().any(|end| is_of(end) && !end.calls.is_empty());
+        self.has_unsent |= self.clients.values().any(|end| is_of(end) && end.needs_server());
     }
 }
 
@@ -100,6 +102,7 @@ impl Ros2 {
             id,
             calls: BTreeMap::new(),
             last_call: 0,
+            waits: ServerWaits::default(),
             server: None,
             unknown_replies: 0,
         };
@@ -150,6 +153,21 @@ impl Ros2 {
         }
     }
 
+    /// Begins to wait for a server, until `wait` is dropped. False if the client is gone.
+    pub(in crate::driver) fn await_server(&mut self, client: EntityId, wait: &Arc<PendingCall>) -> bool {
+        let Self { rtps: Some(rtps), services, .. } = self else { return false };
+        let Some(end) = services.clients.clients.get_mut(&client) else { return false };
+        end.waits.add(wait);
+        services.clients.has_unsent |= end.send_due(rtps);
+        true
+    }
+
+    /// Completes the waits for a service that a node of this process provides now.
+    pub(in crate::driver) fn complete_waits_for(&mut self, service: &str) {
+        let clients = self.services.clients.clients.values_mut();
+        clients.filter(|end| end.service == service).for_each(|end| end.waits.complete());
+    }
+
     /// Whether a server is ready for a client.
     pub(in crate::driver) fn is_server_ready(&self, client: EntityId) -> bool {
         let end = self.services.clients.clients.get(&client);
@@ -183,7 +201,7 @@ impl Ros2 {
             for call in end.calls.values_mut() {
                 call.sent.take_if(|sent| sent.server == remote);
             }
-            clients.has_unsent |= !end.calls.is_empty();
+            clients.has_unsent |= end.needs_server();
         }
     }
 
@@ -202,16 +220,22 @@ impl Ros2 {
 }
 
 impl ClientEnd {
-    /// Sends requests to the server that is ready. Returns whether any request waits.
+    /// Whether a call or a wait needs a server.
+    fn needs_server(&self) -> bool {
+        !self.calls.is_empty() || !self.waits.is_empty()
+    }
+
+    /// Sends requests to the server that is ready. Returns whether any request or wait is left.
     fn send_due(&mut self, rtps: &Rtps) -> bool {
-        if self.calls.is_empty() {
+        if !self.needs_server() {
             return false;
         }
         let is_unsent = |call: &Call| call.sent.is_none() && call.request.is_some();
         let Some(server) = rtps.ready_server(&self.end.ends, self.server) else {
-            return self.calls.values().any(is_unsent);
+            return self.calls.values().any(is_unsent) || !self.waits.is_empty();
         };
         self.server = Some(server);
+        self.waits.complete();
         let Some(vendor) = rtps.vendor_of(server.prefix) else { return true };
         let framing = Framing::of(vendor);
         let Self { calls, end, id, .. } = self;
