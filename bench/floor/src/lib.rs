@@ -6,7 +6,7 @@
 #![deny(unsafe_code)]
 
 mod chain;
-mod cut;
+mod splitter;
 mod flow;
 #[expect(unsafe_code, reason = "it maps memory that two processes share")]
 mod futex;
