@@ -43,7 +43,7 @@ pub struct QueueBound {
 }
 
 impl QueueBound {
-    /// What holds as much as either.
+    /// The larger of both bounds.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { messages: self.messages.max(other.messages), bytes: self.bytes.max(other.bytes) }

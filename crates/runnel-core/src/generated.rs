@@ -8,16 +8,15 @@ pub use alloc::{string::String, vec::Vec};
 /// Makes a message type: the structure, its view, and its [`Wire`](crate::wire::Wire) and
 /// [`Message`](crate::Message) forms.
 ///
-/// A type of nothing but numbers (`plain`) is its own view; any other has a view in which texts and arrays are
-/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow. Marks in brackets behind it
-/// follow this order:
+/// A type with only numbers (`plain`) is its own view; any other type has a view that borrows texts and arrays. The literal
+/// before each type is the field's ROS name, which Rust may not allow. Marks in brackets after it have this order:
 ///
 /// | Mark | Meaning |
 /// |---|---|
-/// | `ros1`, `ros2` | only that generation has it; it is skipped in the bytes of the other |
-/// | `most 3` | in ROS 2 it has at most 3 elements, or bytes of text |
-/// | `texts 5` | in ROS 2 each of its texts has at most 5 bytes |
-/// | `wide` | it is a `wstring`, which has no form in ROS 2 |
+/// | `ros1`, `ros2` | the field exists only in that generation; the other's encoding skips it |
+/// | `most 3` | in ROS 2: at most 3 elements, or bytes of text |
+/// | `texts 5` | in ROS 2: at most 5 bytes per text |
+/// | `wide` | a `wstring`, which cannot be encoded in ROS 2 |
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message {

@@ -7,10 +7,10 @@ pub use tail::{Tail, TailError, WithTail, len_with_tail, write_with_tail};
 use crate::wire::{Encoding, Wire};
 use core::fmt::Debug;
 
-/// A message type: serialization (by [`Wire`]) and the names by which peers know it.
+/// A message type: serialization (by [`Wire`]) and type names.
 ///
-/// Generated from `.msg` files; nobody writes it by hand. One type serves both generations: fields that only one
-/// generation has are skipped in the bytes of the other.
+/// Implemented by code generated from `.msg` files. One type serves both generations: fields that only one generation has
+/// are skipped in the other's encoding.
 pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 'static {
     /// The ROS 1 type name, such as `std_msgs/String`.
     const TYPE: &'static str;
@@ -22,7 +22,7 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const HAS_HEADER: bool;
     /// The ROS 2 type name, such as `std_msgs/msg/String`.
     const ROS2_TYPE: &'static str;
-    /// The name of the type in DDS as ROS 2 uses it, such as `std_msgs::msg::dds_::String_`.
+    /// The type's DDS name in ROS 2, such as `std_msgs::msg::dds_::String_`.
     const DDS_TYPE: &'static str;
     /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
     const RIHS01: &'static str;
@@ -32,7 +32,7 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     /// As [`Message::TAIL`], of the form that the message has in ROS 2.
     const ROS2_TAIL: Option<Tail>;
 
-    /// How many elements the array holds that ends the message in an encoding; 0 if there is none.
+    /// Number of elements of the array at the end of the message in an encoding; 0 if it ends with no array.
     fn tail_len(&self, encoding: Encoding) -> usize;
 }
 

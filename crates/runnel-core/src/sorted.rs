@@ -22,7 +22,7 @@ pub use set::SortedSet;
 
 use alloc::vec::Vec;
 
-/// Tables with this capacity or less keep it: what comes and goes in the steady state must not allocate.
+/// Tables up to this capacity keep it, so that insertions and removals in the steady state do not allocate.
 const KEPT_CAPACITY: usize = 64;
 
 /// Gives memory back if only a quarter of it is used, so that a flood does not leave its memory behind.

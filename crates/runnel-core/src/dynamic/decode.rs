@@ -15,18 +15,18 @@ use std::sync::Arc;
 const FIRST_ROOM: usize = 256;
 
 impl DynamicMessage {
-    /// Reads the whole of `bytes` as the ROS 1 wire form of a message of this schema. Text that is not UTF-8 is read
-    /// with replacement characters.
+    /// Decodes all of `bytes` as a message of this schema in the ROS 1 encoding. Text that is not UTF-8 gets replacement
+    /// characters.
     ///
     /// # Errors
-    /// When the bytes end early or late, hold a count that cannot be true or something longer than its bound; when the
-    /// message would take up too much memory or lies too deep. The error names the field.
+    /// If the bytes end early or late, or contain an impossible count or a value longer than its bound; if the message would
+    /// use too much memory or is nested too deep. The error names the field.
     pub fn decode<'a>(schema: &Arc<Schema>, bytes: impl Into<Bytes<'a>>) -> Result<Self, DynamicError> {
         Decoder::read(schema, Reader::new(bytes))
     }
 
-    /// Reads a whole ROS 2 payload, with its header, as a message of this schema, which should be the form of
-    /// ROS 2. Text that is not UTF-8 is read with replacement characters.
+    /// Decodes a complete ROS 2 payload, with its header, as a message of this schema, which should be the ROS 2 form. Text
+    /// that is not UTF-8 gets replacement characters.
     ///
     /// # Errors
     /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and when a field is a `wstring`.
@@ -124,7 +124,7 @@ impl<'a> Decoder<'a> {
         Ok(array)
     }
 
-    /// Reads as many elements as the type says or a count in the bytes.
+    /// Reads the elements of an array; the type or the bytes determine their number.
     fn fill<T: Wire + Default>(&mut self, vector: &mut Vec<T>, arity: Arity) -> Result<(), DynamicError> {
         let end = self.reader.enter(T::IS_PRIMITIVE)?;
         let count = match arity {
@@ -136,7 +136,7 @@ impl<'a> Decoder<'a> {
         if needed > left {
             return Err(DecodeErrorKind::Truncated { needed, left }.into());
         }
-        // An empty text takes far more memory than bytes.
+        // An empty text uses far more memory than wire bytes.
         self.budget.take(count, size_of::<T>().saturating_sub(T::MIN_LEN))?;
         resize(vector, count)?;
         T::read_all(vector, &mut self.reader)?;

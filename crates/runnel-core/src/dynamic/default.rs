@@ -10,10 +10,11 @@ use crate::wire::{exactly, resize};
 use std::sync::Arc;
 
 impl DynamicMessage {
-    /// The message that has every field at its default.
+    /// The message with default values in all fields.
     ///
     /// # Errors
-    /// When the schema asks for too much memory or more than there is, lies too deep, or lacks that of a field.
+    /// If the schema requires too much memory, memory is exhausted, messages are nested too deep, or a field's schema is
+    /// missing.
     pub fn default_of(schema: &Arc<Schema>) -> Result<Self, DynamicError> {
         default_message(schema, &mut Budget::new(), 0)
     }
@@ -35,14 +36,14 @@ fn default_message(
     Ok(DynamicMessage { schema: schema.clone(), fields })
 }
 
-/// The default of one field of a message that lies `depth` deep.
+/// The default of one field of a message at nesting level `depth`.
 pub(crate) fn default_field(
     field: &Field,
     part: Option<&Arc<Schema>>,
     budget: &mut Budget,
     depth: usize,
 ) -> Result<Value, DynamicError> {
-    if let Some(value) = field.default.as_ref().and_then(|literal| given(field, literal)) {
+    if let Some(value) = field.default.as_ref().and_then(|literal| default_value(field, literal)) {
         budget.take_held(&value)?;
         return Ok(value);
     }
@@ -53,8 +54,8 @@ pub(crate) fn default_field(
     }
 }
 
-/// What the definition gives, or `None` if it does not fit the field.
-fn given(field: &Field, literal: &Literal) -> Option<Value> {
+/// The default of the definition, or `None` if it does not fit the field.
+fn default_value(field: &Field, literal: &Literal) -> Option<Value> {
     let element = |literal: &Literal| fit_element(&field.element, None, from_literal(literal)?).ok();
     match (field.arity, literal) {
         (Arity::One, literal) => element(literal),
@@ -71,7 +72,7 @@ fn given(field: &Field, literal: &Literal) -> Option<Value> {
 fn from_literal(literal: &Literal) -> Option<Value> {
     match literal {
         Literal::Bool(value) => Some(Value::Bool(*value)),
-        Literal::Int(value) => Value::of_whole(*value),
+        Literal::Int(value) => Value::from_integer(*value),
         Literal::Float(value) => Some(Value::F64(*value)),
         Literal::Text(value) => Some(Value::String(value.clone())),
         Literal::List(_) => None,

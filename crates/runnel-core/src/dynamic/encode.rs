@@ -18,11 +18,11 @@ impl DynamicMessage {
         out
     }
 
-    /// Appends the whole payload in an encoding, as [`cdr::encode_into`] does. The fields are those of the schema, which
-    /// should be the form that the encoding's generation has.
+    /// Appends the complete payload in an encoding, as [`cdr::encode_into`]. The schema should be the form of the encoding's
+    /// generation.
     ///
     /// # Errors
-    /// In ROS 2 when a field is a `wstring`.
+    /// In ROS 2 if a field is a `wstring`.
     pub fn encode_payload(&self, encoding: Encoding, out: &mut impl Sink) -> Result<(), DynamicError> {
         if !encoding.is_ros1() {
             check_text(self)?;
@@ -31,7 +31,7 @@ impl DynamicMessage {
         Ok(())
     }
 
-    /// The whole payload in a vector of its own.
+    /// The complete payload in a new vector.
     ///
     /// # Errors
     /// As [`DynamicMessage::encode_payload`].

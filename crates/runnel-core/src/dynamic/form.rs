@@ -7,12 +7,13 @@ use crate::wire::exactly;
 use std::sync::Arc;
 
 impl DynamicMessage {
-    /// The message in another form of its type: see
-    /// [`Library::form_of`](crate::schema::Library::form_of). Fields go by their names, which ROS 2 has in lower case. What
-    /// only this form has is left out, such as the `seq` of a header in ROS 2; a field that only the other has gets its default.
+    /// Converts the message to another form of its type: see [`Library::form_of`](crate::schema::Library::form_of). Fields
+    /// are matched by name, in lower case for ROS 2. Fields that only this form has are dropped, such as the `seq` of a
+    /// header; fields that only the other form has get their defaults.
     ///
     /// # Errors
-    /// When a field is of another type there, longer than its bound there, or the message would take up too much memory or more than there is.
+    /// If a field has another type or is longer than its bound there, the message would use too much memory, or memory is
+    /// exhausted.
     pub fn to_form(&self, form: &Arc<Schema>) -> Result<Self, DynamicError> {
         self.formed(form, &mut Budget::new(), 0)
     }

@@ -18,11 +18,11 @@ enum Elements {
 }
 
 impl DynamicMessage {
-    /// The part at a path of field names joined by slashes, each with an index or a slice in brackets if it is an array
-    /// and some of it is meant. What follows a slice is taken of each of its elements, and gives an array.
+    /// The value at a path: field names joined by slashes, each optionally with an index or a slice in brackets. The path
+    /// after a slice is applied to each of its elements, and gives an array.
     ///
     /// # Errors
-    /// When the path cannot be read or leads nowhere, or what follows a slice is an array itself.
+    /// If the path is invalid or not found, or the path after a slice gives an array itself.
     pub fn select(&self, path: &str) -> Result<Value, DynamicError> {
         let steps: Option<Vec<Step<'_>>> =
             path.split('/').filter(|part| !part.is_empty()).map(step).collect();
@@ -72,13 +72,13 @@ fn select(value: ValueRef<'_>, steps: &[Step<'_>]) -> Result<Value, DynamicError
     }
 }
 
-/// Where an element stands that may be counted from the end.
+/// The index of an element; negative indices count from the end.
 fn place(index: i64, len: usize) -> Option<usize> {
     let len = i64::try_from(len).ok()?;
     usize::try_from(if index < 0 { index.checked_add(len)? } else { index }).ok()
 }
 
-/// Where the elements of a slice stand; `None` if its step is 0.
+/// The indices of a slice; `None` if its step is 0.
 fn places(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<Vec<usize>> {
     let len = i64::try_from(len).ok()?;
     let (least, most) = if step < 0 { (-1, len - 1) } else { (0, len) };

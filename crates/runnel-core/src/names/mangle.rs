@@ -62,8 +62,8 @@ pub fn ros_type(dds_type: &str) -> Option<String> {
     plain.then(|| format!("{package}/{folder}/{name}"))
 }
 
-/// The type that DDS has for a message type of ROS, in either spelling: `std_msgs/String` and `std_msgs/msg/String` are
-/// `std_msgs::msg::dds_::String_`. What is no such name stays as it is.
+/// The DDS name of a ROS message type in either spelling: `std_msgs/String` and `std_msgs/msg/String` are
+/// `std_msgs::msg::dds_::String_`. Other names stay unchanged.
 pub fn dds_type(ros_type: &str) -> String {
     let mut parts = ros_type.split('/');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {

@@ -4,12 +4,12 @@ use super::{NameError, clean_namespace, resolve, split};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// One rule as it was given: `from:=to`, in ROS 2 possibly for one node only (`node:from:=to`).
+/// One unresolved rule: `from:=to`, in ROS 2 possibly for one node only (`node:from:=to`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemapRule {
     /// The node it is for; `None` for every node.
     pub node: Option<String>,
-    /// The name to replace; `__node` and `__ns` stand for the node's own name and namespace.
+    /// The name to replace; `__node` and `__ns` are the node's own name and namespace.
     pub from: String,
     /// The name to use instead.
     pub to: String,
@@ -22,7 +22,7 @@ impl RemapRule {
     }
 }
 
-/// The rules that hold for one node, both sides resolved in its namespace.
+/// The rules of one node, with both sides resolved in its namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remapping {
     rules: Vec<(String, String)>,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const MAX_FOLDER_DEPTH: usize = 4;
 /// The most folders that one search looks into.
 const MAX_FOLDERS: usize = 50_000;
-/// Files that say that a folder and all below it are to be passed over.
+/// Marker files of folders that are skipped, including their subfolders.
 const IGNORE_MARKS: [&str; 3] = ["CATKIN_IGNORE", "COLCON_IGNORE", "AMENT_IGNORE"];
 
 /// A file that, by its place, defines a type.
@@ -23,17 +23,17 @@ pub struct DefinitionFile {
     pub generation: Option<Generation>,
     /// The name: package and file name without its ending.
     pub name: TypeName,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
 }
 
 /// The files `<package>/msg/*.msg`, `<package>/srv/*.srv` and `<package>/action/*.action` below a folder, which may
-/// also be a package itself, sorted by path. Packages are looked for four folders deep, and not within packages.
+/// also be a package itself, sorted by path. Packages are searched four levels deep, but not within packages.
 ///
-/// What lies in a folder `ros1` or `ros2` right in that folder is of that generation only.
+/// Files in a direct subfolder `ros1` or `ros2` are only for that generation.
 ///
 /// # Errors
-/// When the folder itself cannot be read. What cannot be read below it is passed over.
+/// If the folder itself cannot be read. Unreadable files and folders in it are skipped.
 pub fn definition_files(folder: &Path) -> io::Result<Vec<DefinitionFile>> {
     let folder = fs::canonicalize(folder)?;
     fs::read_dir(&folder)?;

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The most levels that messages may lie in one another.
+/// Maximum nesting of messages.
 pub const MAX_MESSAGE_DEPTH: usize = 64;
 /// The most work that the full texts of one look-up may take: bytes written and fields looked at.
 pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
@@ -25,7 +25,7 @@ pub enum ResolveError {
         kind: Kind,
         /// Its name.
         name: TypeName,
-        /// Where a field of that type stands, if one asked: file, line and column.
+        /// Location of the field with that type, if any: file, line and column.
         wanted_by: Option<String>,
     },
     /// Its file is not a definition.
@@ -34,16 +34,16 @@ pub enum ResolveError {
     Read {
         /// The type.
         name: TypeName,
-        /// What the system says, with the file's name.
+        /// The system's error, with the file's name.
         reason: String,
     },
-    /// It holds itself, by way of the messages listed.
+    /// A message contains itself through the listed messages.
     Cycle(Vec<TypeName>),
-    /// Messages lie in one another more than [`MAX_MESSAGE_DEPTH`] deep.
+    /// Messages are nested more than [`MAX_MESSAGE_DEPTH`] deep.
     TooDeep(TypeName),
     /// It, with all it depends on, is too large a text to announce.
     TooLarge(TypeName),
-    /// Text that should name a type, such as one of a connection header, does not.
+    /// A text that is not a type name, such as one in a connection header.
     NotAName(String),
 }
 
@@ -61,9 +61,9 @@ impl fmt::Display for ResolveError {
             Self::Read { name, reason } => write!(f, "{name}: {reason}"),
             Self::Cycle(names) => {
                 let names: Vec<String> = names.iter().map(TypeName::to_string).collect();
-                write!(f, "message holds itself: {}", names.join(" > "))
+                write!(f, "message contains itself: {}", names.join(" > "))
             }
-            Self::TooDeep(name) => write!(f, "{name}: messages lie more than {MAX_MESSAGE_DEPTH} deep"),
+            Self::TooDeep(name) => write!(f, "{name}: messages are nested more than {MAX_MESSAGE_DEPTH} deep"),
             Self::TooLarge(name) => write!(f, "{name}: definition with all it names is too large"),
             Self::NotAName(text) => write!(f, "{text:?} is not the name of a type"),
         }
@@ -232,7 +232,7 @@ impl Library {
         Some(format!("{file}:{}:{}", index + 1, indent + 1))
     }
 
-    /// The text of a definition and what errors call its file.
+    /// The text of a definition and its file's name for errors.
     fn text(
         &self,
         generation: Generation,
@@ -256,7 +256,7 @@ fn read(name: &TypeName, path: &Path) -> Result<String, ResolveError> {
     })
 }
 
-/// A way down from the message that was asked for.
+/// Path of nested messages from the requested one.
 struct Walk<'a> {
     library: &'a Library,
     generation: Generation,
@@ -292,7 +292,7 @@ impl Walk<'_> {
         self.check_depth(name, 0)
     }
 
-    /// Checks that the messages on the way down and so many more may lie in one another.
+    /// Checks that `more` further levels below the current path are allowed.
     fn check_depth(&self, name: &TypeName, more: usize) -> Result<(), ResolveError> {
         match self.path.len() + more > MAX_MESSAGE_DEPTH {
             true => Err(ResolveError::TooDeep(name.clone())),
@@ -328,7 +328,7 @@ impl Schema {
         Self::from_full_text_in(Generation::Ros1, name, text)
     }
 
-    /// As [`Schema::from_full_text`], in the form that the message has in a generation. ROS 2 texts come with bags.
+    /// As [`Schema::from_full_text`], in the form of a generation. ROS 2 texts occur in bags.
     ///
     /// # Errors
     /// As [`Schema::from_full_text`].

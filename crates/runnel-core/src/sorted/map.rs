@@ -182,7 +182,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         removed.into_iter()
     }
 
-    /// The index of a key, or the index at which it would stand.
+    /// The index of a key, or its insertion index.
     pub(super) fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,

@@ -57,10 +57,10 @@ impl<T: Wire + Default> Wire for Vec<T> {
     }
 }
 
-/// Gives a vector so many elements, which are to be read.
+/// Resizes a vector whose elements are read afterwards.
 ///
 /// # Errors
-/// When there is no memory for them.
+/// If memory is exhausted.
 pub(crate) fn resize<T: Default>(vector: &mut Vec<T>, count: usize) -> Result<(), DecodeError> {
     let more = count.saturating_sub(vector.len());
     let refused = NoMemory { bytes: count.saturating_mul(size_of::<T>()) };
@@ -130,8 +130,8 @@ pub(crate) fn tells_its_length<S: Sink + ?Sized>(primitives: bool, out: &S) -> b
     out.encoding() == Encoding::Xcdr2 && !primitives
 }
 
-/// The bytes of what is about to be written. Where they are only counted their number does not matter, so that parts
-/// within parts are not counted again and again.
+/// The number of bytes that `write` writes. Returns 0 while the sink only counts, so that nested parts are not counted
+/// repeatedly.
 pub(crate) fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count<'_>)) -> u32 {
     let mut bytes = ByteCount::default();
     if out.keeps_bytes() {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Received bytes do not hold the message they should: what is wrong and in which field.
+/// Error in received bytes, with the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     kind: DecodeErrorKind,
@@ -14,14 +14,14 @@ pub struct DecodeError {
 /// What can be wrong with received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeErrorKind {
-    /// So many bytes were needed where only so many were left.
+    /// Fewer bytes remain than are needed.
     Truncated {
         /// Bytes needed.
         needed: usize,
         /// Bytes left.
         left: usize,
     },
-    /// A sequence claims more elements than the bytes left can hold.
+    /// A sequence has a count that exceeds the remaining bytes.
     CountBeyondMessage {
         /// Elements claimed.
         count: usize,
@@ -40,9 +40,9 @@ pub enum DecodeErrorKind {
         /// How many.
         count: usize,
     },
-    /// A part is not as long as it says.
+    /// The length of a part differs from its length prefix.
     WrongLength,
-    /// There is no memory for what the bytes hold.
+    /// Memory is exhausted.
     NoMemory {
         /// Bytes of memory needed for the sequence.
         bytes: usize,
@@ -64,8 +64,7 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    /// The error with the name of the field it arose in, if there is memory for that; generated code calls it on the way
-    /// out.
+    /// The error with the name of its field prepended, if memory allows; called by generated code.
     #[cold]
     #[must_use]
     pub fn within(mut self, field: &'static str) -> Self {
@@ -100,8 +99,8 @@ impl fmt::Display for DecodeErrorKind {
             Self::NotABool { byte } => write!(f, "a bool is {byte}, where only 0 and 1 are allowed"),
             Self::NotUtf8 => f.write_str("text is not UTF-8"),
             Self::TrailingBytes { count } => write!(f, "{count} bytes follow the end of the message"),
-            Self::WrongLength => f.write_str("a part is not as long as it says"),
-            Self::NoMemory { bytes } => write!(f, "no memory for a sequence that takes {bytes} bytes"),
+            Self::WrongLength => f.write_str("the length of a part differs from its length prefix"),
+            Self::NoMemory { bytes } => write!(f, "no memory for a sequence of {bytes} bytes"),
             Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),
             Self::WideText => f.write_str(WIDE_TEXT),
             Self::UnknownEncapsulation { identifier } => write!(
@@ -121,7 +120,7 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// A value has no form in ROS 2: why, and in which field.
+/// A value that cannot be encoded in ROS 2: reason and field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError {
     kind: EncodeErrorKind,
@@ -129,7 +128,7 @@ pub struct EncodeError {
     path: Vec<&'static str>,
 }
 
-/// Why a value has no form in ROS 2.
+/// Reason why a value cannot be encoded in ROS 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeErrorKind {
     /// A text or sequence is longer than its type allows.
@@ -196,7 +195,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-const WIDE_TEXT: &str = "a wstring has no encoding that all ROS 2 implementations share: use a string";
+const WIDE_TEXT: &str = "wstring has no encoding that all ROS 2 implementations support. Try: string";
 
 fn write_path(path: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, field) in path.iter().rev().enumerate() {

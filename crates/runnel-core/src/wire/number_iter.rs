@@ -4,7 +4,7 @@ use super::{Bytes, Number};
 use core::marker::PhantomData;
 use core::slice::ChunksExact;
 
-/// Bytes of another process that are copied at once: whole numbers of every kind.
+/// Bytes per copy from another process's memory: a multiple of every element size.
 const PART: usize = 64;
 
 /// The numbers of a [`LeSlice`](super::LeSlice), or the bytes of [`Bytes`], in order.
@@ -24,14 +24,14 @@ enum Source<'a> {
 #[derive(Clone, Debug)]
 struct Foreign<'a> {
     part: [u8; PART],
-    /// The bytes of `part` that come next, and how many are in use.
+    /// The next byte of `part`, and the number of bytes in use.
     next: usize,
     end: usize,
     rest: Bytes<'a>,
 }
 
 impl<'a, T: Number> LeSliceIter<'a, T> {
-    /// The numbers that lie in `bytes`; a last incomplete one is left out.
+    /// The numbers in `bytes`; an incomplete last one is ignored.
     pub(super) fn new(bytes: Bytes<'a>) -> Self {
         let source = match bytes.as_slice() {
             Some(bytes) => Source::Own(bytes.chunks_exact(size_of::<T>())),

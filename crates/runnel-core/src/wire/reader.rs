@@ -2,7 +2,7 @@
 
 use super::{Bytes, DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
 
-/// A cursor over received bytes. No count it gives exceeds what the bytes can hold.
+/// A cursor over received bytes. Its counts never exceed the remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: Bytes<'a>,
@@ -82,10 +82,10 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Reads a 32-bit count of elements that take at least `min_len` bytes each.
+    /// Reads a 32-bit count of elements of at least `min_len` bytes each.
     ///
     /// # Errors
-    /// When the bytes left cannot hold so many.
+    /// If the remaining bytes are too few for this count.
     #[inline]
     pub fn count(&mut self, min_len: usize) -> Result<usize, DecodeError> {
         let (count, left) = (self.length()?, self.rest.len());
@@ -99,10 +99,10 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Reads what leads a sequence or array: in [`Encoding::Xcdr2`] the length in bytes, unless it is of `primitives`.
+    /// Reads the length prefix of a sequence or array: in [`Encoding::Xcdr2`] the length in bytes, unless it is of `primitives`.
     ///
     /// # Errors
-    /// When fewer bytes are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn enter(&mut self, primitives: bool) -> Result<End, DecodeError> {
         if self.encoding != Encoding::Xcdr2 || primitives {
@@ -116,10 +116,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leaves what was [entered](Reader::enter).
+    /// Leaves a sequence or array that was [entered](Reader::enter).
     ///
     /// # Errors
-    /// When it was not as long as it said.
+    /// If its length differs from its prefix.
     #[inline]
     pub fn leave(&self, end: End) -> Result<(), DecodeError> {
         match end.left {
@@ -143,11 +143,11 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.array()?) as usize)
     }
 
-    /// Ends the reading. In ROS 2 bytes may be left: some peers fill up the last word, and what Fast DDS serializes for its
-    /// user to publish ends in as many as its estimate of the length was too large.
+    /// Ends the reading. In ROS 2 bytes may remain: some peers pad the last word, and Fast DDS's serialized messages have the
+    /// estimated length, which may be too large.
     ///
     /// # Errors
-    /// When bytes are left over in ROS 1.
+    /// If bytes remain in ROS 1.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),

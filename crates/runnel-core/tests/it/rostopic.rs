@@ -1,4 +1,4 @@
-//! Messages and command lines against what ROS Noetic's own tools make of them: `data/rostopic.json`, written by
+//! Messages and command lines, compared with the output of ROS Noetic's tools: `data/rostopic.json`, written by
 //! `data/make_vectors.py`.
 #![cfg(feature = "yaml")]
 

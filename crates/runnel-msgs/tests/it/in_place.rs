@@ -273,7 +273,7 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
                 2,
                 &mut memory,
             ),
-            "the array of sensor_msgs/Joy to be filled in place holds 2 elements already",
+            "the array of sensor_msgs/Joy to be filled in place is not empty: it has 2 elements",
         ),
         (
             write_with_tail(

@@ -26,7 +26,7 @@ fn other(package: &str, name: &str) -> Element {
     Element::Message(TypeName::new(package, name))
 }
 
-/// The value that a constant's type and text come to.
+/// The value of a constant with this type and text.
 fn constant(type_name: &str, text: &str) -> Literal {
     let def = message(&format!("{type_name} X={text}"));
     let constant = def.constants.into_iter().next().unwrap();

@@ -7,7 +7,7 @@ use std::thread;
 
 const WORD: usize = size_of::<usize>();
 
-/// Words that hold `bytes` from byte `start` on, and one more.
+/// Words that contain `bytes` from byte `start` on, and one more.
 fn words(start: usize, bytes: &[u8]) -> Vec<AtomicUsize> {
     let mut all = vec![0xff; start];
     all.extend_from_slice(bytes);
@@ -49,7 +49,7 @@ fn shared_bytes_read_like_a_slice() {
     }
 }
 
-/// Of every length around that of a block, from and to every place in a word of 16 bytes, and nothing beside them.
+/// Copies every length around a block's, with every alignment to 16 bytes, and checks the adjacent bytes.
 #[test]
 fn copy_takes_exactly_its_bytes() {
     let expected: Vec<u8> = (0..200).map(|index| (index * 7 % 251) as u8).collect();

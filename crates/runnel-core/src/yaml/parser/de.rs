@@ -73,7 +73,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_, '_> {
         read.map_err(|error| error.within(place))
     }
 
-    /// `None` for null, and else text as it is typed, whatever it stands for.
+    /// `None` for null, otherwise the text as typed.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let Event { kind, tag, place } = self.0.next()?;
         let read = match kind {
@@ -123,7 +123,7 @@ fn scalar<'de, V: Visitor<'de>>(
     }
 }
 
-/// The value of a text whose tag says what it is.
+/// The value of a tagged text.
 fn tagged<'t>(tag: &str, text: &'t str) -> Result<Plain<'t>, ReadError> {
     let value = plain_value(text);
     match (tag, value) {

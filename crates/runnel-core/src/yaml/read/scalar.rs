@@ -128,7 +128,7 @@ impl Node for SecondsNode {
             let value =
                 context.within(name.into(), || mapping.next_value_seed(context.visit(self.part())))?;
             if place.replace(value).is_some() {
-                return Err(context.fail(YamlErrorKind::GivenTwice));
+                return Err(context.fail(YamlErrorKind::SetTwice));
             }
         }
         Ok(self.value((sec.unwrap_or(0), nanosec.unwrap_or(0))))
