@@ -17,7 +17,7 @@ use ::runnel::QoS;
 use clap::ValueEnum;
 use runnel_floor::{Connections, Course, Pace, PacketKind, Sizes, Stamps, Touch, Trial, Waiting};
 
-/// Why an end fails.
+/// Error of an end.
 pub type Failure = Box<dyn Error>;
 
 /// One end of an exchange, or the start of one, for `runnel bench`
@@ -100,7 +100,7 @@ impl Mode {
     }
 }
 
-/// What an end does.
+/// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
     /// Sends a message when the previous one has come back.

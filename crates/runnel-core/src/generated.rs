@@ -283,7 +283,7 @@ macro_rules! message {
 /// Checks a length against the most that a type allows in ROS 2.
 ///
 /// # Errors
-/// When it is longer.
+/// If it is longer.
 #[doc(hidden)]
 pub fn at_most(bound: usize, len: usize) -> Result<(), EncodeErrorKind> {
     if len > bound { Err(EncodeErrorKind::BeyondBound { len, bound }) } else { Ok(()) }

@@ -5,12 +5,12 @@
 //! processes cannot find it. A token is announced on one link only: a process that repeats it on another connection is the
 //! other end of that link.
 
-/// What a node announces of its own process.
+/// A node's announcement of its process.
 #[derive(Clone, Debug)]
 pub struct LocalIdentity {
     /// The process: random bits.
     pub process: u128,
-    /// What the node's tokens are made of: random bits that are never announced, different for each node.
+    /// Secret of the node's tokens: random bits that are never announced, different for each node.
     pub secret: u128,
 }
 

@@ -18,7 +18,7 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const MD5: &'static str;
     /// The ROS 1 definition with all it depends on, as connection headers carry it.
     const DEFINITION: &'static str;
-    /// True if the first field is a `std_msgs/Header`, whose `seq` a ROS 1 publisher counts up.
+    /// Whether the first field is a `std_msgs/Header`, whose `seq` a ROS 1 publisher counts up.
     const HAS_HEADER: bool;
     /// The ROS 2 type name, such as `std_msgs/msg/String`.
     const ROS2_TYPE: &'static str;
@@ -54,9 +54,9 @@ pub trait Service: Send + Sync + 'static {
 
 /// An action type: goal, result and feedback.
 ///
-/// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. No message of that
-/// type travels: in ROS 1 the three that do are the goal, the result and the feedback, each behind a header and a goal
-/// id or a goal status. In ROS 2 goal and result travel in services, and the feedback in a message.
+/// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. It is not a message: ROS 1
+/// sends goal, result and feedback, each after a header and a goal id or goal status. ROS 2 sends goal and result in
+/// services, and the feedback in a message.
 pub trait Action: Send + Sync + 'static {
     /// The goal.
     type Goal: Message;
@@ -70,9 +70,9 @@ pub trait Action: Send + Sync + 'static {
     type ActionResult: Message;
     /// The feedback as ROS 1 sends it: a header, a goal status and the feedback.
     type ActionFeedback: Message;
-    /// What sends a goal in ROS 2: with its id, and answered by whether it is accepted.
+    /// The ROS 2 service that sends a goal with its id; the response is whether it is accepted.
     type SendGoal: Service;
-    /// What waits for the result in ROS 2.
+    /// The ROS 2 service that returns the result.
     type GetResult: Service;
     /// The feedback as ROS 2 sends it: with the goal's id.
     type FeedbackMessage: Message;

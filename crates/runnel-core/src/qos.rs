@@ -60,7 +60,7 @@ pub enum Liveliness {
 pub struct QoS {
     /// Which messages wait.
     pub history: History,
-    /// How many messages wait at most, with [`History::KeepLast`]; at least 1.
+    /// Capacity of the queue with [`History::KeepLast`]; at least 1.
     pub depth: usize,
     /// Whether lost messages are sent again.
     pub reliability: Reliability,
@@ -68,11 +68,11 @@ pub struct QoS {
     pub durability: Durability,
     /// The longest time between two messages; `None` for any.
     pub deadline: Option<Duration>,
-    /// How long a message is worth delivering; `None` for ever.
+    /// Time after which a message is no longer delivered; `None` is infinite.
     pub lifespan: Option<Duration>,
     /// How a publisher shows that it lives.
     pub liveliness: Liveliness,
-    /// How long it counts as living after it last did; `None` for ever.
+    /// Lease duration of the liveliness; `None` is infinite.
     pub liveliness_lease: Option<Duration>,
     /// Which of these are settled when the endpoint is made, see [`QoS::best_available`].
     pub best_available: BestAvailable,
@@ -147,7 +147,7 @@ impl QoS {
         Self::keep_last(1000).transient_local().lifespan(Duration::from_secs(10))
     }
 
-    /// What ROS 1 calls latched: late subscribers get the last message.
+    /// A latched topic of ROS 1: late subscribers get the last message.
     pub const fn latched() -> Self {
         Self::keep_last(1).transient_local()
     }
@@ -333,20 +333,20 @@ mod tests {
     fn offer_may_exceed_request() {
         let best_effort = QoS::keep_last(1).best_effort();
         assert_eq!(best_effort.incompatible_with(&QoS::latched()), []);
-        let wants = QoS::latched();
-        assert_eq!(wants.incompatible_with(&best_effort), [Policy::Durability, Policy::Reliability]);
+        let requested = QoS::latched();
+        assert_eq!(requested.incompatible_with(&best_effort), [Policy::Durability, Policy::Reliability]);
     }
 
     #[test]
     fn offered_times_must_not_exceed_requested_times() {
-        let wants = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)));
+        let requested = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)));
         let short = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(49)));
         let long = QoS::default().deadline(MS(101)).liveliness(Liveliness::Automatic, Some(MS(51)));
-        assert_eq!(wants.incompatible_with(&short), []);
+        assert_eq!(requested.incompatible_with(&short), []);
         let all = [Policy::Deadline, Policy::Liveliness, Policy::LivelinessLease];
-        assert_eq!(wants.incompatible_with(&long), all);
-        assert_eq!(wants.incompatible_with(&QoS::default()), all);
-        assert_eq!(QoS::default().incompatible_with(&wants), []);
+        assert_eq!(requested.incompatible_with(&long), all);
+        assert_eq!(requested.incompatible_with(&QoS::default()), all);
+        assert_eq!(QoS::default().incompatible_with(&requested), []);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt::Write;
 
-/// What later lines of a log text begin with.
+/// Prefix of continuation lines of a log text.
 pub const CONTINUATION: &str = "    ";
 
 /// Whether a character could steer a terminal, end a line or reorder text.

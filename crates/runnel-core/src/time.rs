@@ -104,7 +104,7 @@ fn split(nanos: i64) -> (i32, u32) {
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// How long after `earlier` this is; zero if it is not after.
+    /// Time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Instant) -> core::time::Duration {
         core::time::Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -47,7 +47,7 @@ impl<K, T> Timers<K, T> {
         self.entries.len()
     }
 
-    /// True if no key has a deadline.
+    /// Whether no key has a deadline.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

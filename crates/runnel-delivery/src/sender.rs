@@ -29,7 +29,7 @@ pub struct Sender<M> {
     queue: SendQueue<M>,
     /// The number after the last published one.
     next_number: u64,
-    /// The number after the highest that any path took.
+    /// The number after the highest one that a path accepted.
     taken: u64,
     epoch: u32,
     state: SenderState,
@@ -195,7 +195,7 @@ impl<M> Sender<M> {
         before - self.queue.len()
     }
 
-    /// Puts the message of the last [`SendAction::Send`] back, of which the path took nothing. It is the first in the
+    /// Puts the message of the last [`SendAction::Send`] back, of which the path accepted no byte. It is the first in the
     /// queue, and the path is blocked.
     pub fn return_unsent(&mut self, path: PathId, message: Numbered<M>) {
         let number = message.number;
@@ -295,7 +295,7 @@ impl<M> Sender<M> {
         self.take_first(path).map(|message| SendAction::Send { path, message })
     }
 
-    /// States numbers that will not follow at once: that takes no credit.
+    /// States numbers that will not follow immediately: that takes no credit.
     fn poll_skip(&mut self, path: PathId) -> Option<SendAction<M>> {
         let (id, first_unsent) = (self.id, self.first_unsent());
         let active = self.path_mut(path)?;

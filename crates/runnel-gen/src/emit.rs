@@ -131,7 +131,7 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
-    /// What of the package is in the module.
+    /// The package's definitions in this module.
     fn parts<'a>(&self, package: &'a Package) -> Parts<'a> {
         let is_here = |message: &&Message| Kind::of(message.name(), self.interfaces) == self.kind;
         match self.kind {

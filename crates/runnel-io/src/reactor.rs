@@ -1,4 +1,4 @@
-//! Epoll reactor: waits for many descriptors at once.
+//! Epoll reactor: waits for many descriptors.
 //!
 //! Level-triggered: an event repeats until it is served, so that one read per event is enough. Only doorbells, which
 //! are never read, are edge-triggered ([`Reactor::add_edge`]).
@@ -18,7 +18,7 @@ pub struct Token(pub u64);
 /// The waker's own token, never used for other descriptors.
 const WAKER: u64 = u64::MAX;
 
-/// Most events fetched from the kernel at once.
+/// Maximum number of events per call of epoll_wait.
 const BATCH: usize = 64;
 
 /// Waits up to this length are taken as the pauses of a loop: they end by time-out, and should not be split in two.
@@ -80,13 +80,13 @@ impl Events {
         self.complete = false;
     }
 
-    /// True if all descriptors that were ready at the end of the wait are included, so that all others had nothing to
+    /// Whether all descriptors that were ready at the end of the wait are included, so that all others had nothing to
     /// read.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// True if the waker has woken the reactor: its reason must be handled before the next wait.
+    /// Whether the waker has woken the reactor: its reason must be handled before the next wait.
     pub fn woken(&self) -> bool {
         self.woken
     }
@@ -117,7 +117,7 @@ impl Reactor {
     /// A reactor with nothing registered.
     ///
     /// # Errors
-    /// When descriptors run out.
+    /// If descriptors run out.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -133,7 +133,7 @@ impl Reactor {
     /// Registers a descriptor. It is removed when its last copy is closed.
     ///
     /// # Errors
-    /// When the kernel's limit on watches is reached.
+    /// If the kernel's limit on watches is reached.
     pub fn add(&self, fd: impl AsFd, token: Token, interest: Interest) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
@@ -141,7 +141,7 @@ impl Reactor {
     /// Registers a descriptor whose events are each reported once, whether or not it is read.
     ///
     /// # Errors
-    /// When the kernel's limit on watches is reached.
+    /// If the kernel's limit on watches is reached.
     pub fn add_edge(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), flags)?)
@@ -150,15 +150,15 @@ impl Reactor {
     /// Changes the events of interest.
     ///
     /// # Errors
-    /// When the descriptor is not registered.
+    /// If the descriptor is not registered.
     pub fn modify(&self, fd: impl AsFd, token: Token, interest: Interest) -> io::Result<()> {
         Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
 
-    /// Removes a descriptor. Needed only if it is not closed at once: closing removes it, too.
+    /// Removes a descriptor. Needed only if it is not closed immediately: closing removes it, too.
     ///
     /// # Errors
-    /// When the descriptor is not registered.
+    /// If the descriptor is not registered.
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.epoll, fd)?)
     }

@@ -5,21 +5,21 @@ use super::{Array, DynamicErrorKind, MAX_MEMORY, Value};
 /// Memory budget of a message under construction. Schemas and bytes of peers can require far more memory than their own
 /// size: nested fixed arrays, empty messages, one-byte messages.
 pub(crate) struct Budget {
-    left: usize,
+    remaining: usize,
 }
 
 impl Budget {
     pub(crate) fn new() -> Self {
-        Self { left: MAX_MEMORY }
+        Self { remaining: MAX_MEMORY }
     }
 
     /// Takes `count` times `size` bytes.
     ///
     /// # Errors
-    /// When no more is left.
+    /// If the budget is exceeded.
     pub(crate) fn take(&mut self, count: usize, size: usize) -> Result<(), DynamicErrorKind> {
         let bytes = count.checked_mul(size).ok_or(DynamicErrorKind::TooLarge)?;
-        self.left = self.left.checked_sub(bytes).ok_or(DynamicErrorKind::TooLarge)?;
+        self.remaining = self.remaining.checked_sub(bytes).ok_or(DynamicErrorKind::TooLarge)?;
         Ok(())
     }
 

@@ -6,13 +6,13 @@ use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use crate::wire::{
-    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, exactly, resize,
+    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, with_exact_capacity, resize,
     try_reserve,
 };
 use std::sync::Arc;
 
 /// The most elements to make room for before any of them was read.
-const FIRST_ROOM: usize = 256;
+const FIRST_CAPACITY: usize = 256;
 
 impl DynamicMessage {
     /// Decodes all of `bytes` as a message of this schema in the ROS 1 encoding. Text that is not UTF-8 gets replacement
@@ -29,7 +29,7 @@ impl DynamicMessage {
     /// that is not UTF-8 gets replacement characters.
     ///
     /// # Errors
-    /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and when a field is a `wstring`.
+    /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and if a field is a `wstring`.
     pub fn decode_payload<'a>(
         schema: &Arc<Schema>,
         payload: impl Into<Bytes<'a>>,
@@ -56,7 +56,7 @@ impl<'a> Decoder<'a> {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         self.budget.take_message(schema.def.fields.len())?;
-        let mut fields = exactly(schema.def.fields.len())?;
+        let mut fields = with_exact_capacity(schema.def.fields.len())?;
         for (field, part) in parts(schema) {
             fields.push(self.field(field, part, depth).map_err(|error| error.within(&field.name))?);
         }
@@ -132,9 +132,9 @@ impl<'a> Decoder<'a> {
             _ => self.reader.count(T::MIN_LEN)?,
         };
         check_len(arity, count)?;
-        let (needed, left) = (count.saturating_mul(T::MIN_LEN), self.reader.rest().len());
-        if needed > left {
-            return Err(DecodeErrorKind::Truncated { needed, left }.into());
+        let (needed, remaining) = (count.saturating_mul(T::MIN_LEN), self.reader.rest().len());
+        if needed > remaining {
+            return Err(DecodeErrorKind::Truncated { needed, remaining }.into());
         }
         // An empty text uses far more memory than wire bytes.
         self.budget.take(count, size_of::<T>().saturating_sub(T::MIN_LEN))?;
@@ -149,7 +149,7 @@ impl<'a> Decoder<'a> {
             Arity::Fixed(count) => count,
             _ => self.count_of_messages(arity)?,
         };
-        let mut messages = exactly(count.min(FIRST_ROOM))?;
+        let mut messages = with_exact_capacity(count.min(FIRST_CAPACITY))?;
         for index in 0..count {
             let message = self.message(schema, depth).map_err(|error| error.within_element(index))?;
             try_reserve(&mut messages, 1)?;
@@ -163,9 +163,9 @@ impl<'a> Decoder<'a> {
     fn count_of_messages(&mut self, arity: Arity) -> Result<usize, DynamicError> {
         let count = u32::read_view(&mut self.reader)? as usize;
         check_len(arity, count)?;
-        let left = self.reader.rest().len();
-        match count > left.max(MAX_EMPTY_ELEMENTS) {
-            true => Err(DecodeErrorKind::CountBeyondMessage { count, left }.into()),
+        let remaining = self.reader.rest().len();
+        match count > remaining.max(MAX_EMPTY_ELEMENTS) {
+            true => Err(DecodeErrorKind::CountBeyondMessage { count, remaining }.into()),
             false => Ok(count),
         }
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::schema::{Arity, Element, Field, Literal, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
-use crate::wire::{exactly, resize};
+use crate::wire::{with_exact_capacity, resize};
 use std::sync::Arc;
 
 impl DynamicMessage {
@@ -29,7 +29,7 @@ fn default_message(
         return Err(DynamicErrorKind::TooDeep.into());
     }
     budget.take_message(schema.def.fields.len())?;
-    let mut fields = exactly(schema.def.fields.len())?;
+    let mut fields = with_exact_capacity(schema.def.fields.len())?;
     for (field, part) in parts(schema) {
         fields.push(default_field(field, part, budget, depth).map_err(|error| error.within(&field.name))?);
     }
@@ -117,7 +117,7 @@ fn zeros(
     budget.take(count, array.element_size())?;
     with_vector!(&mut array, vector => resize(vector, count)?, messages => {
         let known = part.ok_or_else(|| missing(element))?;
-        *messages = exactly(count)?;
+        *messages = with_exact_capacity(count)?;
         for index in 0..count {
             let message = default_message(known, budget, depth + 1);
             messages.push(message.map_err(|error| error.within_element(index))?);

@@ -3,7 +3,7 @@
 use super::array::with_vector;
 use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value};
 use crate::schema::{Arity, Element, Field, Primitive};
-use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, length_of, tells_its_length, write_array};
+use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, length_of, has_length_prefix, write_array};
 
 impl DynamicMessage {
     /// Appends the ROS 1 wire form to `out`. A `wstring`, which ROS 1 does not have, is written as a `string`.
@@ -11,7 +11,7 @@ impl DynamicMessage {
         self.write(out);
     }
 
-    /// The ROS 1 wire form in a vector of its own.
+    /// The ROS 1 wire form in a new vector.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.encode(&mut out);
@@ -52,7 +52,7 @@ impl DynamicMessage {
     }
 }
 
-/// Checks that no field is a `wstring`. It is the message that is looked through, since a peer's schema may name parts in
+/// Checks that no field is a `wstring`. The message is searched, since a peer's schema may name parts in
 /// any number of ways.
 fn check_text(message: &DynamicMessage) -> Result<(), DynamicError> {
     message.fields().try_for_each(|(field, value)| {
@@ -71,8 +71,8 @@ fn check_text(message: &DynamicMessage) -> Result<(), DynamicError> {
 fn encode_field<S: Sink + ?Sized>(field: &Field, value: &Value, out: &mut S) {
     match value {
         Value::Bool(value) => value.write(out),
-        Value::Int(value) => encode_whole(&field.element, value.to_le_bytes(), out),
-        Value::UInt(value) => encode_whole(&field.element, value.to_le_bytes(), out),
+        Value::Int(value) => encode_integer(&field.element, value.to_le_bytes(), out),
+        Value::UInt(value) => encode_integer(&field.element, value.to_le_bytes(), out),
         Value::F32(value) => value.write(out),
         Value::F64(value) => value.write(out),
         Value::String(value) => value.write(out),
@@ -84,7 +84,7 @@ fn encode_field<S: Sink + ?Sized>(field: &Field, value: &Value, out: &mut S) {
 }
 
 /// Writes as many low bytes as the type has.
-fn encode_whole<S: Sink + ?Sized>(element: &Element, bytes: [u8; 8], out: &mut S) {
+fn encode_integer<S: Sink + ?Sized>(element: &Element, bytes: [u8; 8], out: &mut S) {
     let width = match element {
         Element::Primitive(Primitive::I8 | Primitive::U8) => 1,
         Element::Primitive(Primitive::I16 | Primitive::U16) => 2,
@@ -100,7 +100,7 @@ fn encode_array<S: Sink + ?Sized>(arity: Arity, array: &Array, out: &mut S) {
         Arity::Fixed(_) => write_array(vector, out),
         _ => vector.write(out),
     }, messages => {
-        if tells_its_length(false, out) {
+        if has_length_prefix(false, out) {
             length_of(out, |count| encode_messages(arity, messages, count)).write(out);
         }
         encode_messages(arity, messages, out);

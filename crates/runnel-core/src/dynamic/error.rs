@@ -11,7 +11,7 @@ pub struct DynamicError {
     kind: DynamicErrorKind,
 }
 
-/// What can be wrong.
+/// Kind of error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DynamicErrorKind {
     /// The bytes are not a message of this schema.
@@ -77,7 +77,7 @@ pub enum DynamicErrorKind {
 }
 
 impl DynamicError {
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &DynamicErrorKind {
         &self.kind
     }
@@ -87,7 +87,7 @@ impl DynamicError {
         &self.path
     }
 
-    /// The error with the field or element (`[3]`) prepended to its path. Without memory the path stays as it is.
+    /// The error with the field or element (`[3]`) prepended to its path. Without memory the path stays unchanged.
     pub(crate) fn within(self, outer: &str) -> Self {
         match self.kind {
             DynamicErrorKind::Bytes(DecodeErrorKind::NoMemory { .. }) => self,

@@ -62,14 +62,14 @@ fn fit_primitive(primitive: Primitive, value: Value) -> Result<Value, DynamicErr
             Ok(Value::String(text))
         }
         (primitive, Some(number), value) => {
-            whole(primitive, number).unwrap_or(Err(mismatch(primitive, &value)))
+            convert_integer(primitive, number).unwrap_or(Err(mismatch(primitive, &value)))
         }
         (primitive, None, value) => Err(mismatch(primitive, &value)),
     }
 }
 
 /// Converts an integer to a value of an integer type; `None` for other types.
-fn whole(primitive: Primitive, number: i128) -> Option<Result<Value, DynamicError>> {
+fn convert_integer(primitive: Primitive, number: i128) -> Option<Result<Value, DynamicError>> {
     let (signed, fits) = match primitive {
         Primitive::I8 => (true, i8::try_from(number).is_ok()),
         Primitive::I16 => (true, i16::try_from(number).is_ok()),

@@ -3,7 +3,7 @@
 use super::fit::{check_len, fit_field};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, default_field, parts};
 use crate::schema::{Arity, Field, MAX_MESSAGE_DEPTH, Schema, snake_case};
-use crate::wire::exactly;
+use crate::wire::with_exact_capacity;
 use std::sync::Arc;
 
 impl DynamicMessage {
@@ -23,7 +23,7 @@ impl DynamicMessage {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         budget.take_message(form.def.fields.len())?;
-        let mut fields = exactly(form.def.fields.len())?;
+        let mut fields = with_exact_capacity(form.def.fields.len())?;
         for (index, (field, part)) in parts(form).enumerate() {
             let value = match self.counterpart(index, &field.name) {
                 Some((own, value)) => form_value(own, value, field, part, budget, depth),
@@ -61,7 +61,7 @@ fn form_value(
                 let formed = message.formed(part, budget, depth + 1);
                 formed.map_err(|error| error.within_element(index))
             };
-            let mut formed = exactly(messages.len())?;
+            let mut formed = with_exact_capacity(messages.len())?;
             for message in messages.iter().enumerate().map(form) {
                 formed.push(message?);
             }

@@ -48,7 +48,7 @@ pub struct DynamicMessage {
 }
 
 impl DynamicMessage {
-    /// What the message is made of.
+    /// The schema.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }

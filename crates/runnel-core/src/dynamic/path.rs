@@ -19,7 +19,7 @@ impl DynamicMessage {
     /// calls them, `sec` and `nanosec`.
     ///
     /// # Errors
-    /// When the path cannot be read or leads nowhere; the error names the part that does not exist.
+    /// If the path cannot be read or leads nowhere; the error names the part that does not exist.
     pub fn get(&self, path: &str) -> Result<ValueRef<'_>, DynamicError> {
         let mut value = ValueRef::Message(self);
         let mut walked = String::new();

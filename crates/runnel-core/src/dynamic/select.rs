@@ -61,11 +61,11 @@ fn select(value: ValueRef<'_>, steps: &[Step<'_>]) -> Result<Value, DynamicError
         (field, None) => select(field.view(), rest),
         (Value::Array(array), Some(Elements::One(index))) => {
             let none = DynamicErrorKind::NoSuchElement { len: array.len() };
-            select(place(*index, array.len()).and_then(|index| array.get(index)).ok_or(none)?, rest)
+            select(element_index(*index, array.len()).and_then(|index| array.get(index)).ok_or(none)?, rest)
         }
         (Value::Array(array), Some(Elements::Slice { start, stop, step })) => {
-            let places = places(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
-            let values = places.into_iter().filter_map(|index| array.get(index));
+            let slice_indices = slice_indices(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
+            let values = slice_indices.into_iter().filter_map(|index| array.get(index));
             array_of(values.map(|value| select(value, rest)).collect::<Result<_, _>>()?)
         }
         (field, Some(_)) => Err(DynamicErrorKind::NoParts { found: describe(field.view()) }),
@@ -73,27 +73,27 @@ fn select(value: ValueRef<'_>, steps: &[Step<'_>]) -> Result<Value, DynamicError
 }
 
 /// The index of an element; negative indices count from the end.
-fn place(index: i64, len: usize) -> Option<usize> {
+fn element_index(index: i64, len: usize) -> Option<usize> {
     let len = i64::try_from(len).ok()?;
     usize::try_from(if index < 0 { index.checked_add(len)? } else { index }).ok()
 }
 
 /// The indices of a slice; `None` if its step is 0.
-fn places(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<Vec<usize>> {
+fn slice_indices(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<Vec<usize>> {
     let len = i64::try_from(len).ok()?;
     let (least, most) = if step < 0 { (-1, len - 1) } else { (0, len) };
-    let bound = |given: Option<i64>, default: i64| {
-        let from_start = |given: i64| if given < 0 { given.saturating_add(len) } else { given };
-        given.map_or(default, |given| from_start(given).clamp(least, most))
+    let bound = |index: Option<i64>, default: i64| {
+        let from_start = |index: i64| if index < 0 { index.saturating_add(len) } else { index };
+        index.map_or(default, |index| from_start(index).clamp(least, most))
     };
     let (first, end) = if step < 0 { (most, least) } else { (least, most) };
     let (mut at, end) = (bound(start, first), bound(stop, end));
-    let mut places = Vec::new();
+    let mut slice_indices = Vec::new();
     while step != 0 && if step < 0 { at > end } else { at < end } {
-        places.push(usize::try_from(at).ok()?);
+        slice_indices.push(usize::try_from(at).ok()?);
         at = at.saturating_add(step);
     }
-    (step != 0).then_some(places)
+    (step != 0).then_some(slice_indices)
 }
 
 /// The array of values of one type.
@@ -143,7 +143,7 @@ mod tests {
             let part = format!("x[{text}]");
             let elements = step(&part)?.elements?;
             let Elements::Slice { start, stop, step } = elements else { return None };
-            places(len, start, stop, step)
+            slice_indices(len, start, stop, step)
         };
         for (text, expected) in [
             (":", vec![0, 1, 2, 3]),

@@ -94,7 +94,7 @@ impl<'a> ValueRef<'a> {
         })
     }
 
-    /// The value in a place of its own.
+    /// An owned copy of the value.
     pub fn to_value(self) -> Value {
         match self {
             Self::Bool(value) => Value::Bool(value),

@@ -50,7 +50,7 @@ pub enum TailError {
     NoForm {
         /// The message's type.
         message: &'static str,
-        /// Why not.
+        /// The reason.
         why: EncodeErrorKind,
     },
     /// The memory is too small.
@@ -192,15 +192,15 @@ impl Layout {
     }
 }
 
-/// What is known when a message was passed through.
+/// Result of writing a message.
 struct Passed {
     /// Bytes from the message's first to its end.
     position: usize,
     /// Bytes still missing before the elements.
     front_missing: usize,
-    /// Where the count of the elements ends.
+    /// End of the count of elements.
     count_end: usize,
-    /// Where the elements begin.
+    /// Start of the elements.
     start: usize,
 }
 
@@ -242,9 +242,9 @@ impl<const ALIGNMENT: u8> Sink for Around<'_, ALIGNMENT> {
     fn put(&mut self, bytes: &[u8]) {
         self.store(bytes);
         // The elements follow once the front is complete.
-        let left = self.passed.front_missing;
-        self.passed.front_missing = left.saturating_sub(bytes.len());
-        if left > 0 && self.passed.front_missing == 0 {
+        let missing = self.passed.front_missing;
+        self.passed.front_missing = missing.saturating_sub(bytes.len());
+        if missing > 0 && self.passed.front_missing == 0 {
             self.pass_over_elements();
         }
     }

@@ -35,12 +35,12 @@ pub struct Arguments {
     pub params_files: Vec<String>,
     /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
     pub log_level: Option<String>,
-    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value, and
+    /// Options of rcl's log: `--log-file-name` and `--log-config-file`, each with its value, and
     /// `--disable-rosout-logs` and the like.
     pub log_settings: Vec<String>,
     /// The security enclave (`--enclave`), an absolute name.
     pub enclave: Option<String>,
-    /// What is left for the program itself.
+    /// The remaining arguments, for the program.
     pub rest: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub enum ArgumentError {
     },
     /// It should read `a:=b`.
     NotAnAssignment {
-        /// What it reads.
+        /// Its text.
         argument: String,
     },
     /// A name in it is not valid.
@@ -106,7 +106,7 @@ impl Arguments {
     /// Reads a program's arguments, without the program's own name.
     ///
     /// # Errors
-    /// When an argument has the form of a ROS argument but cannot be followed.
+    /// If an argument has the form of a ROS argument but cannot be followed.
     pub fn parse<I>(arguments: I) -> Result<Self, ArgumentError>
     where
         I: IntoIterator,
@@ -126,7 +126,7 @@ impl Arguments {
     /// The namespace and the name of the node that its program calls `default`.
     ///
     /// # Errors
-    /// When the name is not valid.
+    /// If the name is not valid.
     pub fn node(&self, default: &str) -> Result<(String, String), NameError> {
         let given = (self.namespace.as_deref(), self.node_name.as_deref());
         let (namespace, name) = node_identity(&self.remaps, given, default);

@@ -81,9 +81,9 @@ pub fn split(name: &str) -> (&str, &str) {
 /// A unique node name: `base`, an underscore, and `unique` with invalid characters replaced by underscores. `unique` is, for
 /// instance, host name, process id and a random number.
 pub fn anonymous(base: &str, unique: &str) -> String {
-    let room = MAX_NAME_LEN.saturating_sub(base.len() + 1);
+    let capacity = MAX_NAME_LEN.saturating_sub(base.len() + 1);
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    format!("{base}_{}", unique.chars().take(room).map(allowed).collect::<String>())
+    format!("{base}_{}", unique.chars().take(capacity).map(allowed).collect::<String>())
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
         }
         assert!(resolve("/", "a/b", "~x").is_err());
         assert!(resolve("/", "node", &"a".repeat(MAX_NAME_LEN + 1)).is_err());
-        assert!(resolve("/", "node", &"a".repeat(MAX_NAME_LEN)).is_err(), "no room for the slash");
+        assert!(resolve("/", "node", &"a".repeat(MAX_NAME_LEN)).is_err(), "too long with the slash");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct RemapRule {
 }
 
 impl RemapRule {
-    /// True if the rule is for the node called `node`.
+    /// Whether the rule is for the node called `node`.
     pub fn applies_to(&self, node: &str) -> bool {
         self.node.as_deref().is_none_or(|only| only == node)
     }
@@ -32,7 +32,7 @@ impl Remapping {
     /// Resolves the rules that are for the node `namespace`/`node_name`.
     ///
     /// # Errors
-    /// When a side of a rule is not a name.
+    /// If a side of a rule is not a name.
     pub fn new<'a>(
         rules: impl IntoIterator<Item = &'a RemapRule>,
         namespace: &str,
@@ -45,7 +45,7 @@ impl Remapping {
         Ok(Self { rules: rules.collect::<Result<_, NameError>>()? })
     }
 
-    /// What a resolved name is to be called: by the first rule for just this name, or as it is.
+    /// Remaps a resolved name by the first rule for it; returns it unchanged without one.
     pub fn remap<'a>(&'a self, resolved: &'a str) -> &'a str {
         let rule = self.rules.iter().find(|(from, _)| from == resolved);
         rule.map_or(resolved, |(_, to)| to)

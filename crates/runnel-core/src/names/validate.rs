@@ -23,14 +23,14 @@ pub enum Generation {
 pub struct NameError {
     /// The name, cut after its first 247 characters.
     pub name: String,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: NameErrorKind,
 }
 
-/// Why a name is not valid.
+/// Reason why a name is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameErrorKind {
-    /// There is none.
+    /// The name is empty.
     Empty,
     /// More than [`MAX_NAME_LEN`] bytes.
     TooLong,

@@ -38,7 +38,7 @@ impl BestAvailable {
         liveliness_lease: true,
     };
 
-    /// True if any policy is to be settled.
+    /// Whether any policy is to be settled.
     pub fn any(self) -> bool {
         self != Self::NONE
     }
@@ -118,13 +118,13 @@ impl QoS {
 
     /// These policies with those of `others` that were to be settled.
     fn settled(self, others: Self) -> Self {
-        let asked = self.best_available;
+        let requested = self.best_available;
         Self {
-            reliability: if asked.reliability { others.reliability } else { self.reliability },
-            durability: if asked.durability { others.durability } else { self.durability },
-            deadline: if asked.deadline { others.deadline } else { self.deadline },
-            liveliness: if asked.liveliness { others.liveliness } else { self.liveliness },
-            liveliness_lease: if asked.liveliness_lease {
+            reliability: if requested.reliability { others.reliability } else { self.reliability },
+            durability: if requested.durability { others.durability } else { self.durability },
+            deadline: if requested.deadline { others.deadline } else { self.deadline },
+            liveliness: if requested.liveliness { others.liveliness } else { self.liveliness },
+            liveliness_lease: if requested.liveliness_lease {
                 others.liveliness_lease
             } else {
                 self.liveliness_lease

@@ -7,7 +7,7 @@ use super::types::{ActionDef, Arity, Element, Field, MessageDef, TypeName};
 /// The suffixes of the messages of [`ActionDef::derived_messages`], in its order.
 const SUFFIXES: [&str; 7] =
     ["Goal", "Result", "Feedback", "ActionGoal", "ActionResult", "ActionFeedback", "Action"];
-/// How many of these are of both generations.
+/// Number of messages of both generations.
 const SHARED: usize = 3;
 
 /// The messages that ROS 2 derives from an action `X` in addition to goal, result and feedback: suffixes in both generations,

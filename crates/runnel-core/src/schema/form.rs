@@ -74,7 +74,7 @@ impl Forming<'_> {
 }
 
 impl Schema {
-    /// True if messages of this form and of another are made of the same values in the same order, whatever the fields are
+    /// Whether messages of this form and of another are made of the same values in the same order, whatever the fields are
     /// called: bytes of one, in whichever encoding, are bytes of the other.
     pub fn is_laid_out_as(&self, other: &Schema) -> bool {
         laid_out_alike(self, other, &mut SortedSet::new())

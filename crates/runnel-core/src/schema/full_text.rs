@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The line between the definitions of a full text.
 const RULE_LEN: usize = 80;
-/// What leads the name of a definition in a full text.
+/// Prefix of the name of a definition in a full text.
 const NAME_MARK: &str = "MSG: ";
 
 /// The text of a message, followed by the text of each message that it depends on, once, in depth-first order of the fields.

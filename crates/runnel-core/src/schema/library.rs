@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// What a file defines.
+/// Kind of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A `.msg` file.
@@ -39,7 +39,7 @@ impl Kind {
 /// A definition that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// What it defines.
+    /// The kind of definition.
     pub kind: Kind,
     /// The only generation that has the definition; `None` if both have it.
     pub generation: Option<Generation>,
@@ -84,7 +84,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// Where the text for a generation is: its own, or that of both, or else the other's.
+    /// The source for a generation: its own, the common one, otherwise the other generation's.
     pub(super) fn source(&self, generation: Generation) -> Option<&Source> {
         let (own, other) = match generation {
             Generation::Ros1 => (&self.of_ros1, &self.of_ros2),
@@ -131,7 +131,7 @@ pub(super) struct Resolved {
     pub(super) depth: usize,
 }
 
-/// Where the text of a definition is.
+/// Source of the text of a definition.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// Here; errors name it by `file`.
@@ -171,7 +171,7 @@ impl Library {
         self.added.add(kind, None, name, Source::Text { file: file.to_owned(), text: text.into() });
     }
 
-    /// Adds definitions that are part of the program. What is not a name is passed over.
+    /// Adds definitions that are part of the program. Invalid names are skipped.
     pub fn add_built_in(&mut self, definitions: impl IntoIterator<Item = BuiltIn>) {
         self.added.additions += 1;
         for BuiltIn { kind, generation, name, text } in definitions {
@@ -215,8 +215,8 @@ impl Library {
         self.environment_definitions().names(kind)
     }
 
-    /// True if a generation has its own definition of the type. The form for the other is available, too. What a generation makes of
-    /// actions it has only of its own ones.
+    /// Whether a generation has its own definition of the type. The form for the other generation is available, too, except
+    /// for messages derived from actions.
     pub fn is_in(&self, generation: Generation, kind: Kind, name: &TypeName) -> bool {
         let Some(definition) = self.definition(kind, name) else { return false };
         let has_action = |source: &Source| match source {
@@ -226,8 +226,8 @@ impl Library {
         definition.is_in(generation) && definition.sources().all(has_action)
     }
 
-    /// True if a text of its own defines the type, and it is not a part of a service or made of an action.
-    pub fn stands_alone(&self, kind: Kind, name: &TypeName) -> bool {
+    /// Whether the type has its own definition, and is not part of a service or derived from an action.
+    pub fn is_standalone(&self, kind: Kind, name: &TypeName) -> bool {
         self.definition(kind, name).is_some_and(|definition| definition.sources().any(Source::is_file))
     }
 

@@ -21,7 +21,7 @@ pub const MAX_DECLARATIONS: usize = 10_000;
 /// The most elements that a fixed array, and the largest bound that a sequence or string may have.
 pub const MAX_BOUND: usize = 1 << 24;
 
-/// What a separator between the parts of a service or an action begins with.
+/// Prefix of a separator between the parts of a service or an action.
 const SEPARATOR: &str = "---";
 
 /// Syntax error in a definition: location, expected and found text.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Maximum nesting of messages.
 pub const MAX_MESSAGE_DEPTH: usize = 64;
-/// The most work that the full texts of one look-up may take: bytes written and fields looked at.
+/// Limit of the work for the full texts of one look-up: bytes written and fields visited.
 pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
 
 /// A type cannot be resolved.
@@ -21,12 +21,12 @@ pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
 pub enum ResolveError {
     /// No definition of that name is known.
     Unknown {
-        /// What is looked for.
+        /// Kind of the definition.
         kind: Kind,
         /// Its name.
         name: TypeName,
         /// Location of the field with that type, if any: file, line and column.
-        wanted_by: Option<String>,
+        required_by: Option<String>,
     },
     /// Its file is not a definition.
     Parse(ParseError),
@@ -50,10 +50,10 @@ pub enum ResolveError {
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { kind, name, wanted_by: None } => {
+            Self::Unknown { kind, name, required_by: None } => {
                 write!(f, "no {}.{} is known", name, kind.extension())
             }
-            Self::Unknown { kind, name, wanted_by: Some(place) } => {
+            Self::Unknown { kind, name, required_by: Some(place) } => {
                 write!(f, "{place}: expected a type, but {} is not built in and ", name.name)?;
                 write!(f, "no {name}.{} is known", kind.extension())
             }
@@ -169,7 +169,7 @@ impl Library {
     }
 
     fn require(&self, kind: Kind, name: &TypeName) -> Result<&Definition, ResolveError> {
-        let unknown = || ResolveError::Unknown { kind, name: name.clone(), wanted_by: None };
+        let unknown = || ResolveError::Unknown { kind, name: name.clone(), required_by: None };
         self.definition(kind, name).ok_or_else(unknown)
     }
 
@@ -198,7 +198,7 @@ impl Library {
         let def = found.ok_or_else(|| ResolveError::Unknown {
             kind: Kind::Message,
             name: name.clone(),
-            wanted_by: None,
+            required_by: None,
         })?;
         Ok(if generation == Generation::Ros2 { ros2_form(def) } else { def })
     }
@@ -211,9 +211,9 @@ impl Library {
         message: &TypeName,
         field: &Field,
     ) -> ResolveError {
-        if let ResolveError::Unknown { wanted_by: wanted_by @ None, .. } = &mut error {
+        if let ResolveError::Unknown { required_by: required_by @ None, .. } = &mut error {
             let place = self.place_of(generation, message, &field.spelling);
-            *wanted_by = Some(place.unwrap_or_else(|| message.to_string()));
+            *required_by = Some(place.unwrap_or_else(|| message.to_string()));
         }
         error
     }
@@ -243,7 +243,7 @@ impl Library {
             Some(Source::Text { file, text }) => Ok((Cow::Borrowed(text), Cow::Borrowed(file))),
             Some(Source::File(path)) => Ok((Cow::Owned(read(name, path)?), path.to_string_lossy())),
             Some(Source::PartOfService(_) | Source::PartOfAction(_)) | None => {
-                Err(ResolveError::Unknown { kind, name: name.clone(), wanted_by: None })
+                Err(ResolveError::Unknown { kind, name: name.clone(), required_by: None })
             }
         }
     }
@@ -268,7 +268,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn message(&mut self, name: &TypeName) -> Result<Resolved, ResolveError> {
         let (library, generation) = (self.library, self.generation);
-        let unknown = || ResolveError::Unknown { kind: Kind::Message, name: name.clone(), wanted_by: None };
+        let unknown = || ResolveError::Unknown { kind: Kind::Message, name: name.clone(), required_by: None };
         let definition = library.definition(Kind::Message, name).ok_or_else(unknown)?;
         let resolved = definition.resolved(generation);
         if let Some(resolved) = resolved.get() {
@@ -284,9 +284,9 @@ impl Walk<'_> {
     }
 
     fn enter(&mut self, name: &TypeName) -> Result<(), ResolveError> {
-        let holds_itself = self.path.contains(name);
+        let is_recursive = self.path.contains(name);
         self.path.push(name.clone());
-        if holds_itself {
+        if is_recursive {
             return Err(ResolveError::Cycle(std::mem::take(&mut self.path)));
         }
         self.check_depth(name, 0)

@@ -60,7 +60,7 @@ impl ActionSchema {
     }
 }
 
-/// What a field is, as numbers and the name of a message.
+/// Type of a field: type ids and the name of a message.
 #[derive(Clone, Default)]
 struct Type {
     id: u8,

@@ -100,7 +100,7 @@ impl Primitive {
     }
 }
 
-/// What one element of a field is.
+/// Type of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Element {
     /// A type of the language itself.
@@ -179,7 +179,7 @@ pub struct Field {
     /// Type of one element. A name without package in the file (its own package; `Header` is `std_msgs/Header`) is resolved
     /// here.
     pub element: Element,
-    /// How many elements.
+    /// Number of elements.
     pub arity: Arity,
     /// The optional default of a ROS 2 file.
     pub default: Option<Literal>,
@@ -226,7 +226,7 @@ impl MessageDef {
         }
     }
 
-    /// True if the first field is `std_msgs/Header header`, whose `seq` a ROS 1 publisher counts up.
+    /// Whether the first field is `std_msgs/Header header`, whose `seq` a ROS 1 publisher counts up.
     pub fn has_header(&self) -> bool {
         let is_header = |field: &Field| match &field.element {
             Element::Message(name) => {
@@ -243,9 +243,9 @@ impl MessageDef {
 pub struct ServiceDef {
     /// Its name.
     pub name: TypeName,
-    /// What a call carries; named `NameRequest`.
+    /// The request, named `NameRequest`.
     pub request: MessageDef,
-    /// What the answer carries; named `NameResponse`.
+    /// The response, named `NameResponse`.
     pub response: MessageDef,
 }
 
@@ -286,9 +286,9 @@ pub struct ServiceSchema {
     pub name: TypeName,
     /// Its name in ROS 2, such as `std_srvs/srv/SetBool`.
     pub ros2_name: String,
-    /// What a call carries.
+    /// The request.
     pub request: Arc<Schema>,
-    /// What the answer carries.
+    /// The response.
     pub response: Arc<Schema>,
     /// ROS 1 MD5 sum, 32 lower-case hex digits.
     pub md5: String,

@@ -222,7 +222,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         start..end.max(start)
     }
 
-    /// The index of the first entry from a key on, or behind it (`Ordering::Greater`).
+    /// The index of the first entry from a key on, or after it (`Ordering::Greater`).
     fn index(&self, key: &K, from: Ordering) -> usize {
         match self.find(key) {
             Ok(index) => index + usize::from(from == Ordering::Greater),

@@ -141,7 +141,7 @@ impl<T: Ord> SortedSet<T> {
         self.members[start..end.max(start)].iter()
     }
 
-    /// The index of the first member from a value on, or behind it (`Ordering::Greater`).
+    /// The index of the first member from a value on, or after it (`Ordering::Greater`).
     fn index(&self, value: &T, from: Ordering) -> usize {
         match self.find(value) {
             Ok(index) => index + usize::from(from == Ordering::Greater),

@@ -64,7 +64,7 @@ fn simulated_time_may_be_negative() {
     assert_eq!(timers.pop_due(Time::from_nanos(-1_000_000_000)), None);
 }
 
-/// What is done to a queue and to its model.
+/// A step applied to a queue and to its model.
 #[derive(Clone, Debug)]
 enum Step {
     Schedule(u8, u64),

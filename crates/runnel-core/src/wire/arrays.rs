@@ -14,7 +14,7 @@ impl<T: Wire + Default> Wire for Vec<T> {
     type Slice<'a> = Seq<'a, Vec<T>>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        if tells_its_length(T::IS_PRIMITIVE, out) {
+        if has_length_prefix(T::IS_PRIMITIVE, out) {
             length_of(out, |count| write_counted(self, count)).write(out);
         }
         write_counted(self, out);
@@ -122,11 +122,11 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     }
 }
 
-/// What [`Encoding::Xcdr2`] counts the bytes of a part by. Such a part begins where all is aligned.
+/// Sink that counts the bytes of a part for [`Encoding::Xcdr2`]. A part begins aligned.
 pub(crate) type Count<'a> = CdrSink<'a, ByteCount, XCDR2_ALIGNMENT>;
 
 #[inline]
-pub(crate) fn tells_its_length<S: Sink + ?Sized>(primitives: bool, out: &S) -> bool {
+pub(crate) fn has_length_prefix<S: Sink + ?Sized>(primitives: bool, out: &S) -> bool {
     out.encoding() == Encoding::Xcdr2 && !primitives
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count
 /// Appends an array without its count, which is that of its type.
 #[inline]
 pub(crate) fn write_array<T: Wire, S: Sink + ?Sized>(values: &[T], out: &mut S) {
-    if tells_its_length(T::IS_PRIMITIVE, out) {
+    if has_length_prefix(T::IS_PRIMITIVE, out) {
         length_of(out, |count| T::write_all(values, count)).write(out);
     }
     T::write_all(values, out);

@@ -26,7 +26,7 @@ enum Place<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// So many bytes of words that others write, from byte `start` on. `None` if they are not all there.
+    /// `len` bytes of words that other processes may write, from byte `start` on. `None` if the words are too few.
     pub fn shared(words: &'a [AtomicUsize], start: usize, len: usize) -> Option<Self> {
         Foreign::new(words, start, len).map(|foreign| Self(Place::Foreign(foreign)))
     }

@@ -152,7 +152,7 @@ pub fn encode<T: Wire>(value: &T, encoding: Encoding) -> Result<Vec<u8>, EncodeE
     Ok(out)
 }
 
-/// How many bytes [`encode_into`] writes.
+/// Number of bytes that [`encode_into`] writes.
 pub fn encoded_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
     let len = bare_len(value, encoding);
     let (before, behind) = around(encoding, len);
@@ -166,7 +166,7 @@ pub fn encoded_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
 pub fn reader<'a>(payload: impl Into<Bytes<'a>>) -> Result<Reader<'a>, DecodeError> {
     let payload = payload.into();
     let Some(([high, low, _, options], bytes)) = payload.split_array::<HEADER_LEN>() else {
-        return Err(DecodeErrorKind::Truncated { needed: HEADER_LEN, left: payload.len() }.into());
+        return Err(DecodeErrorKind::Truncated { needed: HEADER_LEN, remaining: payload.len() }.into());
     };
     let identifier = u16::from_be_bytes([high, low]);
     let encoding = match identifier {
@@ -216,5 +216,5 @@ pub fn decode_view<'a, T: Wire>(payload: impl Into<Bytes<'a>>) -> Result<T::View
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "of some views not every field is looked at")]
+#[expect(dead_code, reason = "some fields of views are unused")]
 mod tests;

@@ -11,26 +11,26 @@ pub struct DecodeError {
     path: Vec<&'static str>,
 }
 
-/// What can be wrong with received bytes.
+/// Kind of error in received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeErrorKind {
     /// Fewer bytes remain than are needed.
     Truncated {
         /// Bytes needed.
         needed: usize,
-        /// Bytes left.
-        left: usize,
+        /// Remaining bytes.
+        remaining: usize,
     },
     /// A sequence has a count that exceeds the remaining bytes.
     CountBeyondMessage {
         /// Elements claimed.
         count: usize,
-        /// Bytes left.
-        left: usize,
+        /// Remaining bytes.
+        remaining: usize,
     },
     /// A truth value is neither 0 nor 1.
     NotABool {
-        /// What it is.
+        /// The value.
         byte: u8,
     },
     /// A text that is to be borrowed is not UTF-8.
@@ -74,7 +74,7 @@ impl DecodeError {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> DecodeErrorKind {
         self.kind
     }
@@ -90,11 +90,11 @@ impl From<DecodeErrorKind> for DecodeError {
 impl fmt::Display for DecodeErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated { needed, left } => {
-                write!(f, "message ends early: {needed} bytes needed, {left} left")
+            Self::Truncated { needed, remaining } => {
+                write!(f, "message ends early: {needed} bytes needed, {remaining} left")
             }
-            Self::CountBeyondMessage { count, left } => {
-                write!(f, "{count} elements claimed, but only {left} bytes left")
+            Self::CountBeyondMessage { count, remaining } => {
+                write!(f, "{count} elements claimed, but only {remaining} bytes left")
             }
             Self::NotABool { byte } => write!(f, "a bool is {byte}, where only 0 and 1 are allowed"),
             Self::NotUtf8 => f.write_str("text is not UTF-8"),
@@ -151,7 +151,7 @@ impl EncodeError {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> EncodeErrorKind {
         self.kind
     }

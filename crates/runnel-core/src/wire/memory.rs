@@ -40,7 +40,7 @@ impl From<NoMemory> for super::DecodeError {
 pub struct GrowingSink {
     /// Without capacity once memory was refused, so that only [`Self::put_growing`] need look.
     bytes: Vec<u8>,
-    /// How many bytes were put in all, once memory was refused.
+    /// Total number of written bytes, once the allocator has failed.
     refused: Option<usize>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn try_clone_text(text: &str) -> Result<String, NoMemory> {
 /// A bytewise copy of values.
 #[doc(hidden)]
 pub fn try_copy_all<T: Copy>(values: &[T]) -> Result<Vec<T>, NoMemory> {
-    let mut copies = exactly(values.len())?;
+    let mut copies = with_exact_capacity(values.len())?;
     copies.extend_from_slice(values);
     Ok(copies)
 }
@@ -136,7 +136,7 @@ pub(crate) fn try_clone_each<T>(
     values: &[T],
     clone: impl Fn(&T) -> Result<T, NoMemory>,
 ) -> Result<Vec<T>, NoMemory> {
-    let mut copies = exactly(values.len())?;
+    let mut copies = with_exact_capacity(values.len())?;
     for value in values {
         copies.push(clone(value)?);
     }
@@ -147,7 +147,7 @@ pub(crate) fn try_clone_each<T>(
 ///
 /// # Errors
 /// If memory is exhausted.
-pub(crate) fn exactly<T>(count: usize) -> Result<Vec<T>, NoMemory> {
+pub(crate) fn with_exact_capacity<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count).map_err(|_| NoMemory { bytes: count.saturating_mul(size_of::<T>()) })?;
     Ok(vector)

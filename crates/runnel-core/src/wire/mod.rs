@@ -26,7 +26,7 @@ mod text;
 mod text_view;
 
 #[cfg(feature = "dynamic")]
-pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
+pub(crate) use arrays::{length_of, resize, has_length_prefix, write_array};
 pub use bytes::Bytes;
 pub use encoding::Encoding;
 pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
@@ -36,7 +36,7 @@ pub(crate) use memory::try_clone_each;
 pub use memory::try_copy_all;
 pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
 #[cfg(feature = "dynamic")]
-pub(crate) use memory::{exactly, try_clone_text};
+pub(crate) use memory::{with_exact_capacity, try_clone_text};
 pub use number_iter::LeSliceIter;
 pub use reader::{End, Reader};
 pub use seq::{LeSlice, Number, Seq, SeqIter};
@@ -78,7 +78,7 @@ pub trait Wire: Sized + 'static {
     /// Checks that the value has a form in ROS 2.
     ///
     /// # Errors
-    /// When something is longer than its type allows there, or is a `wstring`.
+    /// If something is longer than its type allows there, or is a `wstring`.
     fn check(&self) -> Result<(), EncodeError> {
         Ok(())
     }
@@ -182,7 +182,7 @@ pub fn decode_view<'a, T: Wire>(bytes: impl Into<Bytes<'a>>) -> Result<T::View<'
     Ok(view)
 }
 
-/// The wire form of a value in a vector of its own.
+/// The wire form of a value in a new vector.
 pub fn encode<T: Wire>(value: &T) -> Vec<u8> {
     let mut out = Vec::new();
     value.write(&mut out);
@@ -281,7 +281,7 @@ mod tests {
     fn bytes_that_end_early_or_late_are_refused() {
         assert_eq!(
             decode::<u32>(&[1, 2]).unwrap_err().kind(),
-            DecodeErrorKind::Truncated { needed: 4, left: 2 }
+            DecodeErrorKind::Truncated { needed: 4, remaining: 2 }
         );
         assert_eq!(decode::<u8>(&[1, 2]).unwrap_err().kind(), DecodeErrorKind::TrailingBytes { count: 1 });
     }

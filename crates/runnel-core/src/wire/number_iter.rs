@@ -40,7 +40,7 @@ impl<'a, T: Number> LeSliceIter<'a, T> {
         Self { source, numbers: PhantomData }
     }
 
-    fn left(&self) -> usize {
+    fn remaining(&self) -> usize {
         match &self.source {
             Source::Own(chunks) => chunks.len(),
             Source::Foreign(foreign) => (foreign.end - foreign.next + foreign.rest.len()) / size_of::<T>(),
@@ -59,7 +59,7 @@ impl Foreign<'_> {
         }
     }
 
-    /// What is left of a part; `None` once nothing is left at all.
+    /// The rest of a part; `None` at the end.
     fn take_part(&mut self) -> Option<&[u8]> {
         self.refill();
         let part = self.part.get(core::mem::replace(&mut self.next, self.end)..self.end)?;
@@ -86,7 +86,7 @@ impl<T: Number> Iterator for LeSliceIter<'_, T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left(), Some(self.left()))
+        (self.remaining(), Some(self.remaining()))
     }
 
     fn fold<B, F: FnMut(B, T) -> B>(self, init: B, mut f: F) -> B {

@@ -15,8 +15,8 @@ pub struct Reader<'a> {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct End {
-    /// Bytes that are left then; `None` without a length header.
-    left: Option<usize>,
+    /// Remaining bytes at its end; `None` without a length header.
+    remaining: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
     /// Passes over the bytes before a value that is aligned to `to`, a power of two.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn align(&mut self, to: usize) -> Result<(), DecodeError> {
         match self.encoding.padding(self.position, to) {
@@ -57,11 +57,11 @@ impl<'a> Reader<'a> {
     /// Takes the next `count` bytes.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<Bytes<'a>, DecodeError> {
         let Some((taken, rest)) = self.rest.split_at(count) else {
-            return Err(DecodeErrorKind::Truncated { needed: count, left: self.rest.len() }.into());
+            return Err(DecodeErrorKind::Truncated { needed: count, remaining: self.rest.len() }.into());
         };
         self.rest = rest;
         self.position = self.position.wrapping_add(count);
@@ -71,11 +71,11 @@ impl<'a> Reader<'a> {
     /// Takes the next `N` bytes as an array.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let Some((taken, rest)) = self.rest.split_array::<N>() else {
-            return Err(DecodeErrorKind::Truncated { needed: N, left: self.rest.len() }.into());
+            return Err(DecodeErrorKind::Truncated { needed: N, remaining: self.rest.len() }.into());
         };
         self.rest = rest;
         self.position = self.position.wrapping_add(N);
@@ -88,13 +88,13 @@ impl<'a> Reader<'a> {
     /// If the remaining bytes are too few for this count.
     #[inline]
     pub fn count(&mut self, min_len: usize) -> Result<usize, DecodeError> {
-        let (count, left) = (self.length()?, self.rest.len());
+        let (count, remaining) = (self.length()?, self.rest.len());
         let is_beyond = match min_len {
             0 => count > MAX_EMPTY_ELEMENTS,
-            _ => count.checked_mul(min_len).is_none_or(|needed| needed > left),
+            _ => count.checked_mul(min_len).is_none_or(|needed| needed > remaining),
         };
         if is_beyond {
-            return Err(DecodeErrorKind::CountBeyondMessage { count, left }.into());
+            return Err(DecodeErrorKind::CountBeyondMessage { count, remaining }.into());
         }
         Ok(count)
     }
@@ -106,13 +106,13 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn enter(&mut self, primitives: bool) -> Result<End, DecodeError> {
         if self.encoding != Encoding::Xcdr2 || primitives {
-            return Ok(End { left: None });
+            return Ok(End { remaining: None });
         }
         let needed = self.length()?;
-        let left = self.rest.len();
-        match left.checked_sub(needed) {
-            Some(left) => Ok(End { left: Some(left) }),
-            None => Err(DecodeErrorKind::Truncated { needed, left }.into()),
+        let remaining = self.rest.len();
+        match remaining.checked_sub(needed) {
+            Some(remaining) => Ok(End { remaining: Some(remaining) }),
+            None => Err(DecodeErrorKind::Truncated { needed, remaining }.into()),
         }
     }
 
@@ -122,16 +122,16 @@ impl<'a> Reader<'a> {
     /// If its length differs from its prefix.
     #[inline]
     pub fn leave(&self, end: End) -> Result<(), DecodeError> {
-        match end.left {
-            Some(left) if left != self.rest.len() => Err(DecodeErrorKind::WrongLength.into()),
+        match end.remaining {
+            Some(remaining) if remaining != self.rest.len() => Err(DecodeErrorKind::WrongLength.into()),
             _ => Ok(()),
         }
     }
 
     /// Leaves out the last bytes, but for `len` of those not yet read.
     pub(super) fn shorten(&mut self, len: usize) -> Result<(), DecodeError> {
-        let left = self.rest.len();
-        let truncated = || DecodeErrorKind::Truncated { needed: len, left };
+        let remaining = self.rest.len();
+        let truncated = || DecodeErrorKind::Truncated { needed: len, remaining };
         (self.rest, _) = self.rest.split_at(len).ok_or_else(truncated)?;
         Ok(())
     }

@@ -107,7 +107,7 @@ pub struct Seq<'a, T> {
 
 enum Source<'a, T> {
     /// `count` values that were read once already, so that reading them again fails only if another process has written
-    /// them meanwhile: then those from there on are left out.
+    /// them meanwhile: then the rest is dropped.
     Bytes {
         reader: Reader<'a>,
         count: usize,
@@ -150,7 +150,7 @@ impl<'a, T: Wire> Seq<'a, T> {
     pub fn iter(&self) -> SeqIter<'a, T> {
         SeqIter {
             source: match self.source {
-                Source::Bytes { reader, count } => Cursor::Bytes { reader, left: count },
+                Source::Bytes { reader, count } => Cursor::Bytes { reader, remaining: count },
                 Source::Values(values) => Cursor::Values(values.iter()),
             },
         }
@@ -204,7 +204,7 @@ pub struct SeqIter<'a, T> {
 }
 
 enum Cursor<'a, T> {
-    Bytes { reader: Reader<'a>, left: usize },
+    Bytes { reader: Reader<'a>, remaining: usize },
     Values(core::slice::Iter<'a, T>),
 }
 
@@ -213,8 +213,8 @@ impl<'a, T: Wire> Iterator for SeqIter<'a, T> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
             Cursor::Values(values) => values.next().map(T::view),
-            Cursor::Bytes { reader, left } => {
-                *left = left.checked_sub(1)?;
+            Cursor::Bytes { reader, remaining } => {
+                *remaining = remaining.checked_sub(1)?;
                 T::read_view(reader).ok()
             }
         }

@@ -38,7 +38,7 @@ impl Sink for Vec<u8> {
 /// that the required size is known after one attempt.
 #[derive(Debug)]
 pub struct SliceSink<'a> {
-    /// What is still free: nothing once something did not fit.
+    /// The free memory; empty once bytes did not fit.
     rest: &'a mut [u8],
     capacity: usize,
     len: usize,
@@ -50,12 +50,12 @@ impl<'a> SliceSink<'a> {
         Self { capacity: memory.len(), rest: memory, len: 0 }
     }
 
-    /// How many bytes were put, whether or not they fit.
+    /// Number of written bytes, including those that did not fit.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True if nothing was put.
+    /// Whether nothing was put.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -93,12 +93,12 @@ pub struct ByteCount {
 }
 
 impl ByteCount {
-    /// How many bytes were put.
+    /// Number of written bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True if nothing was put.
+    /// Whether nothing was put.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

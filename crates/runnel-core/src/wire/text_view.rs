@@ -7,7 +7,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
-/// The longest text that is copied without memory of its own, in bytes. Most names of frames are shorter.
+/// The longest text that is copied without heap memory, in bytes. Most frame names are shorter.
 const SHORT: usize = 38;
 
 /// The text of a view, which dereferences to `&str`: borrowed, or copied if another process can write the memory. A copy is

@@ -22,7 +22,7 @@ pub fn to_csv(message: &DynamicMessage, options: &EchoOptions) -> String {
 /// The values of one field or element, by its path.
 ///
 /// # Errors
-/// When the path leads nowhere.
+/// If the path leads nowhere.
 pub fn field_to_csv(
     message: &DynamicMessage,
     path: &str,

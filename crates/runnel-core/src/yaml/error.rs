@@ -11,7 +11,7 @@ pub struct YamlError {
     pub(super) kind: YamlErrorKind,
 }
 
-/// What can be wrong with a text.
+/// Kind of error in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum YamlErrorKind {
     /// It is not YAML (or JSON), or not one document.
@@ -40,7 +40,7 @@ pub enum YamlErrorKind {
 }
 
 impl YamlError {
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &YamlErrorKind {
         &self.kind
     }

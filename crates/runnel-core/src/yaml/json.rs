@@ -25,7 +25,7 @@ pub fn to_json_in(generation: Generation, message: &DynamicMessage) -> Json {
 /// One field or element, by its path, with times as in this generation.
 ///
 /// # Errors
-/// When the path leads nowhere.
+/// If the path leads nowhere.
 pub fn field_to_json(
     generation: Generation,
     message: &DynamicMessage,

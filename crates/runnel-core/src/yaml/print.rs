@@ -52,7 +52,7 @@ pub fn to_yaml(message: &DynamicMessage, options: &EchoOptions) -> String {
 /// duration begins with a line break.
 ///
 /// # Errors
-/// When the path leads nowhere.
+/// If the path leads nowhere.
 pub fn field_to_yaml(
     message: &DynamicMessage,
     path: &str,
@@ -77,7 +77,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// The fields of a message, each on lines of its own.
+    /// The fields of a message, each on separate lines.
     fn message(&mut self, message: &DynamicMessage, indent: usize) {
         for (index, (field, value)) in message.fields().enumerate() {
             if index > 0 {

@@ -160,7 +160,7 @@ fn double_quoted(text: &str, mut line: Line) -> String {
     line.out
 }
 
-/// The escape of a character that does not go out as it is.
+/// The escape of a character, if it needs one.
 fn escape(c: char) -> Option<String> {
     let short = match c {
         '"' => "\\\"",

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the vectors take for the current time.
+/// The current time of the vectors.
 const NOW: Time = Time { sec: 100, nanosec: 5 };
 
 struct Vectors {

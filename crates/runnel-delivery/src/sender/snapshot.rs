@@ -20,7 +20,7 @@ pub struct SenderSnapshot<M> {
     pub reached: u64,
     /// The number at which the next path begins.
     pub from: u64,
-    /// The number after the highest that any path took.
+    /// The number after the highest one that a path accepted.
     pub taken: u64,
     /// No path still carries a message before `from`.
     pub is_settled: bool,

@@ -13,7 +13,7 @@ const RESERVE_DIVISOR: u64 = 16;
 /// some process (SIGKILL) when they run out.
 ///
 /// # Errors
-/// When less than `bytes` and a reserve of a sixteenth is available, of the machine's memory or of the limit of a
+/// If less than `bytes` and a reserve of a sixteenth is available, of the machine's memory or of the limit of a
 /// control group of this process (a container, a systemd unit).
 pub fn check_available(bytes: usize) -> io::Result<()> {
     let available = read_to_string("/proc/meminfo").ok().as_deref().and_then(available);

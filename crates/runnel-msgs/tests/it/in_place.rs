@@ -12,7 +12,7 @@ use runnel_msgs::{
 use runnel_testkit::net::Rng;
 use std::sync::Arc;
 
-/// What fills memory before a message is written there.
+/// Fill byte of memory before a message is written.
 const NOISE: u8 = 0xa5;
 
 /// The wire form of a message with random contents.
@@ -59,7 +59,7 @@ fn width(primitive: Primitive) -> Option<usize> {
     }
 }
 
-/// What a wire form is made of, in order.
+/// Parts of a wire form, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Leaf {
     Fixed(usize),

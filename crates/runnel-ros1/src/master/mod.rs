@@ -162,7 +162,7 @@ impl Master {
         self.state.events.dropped()
     }
 
-    /// Whether a connection belongs to the master and is open as far as it knows.
+    /// Whether a connection belongs to the master and is not known to be closed.
     pub fn owns(&self, conn: ConnId) -> bool {
         self.rpc.owns(conn)
     }
@@ -347,7 +347,7 @@ fn options(timeout: Duration) -> CallOptions {
     CallOptions { timeout, total_timeout: timeout * 4, keep_open: false }
 }
 
-/// Forgives the end of a connection: a node that is told to shut down may exit before it answers.
+/// Forgives the end of a connection: a node that is requested to shut down may exit before it answers.
 fn accept_closed(error: CallError) -> Result<Value, CallError> {
     match error {
         CallError::Closed { call, .. } if call.method == SHUTDOWN => Ok(Value::from(0)),

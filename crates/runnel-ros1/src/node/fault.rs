@@ -12,7 +12,7 @@ use crate::rpc::{CallError, ClientFault, UriError};
 use crate::tcpros::FrameError;
 use crate::udpros::MIN_DATAGRAM_LEN;
 
-/// Why a peer's connection header is not accepted.
+/// Reason why a peer's connection header is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeFault {
     /// It sent no header, and was evicted for a newer connection.
@@ -33,23 +33,23 @@ pub enum HandshakeFault {
         /// The node's name.
         node: String,
     },
-    /// A subscriber asks for a topic that the node does not publish.
+    /// A subscriber requests a topic that the node does not publish.
     NotPublished {
         /// The topic.
         topic: String,
         /// The node's name.
         node: String,
     },
-    /// A client asks for a service that the node does not provide.
+    /// A client requests a service that the node does not provide.
     NotProvided {
         /// The service.
         service: String,
         /// The node's name.
         node: String,
     },
-    /// A subscriber asks for a type other than the published one.
+    /// A subscriber requests a type other than the published one.
     SubscriberType(Box<AskedType>),
-    /// A client asks for a type other than the provided one.
+    /// A client requests a type other than the provided one.
     ClientType(Box<AskedType>),
     /// A publisher or provider offers a type other than the requested one.
     OfferedType(Box<TypesDiffer>),
@@ -147,7 +147,7 @@ impl fmt::Display for HandshakeFault {
 
 impl std::error::Error for HandshakeFault {}
 
-/// Why a subscriber does not get UDPROS.
+/// Reason why a subscriber does not get UDPROS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfferFault {
     /// The offer is not `[UDPROS, header, host, port, size]`.
@@ -160,8 +160,8 @@ pub enum OfferFault {
     NoPort,
     /// The offer does not accept datagrams of [`MIN_DATAGRAM_LEN`] bytes.
     DatagramsTooShort,
-    /// Too many subscribers ask at once.
-    TooManyAsking,
+    /// Too many subscribers request datagrams at a time.
+    TooManyRequests,
 }
 
 impl From<HandshakeFault> for OfferFault {
@@ -180,14 +180,14 @@ impl fmt::Display for OfferFault {
             Self::DatagramsTooShort => {
                 write!(f, "the offer does not accept datagrams of {MIN_DATAGRAM_LEN} bytes")
             }
-            Self::TooManyAsking => f.write_str("too many subscribers ask for datagrams at once"),
+            Self::TooManyRequests => f.write_str("too many subscribers request datagrams at a time"),
         }
     }
 }
 
 impl std::error::Error for OfferFault {}
 
-/// Why a link to a publisher failed or ended.
+/// Reason why a link to a publisher failed or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkFault {
     /// The call of `requestTopic` failed.
@@ -237,7 +237,7 @@ impl fmt::Display for LinkFault {
 
 impl std::error::Error for LinkFault {}
 
-/// What a node does after a link to a publisher failed.
+/// Action of a node after a link to a publisher failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
     /// It retries, with growing pauses.
@@ -292,7 +292,7 @@ impl fmt::Display for MasterFault {
 }
 
 impl MasterFault {
-    /// What is wrong with the master, in a user's terms: there is none, its host is unknown, or it does not answer.
+    /// The master's state in a user's terms: not running, unknown host, or not responding.
     pub fn summary(&self) -> String {
         let Self::Call(error) = self else { return format!("the master's answer is not valid: {self}") };
         let uri = &error.call().uri;
@@ -369,7 +369,7 @@ pub enum PeerFault {
     PublisherUris {
         /// The topic.
         topic: String,
-        /// What is wrong with each of the first ones.
+        /// The errors of the first ones.
         faults: Vec<UriError>,
     },
     /// The master lists more publishers than the limit of links.
@@ -378,7 +378,7 @@ pub enum PeerFault {
         topic: String,
         /// The URI of the first publisher that is not linked.
         first: String,
-        /// How many more there are.
+        /// Number of further ones.
         others: usize,
         /// The limit of links.
         limit: usize,
@@ -398,7 +398,7 @@ pub enum PeerFault {
         uri: String,
         /// The fault.
         fault: LinkFault,
-        /// What the node does next.
+        /// The node's next action.
         next: NextStep,
     },
     /// The master's answer to a subscription is not a list of publishers.

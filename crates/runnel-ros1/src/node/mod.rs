@@ -130,7 +130,7 @@ impl Node {
         self.config.uri()
     }
 
-    /// Connections that are open or being opened, as far as the node knows, including those handed to the driver.
+    /// Connections that are open or being opened, including those handed to the driver.
     pub fn connection_count(&self) -> usize {
         self.conns.len() + self.rpc.connection_count()
     }
@@ -146,10 +146,10 @@ impl Node {
         self.local_nodes = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
 
-    /// Publishes a topic. A second call for the same topic checks the type, and latches if either call asked for it.
+    /// Publishes a topic. A second call for the same topic checks the type, and latches if either call requested it.
     ///
     /// # Errors
-    /// When the node publishes the topic with another type.
+    /// If the node publishes the topic with another type.
     pub fn advertise(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
         if let Some(has) = self.publications.get_mut(&spec.topic) {
             same_type(has, &spec)?;
@@ -163,10 +163,10 @@ impl Node {
     }
 
     /// Subscribes to a topic. A second call for the same topic checks the type, and leaves UDPROS unless both calls
-    /// asked for it.
+    /// requested it.
     ///
     /// # Errors
-    /// When the node subscribes to the topic with another type.
+    /// If the node subscribes to the topic with another type.
     pub fn subscribe(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
         if let Some(has) = self.subscriptions.get(&spec.topic) {
             same_type(&has.spec, &spec)?;

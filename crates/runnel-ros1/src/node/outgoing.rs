@@ -43,7 +43,7 @@ impl Node {
         self.subscriptions.get_mut(topic)?.links.get_mut(uri)
     }
 
-    /// Requests the address of a topic from a publisher, after opening a socket if UDPROS is wanted.
+    /// Requests the address of a topic from a publisher, after opening a socket for UDPROS.
     fn ask_address(&mut self, now: Instant, topic: &str, uri: &str) {
         let Some(subscription) = self.subscriptions.get(topic) else { return };
         let wanted = subscription.spec.udpros;
@@ -338,7 +338,7 @@ impl Node {
     }
 
     /// An established link has ended. A publisher that shuts down closes its links a moment before the master reports
-    /// it, so this alone is no fault.
+    /// it, so this is not yet a fault.
     pub(super) fn link_ended(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
         match why {
             Some(why) => self.try_later(now, topic, uri, LinkFault::Closed(Some(why.to_owned()))),
@@ -352,7 +352,7 @@ impl Node {
     }
 }
 
-/// What is known of a link to a publisher when its header is accepted.
+/// State of a link to a publisher when its header is accepted.
 struct AcceptedHeader<'a> {
     conn: ConnId,
     /// The address of the peer.

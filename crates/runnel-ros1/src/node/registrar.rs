@@ -13,17 +13,17 @@ use runnel_core::time::Instant;
 
 use super::event::Role;
 
-/// Calls to the master in progress at once.
+/// Calls to the master in progress at a time.
 const OUTSTANDING: usize = 8;
 
 /// Interval of attempts to reach the master.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long the master must report no owner of the node's name before the name is taken as free. A newer node of that
+/// Time during which the master must report no owner of the node's name before the name is considered free. A newer node of that
 /// name that waited for the master retries every [`RETRY_INTERVAL`] and must come first.
 const OWNER_CONFIRM_DELAY: Duration = Duration::from_millis(700);
 
-/// How long the publisher lists of a returned master only add publishers.
+/// Time during which the publisher lists of a returned master only add publishers.
 const ADDITIVE_PERIOD: Duration = Duration::from_secs(10);
 
 /// One registration, and its state at the master.
@@ -57,7 +57,7 @@ impl Entry {
 /// State of the connection to the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MasterState {
-    /// The master answers, as far as is known.
+    /// The last call to the master was answered.
     Reachable,
     /// The master did not answer; the next attempt is at `retry`.
     Unreachable { retry: Instant },
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_node_registers_at_once() {
+    fn unknown_node_registers_immediately() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Subscriber, "/a");
         registrar.next_request(NOW);

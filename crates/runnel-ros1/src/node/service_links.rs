@@ -33,25 +33,25 @@ pub struct WantedService {
     pub md5: String,
     /// The connection stays open for more than one call.
     pub persistent: bool,
-    /// Only the provider's header is wanted; no call is made.
+    /// Only requests the provider's header; no call is made.
     pub probe: bool,
 }
 
-/// Why a service cannot be called, or a call got no answer.
+/// Reason why a service cannot be called, or a call got no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceFailure {
     /// The master knows no provider.
     NotProvided,
     /// The master did not answer.
     MasterSilent {
-        /// What went wrong.
+        /// The error.
         why: MasterFault,
     },
     /// The provider cannot be reached.
     Unreachable {
         /// The provider's address.
         at: String,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
     /// The handshake with the provider failed.
@@ -68,7 +68,7 @@ pub enum ServiceFailure {
         /// The error, if there was one.
         why: Option<String>,
     },
-    /// A step took too long.
+    /// A step exceeded its time limit.
     TimedOut {
         /// The step.
         waiting_for: &'static str,

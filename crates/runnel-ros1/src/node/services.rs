@@ -16,7 +16,7 @@ impl Node {
     /// Provides a service.
     ///
     /// # Errors
-    /// When the node already provides a service of that name.
+    /// If the node already provides a service of that name.
     pub fn advertise_service(&mut self, now: Instant, spec: ServiceSpec) -> Result<(), TopicError> {
         if self.services.contains_key(&spec.service) {
             return Err(TopicError::ServiceExists { service: spec.service });

@@ -49,11 +49,11 @@ impl fmt::Display for Uri {
 pub struct UriError {
     /// The text, or its beginning if it is long.
     pub text: String,
-    /// What is wrong.
+    /// The kind of error.
     pub problem: UriProblem,
 }
 
-/// What is wrong with a URI.
+/// Error of a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriProblem {
     /// Longer than [`MAX_URI`].

@@ -220,10 +220,10 @@ fn publisher_text_is_logged_on_one_line() {
     let words = format!("no\n[ERROR] [/other]: forged\u{1b}[2J{}", "x".repeat(100_000));
     net.answer_subscriber(&odd, &[("error", &words)]);
     net.settle();
-    let told = net.events(listener).iter().find_map(|event| match event {
+    let line = net.events(listener).iter().find_map(|event| match event {
         NodeEvent::PeerFault { why: why @ PeerFault::Publisher { .. } } => Some(why.to_string()),
         _ => None,
     });
-    let told = told.expect("a line");
-    assert!(told.contains(r"no\n[ERROR] [/other]: forged\x1b[2Jxxx") && told.len() < 500, "{told:.600}");
+    let line = line.expect("a line");
+    assert!(line.contains(r"no\n[ERROR] [/other]: forged\x1b[2Jxxx") && line.len() < 500, "{line:.600}");
 }

@@ -204,7 +204,7 @@ fn called(persistent: bool) -> [Option<LocalPeerId>; 2] {
         NodeEvent::ServiceLinked(link) => Some(link.same_host),
         _ => None,
     });
-    [at_server, at_client].map(|told| told.expect("a link"))
+    [at_server, at_client].map(|events| events.expect("a link"))
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn persistent_link_carries_many_calls() {
 }
 
 #[test]
-fn missing_provider_is_reported_at_once() {
+fn missing_provider_is_reported_immediately() {
     let (mut net, _, client) = scene();
     let wanted = WantedService { service: "/nothing".into(), ..wanted() };
     assert_eq!(failure(&mut net, client, wanted), ServiceFailure::NotProvided);
@@ -104,11 +104,11 @@ fn type_mismatch_is_refused_with_both_types() {
     let (name, peer, node) = (SERVICE.to_owned(), "/client".to_owned(), "/server".to_owned());
     let expected = HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types }));
     assert_eq!(why, HandshakeFault::Rejected(expected.to_string()));
-    let told = |event: &NodeEvent| match event {
+    let is_reported = |event: &NodeEvent| match event {
         NodeEvent::PeerFault { why: PeerFault::Incoming { fault, .. } } => *fault == expected,
         _ => false,
     };
-    assert!(net.events(server).iter().any(told), "the server reports it, too");
+    assert!(net.events(server).iter().any(is_reported), "the server reports it, too");
     unharmed(&mut net, client);
 }
 
@@ -278,7 +278,7 @@ fn missing_client_fields_are_named() {
 }
 
 #[test]
-fn request_may_follow_header_at_once() {
+fn request_may_follow_header_immediately() {
     let (mut net, server, client) = scene();
     let peer = net.fake("peer", "c");
     let socket = net.dial_tcpros(peer, server);
@@ -293,7 +293,7 @@ fn request_may_follow_header_at_once() {
     net.settle();
     let received = net.received(socket);
     assert!(received.ends_with(b"\x01\x05\0\0\0hello"), "{received:?}");
-    assert!(net.is_over(socket), "a client that does not ask for more calls gets one");
+    assert!(net.is_over(socket), "a client that requests no persistent connection makes one call");
     unharmed(&mut net, client);
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Reader {
     unmatched: VecDeque<UnmatchedWriter>,
     /// The greatest acknowledgement count of forgotten writers.
     forgotten: u32,
-    /// How many more samples its user accepts; `None` if unlimited.
+    /// Number of further samples that its user accepts; `None` if unlimited.
     capacity: Option<usize>,
     /// Index of the first writer when capacity becomes available.
     turn: usize,

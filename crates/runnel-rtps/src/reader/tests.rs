@@ -99,7 +99,7 @@ fn samples_before_first_are_lost_unless_held() {
 fn best_effort_gap_is_lost_and_late_sample_ignored() {
     let mut proxy = proxy(false);
     assert_eq!(receive(&mut proxy, at(0), 10), Arrival::Deliver);
-    assert_eq!(proxy.take_lost(), 0, "what was before is not known");
+    assert_eq!(proxy.take_lost(), 0, "earlier samples are unknown");
     assert_eq!(receive(&mut proxy, at(1), 13), Arrival::Deliver);
     assert_eq!((proxy.take_lost(), receive(&mut proxy, at(2), 12)), (2, Arrival::Late));
     assert!(!proxy.has_answer_due());
@@ -132,7 +132,7 @@ fn samples_beyond_capacity_are_requested_later() {
     assert!(!proxy.hold(at(2), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
     assert!(!proxy.has_answer_due(), "all are requested");
     proxy.handle_timeout(at(20));
-    assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be sent in vain");
+    assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be discarded");
     assert_eq!(receive(&mut proxy, at(21), 1), Arrival::Deliver);
     assert_eq!(missing(&mut proxy, at(21)), [4, 5, 6, 7, 8, 9], "2 was requested before");
 }
@@ -277,7 +277,7 @@ fn slow_repairs_are_requested_once() {
 }
 
 #[test]
-fn fast_link_requests_lost_repair_at_once() {
+fn fast_link_requests_lost_repair_immediately() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     for turn in 0..20 {

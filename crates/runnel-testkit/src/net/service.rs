@@ -23,7 +23,7 @@ pub const FAIL: &str = "fail";
 /// Result of a call.
 pub type Answer = Result<String, CallFailure>;
 
-/// Why a call has no response.
+/// Reason why a call has no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallFailure {
     /// The service reported a failure.
@@ -145,7 +145,7 @@ impl Net {
     /// Makes a node provide a service that echoes each text.
     ///
     /// # Panics
-    /// When it already provides a service of that name.
+    /// If it already provides a service of that name.
     pub fn provide(&mut self, app: App, service: &str) {
         let spec = text_service(service);
         self.with_node(app, |node, now| node.advertise_service(now, spec)).expect("no service of that name");
@@ -183,7 +183,7 @@ impl Net {
     /// Sends another request on an established link.
     ///
     /// # Panics
-    /// When it was never established.
+    /// If it was never established.
     pub fn call_again(&mut self, app: App, link: ServiceLinkId, request: &str) {
         let conn = self.services_mut(app).links[&link].conn.expect("a link that stood");
         self.transmit_from(app, Transmit::Send { conn, bytes: framed(request) });

@@ -5,13 +5,13 @@ use super::literal;
 use super::{MAX_BOUND, ParseError};
 use std::borrow::Cow;
 
-/// What a line declares.
+/// Declaration on a line.
 pub(super) enum Declaration {
     Constant(Constant),
     Field(Field),
 }
 
-/// What is wrong with a line, before file and line number are known.
+/// Error of a line, without file and line number.
 pub(super) struct Fault {
     /// Bytes before the place.
     at: usize,
@@ -191,7 +191,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// What follows.
+    /// The rest of the line.
     pub(super) fn rest(&self) -> &'a str {
         self.line.get(self.at..).unwrap_or_default()
     }

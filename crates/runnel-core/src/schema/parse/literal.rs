@@ -134,7 +134,7 @@ fn parse_scalar(primitive: Primitive, spelling: &str, text: &str) -> Result<Lite
             check_bound(primitive, text).map(|()| Literal::Text(text.to_owned()))
         }
         Primitive::Time | Primitive::Duration => Err("the end of the line (a time has no default)".into()),
-        _ => parse_whole(primitive, spelling, text).map(Literal::Int),
+        _ => parse_integer(primitive, spelling, text).map(Literal::Int),
     }
 }
 
@@ -154,10 +154,10 @@ fn parse_float(primitive: Primitive, text: &str) -> Result<f64, Cow<'static, str
     Ok(value)
 }
 
-fn parse_whole(primitive: Primitive, spelling: &str, text: &str) -> Result<i128, Cow<'static, str>> {
+fn parse_integer(primitive: Primitive, spelling: &str, text: &str) -> Result<i128, Cow<'static, str>> {
     let (least, most) = range(primitive, spelling);
     let value = whole_number(text).filter(|value| (least..=most).contains(value));
-    let value = value.ok_or_else(|| format!("a whole number from {least} to {most}"))?;
+    let value = value.ok_or_else(|| format!("an integer from {least} to {most}"))?;
     // What ROS 2 counts as a byte above 127 is the same byte as a negative one in ROS 1.
     Ok(if primitive == Primitive::I8 && value > 127 { value - 256 } else { value })
 }

@@ -52,10 +52,10 @@ impl<'a> Foreign<'a> {
 
     #[inline]
     pub(super) fn split_at(&self, count: usize) -> Option<(Self, Self)> {
-        let left = self.len.checked_sub(count)?;
+        let remaining = self.len.checked_sub(count)?;
         let start = self.skipped + count;
         let words = self.words.get(start / WORD..)?;
-        Some((Self { len: count, ..*self }, Self { words, skipped: start % WORD, len: left }))
+        Some((Self { len: count, ..*self }, Self { words, skipped: start % WORD, len: remaining }))
     }
 
     // Apart from where it is called, so that the code for bytes of this process stays short there.
@@ -125,7 +125,7 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// Fills `to`, which is no longer, with bytes of the first word behind those that are `skipped`.
+/// Fills `to`, which is not longer than the words, with their bytes after the `skipped` ones.
 fn copy_words(words: &[AtomicUsize], skipped: usize, to: &mut [MaybeUninit<u8>]) {
     if to.is_empty() {
         return;

@@ -30,7 +30,7 @@ impl ReadError {
         Self::of(YamlErrorKind::Syntax(reason.to_owned()), place)
     }
 
-    /// True if [`indented`](super::indented) may help.
+    /// Whether [`indented`](super::indented) may help.
     pub(crate) fn is_of_indentation(&self) -> bool {
         self.refused_quote.is_some()
     }
@@ -168,7 +168,7 @@ impl<'de> MapAccess<'de> for Items<'_, '_> {
     }
 }
 
-/// Text as it is typed; `None` for a list or mapping.
+/// Text as typed; `None` for a list or mapping.
 struct Typed<'t>(Option<Cow<'t, str>>);
 
 impl<'de> de::Deserializer<'de> for Typed<'_> {

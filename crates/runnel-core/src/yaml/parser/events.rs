@@ -35,11 +35,11 @@ pub(super) enum EventKind<'t> {
 /// The events of a text.
 pub(crate) struct Events<'t> {
     parser: Parser<'t, StrInput<'t>>,
-    /// The next event, if it was looked at.
+    /// The next event, if it was peeked.
     ahead: Option<Event<'t>>,
-    /// How many lists and mappings the reader is in.
+    /// Nesting depth of the reader.
     depth: usize,
-    /// How many the parser is in.
+    /// Nesting depth of the parser.
     parsed_depth: usize,
     /// The anchored nodes that the parser is in, outermost first.
     open: Vec<Recording<'t>>,
@@ -99,7 +99,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// True if the list or mapping that the reader is in ends here, which is then passed.
+    /// Whether the list or mapping that the reader is in ends here, which is then passed.
     pub(super) fn take_end(&mut self) -> Result<bool, ReadError> {
         let event = self.next()?;
         if matches!(event.kind, EventKind::End) {
@@ -246,7 +246,7 @@ fn event(parsed: Parsed<'_>, span: Span) -> Result<(Event<'_>, usize), ReadError
     Ok((Event { kind, tag: tag.map(|tag| tag_name(&tag)), place }, anchor))
 }
 
-/// A tag as it is written: `!!str`, `!degrees`.
+/// A tag as written: `!!str`, `!degrees`.
 fn tag_name(tag: &Tag) -> Arc<str> {
     match tag.is_yaml_core_schema() {
         true => format!("!!{}", tag.suffix).into(),

@@ -58,7 +58,7 @@ fn with_indented_quote(text: &str, quote: usize, column: usize) -> Option<String
     (len <= MAX_TEXT).then(|| format!("{before}{}{behind}", moved()))
 }
 
-/// How many bytes a quoted text at the beginning of another has with its quotes; `None` if it does not end.
+/// Length of the quoted text at the beginning of a text, with its quotes; `None` if it does not end.
 fn quoted_len(text: &str) -> Option<usize> {
     let mut rest = text.char_indices().peekable();
     let (_, quote) = rest.next()?;

@@ -100,7 +100,7 @@ fn only_document<'de, S: DeserializeSeed<'de>>(seed: S, text: &str) -> Result<S:
     Ok(value)
 }
 
-/// True if a list is the value of a message's only field, and not the list of its fields.
+/// Whether a list is the value of a message's only field, and not the list of its fields.
 fn takes_list(element: &Element, arity: Arity) -> bool {
     arity != Arity::One
         || matches!(element, Element::Message(_) | Element::Primitive(Primitive::Time | Primitive::Duration))
@@ -115,7 +115,7 @@ enum Outer {
 }
 
 impl Outer {
-    /// What the document of a text is, and the text as it is to be read.
+    /// The kind of a document's root, and the text to read.
     fn of(text: &str) -> Result<(Self, Cow<'_, str>), YamlError> {
         let (outer, text) = match only_document(OuterSeed, text) {
             Err(error) if error.is_of_indentation() => {

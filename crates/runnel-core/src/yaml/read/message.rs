@@ -119,7 +119,7 @@ struct FieldName<'s> {
 impl Node for FieldName<'_> {
     type Output = usize;
 
-    fn wants_text(&self) -> bool {
+    fn expects_text(&self) -> bool {
         true
     }
 

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::cell::RefCell;
 use std::fmt;
 
-/// What all nodes of one text share.
+/// State shared by all nodes of one text.
 pub(super) struct Context {
     pub(super) now: Time,
     pub(super) budget: RefCell<Budget>,
@@ -83,11 +83,11 @@ pub(super) trait Node: Sized {
     type Output;
 
     /// Whether a scalar is read as typed, independent of its meaning in YAML.
-    fn wants_text(&self) -> bool {
+    fn expects_text(&self) -> bool {
         false
     }
 
-    /// What is expected, in words.
+    /// Describes the expected value.
     fn expected(&self) -> String;
 
     fn scalar(self, _context: &Context, scalar: Scalar<'_>) -> Result<Self::Output, YamlErrorKind> {
@@ -121,7 +121,7 @@ impl<'de, N: Node> DeserializeSeed<'de> for Visit<'_, N> {
     type Value = N::Output;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<N::Output, D::Error> {
-        match self.node.wants_text() {
+        match self.node.expects_text() {
             true => deserializer.deserialize_option(self),
             false => deserializer.deserialize_any(self),
         }

@@ -76,7 +76,7 @@ pub(super) struct SecondsNode {
     pub(super) signed: bool,
 }
 
-/// What the wire carries of either: 32 bits each.
+/// Wire representation of both: 32 bits each.
 type Parts = (u32, u32);
 
 impl SecondsNode {
@@ -174,7 +174,7 @@ struct PartName;
 impl Node for PartName {
     type Output = &'static str;
 
-    fn wants_text(&self) -> bool {
+    fn expects_text(&self) -> bool {
         true
     }
 

@@ -327,7 +327,7 @@ fn unsolicited_bytes_close_kept_connection() {
 }
 
 #[test]
-fn unwritable_call_fails_at_once() {
+fn unwritable_call_fails_immediately() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let id = peer.call(seconds(0), &uri(SERVER), "a", &["\0".into()], options(true));
     let (ended, failure) = result(&mut peer);

@@ -133,8 +133,8 @@ impl WriterProxy {
         }
         let is_far_behind = self.next.distance_from(number) > MAX_AHEAD && self.position.is_unconfirmed();
         if !is_ahead && !is_far_behind && self.position.is_unconfirmed() {
-            // It may have been sent before the writer was unmatched. If more such samples follow, the writer has gone
-            // back.
+            // It may have been sent before the writer was unmatched. If more such samples follow, the writer has been
+            // reset.
             self.position.confirm(now);
         }
         let is_late = !is_ahead && !self.position.is_quiet(now) && !is_far_behind;

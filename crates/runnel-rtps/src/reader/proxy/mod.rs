@@ -63,7 +63,7 @@ pub(crate) struct WriterProxy {
     is_full: bool,
     /// An alternate path carries the pair: reliable samples are held and not acknowledged.
     is_paused: bool,
-    /// Since it was paused, the writer has addressed a HEARTBEAT to this reader alone.
+    /// Since it was paused, the writer has addressed a HEARTBEAT to only this reader.
     has_own_heartbeat: bool,
     /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,

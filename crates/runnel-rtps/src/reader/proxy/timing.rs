@@ -69,8 +69,8 @@ impl Timing {
             tracked.arrived = Some(now);
             return;
         }
-        let took = now.since(tracked.asked);
-        self.repair_time = ((self.repair_time * 3 + took * 3 / 2) / 4).clamp(SHORTEST, LONGEST);
+        let elapsed = now.since(tracked.asked);
+        self.repair_time = ((self.repair_time * 3 + elapsed * 3 / 2) / 4).clamp(SHORTEST, LONGEST);
         self.tracked = None;
     }
 

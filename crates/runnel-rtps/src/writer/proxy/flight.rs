@@ -82,7 +82,7 @@ impl Flight {
 
     /// Handles an acknowledgement that shows knowledge of samples up to `known_up_to`. The bytes sent before the matching
     /// request are no longer in flight. An unrequested acknowledgement of earlier samples does not count: a reader that
-    /// misses samples sends it at once, when the network is full.
+    /// misses samples sends it immediately, when the network is full.
     pub fn answered(&mut self, now: Instant, known_up_to: SequenceNumber) {
         let is_answer = |probe: &mut Probe| probe.number <= known_up_to || now.since(probe.at) >= ROUND_TRIP;
         while let Some(probe) = self.probes.pop_front_if(is_answer) {
