@@ -30,7 +30,7 @@ pub struct Sender<M> {
     /// The number after the last published one.
     next_number: u64,
     /// The number after the highest one that a path accepted.
-    taken: u64,
+    next_unsent: u64,
     epoch: u32,
     state: SenderState,
     /// The Begin of the current epoch is still to be written.
@@ -59,7 +59,7 @@ impl<M> Sender<M> {
             credit,
             queue: SendQueue::new(policy, max_bytes),
             next_number: first,
-            taken: first,
+            next_unsent: first,
             epoch: 0,
             state: SenderState::Waiting { from: first },
             begin_due: false,
@@ -175,7 +175,7 @@ impl<M> Sender<M> {
         let Some(active) = self.path_mut(path) else { return false };
         active.sent_before(next);
         self.next_number = next;
-        self.taken = next;
+        self.next_unsent = next;
         true
     }
 
@@ -307,7 +307,7 @@ impl<M> Sender<M> {
         active.skip_action(id, from, first_unsent)
     }
 
-    /// Returns the first message that no path has taken, or the next one to be published.
+    /// Returns the first message that no path has next_unsent, or the next one to be published.
     fn first_unsent(&self) -> u64 {
         self.queue.front().map_or(self.next_number, |first| first.number)
     }
@@ -342,7 +342,7 @@ impl<M> Sender<M> {
 
     fn take_first(&mut self, path: PathId) -> Option<Numbered<M>> {
         let message = self.queue.pop()?;
-        self.taken = self.taken.max(message.number + 1);
+        self.next_unsent = self.next_unsent.max(message.number + 1);
         if self.is_paced || matches!(self.state, SenderState::Draining { .. }) {
             self.count_unreached(message.number, message.bytes);
         }

@@ -169,21 +169,21 @@ impl Reactor {
     /// None in practice: a signal counts as a wake-up.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
+        let Some(timeout) = timeout else { return self.wait_milliseconds(events, None).map(drop) };
         let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
-        let whole = if rest.is_zero() || timeout > PACE { timeout - rest } else { Duration::ZERO };
-        if rest.is_zero() || !whole.is_zero() {
-            let woken = self.wait_whole(events, Some(whole))?;
+        let milliseconds = if rest.is_zero() || timeout > PACE { timeout - rest } else { Duration::ZERO };
+        if rest.is_zero() || !milliseconds.is_zero() {
+            let woken = self.wait_milliseconds(events, Some(milliseconds))?;
             if woken || rest.is_zero() {
                 return Ok(());
             }
         }
-        self.wait_rest(timeout - whole)?;
-        self.wait_whole(events, Some(Duration::ZERO)).map(drop)
+        self.wait_nanoseconds(timeout - milliseconds)?;
+        self.wait_milliseconds(events, Some(Duration::ZERO)).map(drop)
     }
 
     /// Waits for whole milliseconds; true if there was an event.
-    fn wait_whole(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
+    fn wait_milliseconds(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
         let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH];
         let found = match epoll::wait(&self.epoll, &mut buffer, timeout.map(timespec).as_ref()) {
             Ok((found, _)) => found,
@@ -199,7 +199,7 @@ impl Reactor {
 
     /// Waits for a part of a millisecond by ppoll on the epoll descriptor. epoll counts whole milliseconds on kernels
     /// before 5.11, ppoll nanoseconds on all. The epoll call that follows does not wait.
-    fn wait_rest(&self, rest: Duration) -> io::Result<()> {
+    fn wait_nanoseconds(&self, rest: Duration) -> io::Result<()> {
         match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(rest))) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

@@ -149,7 +149,7 @@ impl Datagrams {
     /// # Errors
     /// If the group is of the other family.
     pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
-        let left = match group {
+        let result = match group {
             _ if group.is_ipv4() != self.address.is_ipv4() => Err(Errno::AFNOSUPPORT),
             IpAddr::V4(group) => sockopt::set_ip_drop_membership_with_ifindex(
                 &self.fd,
@@ -159,7 +159,7 @@ impl Datagrams {
             ),
             IpAddr::V6(group) => sockopt::set_ipv6_drop_membership(&self.fd, &group, interface),
         };
-        match left {
+        match result {
             // A removed interface has already left its groups.
             Ok(()) | Err(Errno::ADDRNOTAVAIL | Errno::NODEV) => Ok(()),
             Err(error) => {
@@ -189,7 +189,7 @@ impl Datagrams {
     pub fn send_to_vectored(&self, slices: &[IoSlice<'_>], to: SocketAddr) -> io::Result<bool> {
         let mut nothing = SendAncillaryBuffer::default();
         let sent = net::sendmsg_addr(&self.fd, &to, slices, &mut nothing, SendFlags::NOSIGNAL);
-        taken(sent).map_err(|error| at(format_args!("datagram to {to} from {}", self.address), error))
+        was_accepted(sent).map_err(|error| at(format_args!("datagram to {to} from {}", self.address), error))
     }
 
     /// As [`Datagrams::send_to_vectored`], by the interface with this index and from an address of it. Without an
@@ -207,7 +207,7 @@ impl Datagrams {
     ) -> io::Result<bool> {
         let sent = directed::send(&self.fd, interface, source, slices, to);
         let from = self.address;
-        taken(sent)
+        was_accepted(sent)
             .map_err(|error| at(format_args!("datagram to {to} by interface {interface} from {from}"), error))
     }
 
@@ -249,7 +249,7 @@ impl AsFd for Datagrams {
 }
 
 /// Whether the kernel accepted a datagram, from the result of the call.
-fn taken<T>(sent: rustix::io::Result<T>) -> rustix::io::Result<bool> {
+fn was_accepted<T>(sent: rustix::io::Result<T>) -> rustix::io::Result<bool> {
     match sent {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => Ok(false),

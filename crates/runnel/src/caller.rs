@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_core::wire::GrowingSink;
 use runnel_io::clock;
 use runnel_ros1::answer::Answer;
-use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypesDiffer, WantedService};
+use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypeMismatch, ServiceClientSpec};
 use runnel_ros1::tcpros::{LENGTH, try_frame};
 
 use crate::callback_group::Runner;
@@ -35,7 +35,7 @@ const MIN_LOOKUP_TIMEOUT: Duration = Duration::from_millis(250);
 /// One service as one node calls it.
 pub(crate) struct Caller {
     node: Arc<NodeInner>,
-    wanted: WantedService,
+    wanted: ServiceClientSpec,
     /// Length of every response, if that is fixed.
     response_len: Option<usize>,
     /// The link of a persistent client, while it carries no call.
@@ -43,7 +43,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService, response_len: Option<usize>) -> Self {
+    pub(crate) fn new(node: Arc<NodeInner>, wanted: ServiceClientSpec, response_len: Option<usize>) -> Self {
         Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None) }
     }
 
@@ -67,13 +67,13 @@ impl Caller {
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
         let Some(core) = core.filter(|core| core.answers_at_once()) else { return Ok(None) };
-        let WantedService { md5, type_name, .. } = &self.wanted;
+        let ServiceClientSpec { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));
         }
         let wanted = TypeSum::new(type_name, md5);
         let offered = TypeSum::new(core.types.name, core.types.md5);
-        let why = HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered }));
+        let why = HandshakeFault::OfferedType(Box::new(TypeMismatch { requested: wanted, offered }));
         let at = "this process".to_owned();
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
     }
@@ -166,7 +166,7 @@ impl Caller {
             node.driver().end_call(node.key, link);
             callback(response(&service, answer));
         });
-        let wanted = WantedService { persistent: false, ..self.wanted.clone() };
+        let wanted = ServiceClientSpec { persistent: false, ..self.wanted.clone() };
         let begun = node.driver().begin_call(node.key, wanted, self.asks(Some(request)), until, pending);
         node.context.shared.event_loop.ensure_background_thread();
         begun.map(drop).ok_or(Error::ShuttingDown)
@@ -174,7 +174,7 @@ impl Caller {
 
     /// Queries the provider of the service, and its type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
-        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let wanted = ServiceClientSpec { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let pending = PendingCall::new();
         let (asks, call) = (self.asks(None), Arc::clone(&pending));
         let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, call);

@@ -12,7 +12,7 @@ use runnel_core::schema::ServiceSchema;
 use runnel_core::time::Instant;
 use runnel_core::wire::{self, Wire};
 use runnel_io::clock;
-use runnel_ros1::node::WantedService;
+use runnel_ros1::node::ServiceClientSpec;
 
 use crate::caller::{Caller, error};
 use crate::data::{ServiceCall, ServiceCore};
@@ -71,7 +71,7 @@ impl Node {
     fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
         let (type_name, md5) = ("*".to_owned(), "*".to_owned());
         let service = self.service_name(service)?;
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
+        let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: true };
         Ok(Caller::new(Arc::clone(&self.inner), wanted, None))
     }
 }
@@ -97,7 +97,7 @@ impl<S> fmt::Debug for Client<S> {
 impl<S: Service> Client<S> {
     fn new(node: &Node, service: String, persistent: bool) -> Self {
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
-        let wanted = WantedService { service, type_name, md5, persistent, probe: false };
+        let wanted = ServiceClientSpec { service, type_name, md5, persistent, probe: false };
         Self {
             caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted, S::Response::FIXED_LEN)),
             service: PhantomData,
@@ -199,7 +199,7 @@ impl DynamicClient {
     fn new(node: &Node, service: String, schema: &Arc<ServiceSchema>) -> Self {
         let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
         let response_len = schema.response.ros1_fixed_len();
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
+        let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };
         Self {
             caller: Caller::new(Arc::clone(&node.inner), wanted, response_len),
             schema: Arc::clone(schema),

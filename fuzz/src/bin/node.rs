@@ -8,7 +8,7 @@ use runnel_core::local_peer::LocalIdentity;
 use runnel_core::time::Instant;
 use runnel_fuzz::{Engine, run_script};
 use runnel_ros1::net::{ConnId, Transmit};
-use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceSpec, TopicSpec, WantedService};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceSpec, TopicSpec, ServiceClientSpec};
 use runnel_ros1::rpc::Uri;
 
 struct NodeUnderTest(Node);
@@ -81,7 +81,7 @@ fn node() -> Node {
         md5: "09fb03525b03e7ea1fd3992bafd87e16".to_owned(),
     };
     node.advertise_service(Instant(0), switch).expect("a first service");
-    let client = WantedService {
+    let client = ServiceClientSpec {
         service: "/asked".to_owned(),
         type_name: "*".to_owned(),
         md5: "*".to_owned(),

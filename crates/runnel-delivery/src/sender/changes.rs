@@ -220,7 +220,7 @@ impl<M> Sender<M> {
     fn begin_on(&mut self, path: PathId, from: u64) {
         if self.path(path).is_some_and(|new| !new.path.is_numbered()) {
             // The receiver could not recognise a duplicate.
-            self.queue.drop_before(self.taken);
+            self.queue.drop_before(self.next_unsent);
         }
         let (reached, first_unsent) = (self.reached, self.first_unsent());
         let Some(new) = self.path_mut(path) else { return };

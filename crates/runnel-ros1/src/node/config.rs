@@ -110,7 +110,7 @@ pub enum TopicError {
         /// The type in use.
         has: String,
         /// The requested type.
-        asked: String,
+        requested: String,
     },
     /// The node already provides the service.
     ServiceExists {
@@ -122,10 +122,10 @@ pub enum TopicError {
 impl fmt::Display for TopicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TypeConflict { topic, has, asked } => {
+            Self::TypeConflict { topic, has, requested } => {
                 write!(
                     f,
-                    "topic {topic}: this node already uses it with type {has}, so it cannot use {asked}"
+                    "topic {topic}: this node already uses it with type {has}, so it cannot use {requested}"
                 )
             }
             Self::ServiceExists { service } => write!(f, "service {service}: this node already provides it"),

@@ -48,18 +48,18 @@ pub enum HandshakeFault {
         node: String,
     },
     /// A subscriber requests a type other than the published one.
-    SubscriberType(Box<AskedType>),
+    SubscriberType(Box<RequestedType>),
     /// A client requests a type other than the provided one.
-    ClientType(Box<AskedType>),
+    ClientType(Box<RequestedType>),
     /// A publisher or provider offers a type other than the requested one.
-    OfferedType(Box<TypesDiffer>),
+    OfferedType(Box<TypeMismatch>),
     /// A publisher or provider has refused the connection, for this reason.
     Rejected(String),
 }
 
 /// A request for a topic or service by another type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AskedType {
+pub struct RequestedType {
     /// The topic or service.
     pub name: String,
     /// The subscriber or client.
@@ -67,14 +67,14 @@ pub struct AskedType {
     /// The node's name.
     pub node: String,
     /// Both types.
-    pub types: TypesDiffer,
+    pub types: TypeMismatch,
 }
 
 /// The types at the two ends of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypesDiffer {
+pub struct TypeMismatch {
     /// The type of the subscriber or client.
-    pub wanted: TypeSum,
+    pub requested: TypeSum,
     /// The type of the publisher or provider.
     pub offered: TypeSum,
 }
@@ -125,20 +125,20 @@ impl fmt::Display for HandshakeFault {
             Self::NotProvided { service, node } => {
                 write!(f, "service [{service}] is not provided by node [{node}]")
             }
-            Self::SubscriberType(asked) => {
-                let AskedType { name, peer, node, types: TypesDiffer { wanted, offered } } = &**asked;
+            Self::SubscriberType(requested) => {
+                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } = &**requested;
                 write!(
                     f,
-                    "topic [{name}]: subscriber [{peer}] wants {wanted}, but publisher [{node}] has {offered}"
+                    "topic [{name}]: subscriber [{peer}] wants {requested}, but publisher [{node}] has {offered}"
                 )
             }
-            Self::ClientType(asked) => {
-                let AskedType { name, peer, node, types: TypesDiffer { wanted, offered } } = &**asked;
-                write!(f, "service [{name}]: client [{peer}] wants {wanted}, but node [{node}] has {offered}")
+            Self::ClientType(requested) => {
+                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } = &**requested;
+                write!(f, "service [{name}]: client [{peer}] wants {requested}, but node [{node}] has {offered}")
             }
             Self::OfferedType(types) => {
-                let TypesDiffer { wanted, offered } = &**types;
-                write!(f, "it offers {offered}, but this node asks for {wanted}")
+                let TypeMismatch { requested, offered } = &**types;
+                write!(f, "it offers {offered}, but this node requests {requested}")
             }
             Self::Rejected(why) => write!(f, "it refused the connection: {why}"),
         }

@@ -39,9 +39,9 @@ pub use event::{
     LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceServerLink, SubscriberLink,
 };
 pub use fault::{
-    AskedType, HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, TypeSum, TypesDiffer,
+    RequestedType, HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, TypeSum, TypeMismatch,
 };
-pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
+pub use service_links::{ServiceFailure, ServiceLinkId, ServiceClientSpec};
 
 use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
@@ -401,10 +401,10 @@ fn canonical(uri: &str) -> Result<String, UriError> {
     Uri::parse(uri).map(|uri| Uri { path, ..uri }.to_string())
 }
 
-fn same_type(has: &TopicSpec, asked: &TopicSpec) -> Result<(), TopicError> {
-    if has.agrees_with(&asked.md5) {
+fn same_type(has: &TopicSpec, requested: &TopicSpec) -> Result<(), TopicError> {
+    if has.agrees_with(&requested.md5) {
         return Ok(());
     }
-    let (topic, has, asked) = (asked.topic.clone(), has.type_name.clone(), asked.type_name.clone());
-    Err(TopicError::TypeConflict { topic, has, asked })
+    let (topic, has, requested) = (requested.topic.clone(), has.type_name.clone(), requested.type_name.clone());
+    Err(TopicError::TypeConflict { topic, has, requested })
 }

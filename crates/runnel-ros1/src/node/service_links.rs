@@ -6,7 +6,7 @@ use std::fmt;
 use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, ServiceServerLink};
-use super::fault::{HandshakeFault, MasterFault, TypeSum, TypesDiffer};
+use super::fault::{HandshakeFault, MasterFault, TypeSum, TypeMismatch};
 use super::same_host;
 use super::timer::Timer;
 use super::{Conn, Node, Purpose};
@@ -24,7 +24,7 @@ pub struct ServiceLinkId(pub u64);
 
 /// A service to be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedService {
+pub struct ServiceClientSpec {
     /// Global name, such as `/add_two_ints`.
     pub service: String,
     /// Service type; `*` if unknown.
@@ -103,7 +103,7 @@ impl std::error::Error for ServiceFailure {}
 /// A link to a service.
 #[derive(Debug)]
 pub(super) struct ServiceLink {
-    wanted: WantedService,
+    spec: ServiceClientSpec,
     state: State,
 }
 
@@ -145,13 +145,13 @@ impl Node {
     pub fn open_service(
         &mut self,
         now: Instant,
-        wanted: WantedService,
+        spec: ServiceClientSpec,
         until: Option<Instant>,
     ) -> ServiceLinkId {
         self.last_service_link += 1;
         let id = ServiceLinkId(self.last_service_link);
-        let params = [self.config.name.as_str().into(), wanted.service.as_str().into()];
-        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress });
+        let params = [self.config.name.as_str().into(), spec.service.as_str().into()];
+        self.service_links.insert(id, ServiceLink { spec, state: State::ExpectAddress });
         self.set_service_deadline(id, until);
         self.call_master(now, "lookupService", &params, Purpose::LookupService(id));
         id
@@ -213,18 +213,18 @@ impl Node {
 
     /// The connection is open: send the header.
     pub(super) fn service_connected(&mut self, id: ServiceLinkId) {
-        let Some(ServiceLink { wanted, state, .. }) = self.service_links.get_mut(&id) else { return };
+        let Some(ServiceLink { spec, state, .. }) = self.service_links.get_mut(&id) else { return };
         let State::ExpectConnection { conn, to } = state else { return };
         let (conn, to) = (*conn, to.clone());
-        let persistent = wanted.persistent;
+        let persistent = spec.persistent;
         let mut fields = vec![
             ("callerid", self.config.name.as_str()),
-            ("md5sum", &wanted.md5),
-            ("persistent", if wanted.persistent { "1" } else { "0" }),
-            ("service", &wanted.service),
-            ("type", &wanted.type_name),
+            ("md5sum", &spec.md5),
+            ("persistent", if spec.persistent { "1" } else { "0" }),
+            ("service", &spec.service),
+            ("type", &spec.type_name),
         ];
-        if wanted.probe {
+        if spec.probe {
             fields.push(("probe", "1"));
         }
         let mut header = ConnectionHeader::new(fields);
@@ -243,7 +243,7 @@ impl Node {
         let State::ExpectHeader { conn, to, reader, token } = &mut link.state else { return };
         let checked = match reader.take(&mut bytes, Vec::new) {
             Ok(None) => return,
-            Ok(Some(header)) => check_provider(&link.wanted, &header),
+            Ok(Some(header)) => check_provider(&link.spec, &header),
             Err(error) => Err(HandshakeFault::Length(error)),
         };
         let (conn, to, token) = (*conn, to.clone(), *token);
@@ -283,7 +283,7 @@ impl Node {
 }
 
 /// Checks the provider's header.
-fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
+fn check_provider(spec: &ServiceClientSpec, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
     let header = ConnectionHeader::parse(bytes)?;
     if let Some(why) = header.get("error") {
         return Err(HandshakeFault::Rejected(sanitize(why)));
@@ -292,10 +292,10 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
     for kept in ["callerid", "type"] {
         header.bounded(kept)?;
     }
-    if md5 != wanted.md5 && ![md5, &wanted.md5].contains(&"*") {
+    if md5 != spec.md5 && ![md5, &spec.md5].contains(&"*") {
         let offered = TypeSum::new(header.get("type").unwrap_or("a type"), md5);
-        let wanted = TypeSum::new(&wanted.type_name, &wanted.md5);
-        return Err(HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered })));
+        let requested = TypeSum::new(&spec.type_name, &spec.md5);
+        return Err(HandshakeFault::OfferedType(Box::new(TypeMismatch { requested, offered })));
     }
     Ok(header)
 }

@@ -207,9 +207,9 @@ impl<'a> Parser<'a> {
         Ok(token.markup)
     }
 
-    fn require(&mut self, wanted: Markup, name: &'static str) -> Result<(), DecodeError> {
+    fn require(&mut self, expected: Markup, name: &'static str) -> Result<(), DecodeError> {
         let found = self.markup()?;
-        if found == wanted { Ok(()) } else { Err(self.unexpected(found, name)) }
+        if found == expected { Ok(()) } else { Err(self.unexpected(found, name)) }
     }
 
     fn require_blank(&self, text: &str) -> Result<(), DecodeError> {

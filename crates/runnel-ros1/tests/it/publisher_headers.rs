@@ -2,7 +2,7 @@
 
 use runnel_ros1::header::{HeaderError, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{
-    HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeSum, TypesDiffer,
+    HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeSum, TypeMismatch,
 };
 use runnel_ros1::tcpros::frame;
 use runnel_testkit::net::{App, Conditions, FakePublisher, Net, publisher_header, secs, text_topic};
@@ -84,7 +84,7 @@ fn type_mismatch_is_refused_with_both_types() {
     net.settle();
     assert!(net.is_over(socket));
     let [wanted, offered] = [text_topic(TOPIC), other].map(|spec| TypeSum::new(&spec.type_name, &spec.md5));
-    let types = HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered }));
+    let types = HandshakeFault::OfferedType(Box::new(TypeMismatch { requested: wanted, offered }));
     assert_eq!(fault_of(&net, listener, &odd), Some(types));
     assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
 }

@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{
     NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
-    WantedService,
+    ServiceClientSpec,
 };
 use runnel_ros1::tcpros::{FrameReader, ResponseReader, append_response, frame};
 
@@ -160,21 +160,21 @@ impl Net {
         within: Duration,
     ) -> ServiceLinkId {
         let ServiceSpec { service, type_name, md5 } = text_service(service);
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
-        self.call_service_as(app, wanted, request, within)
+        let spec = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };
+        self.call_service_as(app, spec, request, within)
     }
 
     /// Makes a node call a service, once or as the first of several calls.
     pub fn call_service_as(
         &mut self,
         app: App,
-        wanted: WantedService,
+        spec: ServiceClientSpec,
         request: &str,
         within: Duration,
     ) -> ServiceLinkId {
         let until = self.now() + within;
-        let persistent = wanted.persistent;
-        let id = self.with_node(app, |node, now: Instant| node.open_service(now, wanted, Some(until)));
+        let persistent = spec.persistent;
+        let id = self.with_node(app, |node, now: Instant| node.open_service(now, spec, Some(until)));
         let link = self.services_mut(app).links.entry(id).or_default();
         (link.request, link.persistent) = (framed(request), persistent);
         id

@@ -75,12 +75,12 @@ fn answers_match_rosmaster() {
             Some(code) => value(code),
             None => value(&expected(line).unwrap_or_else(|| entry[2].clone())),
         };
-        let given = match call(&mut state, REQUEST, method, &values(params)) {
+        let response = match call(&mut state, REQUEST, method, &values(params)) {
             Ok(answer) => answer,
             Err(fault) => fault.code.into(),
         };
-        if comparable_parts(method, given.clone()) != comparable_parts(method, recorded) {
-            wrong.push(format!("{line}\n  but: {given:?}"));
+        if comparable_parts(method, response.clone()) != comparable_parts(method, recorded) {
+            wrong.push(format!("{line}\n  but: {response:?}"));
         }
     }
     assert!(wrong.is_empty(), "{} answers differ:\n{}", wrong.len(), wrong.join("\n"));

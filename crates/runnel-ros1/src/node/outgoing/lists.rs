@@ -69,10 +69,10 @@ impl Node {
 
     /// The valid URIs of a list in canonical form.
     fn valid_uris(&mut self, topic: &str, uris: &[String]) -> SortedSet<String> {
-        let (mut sound, mut faults) = (Vec::new(), Vec::new());
+        let (mut valid, mut faults) = (Vec::new(), Vec::new());
         for uri in uris {
             match canonical(uri) {
-                Ok(uri) => sound.push(uri),
+                Ok(uri) => valid.push(uri),
                 Err(error) if faults.len() < MOST_FAULTS => faults.push(error),
                 Err(_) => {}
             }
@@ -81,8 +81,8 @@ impl Node {
             self.report_fault(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
         }
         // Any peer may send a list of a million, in any order.
-        sound.sort_unstable();
-        sound.into_iter().collect()
+        valid.sort_unstable();
+        valid.into_iter().collect()
     }
 
     /// Retries publishers that refused: a list that names them may mean that the publisher or its type has changed.

@@ -207,14 +207,14 @@ impl WriterProxy {
             match self.fragments.missing(number, overdue.is_some()) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
                 _ if self.fragments.has_begun(number) || in_flight.contains(&number) => {}
-                _ if missing.insert(number) => timing.note_asked(now, number),
+                _ if missing.insert(number) => timing.note_requested(now, number),
                 _ => break,
             }
             up_to = up_to.max(number);
         }
         (self.retry.up_to, self.retry.timing) = (up_to, timing);
         if let Some((number, of_it)) = &fragments {
-            self.fragments.note_asked(*number, of_it);
+            self.fragments.note_requested(*number, of_it);
         }
         (missing, fragments)
     }
@@ -283,7 +283,7 @@ impl WriterProxy {
     /// Returns the missing samples, in order.
     fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
         // Thousands may be held, which must not be looked up one by one.
-        let mut number = start.max(self.whole.next());
+        let mut number = start.max(self.complete_up_to.next());
         let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
         core::iter::from_fn(move || {
             while number <= self.last && number < GREATEST {
@@ -303,13 +303,13 @@ impl WriterProxy {
 
     /// Extends the range without missing samples.
     pub(super) fn extend_whole(&mut self) {
-        self.whole = self.whole.max(self.next.previous());
-        while self.whole < GREATEST {
-            let after = self.whole.next();
+        self.complete_up_to = self.complete_up_to.max(self.next.previous());
+        while self.complete_up_to < GREATEST {
+            let after = self.complete_up_to.next();
             if self.held.contains_key(&after) {
-                self.whole = after;
+                self.complete_up_to = after;
             } else if let Some(end) = self.end_of_gap(after) {
-                self.whole = end.previous();
+                self.complete_up_to = end.previous();
             } else {
                 return;
             }

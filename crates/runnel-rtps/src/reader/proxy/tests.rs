@@ -119,8 +119,8 @@ fn samples_dropped_by_heartbeat_are_requested_again() {
     }
     (2..5).for_each(|count| heartbeat(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
     heartbeat(&mut proxy, at(5000), 1, 4, 5);
-    let (asked, _) = proxy.answer(at(5000), READER).unwrap();
-    assert_eq!(asked.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
+    let (ack_nack, _) = proxy.answer(at(5000), READER).unwrap();
+    assert_eq!(ack_nack.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
 }
 
 /// A fragment may be forged: the writer may announce its sample late only while more of them follow.
@@ -264,7 +264,7 @@ fn reader_without_its_own_heartbeat_begins_at_first_held_sample() {
         assert!(proxy.hold(at(1), sample, copy_sample(b"sample", None, false)));
     }
     to_all(&mut proxy, at(2_000), 6, 7, 2);
-    let taken: Vec<_> = core::iter::from_fn(|| proxy.take_held()).map(|(sample, _)| sample).collect();
-    assert_eq!(taken, [1, 2, 4].map(number));
+    let delivered: Vec<_> = core::iter::from_fn(|| proxy.take_held()).map(|(sample, _)| sample).collect();
+    assert_eq!(delivered, [1, 2, 4].map(number));
     assert_eq!((proxy.due(), proxy.take_lost()), (Some(number(6)), 2));
 }

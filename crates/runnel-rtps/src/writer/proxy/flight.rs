@@ -97,8 +97,8 @@ impl Flight {
 
     /// Returns whether to request an acknowledgement now, so that it arrives before the window is full.
     pub fn is_probe_due(&self) -> bool {
-        let asked = self.probes.back().map_or(self.known, |probe| probe.sent);
-        self.sent - asked >= WINDOW / 2
+        let probed = self.probes.back().map_or(self.known, |probe| probe.sent);
+        self.sent - probed >= WINDOW / 2
     }
 }
 

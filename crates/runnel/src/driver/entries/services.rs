@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_ros1::node::{ServiceLinkId, WantedService};
+use runnel_ros1::node::{ServiceLinkId, ServiceClientSpec};
 
 use crate::data::{PendingCall, ServiceCore};
 use crate::driver::Driver;
@@ -24,7 +24,7 @@ impl Driver {
     pub(crate) fn begin_call(
         &mut self,
         key: NodeKey,
-        wanted: WantedService,
+        wanted: ServiceClientSpec,
         request: CallRequest,
         until: Option<Instant>,
         pending: Arc<PendingCall>,
