@@ -253,8 +253,8 @@ macro_rules! message {
     (
         @names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal,
         ros2: $ros2_name:literal, $dds_name:literal, $rihs01:literal
-        $(, tail: $($tail:ident).+, element: $element:literal, behind: $behind:literal)?
-        $(, ros2_tail: $($tail2:ident).+, element: $element2:literal, behind: $behind2:literal)?
+        $(, tail: $($tail:ident).+, element: $element:literal, after: $after:literal)?
+        $(, ros2_tail: $($tail2:ident).+, element: $element2:literal, after: $after2:literal)?
     ) => {
         impl $crate::Message for $name {
             const TYPE: &'static str = $ros_name;
@@ -265,9 +265,9 @@ macro_rules! message {
             const DDS_TYPE: &'static str = $dds_name;
             const RIHS01: &'static str = $rihs01;
             const TAIL: ::core::option::Option<$crate::message::Tail> =
-                $crate::message!(@tail $($element, $behind)?);
+                $crate::message!(@tail $($element, $after)?);
             const ROS2_TAIL: ::core::option::Option<$crate::message::Tail> =
-                $crate::message!(@tail $($element2, $behind2)?);
+                $crate::message!(@tail $($element2, $after2)?);
 
             fn tail_len(&self, encoding: $crate::wire::Encoding) -> usize {
                 if encoding.is_ros1() { 0 $(+ self.$($tail).+.len())? } else { 0 $(+ self.$($tail2).+.len())? }
@@ -275,8 +275,8 @@ macro_rules! message {
         }
     };
     (@tail) => { ::core::option::Option::None };
-    (@tail $element:literal, $behind:literal) => {
-        ::core::option::Option::Some($crate::message::Tail { element: $element, behind: $behind })
+    (@tail $element:literal, $after:literal) => {
+        ::core::option::Option::Some($crate::message::Tail { element: $element, after: $after })
     };
 }
 

@@ -117,10 +117,10 @@ pub fn encode_into<T: Wire>(
     }
     // Only here must the length be known before the message is written.
     let len = if encoding == Encoding::Xcdr2 { bare_len(value, encoding) } else { 0 };
-    let (before, behind) = around(encoding, len);
+    let (before, after) = around(encoding, len);
     out.put(before);
     write(value, encoding, out);
-    out.put(behind);
+    out.put(after);
     Ok(())
 }
 
@@ -136,10 +136,10 @@ pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn 
     if encoding == Encoding::Xcdr2 {
         write(&mut count);
     }
-    let (before, behind) = around(encoding, count.len());
+    let (before, after) = around(encoding, count.len());
     out.put(before);
     write(out);
-    out.put(behind);
+    out.put(after);
 }
 
 /// The complete payload in a new vector.
@@ -155,8 +155,8 @@ pub fn encode<T: Wire>(value: &T, encoding: Encoding) -> Result<Vec<u8>, EncodeE
 /// Number of bytes that [`encode_into`] writes.
 pub fn encoded_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
     let len = bare_len(value, encoding);
-    let (before, behind) = around(encoding, len);
-    before.len() + len + behind.len()
+    let (before, after) = around(encoding, len);
+    before.len() + len + after.len()
 }
 
 /// Parses the header of a payload; returns a reader of the message after it.

@@ -98,9 +98,9 @@ fn field_leaves(field: &Field, part: Option<&Schema>) -> Vec<Leaf> {
 fn tail_of(schema: &Schema) -> Option<Tail> {
     let leaves = leaves(schema);
     let last = leaves.iter().rposition(|leaf| !matches!(leaf, Leaf::Fixed(_)))?;
-    let behind = leaves[last + 1..].iter().map(|leaf| if let Leaf::Fixed(len) = leaf { *len } else { 0 });
+    let after = leaves[last + 1..].iter().map(|leaf| if let Leaf::Fixed(len) = leaf { *len } else { 0 });
     match leaves[last] {
-        Leaf::Numbers(element) => Some(Tail { element, behind: behind.sum() }),
+        Leaf::Numbers(element) => Some(Tail { element, after: after.sum() }),
         _ => None,
     }
 }
@@ -162,7 +162,7 @@ fn fills_in_place_in_ros2<M: Message>(message: &M, emptied: &M, elements: &[u8])
 
 /// The bytes of the same message with an empty last array.
 fn without_tail(bytes: &[u8], tail: Tail, count: usize) -> Vec<u8> {
-    let end = bytes.len() - tail.behind;
+    let end = bytes.len() - tail.after;
     let start = end - count * tail.element;
     assert_eq!(bytes[start - 4..start], (count as u32).to_le_bytes());
     [&bytes[..start - 4], &[0; 4], &bytes[end..]].concat()
@@ -218,7 +218,7 @@ fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
 
 #[test]
 fn what_a_publisher_may_lend_is_known_of_each_type() {
-    let tail = |element, behind| Some(Tail { element, behind });
+    let tail = |element, after| Some(Tail { element, after });
     assert_eq!(sensor_msgs::msg::Image::TAIL, tail(1, 0));
     assert_eq!(sensor_msgs::msg::PointCloud2::TAIL, tail(1, 1));
     assert_eq!(sensor_msgs::msg::LaserScan::TAIL, tail(4, 0));

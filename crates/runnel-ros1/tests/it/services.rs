@@ -17,7 +17,7 @@ fn scene() -> (Net, App, App) {
     (net, server, client)
 }
 
-fn spec() -> ServiceClientSpec {
+fn client_spec() -> ServiceClientSpec {
     let spec = text_service(SERVICE);
     ServiceClientSpec {
         service: spec.service,
@@ -66,8 +66,8 @@ fn failing_service_gives_reason() {
 #[test]
 fn persistent_link_carries_many_calls() {
     let (mut net, server, client) = scene();
-    let spec = ServiceClientSpec { persistent: true, ..spec() };
-    let link = net.call_service_as(client, spec, "1", secs(5));
+    let client_spec = ServiceClientSpec { persistent: true, ..client_spec() };
+    let link = net.call_service_as(client, client_spec, "1", secs(5));
     net.run_for(secs(1));
     net.with_node(client, |node, _| node.set_service_deadline(link, None));
     for request in ["2", FAIL, "3"] {
@@ -86,19 +86,19 @@ fn persistent_link_carries_many_calls() {
 #[test]
 fn missing_provider_is_reported_immediately() {
     let (mut net, _, client) = scene();
-    let spec = ServiceClientSpec { service: "/nothing".into(), ..spec() };
-    assert_eq!(failure(&mut net, client, spec), ServiceFailure::NotProvided);
+    let client_spec = ServiceClientSpec { service: "/nothing".into(), ..client_spec() };
+    assert_eq!(failure(&mut net, client, client_spec), ServiceFailure::NotProvided);
     unharmed(&mut net, client);
 }
 
 #[test]
 fn type_mismatch_is_refused_with_both_types() {
     let (mut net, server, client) = scene();
-    let spec = ServiceClientSpec { type_name: "test/Other".into(), md5: "8".repeat(32), ..spec() };
-    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, spec) else { panic!("refused") };
+    let client_spec = ServiceClientSpec { type_name: "test/Other".into(), md5: "8".repeat(32), ..client_spec() };
+    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, client_spec) else { panic!("refused") };
     let spec = text_service(SERVICE);
     let types = TypeMismatch {
-        spec: TypeSum::new("test/Other", &"8".repeat(32)),
+        requested: TypeSum::new("test/Other", &"8".repeat(32)),
         offered: TypeSum::new("test/Echo", &spec.md5),
     };
     let (name, peer, node) = (SERVICE.to_owned(), "/client".to_owned(), "/server".to_owned());
@@ -115,7 +115,7 @@ fn type_mismatch_is_refused_with_both_types() {
 #[test]
 fn any_type_is_accepted_by_both_ends() {
     let (mut net, _, client) = scene();
-    let link = net.call_service_as(client, ServiceClientSpec { md5: "*".into(), ..spec() }, "x", secs(5));
+    let link = net.call_service_as(client, ServiceClientSpec { md5: "*".into(), ..client_spec() }, "x", secs(5));
     net.run_for(secs(1));
     assert_eq!(net.answers(client, link), [Ok("x".to_owned())]);
 }
@@ -161,7 +161,7 @@ fn server_death_during_call_is_reported() {
 fn closed_server_port_is_unreachable() {
     let (mut net, server, client) = scene();
     net.kill(server);
-    let why = failure(&mut net, client, spec());
+    let why = failure(&mut net, client, client_spec());
     assert!(matches!(why, ServiceFailure::Unreachable { .. } | ServiceFailure::NotProvided), "{why}");
 }
 
@@ -189,7 +189,7 @@ fn timeout_names_the_pending_step() {
 fn missing_master_is_named() {
     let mut net = Net::new(1);
     let client = net.node("/client", "b");
-    let why = failure(&mut net, client, spec());
+    let why = failure(&mut net, client, client_spec());
     assert!(matches!(why, ServiceFailure::MasterSilent { .. }), "{why}");
 }
 
@@ -207,7 +207,7 @@ fn services_are_registered_at_returned_master() {
     unharmed(&mut net, client);
     net.stop(server);
     net.run_for(secs(2));
-    assert_eq!(failure(&mut net, client, spec()), ServiceFailure::NotProvided);
+    assert_eq!(failure(&mut net, client, client_spec()), ServiceFailure::NotProvided);
 }
 
 /// A scripted client that connects to the server and sends this header.
@@ -242,9 +242,9 @@ fn probe_is_answered_with_type() {
 #[test]
 fn probe_gets_type_without_call() {
     let (mut net, _, client) = scene();
-    let spec = ServiceClientSpec { type_name: "*".into(), md5: "*".into(), probe: true, ..spec() };
+    let client_spec = ServiceClientSpec { type_name: "*".into(), md5: "*".into(), probe: true, ..client_spec() };
     let until = net.now() + secs(5);
-    let link = net.with_node(client, |node, now| node.open_service(now, spec, Some(until)));
+    let link = net.with_node(client, |node, now| node.open_service(now, client_spec, Some(until)));
     net.run_for(secs(1));
     let linked = net.events(client).iter().find_map(|event| match event {
         NodeEvent::ServiceLinked(linked) => Some(linked),
