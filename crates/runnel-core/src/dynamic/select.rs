@@ -64,8 +64,8 @@ fn select(value: ValueRef<'_>, steps: &[Step<'_>]) -> Result<Value, DynamicError
             select(element_index(*index, array.len()).and_then(|index| array.get(index)).ok_or(none)?, rest)
         }
         (Value::Array(array), Some(Elements::Slice { start, stop, step })) => {
-            let slice_indices = slice_indices(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
-            let values = slice_indices.into_iter().filter_map(|index| array.get(index));
+            let indices = slice_indices(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
+            let values = indices.into_iter().filter_map(|index| array.get(index));
             array_of(values.map(|value| select(value, rest)).collect::<Result<_, _>>()?)
         }
         (field, Some(_)) => Err(DynamicErrorKind::NoParts { found: describe(field.view()) }),
@@ -88,12 +88,12 @@ fn slice_indices(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -
     };
     let (first, end) = if step < 0 { (most, least) } else { (least, most) };
     let (mut at, end) = (bound(start, first), bound(stop, end));
-    let mut slice_indices = Vec::new();
+    let mut indices = Vec::new();
     while step != 0 && if step < 0 { at > end } else { at < end } {
-        slice_indices.push(usize::try_from(at).ok()?);
+        indices.push(usize::try_from(at).ok()?);
         at = at.saturating_add(step);
     }
-    (step != 0).then_some(slice_indices)
+    (step != 0).then_some(indices)
 }
 
 /// The array of values of one type.
