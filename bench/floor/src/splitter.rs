@@ -104,7 +104,11 @@ mod tests {
             for piece in 1..=stream.len() {
                 let (mut splitter, mut numbers) = (MessageSplitter::new(&course), Vec::new());
                 stream.chunks(piece).for_each(|bytes| splitter.each(bytes, |number| numbers.push(number)));
-                assert_eq!((numbers.as_slice(), splitter.count()), (&[0, 1, 2, 3][..], 4), "in pieces of {piece}");
+                assert_eq!(
+                    (numbers.as_slice(), splitter.count()),
+                    (&[0, 1, 2, 3][..], 4),
+                    "in pieces of {piece}"
+                );
                 assert!(splitter.is_intact());
             }
         }

@@ -162,7 +162,11 @@ impl<S: Transport> Streams<S> {
             }
             splitter.each(&buffer[..count], |number| received.take(number));
         }
-        if splitter.is_intact() { Ok(received) } else { Err(io::Error::other("a payload is not what was sent")) }
+        if splitter.is_intact() {
+            Ok(received)
+        } else {
+            Err(io::Error::other("a payload is not what was sent"))
+        }
     }
 }
 

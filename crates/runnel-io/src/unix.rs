@@ -331,14 +331,17 @@ fn bind_file(fd: &OwnedFd, path: &Path, address: &SocketAddrUnix) -> io::Result<
 /// If two processes do this with one name at the same moment, both may succeed and one of them cannot be reached.
 /// Names are random, so this concerns only a name that a user gave twice.
 fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
-    let name_in_use = |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
+    let name_in_use =
+        |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
     let file = SocketFile::at(path).map_err(|_| name_in_use("exists and is not a socket"))?;
     // A file that stays must not be removed with this value.
     let file = std::mem::ManuallyDrop::new(file);
     let probe = net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
     match net::connect(probe, address) {
         Err(Errno::CONNREFUSED) => file.remove(),
-        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => return Err(name_in_use("belongs to a living socket")),
+        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
+            return Err(name_in_use("belongs to a living socket"));
+        }
         Err(error) => return Err(name_in_use(&format!("may belong to a living socket: {error}"))),
     }
     Ok(())

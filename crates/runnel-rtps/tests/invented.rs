@@ -140,7 +140,8 @@ fn newcomers_match_while_waves_repeat() {
         sent += wave(&mut net, round * INVENTED, &[0, 1]);
         let newcomer = net.add();
         let reader = net.reader(newcomer, TOPIC, QoS::default());
-        let elapsed = net.run_until("the endpoint is matched", secs(2), |net| net.is_matched(newcomer, reader));
+        let elapsed =
+            net.run_until("the endpoint is matched", secs(2), |net| net.is_matched(newcomer, reader));
         assert!(elapsed < millis(500), "round {round}: {elapsed:?}");
         publish(&mut net, writer, secs(5));
         assert!(net.texts(newcomer, reader).len() >= 495, "round {round}");

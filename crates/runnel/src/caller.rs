@@ -8,7 +8,9 @@ use runnel_core::time::Instant;
 use runnel_core::wire::GrowingSink;
 use runnel_io::clock;
 use runnel_ros1::answer::Answer;
-use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypeMismatch, ServiceClientSpec};
+use runnel_ros1::node::{
+    HandshakeFault, ServiceClientSpec, ServiceFailure, ServiceLinkId, TypeMismatch, TypeSum,
+};
 use runnel_ros1::tcpros::{LENGTH, try_frame};
 
 use crate::callback_group::Runner;
@@ -174,7 +176,8 @@ impl Caller {
 
     /// Queries the provider of the service, and its type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
-        let wanted = ServiceClientSpec { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let wanted =
+            ServiceClientSpec { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let pending = PendingCall::new();
         let (asks, call) = (self.asks(None), Arc::clone(&pending));
         let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, call);

@@ -64,8 +64,8 @@ impl Check<'_> {
             return vec![format!("{}Cargo.toml:1: crate {name} has no line in {path}", member.folder)];
         };
         let used = member.dependencies.iter().filter(|(used, _)| !allowed.contains(*used));
-        let used =
-            used.map(|(used, location)| format!("{location}: crate {name} may not use {used}, by {path}:{line}"));
+        let used = used
+            .map(|(used, location)| format!("{location}: crate {name} may not use {used}, by {path}:{line}"));
         let unused = allowed.iter().filter(|allowed| !member.dependencies.contains_key(*allowed));
         let unused = unused.map(|unused| format!("{path}:{line}: crate {name} does not use {unused}"));
         used.chain(unused).collect()

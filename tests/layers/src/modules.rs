@@ -85,7 +85,8 @@ impl Modules {
         let (Some(own), Some(first)) = (file.module.first(), named.path.first()) else { return };
         let location = format!("{}:{}", file.path, named.line);
         if first == "*" {
-            let text = format!("{location}: a glob import of the crate's root hides the uses of module {own}");
+            let text =
+                format!("{location}: a glob import of the crate's root hides the uses of module {own}");
             self.faults.push(text);
         }
         for used in exports.modules(first).filter(|used| *used != own) {

@@ -18,7 +18,7 @@ pub struct Table {
 }
 
 impl Table {
-/// Parses a table. A line is `crate NAME: CRATE..`, `layer CRATE: MODULE..`, `apart CRATE MODULE: MODULE..` or
+    /// Parses a table. A line is `crate NAME: CRATE..`, `layer CRATE: MODULE..`, `apart CRATE MODULE: MODULE..` or
     /// `unchecked CRATE`, and `#` begins a comment.
     pub fn read(text: &str) -> Self {
         let mut table = Self::default();

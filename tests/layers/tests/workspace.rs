@@ -46,7 +46,8 @@ fn sound_workspace_has_no_faults() {
 #[test]
 fn cycle_of_modules_is_refused() {
     let table = "crate lower:\ncrate upper: lower\n";
-    let faults = faults_with_file("crates/upper/src/error.rs", "fn f() {}\n\nfn g() { crate::Api::new() }\n", table);
+    let faults =
+        faults_with_file("crates/upper/src/error.rs", "fn f() {}\n\nfn g() { crate::Api::new() }\n", table);
     let expected = [
         "crates/upper/src/api.rs:2: module api uses error, which leads back to it",
         "crates/upper/src/api.rs:3: module api uses frame, which leads back to it",
@@ -114,7 +115,10 @@ fn unchecked_crate_may_have_cycles() {
 fn programs_are_checked_like_libraries() {
     let table = "crate lower:\ncrate upper: lower\n";
     for root in ["crates/lower/src/main.rs", "crates/lower/src/bin/tool.rs"] {
-        assert_eq!(faults_with_file(root, "mod missing;", table), [format!("{root}: no file of module missing is found")]);
+        assert_eq!(
+            faults_with_file(root, "mod missing;", table),
+            [format!("{root}: no file of module missing is found")]
+        );
     }
 }
 

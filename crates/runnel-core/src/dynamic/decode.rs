@@ -6,8 +6,8 @@ use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use crate::wire::{
-    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, with_exact_capacity, resize,
-    try_reserve,
+    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, resize, try_reserve,
+    with_exact_capacity,
 };
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::schema::{Arity, Element, Field, Literal, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
-use crate::wire::{with_exact_capacity, resize};
+use crate::wire::{resize, with_exact_capacity};
 use std::sync::Arc;
 
 impl DynamicMessage {

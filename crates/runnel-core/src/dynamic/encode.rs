@@ -3,7 +3,7 @@
 use super::array::with_vector;
 use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value};
 use crate::schema::{Arity, Element, Field, Primitive};
-use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, length_of, has_length_prefix, write_array};
+use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, has_length_prefix, length_of, write_array};
 
 impl DynamicMessage {
     /// Appends the ROS 1 wire form to `out`. A `wstring`, which ROS 1 does not have, is written as a `string`.

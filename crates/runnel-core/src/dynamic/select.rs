@@ -64,7 +64,8 @@ fn select(value: ValueRef<'_>, steps: &[Step<'_>]) -> Result<Value, DynamicError
             select(element_index(*index, array.len()).and_then(|index| array.get(index)).ok_or(none)?, rest)
         }
         (Value::Array(array), Some(Elements::Slice { start, stop, step })) => {
-            let indices = slice_indices(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
+            let indices =
+                slice_indices(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
             let values = indices.into_iter().filter_map(|index| array.get(index));
             array_of(values.map(|value| select(value, rest)).collect::<Result<_, _>>()?)
         }

@@ -71,7 +71,10 @@ impl fmt::Display for TailError {
                 write!(f, "{message} does not end in an array of numbers that could be filled in place")
             }
             Self::NotEmpty { message, elements } => {
-                write!(f, "the array of {message} to be filled in place is not empty: it has {elements} elements")
+                write!(
+                    f,
+                    "the array of {message} to be filled in place is not empty: it has {elements} elements"
+                )
             }
             Self::TooMany { message, elements } => {
                 write!(f, "the last array of {message} cannot have {elements} elements")

@@ -63,7 +63,9 @@ impl fmt::Display for ResolveError {
                 let names: Vec<String> = names.iter().map(TypeName::to_string).collect();
                 write!(f, "message contains itself: {}", names.join(" > "))
             }
-            Self::TooDeep(name) => write!(f, "{name}: messages are nested more than {MAX_MESSAGE_DEPTH} deep"),
+            Self::TooDeep(name) => {
+                write!(f, "{name}: messages are nested more than {MAX_MESSAGE_DEPTH} deep")
+            }
             Self::TooLarge(name) => write!(f, "{name}: definition with all it names is too large"),
             Self::NotAName(text) => write!(f, "{text:?} is not the name of a type"),
         }

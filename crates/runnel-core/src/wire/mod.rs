@@ -26,7 +26,7 @@ mod text;
 mod text_view;
 
 #[cfg(feature = "dynamic")]
-pub(crate) use arrays::{length_of, resize, has_length_prefix, write_array};
+pub(crate) use arrays::{has_length_prefix, length_of, resize, write_array};
 pub use bytes::Bytes;
 pub use encoding::Encoding;
 pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
@@ -36,7 +36,7 @@ pub(crate) use memory::try_clone_each;
 pub use memory::try_copy_all;
 pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
 #[cfg(feature = "dynamic")]
-pub(crate) use memory::{with_exact_capacity, try_clone_text};
+pub(crate) use memory::{try_clone_text, with_exact_capacity};
 pub use number_iter::LeSliceIter;
 pub use reader::{End, Reader};
 pub use seq::{LeSlice, Number, Seq, SeqIter};

@@ -67,7 +67,9 @@ impl fmt::Display for YamlErrorKind {
         match self {
             Self::Syntax(reason) => write!(f, "{reason}"),
             Self::TooLong { len } => write!(f, "{len} bytes of text, where {} are allowed", super::MAX_TEXT),
-            Self::TooDeep => write!(f, "lists and mappings may be nested more than {} deep", super::MAX_BRACKETS),
+            Self::TooDeep => {
+                write!(f, "lists and mappings may be nested more than {} deep", super::MAX_BRACKETS)
+            }
             Self::Message(kind) => kind.fmt(f),
             Self::SetTwice => f.write_str("set twice"),
             Self::ValueCount { message, values, expected } => {

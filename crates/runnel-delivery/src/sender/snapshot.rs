@@ -55,8 +55,17 @@ impl<M> Sender<M> {
         max_bytes: usize,
         credit: Credit,
     ) -> Self {
-        let SenderSnapshot { id, next_number, epoch, reached, from, next_unsent, is_settled, dropped, messages } =
-            snapshot;
+        let SenderSnapshot {
+            id,
+            next_number,
+            epoch,
+            reached,
+            from,
+            next_unsent,
+            is_settled,
+            dropped,
+            messages,
+        } = snapshot;
         let mut sender = Self::new(SenderOptions { id, first: next_number, policy, max_bytes, credit });
         let next_number = sender.next_number;
         sender.epoch = epoch;

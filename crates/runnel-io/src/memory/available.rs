@@ -18,8 +18,13 @@ const RESERVE_DIVISOR: u64 = 16;
 pub fn check_available(bytes: usize) -> io::Result<()> {
     let available = read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let available_bytes = [available, available_to_groups(Path::new(CGROUP), &groups)].into_iter().flatten().min();
-    if available_bytes.is_some_and(|available_bytes| bytes as u64 > available_bytes) { Err(Errno::NOMEM.into()) } else { Ok(()) }
+    let available_bytes =
+        [available, available_to_groups(Path::new(CGROUP), &groups)].into_iter().flatten().min();
+    if available_bytes.is_some_and(|available_bytes| bytes as u64 > available_bytes) {
+        Err(Errno::NOMEM.into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Available bytes according to `/proc/meminfo`, that is, without taking them from other programs.

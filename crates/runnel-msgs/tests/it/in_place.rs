@@ -246,11 +246,11 @@ fn what_a_publisher_may_lend_is_known_of_each_type() {
 fn memory_that_is_too_small_is_left_alone() {
     let cloud = sensor_msgs::msg::PointCloud2 { is_dense: true, ..Default::default() };
     let needed = len_with_tail(&cloud, Encoding::Ros1, 5).unwrap();
-    for room in 0..needed {
-        let mut memory = vec![NOISE; room];
+    for available in 0..needed {
+        let mut memory = vec![NOISE; available];
         let error = write_with_tail(&cloud, Encoding::Ros1, 5, &mut memory).unwrap_err();
-        assert_eq!(error, TailError::DoesNotFit { message: "sensor_msgs/PointCloud2", needed, room });
-        assert_eq!(memory, vec![NOISE; room]);
+        assert_eq!(error, TailError::DoesNotFit { message: "sensor_msgs/PointCloud2", needed, available });
+        assert_eq!(memory, vec![NOISE; available]);
     }
     assert_eq!(
         write_with_tail(&cloud, Encoding::Ros1, 5, &mut [0; 3]).unwrap_err().to_string(),
@@ -315,8 +315,8 @@ fn has_its_length<M: Message>() {
         assert_eq!((sink.len(), sink.fits()), (bytes.len(), true));
         assert_eq!(memory, bytes, "{}", M::TYPE);
 
-        let room = random.below(bytes.len().max(1));
-        let mut sink = SliceSink::new(&mut memory[..room]);
+        let available = random.below(bytes.len().max(1));
+        let mut sink = SliceSink::new(&mut memory[..available]);
         message.write(&mut sink);
         assert_eq!((sink.len(), sink.fits()), (bytes.len(), bytes.is_empty()));
     }

@@ -126,15 +126,20 @@ impl fmt::Display for HandshakeFault {
                 write!(f, "service [{service}] is not provided by node [{node}]")
             }
             Self::SubscriberType(requested) => {
-                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } = &**requested;
+                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } =
+                    &**requested;
                 write!(
                     f,
                     "topic [{name}]: subscriber [{peer}] wants {requested}, but publisher [{node}] has {offered}"
                 )
             }
             Self::ClientType(requested) => {
-                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } = &**requested;
-                write!(f, "service [{name}]: client [{peer}] wants {requested}, but node [{node}] has {offered}")
+                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } =
+                    &**requested;
+                write!(
+                    f,
+                    "service [{name}]: client [{peer}] wants {requested}, but node [{node}] has {offered}"
+                )
             }
             Self::OfferedType(types) => {
                 let TypeMismatch { requested, offered } = &**types;

@@ -11,7 +11,7 @@ use runnel_core::time::Instant;
 
 use super::dual_node_id;
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
-use super::fault::{RequestedType, HandshakeFault, PeerFault, TypeSum, TypeMismatch};
+use super::fault::{HandshakeFault, PeerFault, RequestedType, TypeMismatch, TypeSum};
 use super::same_host::{announce_statements, announced_delivery_id, requested_peer};
 use super::timer::Timer;
 use super::{Conn, Linked, Node};
@@ -143,7 +143,13 @@ impl Node {
         }
     }
 
-    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, requested: &ConnectionHeader) {
+    fn join_subscriber(
+        &mut self,
+        conn: ConnId,
+        topic: String,
+        subscriber: String,
+        requested: &ConnectionHeader,
+    ) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
         let same_host = self.answer_process(requested_peer(requested), &mut reply);
         let dual_node_id = dual_node_id::announced_in(requested);

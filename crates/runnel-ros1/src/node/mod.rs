@@ -39,9 +39,10 @@ pub use event::{
     LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceServerLink, SubscriberLink,
 };
 pub use fault::{
-    RequestedType, HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, TypeSum, TypeMismatch,
+    HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, RequestedType, TypeMismatch,
+    TypeSum,
 };
-pub use service_links::{ServiceFailure, ServiceLinkId, ServiceClientSpec};
+pub use service_links::{ServiceClientSpec, ServiceFailure, ServiceLinkId};
 
 use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
@@ -405,6 +406,7 @@ fn same_type(has: &TopicSpec, requested: &TopicSpec) -> Result<(), TopicError> {
     if has.agrees_with(&requested.md5) {
         return Ok(());
     }
-    let (topic, has, requested) = (requested.topic.clone(), has.type_name.clone(), requested.type_name.clone());
+    let (topic, has, requested) =
+        (requested.topic.clone(), has.type_name.clone(), requested.type_name.clone());
     Err(TopicError::TypeConflict { topic, has, requested })
 }

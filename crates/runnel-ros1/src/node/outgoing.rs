@@ -11,7 +11,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, PublisherLink};
-use super::fault::{HandshakeFault, LinkFault, NextStep, PeerFault, TypeSum, TypeMismatch};
+use super::fault::{HandshakeFault, LinkFault, NextStep, PeerFault, TypeMismatch, TypeSum};
 use super::timer::Timer;
 use super::{Conn, Linked, Node, Purpose};
 use super::{dual_node_id, same_host};
@@ -287,7 +287,8 @@ impl Node {
         header.bounded("callerid")?;
         let spec = self.subscriptions.get(topic).map(|subscription| &subscription.spec);
         if let Some(spec) = spec.filter(|spec| !spec.agrees_with(md5)) {
-            let (requested, offered) = (TypeSum::new(&spec.type_name, &spec.md5), TypeSum::new(type_name, md5));
+            let (requested, offered) =
+                (TypeSum::new(&spec.type_name, &spec.md5), TypeSum::new(type_name, md5));
             return Err(HandshakeFault::OfferedType(Box::new(TypeMismatch { requested, offered })));
         }
         Ok(header)

@@ -221,7 +221,8 @@ impl Registrar {
     /// The master has unregistered an entry.
     pub(super) fn unregistered(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
-        if self.entries.get(&key).is_some_and(|entry| !entry.desired && entry.state == Registration::Pending) {
+        if self.entries.get(&key).is_some_and(|entry| !entry.desired && entry.state == Registration::Pending)
+        {
             self.entries.remove(&key);
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, ServiceServerLink};
-use super::fault::{HandshakeFault, MasterFault, TypeSum, TypeMismatch};
+use super::fault::{HandshakeFault, MasterFault, TypeMismatch, TypeSum};
 use super::same_host;
 use super::timer::Timer;
 use super::{Conn, Node, Purpose};

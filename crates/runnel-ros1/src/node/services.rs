@@ -5,7 +5,7 @@ use runnel_core::time::Instant;
 
 use super::config::{NodeConfig, ServiceSpec};
 use super::event::{NodeEvent, ServiceClientLink};
-use super::fault::{RequestedType, HandshakeFault, TypeSum, TypeMismatch};
+use super::fault::{HandshakeFault, RequestedType, TypeMismatch, TypeSum};
 use super::same_host::requested_peer;
 use super::{Conn, Node, Role, TopicError};
 use crate::header::ConnectionHeader;

@@ -131,7 +131,8 @@ fn single_loss_costs_one_message_and_is_counted() {
     // another follows.
     let (first, last) = (messages[0].len(), all.len() - messages[3].len());
     for missing in first..last {
-        let rest = all.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, datagram)| datagram);
+        let rest =
+            all.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, datagram)| datagram);
         let (whole, lost) = take_all(rest);
         assert_eq!((whole.len(), lost), (3, 1), "without datagram {missing}");
         assert!(whole.iter().all(|whole| *whole == message(3 * MIN_DATAGRAM_LEN)));

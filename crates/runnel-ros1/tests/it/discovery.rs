@@ -256,7 +256,10 @@ fn second_type_in_one_node_is_refused() {
         let is_it = |event: &&NodeEvent| matches!(event, NodeEvent::Registered { role: r, name: t } if *r == role && t == topic);
         net.events(node).iter().filter(is_it).count()
     };
-    assert_eq!((registrations(Role::Publisher, "/chatter"), registrations(Role::Subscriber, "/other")), (1, 1));
+    assert_eq!(
+        (registrations(Role::Publisher, "/chatter"), registrations(Role::Subscriber, "/other")),
+        (1, 1)
+    );
     let other =
         TopicSpec { type_name: "std_msgs/Int16".into(), md5: "1".repeat(32), ..text_topic("/chatter") };
     let refused = net.with_node(node, |node, now| node.advertise(now, other)).expect_err("another type");

@@ -2,7 +2,7 @@
 
 use runnel_ros1::header::{HeaderError, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{
-    HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeSum, TypeMismatch,
+    HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeMismatch, TypeSum,
 };
 use runnel_ros1::tcpros::frame;
 use runnel_testkit::net::{App, Conditions, FakePublisher, Net, publisher_header, secs, text_topic};

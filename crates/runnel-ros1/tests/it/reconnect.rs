@@ -86,7 +86,10 @@ fn closed_link_is_reported_after_one_second() {
         matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
     net.run_for(secs(1));
-    assert_eq!((net.calls(publisher.app).len(), net.events(listener).iter().filter(is_reported).count()), (4, 0));
+    assert_eq!(
+        (net.calls(publisher.app).len(), net.events(listener).iter().filter(is_reported).count()),
+        (4, 0)
+    );
     net.run_for(secs(60));
     assert_eq!(net.events(listener).iter().filter(is_reported).count(), 1);
 }

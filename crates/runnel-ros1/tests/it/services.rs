@@ -1,7 +1,8 @@
 //! Services: lookup, single and persistent calls, and their failures.
 
 use runnel_ros1::node::{
-    RequestedType, HandshakeFault, NodeEvent, PeerFault, ServiceFailure, TypeSum, TypeMismatch, ServiceClientSpec,
+    HandshakeFault, NodeEvent, PeerFault, RequestedType, ServiceClientSpec, ServiceFailure, TypeMismatch,
+    TypeSum,
 };
 use runnel_testkit::net::{App, CallFailure, FAIL, Net, SILENCE, Socket, millis, secs, text_service};
 
@@ -94,8 +95,11 @@ fn missing_provider_is_reported_immediately() {
 #[test]
 fn type_mismatch_is_refused_with_both_types() {
     let (mut net, server, client) = scene();
-    let client_spec = ServiceClientSpec { type_name: "test/Other".into(), md5: "8".repeat(32), ..client_spec() };
-    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, client_spec) else { panic!("refused") };
+    let client_spec =
+        ServiceClientSpec { type_name: "test/Other".into(), md5: "8".repeat(32), ..client_spec() };
+    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, client_spec) else {
+        panic!("refused")
+    };
     let spec = text_service(SERVICE);
     let types = TypeMismatch {
         requested: TypeSum::new("test/Other", &"8".repeat(32)),
@@ -115,7 +119,8 @@ fn type_mismatch_is_refused_with_both_types() {
 #[test]
 fn any_type_is_accepted_by_both_ends() {
     let (mut net, _, client) = scene();
-    let link = net.call_service_as(client, ServiceClientSpec { md5: "*".into(), ..client_spec() }, "x", secs(5));
+    let link =
+        net.call_service_as(client, ServiceClientSpec { md5: "*".into(), ..client_spec() }, "x", secs(5));
     net.run_for(secs(1));
     assert_eq!(net.answers(client, link), [Ok("x".to_owned())]);
 }
@@ -242,7 +247,8 @@ fn probe_is_answered_with_type() {
 #[test]
 fn probe_gets_type_without_call() {
     let (mut net, _, client) = scene();
-    let client_spec = ServiceClientSpec { type_name: "*".into(), md5: "*".into(), probe: true, ..client_spec() };
+    let client_spec =
+        ServiceClientSpec { type_name: "*".into(), md5: "*".into(), probe: true, ..client_spec() };
     let until = net.now() + secs(5);
     let link = net.with_node(client, |node, now| node.open_service(now, client_spec, Some(until)));
     net.run_for(secs(1));

@@ -304,7 +304,9 @@ impl Participant {
             if let Some(complete) = proxy.take_fragments(context.now, frag, context.stamp) {
                 let digest = proxy.digest(&complete.bytes, context.stamp);
                 match proxy.arrive(context.now, (frag.number, digest), has_capacity) {
-                    Arrival::Deliver => self.deliver_owned(context.now, reader, writer, (frag.number, complete)),
+                    Arrival::Deliver => {
+                        self.deliver_owned(context.now, reader, writer, (frag.number, complete))
+                    }
                     Arrival::Early => self.hold(context.now, (reader, writer), frag.number, complete),
                     Arrival::Late => {}
                 }

@@ -157,7 +157,8 @@ impl Participant {
                 CHECKS_AT_OLD_ADDRESS
             };
             if relocation.checks_sent < most {
-                (relocation.checks_sent, relocation.next) = (relocation.checks_sent + 1, now + CHECK_INTERVAL);
+                (relocation.checks_sent, relocation.next) =
+                    (relocation.checks_sent + 1, now + CHECK_INTERVAL);
                 self.remind(prefix);
             } else if let Some(Relocation { from, data, is_known: false, .. }) = peer.relocation.take() {
                 self.accept_data(now, from, data);

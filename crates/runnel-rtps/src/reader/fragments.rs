@@ -318,7 +318,8 @@ impl Fragments {
     /// Records requested fragments.
     pub fn note_requested(&mut self, number: SequenceNumber, missing: &FragmentSet) {
         if let Some(sample) = self.samples.get_mut(&number) {
-            sample.requested_up_to = missing.iter().last().map_or(sample.requested_up_to, |last| last.max(sample.requested_up_to));
+            sample.requested_up_to =
+                missing.iter().last().map_or(sample.requested_up_to, |last| last.max(sample.requested_up_to));
         }
     }
 

@@ -109,7 +109,9 @@ impl fmt::Display for WireError {
         match self {
             Self::NotRtps => f.write_str("not an RTPS message"),
             Self::Version { major, minor } => write!(f, "RTPS version {major}.{minor}, which is not 2.x"),
-            Self::Truncated { needed, remaining } => write!(f, "{needed} bytes are needed and {remaining} remain"),
+            Self::Truncated { needed, remaining } => {
+                write!(f, "{needed} bytes are needed and {remaining} remain")
+            }
             Self::Invalid { what, field } => write!(f, "{what} with an invalid {field}"),
         }
     }

@@ -222,10 +222,7 @@ impl Net {
 
     fn wake_programs(&mut self) {
         self.wakes_at_same_time += 1;
-        assert!(
-            self.wakes_at_same_time < WAKES_AT_ONCE,
-            "a program requests the same wake-up time forever"
-        );
+        assert!(self.wakes_at_same_time < WAKES_AT_ONCE, "a program requests the same wake-up time forever");
         for index in 0..self.running.len() {
             if self.running[index].poll_timeout().is_some_and(|at| at <= self.now) {
                 self.running[index].wakes += 1;

@@ -7,8 +7,8 @@ use runnel_core::bounds::MAX_MESSAGE;
 use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{
-    NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
-    ServiceClientSpec,
+    NodeEvent, ServiceClientLink, ServiceClientSpec, ServiceFailure, ServiceLinkId, ServiceServerLink,
+    ServiceSpec,
 };
 use runnel_ros1::tcpros::{FrameReader, ResponseReader, append_response, frame};
 

@@ -218,7 +218,10 @@ fn unsupported_encapsulation_is_named() {
         alloc::format!("{text}"),
         "encapsulation 0x0000, where only little-endian CDR is read (0x0001, 0x0007, 0x0009)"
     );
-    assert_eq!(decode::<u8>(&[0, 1]).unwrap_err().kind(), DecodeErrorKind::Truncated { needed: 4, remaining: 2 });
+    assert_eq!(
+        decode::<u8>(&[0, 1]).unwrap_err().kind(),
+        DecodeErrorKind::Truncated { needed: 4, remaining: 2 }
+    );
 }
 
 #[test]

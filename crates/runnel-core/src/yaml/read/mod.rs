@@ -49,10 +49,10 @@ fn without_place(error: &serde_json::Error) -> String {
     text.rsplit_once(" at line ").map_or_else(|| text.clone(), |(reason, _)| reason.to_owned())
 }
 
-fn value_count(schema: &Schema, given: usize) -> YamlErrorKind {
+fn value_count(schema: &Schema, values: usize) -> YamlErrorKind {
     YamlErrorKind::ValueCount {
         message: schema.def.name.to_string(),
-        given,
+        values,
         expected: schema.def.fields.len(),
     }
 }

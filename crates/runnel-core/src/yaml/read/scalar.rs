@@ -58,7 +58,7 @@ fn whole(scalar: Scalar<'_>) -> Option<i128> {
 
 fn whole_value(number: i128, expected: &str) -> Result<Value, DynamicErrorKind> {
     let beyond = || DynamicErrorKind::OutOfRange { expected: expected.into(), found: number.to_string() };
-    Value::of_whole(number).ok_or_else(beyond)
+    Value::from_integer(number).ok_or_else(beyond)
 }
 
 fn text(context: &Context, scalar: Scalar<'_>) -> Result<Option<Value>, DynamicErrorKind> {

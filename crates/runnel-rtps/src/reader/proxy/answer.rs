@@ -104,8 +104,7 @@ impl WriterProxy {
         // A writer with fewer samples than before is another one with the same GUID. Runnel's writers announce only the
         // samples that they have sent, so the HEARTBEAT may have been overtaken, or the former position was forged: it
         // is not confirmed, and the writer is asked.
-        let resume_at =
-            self.resume_at.filter(|resume_at| self.has_not_restarted() || has_reached(resume_at));
+        let resume_at = self.resume_at.filter(|resume_at| self.has_not_restarted() || has_reached(resume_at));
         match resume_at.as_ref().is_none_or(has_reached) {
             true => self.position.confirm(now),
             false => self.probe(now),

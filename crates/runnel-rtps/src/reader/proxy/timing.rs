@@ -48,7 +48,9 @@ impl Timing {
             // A second copy of a received one may be in flight.
             Some(TrackedRepair { arrived: Some(arrived), .. }) if *arrived + self.repair_time > now => {}
             Some(TrackedRepair { arrived: None, .. }) => {}
-            _ => self.tracked = Some(TrackedRepair { number, requested_at: now, again: false, arrived: None }),
+            _ => {
+                self.tracked = Some(TrackedRepair { number, requested_at: now, again: false, arrived: None })
+            }
         }
     }
 

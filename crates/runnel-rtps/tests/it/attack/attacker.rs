@@ -160,7 +160,13 @@ impl Scene {
         let prefix = self.net.nodes[node].participant.prefix();
         let next = self.seen(prefix.with(writer_entity)).0 + 1;
         let next = if how & 2 == 0 { next } else { altered(next, 8, number) };
-        self.dispose(node, source, (listener, writer_entity), next, (pid::ENDPOINT_GUID, prefix.with(entity)));
+        self.dispose(
+            node,
+            source,
+            (listener, writer_entity),
+            next,
+            (pid::ENDPOINT_GUID, prefix.with(entity)),
+        );
     }
 
     fn dispose_participant(&mut self, [node, number, _, source]: [u8; 4]) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_ros1::node::{ServiceLinkId, ServiceClientSpec};
+use runnel_ros1::node::{ServiceClientSpec, ServiceLinkId};
 
 use crate::data::{PendingCall, ServiceCore};
 use crate::driver::Driver;
