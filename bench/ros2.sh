@@ -7,10 +7,14 @@ usage() {
   cat <<'END'
 usage: bench/ros2.sh [PART]...
 
-Each part builds what it takes and then has the machine for itself for at most four minutes, unless it says otherwise: udp,
-loss, large, blackout (see bench/README.md), joining, flood (WAVES=12: ten minutes), large_lossy (half an hour),
-large_best_effort (ten minutes; see tests/interop/tests/it/), footprint. Without PART all but large_lossy and
-large_best_effort run.
+Runs all parts except large_lossy and large_best_effort, or the given ones. Each part builds its programs first. Run
+nothing else on the machine meanwhile: at most four minutes per part, unless noted.
+
+  udp, loss, large, blackout   see bench/README.md
+  joining, flood               see tests/interop/tests/it/ (flood with WAVES=12: ten minutes)
+  large_lossy                  half an hour
+  large_best_effort            ten minutes
+  footprint                    memory of idle programs
 END
 }
 

@@ -101,5 +101,5 @@ fn peer(args: &EndArgs) -> Result<&str, Failure> {
 }
 
 fn only_messages() -> Failure {
-    failed("the operating system has only messages: this role needs a Runnel node")
+    failed("this role needs a Runnel node: the floor has only messages")
 }

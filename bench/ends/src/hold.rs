@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// The number of the queue
     #[arg(long)]
     queue: u16,
-    /// How long each packet is held, in milliseconds
+    /// Delay of each packet, in milliseconds
     #[arg(long)]
     milliseconds: u64,
 }

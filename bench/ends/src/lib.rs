@@ -17,7 +17,7 @@ use ::runnel::QoS;
 use clap::ValueEnum;
 use runnel_floor::{Connections, Course, Pace, PacketKind, Sizes, Stamps, Touch, Trial, Waiting};
 
-/// Why an end fails.
+/// Error of an end.
 pub type Failure = Box<dyn Error>;
 
 /// One end of an exchange, or the start of one, for `runnel bench`
@@ -29,9 +29,9 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Part {
-    /// Start a program where and how all contestants run
+    /// Start a program on the CPU and with the priority of all contestants
     Launch(launch::Args),
-    /// Hold packets back that the kernel queues for that
+    /// Delay packets of a netfilter queue
     Hold(hold::Args),
     /// An end on plain TCP
     FloorTcp(EndArgs),
@@ -49,9 +49,9 @@ enum Part {
     FloorFutex(EndArgs),
     /// An end that polls a word of shared memory
     FloorSpin(EndArgs),
-    /// An end that is a Runnel node and stays on the network
+    /// An end that is a Runnel node, over TCPROS
     RunnelTcpros(EndArgs),
-    /// An end that is a Runnel node
+    /// An end that is a Runnel node, over shared memory
     RunnelIpc(EndArgs),
     /// An end that is a Runnel node and never sleeps
     RunnelIpcSpin(EndArgs),
@@ -59,9 +59,9 @@ enum Part {
     RunnelIpcLoan(EndArgs),
     /// An end that is a Runnel node, never sleeps, and loans messages
     RunnelIpcLoanSpin(EndArgs),
-    /// An end that is a ROS 2 node of Runnel and stays on the network
+    /// An end that is a ROS 2 node of Runnel, over RTPS
     RunnelRtps(EndArgs),
-    /// An end that is a ROS 2 node of Runnel and leaves the network
+    /// An end that is a ROS 2 node of Runnel, over shared memory
     RunnelRtpsIpc(EndArgs),
 }
 
@@ -100,14 +100,14 @@ impl Mode {
     }
 }
 
-/// What an end does.
+/// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
     /// Sends a message when the previous one has come back.
     Ping,
     /// Sends back every message.
     Pong,
-    /// Sends all messages at once, or at a rate.
+    /// Sends all messages without pauses, or at a rate.
     Source,
     /// Receives all messages.
     Sink,
@@ -155,22 +155,22 @@ struct EndArgs {
     /// Bytes of a message
     #[arg(long, default_value_t = 0)]
     size: usize,
-    /// Messages that count
+    /// Measured messages
     #[arg(long, default_value_t = 0)]
     count: u64,
-    /// Messages of the warm-up before those
+    /// Messages of the warm-up before them
     #[arg(long, default_value_t = 0)]
     warm_up: u64,
-    /// Messages that queues hold
+    /// Capacity of queues, in messages
     #[arg(long, default_value_t = 1)]
     depth: usize,
-    /// Address of the other end, for ends that are not connected by a master
+    /// Address of the other end, for ends without a master
     #[arg(long)]
     peer: Vec<String>,
-    /// Messages a second
+    /// Messages per second
     #[arg(long)]
     rate: Option<u32>,
-    /// Messages that may be unanswered at a time
+    /// Maximum number of unanswered messages
     #[arg(long, default_value_t = 1)]
     watermark: u64,
     /// Sizes of messages in bytes, in equal shares, one after another
@@ -182,10 +182,10 @@ struct EndArgs {
     /// Ends that receive
     #[arg(long, default_value_t = 1)]
     subscribers: usize,
-    /// What is done with the payload, where the exchange distinguishes: none, write or read
+    /// Use of the payload, in exchanges that distinguish it: none, write or read
     #[arg(long)]
     touch: Option<Touch>,
-    /// Quality of service, where the exchange distinguishes
+    /// Quality of service, in exchanges that distinguish it
     #[arg(long, value_enum, default_value_t)]
     qos: Quality,
     /// File for the stamps of sent messages

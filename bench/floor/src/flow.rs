@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::cut::Cut;
+use crate::splitter::MessageSplitter;
 use crate::stamps::{Stamps, now, set_number};
 use crate::{Course, Streams, Transport};
 
@@ -25,7 +25,7 @@ impl<S: Transport> Streams<S> {
         let ([sends], [receives]) = (self.sends.as_mut_slice(), self.receives.as_mut_slice()) else {
             return Err(io::Error::other("this exchange needs one connection per direction"));
         };
-        // With blocking sends, both ends could send at once and neither would receive.
+        // With blocking sends, both ends could send simultaneously and neither would receive.
         sends.set_nonblocking(true)?;
         receives.set_nonblocking(true)?;
         let mut flow = Flow::new(course, watermark.max(1));
@@ -46,7 +46,7 @@ struct Flow {
     message: Vec<u8>,
     /// Its bytes that were sent.
     offset: usize,
-    answers: Cut,
+    answers: MessageSplitter,
     buffer: Vec<u8>,
     sent: Stamps,
     received: Stamps,
@@ -59,7 +59,7 @@ impl Flow {
             next: 0,
             message: Vec::with_capacity(course.trial.size),
             offset: 0,
-            answers: Cut::new(course),
+            answers: MessageSplitter::new(course),
             buffer: vec![0; BUFFER],
             sent: Stamps::of(course.trial),
             received: Stamps::of(course.trial),

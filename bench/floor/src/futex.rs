@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn wait_returns_at_once_or_times_out() {
+    fn wait_returns_immediately_or_times_out() {
         let word = AtomicU32::new(5);
         wait(&word, 4, LONG).unwrap();
         let late = wait(&word, 5, Duration::from_millis(1)).unwrap_err();

@@ -6,12 +6,12 @@
 #![deny(unsafe_code)]
 
 mod chain;
-mod cut;
 mod flow;
 #[expect(unsafe_code, reason = "it maps memory that two processes share")]
 mod futex;
 mod pace;
 mod packets;
+mod splitter;
 mod stamps;
 mod streams;
 mod touch;

@@ -16,7 +16,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// `rate` messages per second; without a rate, or at rate 0, each is due at once.
+    /// `rate` messages per second; without a rate, or at rate 0, each is due immediately.
     pub fn new(rate: Option<u32>) -> Self {
         Self { rate: rate.filter(|rate| *rate > 0), start: None }
     }
@@ -86,7 +86,7 @@ mod tests {
         assert!(now() >= due);
         let before = now();
         Pace::new(None).wait(1_000_000);
-        assert!(now() - before < SECOND, "without a rate nothing is waited for");
+        assert!(now() - before < SECOND, "no wait without a rate");
     }
 
     #[test]

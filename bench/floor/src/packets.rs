@@ -20,7 +20,7 @@ pub enum PacketKind {
     Udp,
     /// Unix datagrams.
     Datagram,
-    /// Unix datagrams.
+    /// Unix sequenced packets.
     Sequenced,
 }
 

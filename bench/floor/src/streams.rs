@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::epoll;
 
-use crate::cut::Cut;
+use crate::splitter::MessageSplitter;
 use crate::stamps::{Stamps, number, set_number};
 use crate::{Course, Transport, Trial};
 
@@ -96,7 +96,7 @@ impl<S: Transport> Streams<S> {
     }
 
     /// Sends each message when the previous one has come back; returns when each was sent and when it came back.
-    /// Several streams are used in turn.
+    /// Several streams are used round-robin.
     ///
     /// # Errors
     /// If the other end closes before all are back.
@@ -154,15 +154,19 @@ impl<S: Transport> Streams<S> {
     /// If reading fails, or the payload is not what was sent.
     pub fn sink(&mut self, course: &Course) -> io::Result<Stamps> {
         let mut received = Stamps::of(course.trial);
-        let (mut cut, mut buffer) = (Cut::new(course), vec![0; BUFFER]);
-        while cut.count() < course.trial.total() {
+        let (mut splitter, mut buffer) = (MessageSplitter::new(course), vec![0; BUFFER]);
+        while splitter.count() < course.trial.total() {
             let count = self.wait()?.read(&mut buffer)?;
             if count == 0 {
                 break;
             }
-            cut.each(&buffer[..count], |number| received.take(number));
+            splitter.each(&buffer[..count], |number| received.take(number));
         }
-        if cut.is_whole() { Ok(received) } else { Err(io::Error::other("a payload is not what was sent")) }
+        if splitter.is_intact() {
+            Ok(received)
+        } else {
+            Err(io::Error::other("a payload is not what was sent"))
+        }
     }
 }
 

@@ -34,13 +34,13 @@ impl Touch {
     }
 
     /// Reads the payload of a message as its receiver does; false if it is not what the sender wrote.
-    pub fn is_whole(self, message: &[u8], number: u64) -> bool {
+    pub fn is_intact(self, message: &[u8], number: u64) -> bool {
         let payload = message.get(NUMBER..).unwrap_or_default();
-        self.is_whole_sum(payload.len(), number, || sum(payload))
+        self.is_intact_sum(payload.len(), number, || sum(payload))
     }
 
     /// Checks a payload of `bytes` bytes whose sum is `sum`.
-    pub fn is_whole_sum(self, bytes: usize, number: u64, sum: impl FnOnce() -> u64) -> bool {
+    pub fn is_intact_sum(self, bytes: usize, number: u64, sum: impl FnOnce() -> u64) -> bool {
         self != Self::Read || sum() == expected(bytes, number)
     }
 }
@@ -73,10 +73,10 @@ mod tests {
         let mut message = vec![0; 100];
         Touch::Read.fill(&mut message, 0x0105);
         assert_eq!((message[7], message[8], message[99]), (0, 5, 5));
-        assert!(Touch::Read.is_whole(&message, 0x0105));
+        assert!(Touch::Read.is_intact(&message, 0x0105));
         message[50] = 4;
-        assert!(!Touch::Read.is_whole(&message, 0x0105));
-        assert!(Touch::Write.is_whole(&message, 0x0105), "the payload is not checked");
+        assert!(!Touch::Read.is_intact(&message, 0x0105));
+        assert!(Touch::Write.is_intact(&message, 0x0105), "the payload is not checked");
     }
 
     #[test]

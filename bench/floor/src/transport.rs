@@ -36,11 +36,11 @@ pub trait Transport: Read + Write + AsFd + Sized {
     /// As above.
     fn duplicate(&self) -> io::Result<Self>;
 
-    /// Whether reading and writing are non-blocking.
+    /// Sets whether reading and writing are non-blocking.
     ///
     /// # Errors
     /// As above.
-    fn set_nonblocking(&self, never_waits: bool) -> io::Result<()>;
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()>;
 }
 
 impl Transport for TcpStream {
@@ -68,8 +68,8 @@ impl Transport for TcpStream {
         self.try_clone()
     }
 
-    fn set_nonblocking(&self, never_waits: bool) -> io::Result<()> {
-        self.set_nonblocking(never_waits)
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.set_nonblocking(nonblocking)
     }
 }
 
@@ -93,8 +93,8 @@ impl Transport for UnixStream {
         self.try_clone()
     }
 
-    fn set_nonblocking(&self, never_waits: bool) -> io::Result<()> {
-        self.set_nonblocking(never_waits)
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.set_nonblocking(nonblocking)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::Trial;
 use crate::futex::{self, SharedWords, WORDS};
 use crate::stamps::{Stamps, now};
 
-/// Time without progress after which the other end counts as sent.
+/// Time without progress after which the other end is considered dead.
 const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Polls between two checks of the clock in a spinning end.
@@ -60,7 +60,7 @@ impl Words {
     /// back.
     ///
     /// # Errors
-    /// If the other end is gone.
+    /// If the other end does not respond.
     pub fn ping(&self, trial: Trial) -> io::Result<(Stamps, Stamps)> {
         let (mut sent, mut received) = (Stamps::of(trial), Stamps::of(trial));
         let (ping, pong) = self.both();
@@ -113,14 +113,14 @@ fn value(number: u64) -> u32 {
 }
 
 /// Polls until the condition holds. There is no pause hint to the CPU: it would cost more than the whole round trip.
-fn spin(is_so: impl Fn() -> bool) -> io::Result<()> {
+fn spin(is_met: impl Fn() -> bool) -> io::Result<()> {
     let mut end = None;
     loop {
-        if (0..POLLS).any(|_| is_so()) {
+        if (0..POLLS).any(|_| is_met()) {
             return Ok(());
         }
         if now() > *end.get_or_insert_with(|| now() + PEER_TIMEOUT.as_nanos() as u64) {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the other end is gone"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the other end does not respond"));
         }
     }
 }

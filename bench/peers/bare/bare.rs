@@ -1,4 +1,4 @@
-//! A program that does nothing: what a static Rust program takes of memory before it does anything.
+//! A program that does nothing: the least memory that a static Rust program uses.
 
 fn main() {
     loop {

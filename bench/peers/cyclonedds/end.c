@@ -5,9 +5,9 @@
 
 #include "talk.h"
 
-static bench_Message message_of(const Options *options) {
+static bench_Message new_message(const Options *options) {
   const uint32_t size = (uint32_t)options->size;
-  // Written, so that it has memory of its own: all pages of zeros that nobody has written are one.
+  // The payload is written so that it has its own memory: untouched pages of zeros all share one page.
   bench_Message message = {.data = {._maximum = size, ._length = size, ._buffer = memory(size)}};
   memset(message.data._buffer, 1, size);
   return message;
@@ -15,10 +15,10 @@ static bench_Message message_of(const Options *options) {
 
 static size_t topic_count(const Options *options) { return options->topics ? options->topics : 1; }
 
-End end_of(const Options *options) {
+End new_end(const Options *options) {
   return (End){.options = options,
                .writers = memory(topic_count(options) * sizeof(dds_entity_t)),
-               .message = message_of(options),
+               .message = new_message(options),
                .sent = stamps_of(options),
                .received = stamps_of(options)};
 }
@@ -41,7 +41,7 @@ static void set_number(bench_Message *message, uint64_t number) {
   memcpy(message->data._buffer, &number, sizeof number);
 }
 
-// Writes all bytes behind the number.
+// Writes all bytes after the number.
 static void fill(bench_Message *message, uint64_t number) {
   memset(message->data._buffer + sizeof number, (uint8_t)number, message->data._length - sizeof number);
 }
@@ -56,21 +56,21 @@ void send_message_on(End *end, size_t writer, uint64_t number) {
   write_message(end->writers[writer], &end->message);
 }
 
-bool take_number(End *end, uint64_t number) {
+bool record_received(End *end, uint64_t number) {
   stamp(&end->received, number);
   return number + 1 < end->options->total;
 }
 
-void take_all(const Inlet *inlet, Take *take, const Options *options) {
-  End end = end_of(options);
-  end_with_bench();
-  wait_for_writers(inlet);
-  say_ready();
-  each(inlet, take, &end);
+void run_receiver(const ReaderSet *readers, OnMessage *on_message, const Options *options) {
+  End end = new_end(options);
+  stop_on_eof();
+  wait_for_writers(readers);
+  send_ready();
+  dispatch_all(readers, on_message, &end);
   write_stamps(&end.received, options->received);
 }
 
-dds_entity_t one_topic(const char *name, size_t index, const Options *options) {
+dds_entity_t indexed_topic(const char *name, size_t index, const Options *options) {
   char numbered[32];
   if (!options->topics) return topic(name, &bench_Message_desc);
   snprintf(numbered, sizeof numbered, "%s_%zu", name, index);
@@ -78,11 +78,11 @@ dds_entity_t one_topic(const char *name, size_t index, const Options *options) {
 }
 
 void publish_on_all(End *end, const char *name) {
-  for (size_t i = 0; i < topic_count(end->options); ++i) publish_on(end, one_topic(name, i, end->options));
+  for (size_t i = 0; i < topic_count(end->options); ++i) publish_on(end, indexed_topic(name, i, end->options));
 }
 
-Inlet inlet_of_all(const char *name, const Options *options) {
-  Inlet inlet = inlet_for(topic_count(options));
-  for (size_t i = 0; i < topic_count(options); ++i) attach(&inlet, reader_of(one_topic(name, i, options), options));
-  return inlet;
+ReaderSet reader_set_of_all_topics(const char *name, const Options *options) {
+  ReaderSet readers = new_reader_set(topic_count(options));
+  for (size_t i = 0; i < topic_count(options); ++i) attach(&readers, reader_of(indexed_topic(name, i, options), options));
+  return readers;
 }

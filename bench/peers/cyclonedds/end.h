@@ -1,4 +1,4 @@
-// What the roles share: an end with what it publishes on and what it notes.
+// State of an end, shared by all roles: its writers, its message and its time stamps.
 #pragma once
 
 #include "message.h"
@@ -8,7 +8,6 @@
 
 typedef struct {
   const Options *options;
-  // What it publishes on.
   size_t writer_count;
   dds_entity_t *writers;
   bench_Message message;
@@ -16,22 +15,22 @@ typedef struct {
   Stamps sent, received;
 } End;
 
-End end_of(const Options *options);
+End new_end(const Options *options);
 void publish_on(End *end, dds_entity_t topic);
 void wait_for_all_readers(const End *end, uint64_t count);
 
 uint64_t number_of(const bench_Message *message);
 
-// Sends a message with the number, on the first topic or another.
+// Sends a message with this number, on the first topic or on the given one.
 void send_message(End *end, uint64_t number);
 void send_message_on(End *end, size_t writer, uint64_t number);
 
-// Notes that a message has come; false if it is the last one.
-bool take_number(End *end, uint64_t number);
+// Records that a message was received; false if it is the last one.
+bool record_received(End *end, uint64_t number);
 
-// Plays an end that takes all messages.
-void take_all(const Inlet *inlet, Take *take, const Options *options);
+// Runs an end that receives all messages.
+void run_receiver(const ReaderSet *readers, OnMessage *on_message, const Options *options);
 
-// The same for all topics of a name where there are several.
+// Creates the writers or readers of all topics with this name.
 void publish_on_all(End *end, const char *name);
-Inlet inlet_of_all(const char *name, const Options *options);
+ReaderSet reader_set_of_all_topics(const char *name, const Options *options);

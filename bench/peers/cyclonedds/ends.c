@@ -1,4 +1,4 @@
-// The ends of the bench's exchanges on Cyclone DDS. How the bench talks with an end is told in bench/README.md.
+// Ends of the bench's exchanges on Cyclone DDS. bench/README.md describes the protocol between an end and the bench.
 //
 //   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE] [--rate HZ] [--watermark N]
 //     [--sizes B,B,..] [--topics N] [--subscribers N] [--touch none|write|read]
@@ -13,7 +13,7 @@
 
 typedef struct {
   const char *name;
-  void (*play)(const Options *options);
+  void (*run)(const Options *options);
 } Role;
 
 static bool ignore(void *end, const void *message) {
@@ -21,12 +21,12 @@ static bool ignore(void *end, const void *message) {
   return true;
 }
 
-// One publisher and one subscription that have nothing to do, until the bench closes standard input.
+// Keeps one idle writer and one idle reader until the bench closes standard input.
 static void idle(const Options *options) {
   writer_of(topic("status", &bench_Message_desc), options);
-  const Inlet inlet = inlet_of("commands", &bench_Message_desc, options);
-  end_with_bench();
-  each(&inlet, ignore, NULL);
+  const ReaderSet readers = reader_set_of("commands", &bench_Message_desc, options);
+  stop_on_eof();
+  dispatch_all(&readers, ignore, NULL);
 }
 
 static const Role *role_of(const Options *options) {
@@ -37,7 +37,7 @@ static const Role *role_of(const Options *options) {
   for (size_t i = 0; i < sizeof roles / sizeof *roles; ++i) {
     if (!strcmp(options->role, roles[i].name)) return &roles[i];
   }
-  fail("there is no role '%s'", options->role);
+  fail("unknown role '%s'", options->role);
   return NULL;
 }
 
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
   const Options options = options_of(argc, argv);
   const Role *role = role_of(&options);
   open_participant();
-  role->play(&options);
+  role->run(&options);
   close_participant();
   return 0;
 }

@@ -1,11 +1,11 @@
-// What the bench tells an end.
+// Command line of an end.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// Most sizes that messages may have.
+// Maximum number of values of --sizes.
 #define SIZES 64
 
 typedef struct {
@@ -19,5 +19,5 @@ typedef struct {
 uint64_t number(const char *text);
 Options options_of(int argc, char **argv);
 
-// Bytes of a message: of each size there are as many, one after the other.
+// Bytes of a message: the sizes follow each other in equal shares.
 uint32_t size_of(const Options *options, uint64_t number);

@@ -1,4 +1,4 @@
-// What an end plays.
+// Roles of an end.
 #pragma once
 
 #include "options.h"

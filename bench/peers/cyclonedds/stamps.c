@@ -8,9 +8,9 @@
 #define SECOND UINT64_C(1000000000)
 
 Stamps stamps_of(const Options *options) {
-  // One that came twice is kept as well.
-  const size_t room = 4 * options->count;
-  return (Stamps){.warm_up = options->warm_up, .room = room, .words = memory(room * sizeof(uint64_t))};
+  // Duplicates are recorded, too.
+  const size_t capacity = 4 * options->count;
+  return (Stamps){.warm_up = options->warm_up, .capacity = capacity, .words = memory(capacity * sizeof(uint64_t))};
 }
 
 uint64_t nanoseconds(void) {
@@ -20,7 +20,7 @@ uint64_t nanoseconds(void) {
 }
 
 void stamp(Stamps *stamps, uint64_t message) {
-  if (message < stamps->warm_up || stamps->length == stamps->room) return;
+  if (message < stamps->warm_up || stamps->length == stamps->capacity) return;
   stamps->words[stamps->length++] = message;
   stamps->words[stamps->length++] = nanoseconds();
 }
@@ -31,14 +31,14 @@ void write_stamps(const Stamps *stamps, const char *path) {
   if (!file || fclose(file) || written != stamps->length) fail("cannot write %s", path);
 }
 
-uint64_t due(Pace *pace, uint64_t number) {
+uint64_t due_time(Pace *pace, uint64_t number) {
   if (!pace->rate) return 0;
   if (!pace->start) pace->start = nanoseconds();
   return pace->start + number * SECOND / pace->rate;
 }
 
 void wait_until_due(Pace *pace, uint64_t number) {
-  const uint64_t at = due(pace, number);
+  const uint64_t at = due_time(pace, number);
   const struct timespec time = {.tv_sec = (time_t)(at / SECOND), .tv_nsec = (long)(at % SECOND)};
   // A signal ends it early.
   while (nanoseconds() < at) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);

@@ -1,12 +1,12 @@
-// When messages were sent or received, and when they are due.
+// Time stamps of sent and received messages, and deadlines of messages.
 #pragma once
 
 #include "options.h"
 
-// Those of the warm-up are left out.
+// Time stamps, without those of the warm-up: pairs of number and nanoseconds.
 typedef struct {
   uint64_t warm_up;
-  size_t length, room;
+  size_t length, capacity;
   uint64_t *words;
 } Stamps;
 
@@ -15,10 +15,10 @@ uint64_t nanoseconds(void);
 void stamp(Stamps *stamps, uint64_t message);
 void write_stamps(const Stamps *stamps, const char *path);
 
-// One that is late shifts no other. Without a rate each is due at once.
+// Deadlines of messages; a late message does not shift the others. Without a rate each is due immediately.
 typedef struct {
   uint64_t rate, start;
 } Pace;
 
-uint64_t due(Pace *pace, uint64_t number);
+uint64_t due_time(Pace *pace, uint64_t number);
 void wait_until_due(Pace *pace, uint64_t number);

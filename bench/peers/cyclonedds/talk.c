@@ -20,7 +20,7 @@ void *memory(size_t size) {
   return memory;
 }
 
-void say_ready(void) {
+void send_ready(void) {
   puts("ready");
   fflush(stdout);
 }
@@ -33,8 +33,8 @@ bool read_line(void) {
   return false;
 }
 
-void wait_for_go(void) {
-  if (!read_line()) fail("the bench has gone");
+void wait_for_start(void) {
+  if (!read_line()) fail("the bench has ended");
 }
 
 void wait_for_end(void) {

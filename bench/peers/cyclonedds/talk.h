@@ -1,20 +1,20 @@
-// What an end and the bench say to each other, errors included.
+// Protocol between an end and the bench, and errors.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// Says what is wrong, and ends the program.
+// Prints an error and exits with 1.
 void fail(const char *format, ...);
 
-// Memory that is all zeros.
+// Allocates zeroed memory.
 void *memory(size_t size);
 
-void say_ready(void);
+void send_ready(void);
 
-// Reads from the bench until there is a line, or nothing any more: then false.
+// Reads a line from the bench; false at end of file.
 bool read_line(void);
-void wait_for_go(void);
+void wait_for_start(void);
 
-// Waits until the bench closes standard input: a reader may still ask for what it has lost.
+// Waits until the bench closes standard input: readers may still request lost messages.
 void wait_for_end(void);

@@ -1,4 +1,4 @@
-// Topics of this run alone, and those who wait for their messages: a waitset wakes for them, and once the bench has gone.
+// DDS entities of an end. Topic names are unique to the run. A waitset wakes for messages, and when the bench ends.
 #pragma once
 
 #include <stdbool.h>
@@ -8,45 +8,45 @@
 
 #include "options.h"
 
-// Begins to take part, and ends it.
+// Creates and deletes the participant.
 void open_participant(void);
 void close_participant(void);
 
-// An entity or a count as it is; an error of DDS ends the program.
-int32_t checked(int32_t result, const char *what);
+// Returns an entity or a count unchanged; exits on an error of DDS.
+int32_t checked(int32_t result, const char *action);
 
 dds_entity_t topic(const char *name, const dds_topic_descriptor_t *type);
 dds_entity_t writer_of(dds_entity_t topic, const Options *options);
 dds_entity_t reader_of(dds_entity_t topic, const Options *options);
 
-// Readers, each attached to the waitset with its place.
+// Readers, each attached to the waitset with its index.
 typedef struct {
   size_t count;
   dds_entity_t *readers, waitset;
   dds_attach_t *woken;
-} Inlet;
+} ReaderSet;
 
-Inlet inlet_for(size_t readers);
-void attach(Inlet *inlet, dds_entity_t reader);
-Inlet inlet_of(const char *name, const dds_topic_descriptor_t *type, const Options *options);
+ReaderSet new_reader_set(size_t capacity);
+void attach(ReaderSet *readers, dds_entity_t reader);
+ReaderSet reader_set_of(const char *name, const dds_topic_descriptor_t *type, const Options *options);
 
 void write_message(dds_entity_t writer, const void *message);
 
-// Called for each message; false ends the exchange.
-typedef bool Take(void *end, const void *message);
+// Callback for a message; false ends the exchange.
+typedef bool OnMessage(void *end, const void *message);
 
-// Waits for at most so many nanoseconds, and hands the messages over that have come; false once `take` has broken off
-// or the bench has gone.
-bool wait_and_take(const Inlet *inlet, dds_duration_t most, Take *take, void *end);
+// Waits at most `timeout` nanoseconds and dispatches the received messages; false once `on_message` has returned false
+// or the bench has ended.
+bool wait_and_dispatch(const ReaderSet *readers, dds_duration_t timeout, OnMessage *on_message, void *end);
 
-// Hands each message over as it comes, until `take` breaks off or the bench has gone.
-void each(const Inlet *inlet, Take *take, void *end);
+// Dispatches each message until `on_message` returns false or the bench ends.
+void dispatch_all(const ReaderSet *readers, OnMessage *on_message, void *end);
 
-// Waits for so many; an error ends the program.
+// Waits until `count` readers have matched; exits if they do not.
 void wait_for_readers(dds_entity_t writer, uint64_t count);
 
-// Waits for one for each reader.
-void wait_for_writers(const Inlet *inlet);
+// Waits until each reader has matched a writer.
+void wait_for_writers(const ReaderSet *readers);
 
-// Has every wait end once the bench closes standard input.
-void end_with_bench(void);
+// Ends every wait once the bench closes standard input.
+void stop_on_eof(void);

@@ -1,4 +1,4 @@
-// A participant on loopback and UDP alone, its topics, and those who write and read on them.
+// DDS entities of an end: a participant that uses only UDP on loopback, its topics, writers and readers.
 #pragma once
 #include <cctype>
 #include <cstdlib>
@@ -27,14 +27,14 @@
 namespace fast = eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
 
-inline const eprosima::fastrtps::Duration_t patience(20, 0);
+inline const eprosima::fastrtps::Duration_t match_timeout(20, 0);
 
-/// A sequence of bytes, as the other ends exchange it: the header of an encapsulation, a length, the bytes.
+/// Type support of a sequence of bytes: encapsulation header, length, bytes.
 class Bytes : public fast::TopicDataType {
  public:
   explicit Bytes(uint64_t largest) {
     setName("bench::Message");
-    m_typeSize = static_cast<uint32_t>(largest + ahead);
+    m_typeSize = static_cast<uint32_t>(largest + header_size);
     m_isGetKeyDefined = false;
   }
 
@@ -43,24 +43,24 @@ class Bytes : public fast::TopicDataType {
     const uint8_t header[] = {0, 1, 0, 0};
     const auto length = static_cast<uint32_t>(message.size());
     payload->encapsulation = CDR_LE;
-    payload->length = static_cast<uint32_t>(ahead + length);
+    payload->length = static_cast<uint32_t>(header_size + length);
     std::memcpy(payload->data, header, sizeof header);
     std::memcpy(payload->data + 4, &length, sizeof length);
-    std::memcpy(payload->data + ahead, message.data(), length);
+    std::memcpy(payload->data + header_size, message.data(), length);
     return true;
   }
 
   bool deserialize(rtps::SerializedPayload_t* payload, void* data) override {
     uint32_t length = 0;
-    if (payload->length < ahead) return false;
+    if (payload->length < header_size) return false;
     std::memcpy(&length, payload->data + 4, sizeof length);
-    if (length > payload->length - ahead) return false;
-    static_cast<Message*>(data)->assign(payload->data + ahead, payload->data + ahead + length);
+    if (length > payload->length - header_size) return false;
+    static_cast<Message*>(data)->assign(payload->data + header_size, payload->data + header_size + length);
     return true;
   }
 
   std::function<uint32_t()> getSerializedSizeProvider(void* data) override {
-    return [data] { return static_cast<uint32_t>(ahead + static_cast<Message*>(data)->size()); };
+    return [data] { return static_cast<uint32_t>(header_size + static_cast<Message*>(data)->size()); };
   }
 
   void* createData() override { return new Message; }
@@ -68,17 +68,17 @@ class Bytes : public fast::TopicDataType {
   bool getKey(void*, rtps::InstanceHandle_t*, bool) override { return false; }
 
  private:
-  static constexpr size_t ahead = 8;
+  static constexpr size_t header_size = 8;
 };
 
-/// Sets what the bench asks for. Nothing goes past the network.
+/// QoS of the command line, without data sharing.
 template <class Qos>
-Qos quality(const Options& options) {
+Qos qos_of(const Options& options) {
   Qos qos;
   const bool keeps_all = options.text("--qos") == "keep-all";
   qos.reliability().kind = options.text("--qos") == "best-effort" ? fast::BEST_EFFORT_RELIABILITY_QOS
                                                                   : fast::RELIABLE_RELIABILITY_QOS;
-  qos.reliability().max_blocking_time = patience;
+  qos.reliability().max_blocking_time = match_timeout;
   qos.durability().kind = fast::VOLATILE_DURABILITY_QOS;
   qos.history().kind = keeps_all ? fast::KEEP_ALL_HISTORY_QOS : fast::KEEP_LAST_HISTORY_QOS;
   if (!keeps_all) qos.history().depth = static_cast<int32_t>(options.depth);
@@ -87,100 +87,100 @@ Qos quality(const Options& options) {
   return qos;
 }
 
-/// Looks until something is there.
-template <class There>
-void wait_until(const There& there, const char* what) {
-  for (int look = 0; look < 4000; ++look) {
-    if (there()) return;
+/// Polls until a condition holds.
+template <class Condition>
+void wait_until(const Condition& is_met, const char* error) {
+  for (int check = 0; check < 4000; ++check) {
+    if (is_met()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  throw std::runtime_error(what);
+  throw std::runtime_error(error);
 }
 
-class Outlet {
+class Writer {
  public:
-  explicit Outlet(fast::DataWriter* writer) : writer_(writer) {}
+  explicit Writer(fast::DataWriter* writer) : writer_(writer) {}
 
   void write(const Message& message) {
-    // It only reads from it.
-    if (!writer_->write(const_cast<Message*>(&message))) std::cerr << "a message was refused" << std::endl;
+    // The writer does not change the message.
+    if (!writer_->write(const_cast<Message*>(&message))) std::cerr << "the writer refused a message" << std::endl;
   }
 
   void wait_for_reader() const {
-    const auto there = [this] {
+    const auto is_matched = [this] {
       fast::PublicationMatchedStatus status;
       writer_->get_publication_matched_status(status);
       return status.current_count > 0;
     };
-    wait_until(there, "nobody reads");
+    wait_until(is_matched, "no reader matched");
   }
 
  private:
   fast::DataWriter* writer_;
 };
 
-using Take = std::function<void(const Message&)>;
+using OnMessage = std::function<void(const Message&)>;
 
-class Inlet : public fast::DataReaderListener {
+class Reader : public fast::DataReaderListener {
  public:
-  explicit Inlet(Take take) : take_(std::move(take)) {}
+  explicit Reader(OnMessage on_message) : on_message_(std::move(on_message)) {}
 
   void on_data_available(fast::DataReader* reader) override {
     fast::SampleInfo info;
     while (reader->take_next_sample(&message_, &info) == eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
-      if (info.valid_data) take_(message_);
+      if (info.valid_data) on_message_(message_);
     }
   }
 
   void wait_for_writer() const {
-    const auto there = [this] {
+    const auto is_matched = [this] {
       fast::SubscriptionMatchedStatus status;
       reader->get_subscription_matched_status(status);
       return status.current_count > 0;
     };
-    wait_until(there, "nobody writes");
+    wait_until(is_matched, "no writer matched");
   }
 
   fast::DataReader* reader = nullptr;
 
  private:
-  Take take_;
+  OnMessage on_message_;
   Message message_;
 };
 
-class Place {
+class Participant {
  public:
-  explicit Place(const Options& options) : options_(options), type_(new Bytes(options.size)) {
+  explicit Participant(const Options& options) : options_(options), type_(new Bytes(options.size)) {
     fast::DomainParticipantQos qos;
     const auto network = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
     network->interfaceWhiteList = {"127.0.0.1"};
     qos.transport().use_builtin_transports = false;
     qos.transport().user_transports.push_back(network);
     participant_ = factory()->create_participant(0, qos);
-    if (!participant_) throw std::runtime_error("no participant");
+    if (!participant_) throw std::runtime_error("cannot create a participant");
     type_.register_type(participant_);
     publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
     subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
   }
 
-  ~Place() { close(); }
+  ~Participant() { close(); }
 
-  Outlet outlet(const std::string& name) {
-    auto qos = quality<fast::DataWriterQos>(options_);
+  Writer writer(const std::string& name) {
+    auto qos = qos_of<fast::DataWriterQos>(options_);
     qos.publish_mode().kind = fast::SYNCHRONOUS_PUBLISH_MODE;
     auto* writer = publisher_->create_datawriter(topic(name), qos);
-    if (!writer) throw std::runtime_error("no writer of " + name);
-    return Outlet(writer);
+    if (!writer) throw std::runtime_error("cannot create a writer of " + name);
+    return Writer(writer);
   }
 
-  std::unique_ptr<Inlet> inlet(const std::string& name, Take take) {
-    auto inlet = std::make_unique<Inlet>(std::move(take));
-    inlet->reader = subscriber_->create_datareader(topic(name), quality<fast::DataReaderQos>(options_), inlet.get());
-    if (!inlet->reader) throw std::runtime_error("no reader of " + name);
-    return inlet;
+  std::unique_ptr<Reader> reader(const std::string& name, OnMessage on_message) {
+    auto reader = std::make_unique<Reader>(std::move(on_message));
+    reader->reader = subscriber_->create_datareader(topic(name), qos_of<fast::DataReaderQos>(options_), reader.get());
+    if (!reader->reader) throw std::runtime_error("cannot create a reader of " + name);
+    return reader;
   }
 
-  /// After this nothing is taken any more.
+  /// Deletes all entities; afterwards no callback runs.
   void close() {
     if (!participant_) return;
     participant_->delete_contained_entities();
@@ -191,16 +191,16 @@ class Place {
  private:
   static fast::DomainParticipantFactory* factory() { return fast::DomainParticipantFactory::get_instance(); }
 
-  /// A topic of this run alone.
+  /// A topic whose name is unique to the run.
   fast::Topic* topic(const std::string& name) {
     const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
     const std::string home = variable("ROS_HOME");
-    std::string whole = home.substr(home.rfind('/') + 1) + variable("ROS_NAMESPACE") + "_" + name;
-    for (char& letter : whole) {
+    std::string full = home.substr(home.rfind('/') + 1) + variable("ROS_NAMESPACE") + "_" + name;
+    for (char& letter : full) {
       if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
     }
-    auto* topic = participant_->create_topic(whole, type_.get_type_name(), fast::TOPIC_QOS_DEFAULT);
-    if (!topic) throw std::runtime_error("no topic " + whole);
+    auto* topic = participant_->create_topic(full, type_.get_type_name(), fast::TOPIC_QOS_DEFAULT);
+    if (!topic) throw std::runtime_error("cannot create the topic " + full);
     return topic;
   }
 

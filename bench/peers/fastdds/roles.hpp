@@ -1,4 +1,4 @@
-// What the ends do. A listener takes messages on the thread that receives them, which is Fast DDS's shortest way.
+// Roles of an end. A listener runs on Fast DDS's receiving thread, which is its fastest path.
 #pragma once
 #include <stdexcept>
 
@@ -10,46 +10,46 @@
 inline void ping(const Options& options) {
   Stamps sent(options), received(options);
   Message message(options.size);
-  Place place(options);
-  Outlet question = place.outlet("ping");
-  Ending ending;
+  Participant participant(options);
+  Writer question = participant.writer("ping");
+  StopSignal stop;
   auto send = [&](uint64_t number) {
     set_number(message, number);
-    sent.take(number);
+    sent.record(number);
     question.write(message);
   };
-  const auto answer = place.inlet("pong", [&](const Message& message) {
+  const auto answer = participant.reader("pong", [&](const Message& message) {
     const uint64_t number = number_of(message);
-    received.take(number);
-    number + 1 < options.total ? send(number + 1) : ending.tell();
+    received.record(number);
+    number + 1 < options.total ? send(number + 1) : stop.request();
   });
   question.wait_for_reader();
   answer->wait_for_writer();
-  say_ready();
-  wait_for_go();
-  ending.comes_with_bench();
+  send_ready();
+  wait_for_start();
+  stop.request_on_eof();
   send(0);
-  ending.wait();
-  place.close();
+  stop.wait();
+  participant.close();
   sent.write(options.text("--sent"));
   received.write(options.text("--received"));
 }
 
 inline void pong(const Options& options) {
   Stamps received(options);
-  Place place(options);
-  Outlet answer = place.outlet("pong");
-  const auto question = place.inlet("ping", [&](const Message& message) {
-    received.take(number_of(message));
+  Participant participant(options);
+  Writer answer = participant.writer("pong");
+  const auto question = participant.reader("ping", [&](const Message& message) {
+    received.record(number_of(message));
     answer.write(message);
   });
   answer.wait_for_reader();
   question->wait_for_writer();
-  say_ready();
-  Ending ending;
-  ending.comes_with_bench();
-  ending.wait();
-  place.close();
+  send_ready();
+  StopSignal stop;
+  stop.request_on_eof();
+  stop.wait();
+  participant.close();
   received.write(options.text("--received"));
 }
 
@@ -57,48 +57,48 @@ inline void source(const Options& options) {
   Stamps sent(options);
   Message message(options.size, 1);
   Pace pace(options);
-  Place place(options);
-  Outlet burst = place.outlet("burst");
+  Participant participant(options);
+  Writer burst = participant.writer("burst");
   burst.wait_for_reader();
-  say_ready();
-  wait_for_go();
+  send_ready();
+  wait_for_start();
   for (uint64_t number = 0; number < options.total; ++number) {
     set_number(message, number);
     pace.wait(number);
-    sent.take(number);
+    sent.record(number);
     burst.write(message);
   }
-  Ending ending;
-  ending.comes_with_bench();
-  ending.wait();
-  place.close();
+  StopSignal stop;
+  stop.request_on_eof();
+  stop.wait();
+  participant.close();
   sent.write(options.text("--sent"));
 }
 
 inline void sink(const Options& options) {
   Stamps received(options);
-  Place place(options);
-  Ending ending;
-  const auto burst = place.inlet("burst", [&](const Message& message) {
+  Participant participant(options);
+  StopSignal stop;
+  const auto burst = participant.reader("burst", [&](const Message& message) {
     const uint64_t number = number_of(message);
-    received.take(number);
-    if (number + 1 == options.total) ending.tell();
+    received.record(number);
+    if (number + 1 == options.total) stop.request();
   });
   burst->wait_for_writer();
-  say_ready();
-  ending.comes_with_bench();
-  ending.wait();
-  place.close();
+  send_ready();
+  stop.request_on_eof();
+  stop.wait();
+  participant.close();
   received.write(options.text("--received"));
 }
 
-// One publisher and one subscription that have nothing to do, until the bench closes standard input.
+// Keeps one idle writer and one idle reader until the bench closes standard input.
 inline void idle(const Options& options) {
-  Place place(options);
-  place.outlet("status");
-  const auto commands = place.inlet("commands", [](const Message&) {});
-  Ending ending;
-  ending.comes_with_bench();
-  ending.wait();
-  place.close();
+  Participant participant(options);
+  participant.writer("status");
+  const auto commands = participant.reader("commands", [](const Message&) {});
+  StopSignal stop;
+  stop.request_on_eof();
+  stop.wait();
+  participant.close();
 }

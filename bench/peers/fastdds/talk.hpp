@@ -1,4 +1,4 @@
-// What an end and the bench say to each other; and the number that a message carries.
+// Protocol between an end and the bench, and the number in a message.
 #pragma once
 #include <algorithm>
 #include <condition_variable>
@@ -24,42 +24,42 @@ inline void set_number(Message& message, uint64_t number) {
   std::memcpy(message.data(), &number, std::min(sizeof number, message.size()));
 }
 
-inline void say_ready() { std::cout << "ready" << std::endl; }
+inline void send_ready() { std::cout << "ready" << std::endl; }
 
-inline void wait_for_go() {
+inline void wait_for_start() {
   std::string line;
-  if (!std::getline(std::cin, line)) throw std::runtime_error("the bench has gone");
+  if (!std::getline(std::cin, line)) throw std::runtime_error("the bench has ended");
 }
 
-// The end of an exchange: after the last message, or when the bench closes standard input.
-class Ending {
+// Stop request: after the last message, or when the bench closes standard input.
+class StopSignal {
  public:
-  void tell() {
+  void request() {
     const std::lock_guard<std::mutex> guard(state_->mutex);
-    state_->is_here = true;
-    state_->told.notify_all();
+    state_->is_requested = true;
+    state_->requested.notify_all();
   }
 
-  // The thread that reads may outlive this end.
-  void comes_with_bench() {
-    std::thread([ending = *this]() mutable {
+  // The reading thread may outlive this object.
+  void request_on_eof() {
+    std::thread([stop = *this]() mutable {
       std::string line;
       while (std::getline(std::cin, line)) {
       }
-      ending.tell();
+      stop.request();
     }).detach();
   }
 
   void wait() {
     std::unique_lock<std::mutex> guard(state_->mutex);
-    state_->told.wait(guard, [this] { return state_->is_here; });
+    state_->requested.wait(guard, [this] { return state_->is_requested; });
   }
 
  private:
   struct State {
     std::mutex mutex;
-    std::condition_variable told;
-    bool is_here = false;
+    std::condition_variable requested;
+    bool is_requested = false;
   };
 
   std::shared_ptr<State> state_ = std::make_shared<State>();

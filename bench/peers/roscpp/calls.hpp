@@ -1,4 +1,4 @@
-// Ends of services and parameters.
+// Ends that call a service or access parameters.
 #pragma once
 #include <ros/ros.h>
 #include <std_srvs/SetBool.h>
@@ -10,7 +10,7 @@
 #include "stamps.hpp"
 #include "talk.hpp"
 
-static void answer() {
+static void serve_switch() {
   ros::NodeHandle node;
   const boost::function<bool(std_srvs::SetBool::Request&, std_srvs::SetBool::Response&)> echo =
       [](std_srvs::SetBool::Request& request, std_srvs::SetBool::Response& response) {
@@ -18,20 +18,20 @@ static void answer() {
         return true;
       };
   const auto service = node.advertiseService("switch", echo);
-  say_ready();
+  send_ready();
   serve();
 }
 
-// Asks one thing after the other, each number in turn, until all are asked or the bench has closed our standard input.
-// What is not answered, or wrongly, has no second stamp.
-static void ask(const Options& options, const std::function<bool(uint64_t)>& answered) {
+// Makes one request after another, until all are made or the bench closes standard input. A missing or wrong response
+// has no second stamp.
+static void request_all(const Options& options, const std::function<bool(uint64_t)>& is_answered) {
   Stamps sent(options), received(options);
-  say_ready();
-  wait_for_go();
-  end_with_bench();
+  send_ready();
+  wait_for_start();
+  stop_on_eof();
   for (uint64_t number = 0; number < options.total && ros::ok(); ++number) {
-    sent.take(number);
-    if (answered(number)) received.take(number);
+    sent.record(number);
+    if (is_answered(number)) received.record(number);
   }
   sent.write(options.text("--sent"));
   received.write(options.text("--received"));
@@ -47,14 +47,14 @@ static void call_once(const Options& options) {
   ros::NodeHandle node;
   ros::ServiceClient client = node.serviceClient<std_srvs::SetBool>("switch", false);
   client.waitForExistence();
-  ask(options, [&](uint64_t number) { return call(client, number); });
+  request_all(options, [&](uint64_t number) { return call(client, number); });
 }
 
 static void call_persistent(const Options& options) {
   ros::NodeHandle node;
   ros::service::waitForService("switch");
   ros::ServiceClient client = node.serviceClient<std_srvs::SetBool>("switch", true);
-  ask(options, [&](uint64_t number) { return call(client, number); });
+  request_all(options, [&](uint64_t number) { return call(client, number); });
 }
 
 // Sets a parameter with each even number, and gets it with the odd number that follows.
@@ -62,7 +62,7 @@ template <typename Value>
 static void set_and_get(const Options& options, const std::function<Value(uint64_t)>& value_of) {
   ros::NodeHandle node;
   Value value;
-  ask(options, [&](uint64_t number) {
+  request_all(options, [&](uint64_t number) {
     if (number % 2 == 0) return node.setParam("value", value_of(number)), true;
     return node.getParam("value", value) && value == value_of(number - 1);
   });

@@ -1,4 +1,4 @@
-// The ends of the bench's exchanges on roscpp. How the bench talks with an end is told in bench/README.md.
+// Ends of the bench's exchanges on roscpp. bench/README.md describes the protocol between an end and the bench.
 //
 //   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE] [--rate HZ] [--watermark N]
 //     [--sizes B,B,..] [--topics N] [--subscribers N] [--touch none|write|read]
@@ -24,19 +24,19 @@ static void idle() {
   ros::spin();
 }
 
-// How long it takes from subscribing to the message that a publisher has latched.
+// Measures the time from subscribing until the latched message arrives.
 static void first() {
   ros::NodeHandle node;
-  uint64_t came = 0;
-  const boost::function<void(const std_msgs::String::ConstPtr&)> take = [&](const std_msgs::String::ConstPtr&) {
-    came = nanoseconds();
+  uint64_t received_at = 0;
+  const boost::function<void(const std_msgs::String::ConstPtr&)> on_message = [&](const std_msgs::String::ConstPtr&) {
+    received_at = nanoseconds();
     ros::requestShutdown();
   };
-  const uint64_t asked = nanoseconds();
-  const auto subscriber = node.subscribe<std_msgs::String>("latched", 1, take, ros::VoidConstPtr(), no_delay());
+  const uint64_t subscribed_at = nanoseconds();
+  const auto subscriber = node.subscribe<std_msgs::String>("latched", 1, on_message, ros::VoidConstPtr(), no_delay());
   ros::spin();
-  if (came == 0) throw std::runtime_error("no latched message came");
-  std::cout << "first " << came - asked << std::endl;
+  if (received_at == 0) throw std::runtime_error("no latched message arrived");
+  std::cout << "first " << received_at - subscribed_at << std::endl;
 }
 
 static int run(const Options& options) {
@@ -49,23 +49,23 @@ static int run(const Options& options) {
   if (options.role == "para-in") return para_in(options), 0;
   if (options.role == "para-add") return para_add(options), 0;
   if (options.role == "add") return add(options), 0;
-  if (options.role == "serve") return answer(), 0;
+  if (options.role == "serve") return serve_switch(), 0;
   if (options.role == "call") return call_once(options), 0;
   if (options.role == "call-persistent") return call_persistent(options), 0;
   if (options.role == "param") return param(options), 0;
   if (options.role == "idle") return idle(), 0;
   if (options.role == "first") return first(), 0;
-  std::cerr << "there is no role '" << options.role << "'" << std::endl;
+  std::cerr << "unknown role '" << options.role << "'" << std::endl;
   return 2;
 }
 
 int main(int argc, char** argv) {
-  // Otherwise the thread that reads would hold C's standard input while the process ends.
+  // Otherwise the reading thread would hold the lock of C's standard input while the process exits.
   std::ios::sync_with_stdio(false);
   const Options options(argc, argv);
   std::string name = options.role.empty() ? "end" : options.role;
   std::replace(name.begin(), name.end(), '-', '_');
-  // There may be several sinks, and a node's name is its own.
+  // There may be several sinks, and node names are unique.
   ros::init(argc, argv, name, name == "sink" ? ros::init_options::AnonymousName : 0);
   try {
     return run(options);

@@ -1,4 +1,4 @@
-// What the bench asks of an end.
+// Command line of an end.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Options {
     for (std::string one; std::getline(list, one, ',');) sizes_.push_back(std::stoull(one));
   }
 
-  // Bytes of a message: of each size there are as many, one after the other.
+  // Bytes of a message: the sizes follow each other in equal shares.
   uint64_t size_of(uint64_t number) const {
     if (sizes_.empty()) return size;
     const uint64_t each = std::max<uint64_t>(1, total / sizes_.size());

@@ -1,4 +1,4 @@
-// Ends that answer each other.
+// Round trips of messages.
 #pragma once
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
@@ -12,46 +12,46 @@
 
 static void ping(const Options& options) {
   Stamps sent(options), received(options);
-  Message message = message_of(options);
+  Message message = new_message(options);
   ros::NodeHandle node;
   std::vector<ros::Publisher> publishers = advertise(node, "ping", options);
   const auto send = [&](uint64_t number) {
     set_number(message, number);
-    sent.take(number);
+    sent.record(number);
     publishers[number % publishers.size()].publish(message);
   };
   const boost::function<void(const Message::ConstPtr&)> answered = [&](const Message::ConstPtr& answer) {
     const uint64_t number = number_of(*answer);
-    received.take(number);
+    received.record(number);
     if (number + 1 == options.total) return ros::requestShutdown();
     send(number + 1);
   };
   const auto subscriber = node.subscribe<Message>("pong", options.depth, answered, ros::VoidConstPtr(), no_delay());
-  say_ready();
-  wait_for_go();
+  send_ready();
+  wait_for_start();
   send(0);
   serve();
   sent.write(options.text("--sent"));
   received.write(options.text("--received"));
 }
 
-// As ping at a rate, and without waiting for each answer.
+// As ping, but at a rate and without waiting for each answer.
 static void flow(const Options& options) {
   Stamps sent(options), received(options);
-  Message message = message_of(options);
+  Message message = new_message(options);
   uint64_t next = 0, answered = 0;
   Pace pace(options);
   ros::NodeHandle node;
   ros::Publisher publisher = node.advertise<Message>("ping", options.depth);
   const boost::function<void(const Message::ConstPtr&)> answer = [&](const Message::ConstPtr& message) {
-    received.take(number_of(*message));
+    received.record(number_of(*message));
     ++answered;
   };
   const auto subscriber = node.subscribe<Message>("pong", options.depth, answer, ros::VoidConstPtr(), no_delay());
   wait_for_subscribers(publisher);
-  say_ready();
-  wait_for_go();
-  end_with_bench();
+  send_ready();
+  wait_for_start();
+  stop_on_eof();
   while (ros::ok() && answered < options.total) {
     const bool may_send = next < options.total && next - answered < options.watermark;
     const uint64_t now = nanoseconds(), due = may_send ? pace.due(next) : now + second;
@@ -61,7 +61,7 @@ static void flow(const Options& options) {
     }
     message.data.resize(options.size_of(next));
     set_number(message, next);
-    sent.take(next++);
+    sent.record(next++);
     publisher.publish(message);
     ros::spinOnce();
   }
@@ -74,7 +74,7 @@ static void pong(const Options& options) {
   ros::NodeHandle node;
   ros::Publisher publisher = node.advertise<Message>("pong", options.depth);
   const boost::function<void(const Message::ConstPtr&)> answer = [&](const Message::ConstPtr& message) {
-    received.take(number_of(*message));
+    received.record(number_of(*message));
     publisher.publish(message);
   };
   std::vector<ros::Subscriber> subscribers;
@@ -82,7 +82,7 @@ static void pong(const Options& options) {
     subscribers.push_back(node.subscribe<Message>(topic, options.depth, answer, ros::VoidConstPtr(), no_delay()));
   }
   wait_for_subscribers(publisher);
-  say_ready();
+  send_ready();
   serve();
   received.write(options.text("--received"));
 }

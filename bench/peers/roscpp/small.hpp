@@ -1,4 +1,4 @@
-// Ends of small messages with a meaning: texts and sums.
+// Small messages: texts, and pairs of integers that pass through three ends.
 #pragma once
 #include <ros/ros.h>
 #include <std_msgs/String.h>
@@ -12,7 +12,7 @@
 #include "talk.hpp"
 #include "two_ints.hpp"
 
-// Sends each message that `make` makes, when it is due.
+// Sends each message of `make` when it is due.
 template <typename M>
 static void send_all(const Options& options, const std::string& topic, const std::function<M(uint64_t)>& make) {
   Stamps sent(options);
@@ -20,30 +20,31 @@ static void send_all(const Options& options, const std::string& topic, const std
   ros::NodeHandle node;
   ros::Publisher publisher = node.advertise<M>(topic, options.depth);
   wait_for_subscribers(publisher);
-  say_ready();
-  wait_for_go();
+  send_ready();
+  wait_for_start();
   for (uint64_t number = 0; number < options.total; ++number) {
     pace.wait(number);
-    sent.take(number);
+    sent.record(number);
     publisher.publish(make(number));
   }
   serve();
   sent.write(options.text("--sent"));
 }
 
-// Takes all messages, each with the number that `number_in` finds in it, or throws.
+// Receives all messages; `number_in` returns the number of a message, or throws.
 template <typename M>
-static void take_all(const Options& options, const std::string& topic,
+static void run_receiver(const Options& options, const std::string& topic,
                      const std::function<uint64_t(const M&)>& number_in) {
   Stamps received(options);
   ros::NodeHandle node;
-  const boost::function<void(const boost::shared_ptr<M const>&)> take = [&](const boost::shared_ptr<M const>& message) {
+  const boost::function<void(const boost::shared_ptr<M const>&)> on_message =
+      [&](const boost::shared_ptr<M const>& message) {
     const uint64_t number = number_in(*message);
-    received.take(number);
+    received.record(number);
     if (number + 1 == options.total) ros::requestShutdown();
   };
-  const auto subscriber = node.subscribe<M>(topic, options.depth, take, ros::VoidConstPtr(), no_delay());
-  say_ready();
+  const auto subscriber = node.subscribe<M>(topic, options.depth, on_message, ros::VoidConstPtr(), no_delay());
+  send_ready();
   serve();
   received.write(options.text("--received"));
 }
@@ -59,7 +60,7 @@ static void talker(const Options& options) {
 }
 
 static void listener(const Options& options) {
-  take_all<std_msgs::String>(options, "chatter",
+  run_receiver<std_msgs::String>(options, "chatter",
                              [](const std_msgs::String& text) { return std::stoull(text.data.substr(greeting.size())); });
 }
 
@@ -81,15 +82,15 @@ static void para_add(const Options& options) {
       [&](const boost::shared_ptr<TwoInts const>& para) { publisher.publish(two_ints(para->a, para->a + para->b)); };
   const auto subscriber = node.subscribe<TwoInts>("para", options.depth, add, ros::VoidConstPtr(), no_delay());
   wait_for_subscribers(publisher);
-  say_ready();
+  send_ready();
   serve();
 }
 
 static void add(const Options& options) {
-  bool all_right = true;
-  take_all<TwoInts>(options, "sum", [&](const TwoInts& sum) {
-    all_right &= sum.b == sum.a + 1;
+  bool all_correct = true;
+  run_receiver<TwoInts>(options, "sum", [&](const TwoInts& sum) {
+    all_correct &= sum.b == sum.a + 1;
     return static_cast<uint64_t>(sum.a);
   });
-  if (!all_right) throw std::runtime_error("a sum is wrong");
+  if (!all_correct) throw std::runtime_error("a sum is wrong");
 }

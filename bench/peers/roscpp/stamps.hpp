@@ -1,4 +1,4 @@
-// When messages pass, and when they are due.
+// Time stamps and deadlines of messages.
 #pragma once
 #include <time.h>
 
@@ -18,14 +18,14 @@ static uint64_t nanoseconds() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// When messages were sent or received; those of the warm-up are left out.
+// Time stamps of sent or received messages, without those of the warm-up.
 class Stamps {
  public:
   explicit Stamps(const Options& options) : warm_up_(options.warm_up) {
     words_.reserve(2 * (options.total - options.warm_up));
   }
 
-  void take(uint64_t number) {
+  void record(uint64_t number) {
     if (number < warm_up_) return;
     words_.push_back(number);
     words_.push_back(nanoseconds());
@@ -42,7 +42,7 @@ class Stamps {
   std::vector<uint64_t> words_;
 };
 
-// When messages are due: one that is late shifts no other. Without a rate each is due at once.
+// Deadlines of messages; a late message does not shift the others. Without a rate each is due immediately.
 class Pace {
  public:
   explicit Pace(const Options& options) : rate_(options.rate) {}

@@ -1,4 +1,4 @@
-// How an end talks with the bench and finds the other ends; and the message of most exchanges.
+// Protocol between an end and the bench, discovery of the other ends, and the message of most exchanges.
 #pragma once
 #include <ros/ros.h>
 #include <std_msgs/UInt8MultiArray.h>
@@ -26,19 +26,19 @@ static void set_number(Message& message, uint64_t number) {
   std::memcpy(message.data.data(), &number, std::min(sizeof number, message.data.size()));
 }
 
-static void say_ready() { std::cout << "ready" << std::endl; }
+static void send_ready() { std::cout << "ready" << std::endl; }
 
 static void wait_for_subscribers(const ros::Publisher& publisher, uint64_t count = 1) {
   while (ros::ok() && publisher.getNumSubscribers() < count) ros::WallDuration(0.005).sleep();
 }
 
-static void wait_for_go() {
+static void wait_for_start() {
   std::string line;
-  if (!std::getline(std::cin, line)) throw std::runtime_error("the bench has gone");
+  if (!std::getline(std::cin, line)) throw std::runtime_error("the bench has ended");
 }
 
-// Asks for the end once the bench has closed our standard input.
-static void end_with_bench() {
+// Shuts the node down once the bench closes standard input.
+static void stop_on_eof() {
   std::thread([] {
     std::string line;
     while (std::getline(std::cin, line)) {
@@ -47,13 +47,13 @@ static void end_with_bench() {
   }).detach();
 }
 
-// Serves the graph until the bench closes our standard input, or a callback has asked for the end.
+// Spins until the bench closes standard input or a callback shuts the node down.
 static void serve() {
-  end_with_bench();
+  stop_on_eof();
   ros::spin();
 }
 
-static Message message_of(const Options& options) {
+static Message new_message(const Options& options) {
   Message message;
   message.data.resize(options.size);
   return message;
@@ -61,7 +61,7 @@ static Message message_of(const Options& options) {
 
 static ros::TransportHints no_delay() { return ros::TransportHints().tcpNoDelay(); }
 
-// The topics there.
+// The topics of this exchange.
 static std::vector<std::string> topics(const Options& options, const std::string& name) {
   if (options.topics == 0) return {name};
   std::vector<std::string> names;
@@ -69,15 +69,15 @@ static std::vector<std::string> topics(const Options& options, const std::string
   return names;
 }
 
-// How many topics wait for their subscribers at once. A node's sockets have 5 connections wait for its XML-RPC and 100
-// for TCPROS; of what comes beside those the kernel tries again after one second, two, four and so on.
-constexpr size_t at_once = 20;
+// Maximum number of topics that wait for subscribers at a time. The listen backlog of a node is 5 connections for
+// XML-RPC and 100 for TCPROS; the kernel retries further ones after 1 s, 2 s, 4 s and so on.
+constexpr size_t max_pending = 20;
 
-// Publishes on all topics, and waits for those who subscribe.
+// Advertises all topics and waits for their subscribers.
 static std::vector<ros::Publisher> advertise(ros::NodeHandle& node, const std::string& name, const Options& options) {
   std::vector<ros::Publisher> publishers;
   for (const auto& topic : topics(options, name)) {
-    if (publishers.size() >= at_once) wait_for_subscribers(publishers[publishers.size() - at_once], options.subscribers);
+    if (publishers.size() >= max_pending) wait_for_subscribers(publishers[publishers.size() - max_pending], options.subscribers);
     publishers.push_back(node.advertise<Message>(topic, options.depth));
   }
   for (const auto& publisher : publishers) wait_for_subscribers(publisher, options.subscribers);

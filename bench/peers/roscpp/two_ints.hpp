@@ -1,10 +1,10 @@
-// The message of two integers.
+// Message of two integers.
 #pragma once
 #include <ros/ros.h>
 
 #include <cstdint>
 
-// bench/interfaces/bench_msgs/msg/TwoInts.msg, as ROS's generator would have it.
+// As genmsg would generate it from bench/interfaces/bench_msgs/msg/TwoInts.msg.
 struct TwoInts {
   int32_t a = 0, b = 0;
 };

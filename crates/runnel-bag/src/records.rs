@@ -4,7 +4,7 @@
 //! +----------------+--------+--------------+------+
 //! | length, 4 byte | header | length, 4 b. | data |
 //! +----------------+--------+--------------+------+
-//!    header: fields, each 4 bytes of length and `name=value`; the field `op` says what the record is
+//!    header: fields, each 4 bytes of length and `name=value`; the field `op` is the kind of the record
 //! ```
 //! Numbers are little-endian. A bag consists of the line [`MAGIC`], a bag header, chunks, each followed by its index,
 //! and at the end the connections again and the positions of the chunks. In the header of an unfinished bag the

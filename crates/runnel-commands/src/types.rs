@@ -58,7 +58,7 @@ impl Types {
         let are_messages = generation == Generation::Ros1;
         names
             .filter(move |name| self.library.is_in(generation, kind, name))
-            .filter(move |name| are_messages || self.library.stands_alone(kind, name))
+            .filter(move |name| are_messages || self.library.is_standalone(kind, name))
     }
 
     /// The names of all types of a kind in either generation, in order.
@@ -100,7 +100,7 @@ impl Types {
 
     /// The error, with advice.
     pub fn unknown(&self, error: ResolveError) -> CliError {
-        let ResolveError::Unknown { kind, name, wanted_by: None } = &error else {
+        let ResolveError::Unknown { kind, name, required_by: None } = &error else {
             return CliError::failed(error);
         };
         CliError::Failed(match self.similar(*kind, name) {

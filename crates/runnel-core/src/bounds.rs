@@ -19,7 +19,7 @@ impl LengthBeyondLimit {
     /// Passes a length that is accepted.
     ///
     /// # Errors
-    /// When it is not.
+    /// If it is not.
     pub fn check(claimed: usize, limit: usize) -> Result<(), Self> {
         if claimed > limit { Err(Self { claimed, limit }) } else { Ok(()) }
     }
@@ -33,7 +33,7 @@ impl fmt::Display for LengthBeyondLimit {
 
 impl Error for LengthBeyondLimit {}
 
-/// How much may wait for a peer or a callback that does not take it.
+/// Bounds of a queue for a slow peer or callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBound {
     /// Messages.
@@ -43,7 +43,7 @@ pub struct QueueBound {
 }
 
 impl QueueBound {
-    /// What holds as much as either.
+    /// The larger of both bounds.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { messages: self.messages.max(other.messages), bytes: self.bytes.max(other.bytes) }

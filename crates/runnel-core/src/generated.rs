@@ -8,16 +8,15 @@ pub use alloc::{string::String, vec::Vec};
 /// Makes a message type: the structure, its view, and its [`Wire`](crate::wire::Wire) and
 /// [`Message`](crate::Message) forms.
 ///
-/// A type of nothing but numbers (`plain`) is its own view; any other has a view in which texts and arrays are
-/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow. Marks in brackets behind it
-/// follow this order:
+/// A type with only numbers (`plain`) is its own view; any other type has a view that borrows texts and arrays. The literal
+/// before each type is the field's ROS name, which Rust may not allow. Marks in brackets after it have this order:
 ///
 /// | Mark | Meaning |
 /// |---|---|
-/// | `ros1`, `ros2` | only that generation has it; it is skipped in the bytes of the other |
-/// | `most 3` | in ROS 2 it has at most 3 elements, or bytes of text |
-/// | `texts 5` | in ROS 2 each of its texts has at most 5 bytes |
-/// | `wide` | it is a `wstring`, which has no form in ROS 2 |
+/// | `ros1`, `ros2` | the field exists only in that generation; the other's encoding skips it |
+/// | `most 3` | in ROS 2: at most 3 elements, or bytes of text |
+/// | `texts 5` | in ROS 2: at most 5 bytes per text |
+/// | `wide` | a `wstring`, which cannot be encoded in ROS 2 |
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message {
@@ -254,8 +253,8 @@ macro_rules! message {
     (
         @names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal,
         ros2: $ros2_name:literal, $dds_name:literal, $rihs01:literal
-        $(, tail: $($tail:ident).+, element: $element:literal, behind: $behind:literal)?
-        $(, ros2_tail: $($tail2:ident).+, element: $element2:literal, behind: $behind2:literal)?
+        $(, tail: $($tail:ident).+, element: $element:literal, after: $after:literal)?
+        $(, ros2_tail: $($tail2:ident).+, element: $element2:literal, after: $after2:literal)?
     ) => {
         impl $crate::Message for $name {
             const TYPE: &'static str = $ros_name;
@@ -266,9 +265,9 @@ macro_rules! message {
             const DDS_TYPE: &'static str = $dds_name;
             const RIHS01: &'static str = $rihs01;
             const TAIL: ::core::option::Option<$crate::message::Tail> =
-                $crate::message!(@tail $($element, $behind)?);
+                $crate::message!(@tail $($element, $after)?);
             const ROS2_TAIL: ::core::option::Option<$crate::message::Tail> =
-                $crate::message!(@tail $($element2, $behind2)?);
+                $crate::message!(@tail $($element2, $after2)?);
 
             fn tail_len(&self, encoding: $crate::wire::Encoding) -> usize {
                 if encoding.is_ros1() { 0 $(+ self.$($tail).+.len())? } else { 0 $(+ self.$($tail2).+.len())? }
@@ -276,15 +275,15 @@ macro_rules! message {
         }
     };
     (@tail) => { ::core::option::Option::None };
-    (@tail $element:literal, $behind:literal) => {
-        ::core::option::Option::Some($crate::message::Tail { element: $element, behind: $behind })
+    (@tail $element:literal, $after:literal) => {
+        ::core::option::Option::Some($crate::message::Tail { element: $element, after: $after })
     };
 }
 
 /// Checks a length against the most that a type allows in ROS 2.
 ///
 /// # Errors
-/// When it is longer.
+/// If it is longer.
 #[doc(hidden)]
 pub fn at_most(bound: usize, len: usize) -> Result<(), EncodeErrorKind> {
     if len > bound { Err(EncodeErrorKind::BeyondBound { len, bound }) } else { Ok(()) }

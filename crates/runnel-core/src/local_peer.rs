@@ -1,15 +1,16 @@
-//! Identity of processes on one host, by which two of them find a path that is not the network. Both engines announce it, each
-//! in a form of its own: fields of a connection header in ROS 1, a vendor-specific message between participants in ROS 2.
+//! Identity of processes on one host, by which two of them establish an IPC connection. Both engines announce it: ROS 1 in
+//! fields of a connection header, ROS 2 in a vendor-specific message between participants.
 //!
-//! A process is 128 random bits that it announces only to nodes it has links with, so that nobody else can find it. A token is
-//! announced on one link only: a process that repeats it on another connection is the other end of that link.
+//! A process is identified by 128 random bits, which it announces only to nodes that it has links with, so that other
+//! processes cannot find it. A token is announced on one link only: a process that repeats it on another connection is the
+//! other end of that link.
 
-/// What a node announces of its own process.
+/// A node's announcement of its process.
 #[derive(Clone, Debug)]
 pub struct LocalIdentity {
     /// The process: random bits.
     pub process: u128,
-    /// What the node's tokens are made of: random bits that are never announced, different for each node.
+    /// Secret of the node's tokens: random bits that are never announced, different for each node.
     pub secret: u128,
 }
 

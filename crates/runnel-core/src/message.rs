@@ -7,10 +7,10 @@ pub use tail::{Tail, TailError, WithTail, len_with_tail, write_with_tail};
 use crate::wire::{Encoding, Wire};
 use core::fmt::Debug;
 
-/// A message type: serialization (by [`Wire`]) and the names by which peers know it.
+/// A message type: serialization (by [`Wire`]) and type names.
 ///
-/// Generated from `.msg` files; nobody writes it by hand. One type serves both generations: fields that only one
-/// generation has are skipped in the bytes of the other.
+/// Implemented by code generated from `.msg` files. One type serves both generations: fields that only one generation has
+/// are skipped in the other's encoding.
 pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 'static {
     /// The ROS 1 type name, such as `std_msgs/String`.
     const TYPE: &'static str;
@@ -18,11 +18,11 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const MD5: &'static str;
     /// The ROS 1 definition with all it depends on, as connection headers carry it.
     const DEFINITION: &'static str;
-    /// True if the first field is a `std_msgs/Header`, whose `seq` a ROS 1 publisher counts up.
+    /// Whether the first field is a `std_msgs/Header`, whose `seq` a ROS 1 publisher counts up.
     const HAS_HEADER: bool;
     /// The ROS 2 type name, such as `std_msgs/msg/String`.
     const ROS2_TYPE: &'static str;
-    /// The name of the type in DDS as ROS 2 uses it, such as `std_msgs::msg::dds_::String_`.
+    /// The type's DDS name in ROS 2, such as `std_msgs::msg::dds_::String_`.
     const DDS_TYPE: &'static str;
     /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
     const RIHS01: &'static str;
@@ -32,7 +32,7 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     /// As [`Message::TAIL`], of the form that the message has in ROS 2.
     const ROS2_TAIL: Option<Tail>;
 
-    /// How many elements the array holds that ends the message in an encoding; 0 if there is none.
+    /// Number of elements of the array at the end of the message in an encoding; 0 if it ends with no array.
     fn tail_len(&self, encoding: Encoding) -> usize;
 }
 
@@ -54,9 +54,9 @@ pub trait Service: Send + Sync + 'static {
 
 /// An action type: goal, result and feedback.
 ///
-/// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. No message of that
-/// type travels: in ROS 1 the three that do are the goal, the result and the feedback, each behind a header and a goal
-/// id or a goal status. In ROS 2 goal and result travel in services, and the feedback in a message.
+/// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. It is not a message: ROS 1
+/// sends goal, result and feedback, each after a header and a goal id or goal status. ROS 2 sends goal and result in
+/// services, and the feedback in a message.
 pub trait Action: Send + Sync + 'static {
     /// The goal.
     type Goal: Message;
@@ -70,9 +70,9 @@ pub trait Action: Send + Sync + 'static {
     type ActionResult: Message;
     /// The feedback as ROS 1 sends it: a header, a goal status and the feedback.
     type ActionFeedback: Message;
-    /// What sends a goal in ROS 2: with its id, and answered by whether it is accepted.
+    /// The ROS 2 service that sends a goal with its id; the response is whether it is accepted.
     type SendGoal: Service;
-    /// What waits for the result in ROS 2.
+    /// The ROS 2 service that returns the result.
     type GetResult: Service;
     /// The feedback as ROS 2 sends it: with the goal's id.
     type FeedbackMessage: Message;

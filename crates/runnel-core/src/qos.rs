@@ -1,8 +1,8 @@
-//! Quality of service: what a publisher offers and a subscription asks for.
+//! Quality of service: offered by a publisher, requested by a subscription.
 //!
 //! ROS 1 has queue sizes and latching only: [`History`] and depth are the queue, [`Durability::TransientLocal`] is a
-//! latched topic, whose late subscribers get the last message. Reliability, deadline, lifespan and liveliness are ROS 2
-//! policies and change nothing in ROS 1, where every TCPROS connection is reliable.
+//! latched topic, which sends its last message to late subscribers. Reliability, deadline, lifespan and liveliness are ROS 2
+//! policies without effect in ROS 1, where every TCPROS connection is reliable.
 
 mod available;
 
@@ -12,13 +12,13 @@ use core::time::Duration;
 
 pub use available::BestAvailable;
 
-/// Which messages wait when they cannot go on at once.
+/// Messages that are kept in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum History {
-    /// The last so many, see [`QoS::depth`].
+    /// The last [`QoS::depth`] messages.
     #[default]
     KeepLast,
-    /// All, as far as the queue's bound goes.
+    /// All messages, up to the queue's bound.
     KeepAll,
 }
 
@@ -38,7 +38,7 @@ pub enum Durability {
     /// They do not.
     #[default]
     Volatile,
-    /// They get those that the publisher still holds. In ROS 1: a latched topic.
+    /// They get the samples in the publisher's history. In ROS 1: a latched topic.
     TransientLocal,
 }
 
@@ -48,7 +48,7 @@ pub enum Liveliness {
     /// Its process lives.
     #[default]
     Automatic,
-    /// It says so itself, or publishes.
+    /// It asserts its liveliness explicitly, or publishes.
     ManualByTopic,
 }
 
@@ -60,7 +60,7 @@ pub enum Liveliness {
 pub struct QoS {
     /// Which messages wait.
     pub history: History,
-    /// How many messages wait at most, with [`History::KeepLast`]; at least 1.
+    /// Capacity of the queue with [`History::KeepLast`]; at least 1.
     pub depth: usize,
     /// Whether lost messages are sent again.
     pub reliability: Reliability,
@@ -68,11 +68,11 @@ pub struct QoS {
     pub durability: Durability,
     /// The longest time between two messages; `None` for any.
     pub deadline: Option<Duration>,
-    /// How long a message is worth delivering; `None` for ever.
+    /// Time after which a message is no longer delivered; `None` is infinite.
     pub lifespan: Option<Duration>,
     /// How a publisher shows that it lives.
     pub liveliness: Liveliness,
-    /// How long it counts as living after it last did; `None` for ever.
+    /// Lease duration of the liveliness; `None` is infinite.
     pub liveliness_lease: Option<Duration>,
     /// Which of these are settled when the endpoint is made, see [`QoS::best_available`].
     pub best_available: BestAvailable,
@@ -117,7 +117,7 @@ impl QoS {
         Self::keep_last(5).best_effort()
     }
 
-    /// What ROS 2's middlewares take when nothing is said: the last 1, reliable.
+    /// The default of ROS 2's middlewares: keep last 1, reliable.
     pub const fn system_default() -> Self {
         Self::keep_last(1)
     }
@@ -147,7 +147,7 @@ impl QoS {
         Self::keep_last(1000).transient_local().lifespan(Duration::from_secs(10))
     }
 
-    /// What ROS 1 calls latched: late subscribers get the last message.
+    /// A latched topic of ROS 1: late subscribers get the last message.
     pub const fn latched() -> Self {
         Self::keep_last(1).transient_local()
     }
@@ -170,7 +170,7 @@ impl QoS {
         Self { reliability: Reliability::BestEffort, best_available, ..self }
     }
 
-    /// Gives late subscribers what is still held.
+    /// Sends the kept samples to late subscribers.
     #[must_use]
     pub const fn transient_local(self) -> Self {
         let best_available = BestAvailable { durability: false, ..self.best_available };
@@ -202,8 +202,7 @@ impl QoS {
         Self { lifespan: finite(lifespan), ..self }
     }
 
-    /// Sets how a publisher shows that it lives, and for how long that holds: for ever if that is `None`, zero or more
-    /// than 68 years.
+    /// Sets the kind of liveliness and the lease duration: unlimited if `None`, zero or more than 68 years.
     ///
     /// Without effect in ROS 1.
     #[must_use]
@@ -217,14 +216,14 @@ impl QoS {
         Self { liveliness: kind, liveliness_lease, best_available, ..self }
     }
 
-    /// True if late subscribers get earlier messages, which is how a ROS 1 connection header says `latching=1`.
+    /// Whether late subscribers get earlier messages: `latching=1` in a ROS 1 connection header.
     pub fn is_latching(&self) -> bool {
         self.durability == Durability::TransientLocal
     }
 
-    /// The policies by which a subscription that asks for this cannot take what a publisher offers; empty if it can. They are in
-    /// the order of their numbers in DDS, so that the last is the one that events name, as with ROS 2's default implementation.
-    /// Source: DDS 1.4, section 2.2.3, requested against offered. History, depth and lifespan never stand in the way.
+    /// The policies in which an offer is incompatible with this request; empty if it is compatible. They are in the order of
+    /// their ids in DDS: events name the last one, as in ROS 2's default implementation. History, depth and lifespan are
+    /// always compatible. Source: DDS 1.4, section 2.2.3, requested against offered.
     pub fn incompatible_with(&self, offered: &QoS) -> Vec<Policy> {
         let checks = [
             (Policy::Durability, offered.durability >= self.durability),
@@ -237,7 +236,7 @@ impl QoS {
     }
 }
 
-/// True if the time offered is no longer than the time asked for; `None` is for ever.
+/// Whether the offered time is not longer than the requested time; `None` is infinite.
 fn within(offered: Option<Duration>, requested: Option<Duration>) -> bool {
     match (offered, requested) {
         (_, None) => true,
@@ -264,7 +263,7 @@ impl fmt::Display for Liveliness {
     }
 }
 
-/// A policy by which a publisher and a subscription can fail to meet.
+/// A policy in which a publisher and a subscription can be incompatible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// See [`QoS::reliability`].
@@ -277,8 +276,7 @@ pub enum Policy {
     Liveliness,
     /// See [`QoS::liveliness_lease`].
     LivelinessLease,
-    /// How messages are serialized: what a publisher writes, a subscription of another implementation does not read, or the
-    /// other way round. No [`QoS`] of ROS speaks of it.
+    /// Serialization of the messages, which one side writes and the other does not read. Not part of [`QoS`].
     DataRepresentation,
 }
 
@@ -295,8 +293,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// A time as it is announced to peers: none if it is zero, as in rmw, or longer than the wire can hold, which peers take for
-/// ever.
+/// A time as announced to peers: `None` (infinite) if it is zero, as in rmw, or exceeds the wire format.
 const fn finite(time: Duration) -> Option<Duration> {
     if time.is_zero() || time.as_secs() >= i32::MAX as u64 { None } else { Some(time) }
 }
@@ -336,20 +333,20 @@ mod tests {
     fn offer_may_exceed_request() {
         let best_effort = QoS::keep_last(1).best_effort();
         assert_eq!(best_effort.incompatible_with(&QoS::latched()), []);
-        let wants = QoS::latched();
-        assert_eq!(wants.incompatible_with(&best_effort), [Policy::Durability, Policy::Reliability]);
+        let requested = QoS::latched();
+        assert_eq!(requested.incompatible_with(&best_effort), [Policy::Durability, Policy::Reliability]);
     }
 
     #[test]
     fn offered_times_must_not_exceed_requested_times() {
-        let wants = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)));
+        let requested = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)));
         let short = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(49)));
         let long = QoS::default().deadline(MS(101)).liveliness(Liveliness::Automatic, Some(MS(51)));
-        assert_eq!(wants.incompatible_with(&short), []);
+        assert_eq!(requested.incompatible_with(&short), []);
         let all = [Policy::Deadline, Policy::Liveliness, Policy::LivelinessLease];
-        assert_eq!(wants.incompatible_with(&long), all);
-        assert_eq!(wants.incompatible_with(&QoS::default()), all);
-        assert_eq!(QoS::default().incompatible_with(&wants), []);
+        assert_eq!(requested.incompatible_with(&long), all);
+        assert_eq!(requested.incompatible_with(&QoS::default()), all);
+        assert_eq!(QoS::default().incompatible_with(&requested), []);
     }
 
     #[test]

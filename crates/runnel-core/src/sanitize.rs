@@ -1,7 +1,7 @@
 //! Sanitization of text from peers for display: names, types, values, errors and any other text that another process chooses.
 //!
-//! A terminal obeys control characters, and bidirectional marks reorder what is read. So a peer could clear the screen, hide
-//! its name or forge a line of a log. Each output channel (log line, command output, errors, JSON, CSV) calls one of these
+//! Terminals interpret control characters, and bidirectional marks reorder text. A peer could clear the screen, hide its name
+//! or forge a line of a log. Each output channel (log line, command output, errors, JSON, CSV) calls one of these
 //! functions where it is written.
 //!
 //! | Shown as | Characters |
@@ -10,14 +10,13 @@
 //! | `\x1b` | the other C0 characters (U+0000 to U+001F) and DEL (U+007F) |
 //! | `\u{9b}` | C1 (U+0080 to U+009F), U+2028, U+2029, U+202A to U+202E, U+2066 to U+2069 |
 //!
-//! A backslash stays as it is, so that what was sanitized once is not changed again. Where the exact value counts, JSON, CSV
-//! and YAML have it.
+//! A backslash stays unchanged, so that sanitizing twice has the effect of once. JSON, CSV and YAML keep the exact value.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt::Write;
 
-/// What later lines of a log text begin with.
+/// Prefix of continuation lines of a log text.
 pub const CONTINUATION: &str = "    ";
 
 /// Whether a character could steer a terminal, end a line or reorder text.
@@ -59,8 +58,8 @@ pub fn log_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(marked)
 }
 
-/// A JSON document with `\u009b` and the like for such characters in its strings, which decode to the same value. JSON
-/// writers escape only C0. Outside strings JSON has no such character but white space, which stays.
+/// A JSON document with these characters in its strings escaped (`\u009b`), which decodes to the same value. JSON writers
+/// escape only C0. Outside strings JSON contains none of them except white space, which stays.
 pub fn json(document: &str) -> Cow<'_, str> {
     escaped(
         document,

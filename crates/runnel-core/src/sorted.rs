@@ -22,10 +22,10 @@ pub use set::SortedSet;
 
 use alloc::vec::Vec;
 
-/// Tables with this capacity or less keep it: what comes and goes in the steady state must not allocate.
+/// Tables up to this capacity keep it, so that insertions and removals in the steady state do not allocate.
 const KEPT_CAPACITY: usize = 64;
 
-/// Gives memory back if only a quarter of it is used, so that a flood does not leave its memory behind.
+/// Frees memory if only a quarter of it is used, so that memory shrinks after a flood.
 fn shrink<T>(entries: &mut Vec<T>) {
     if entries.capacity() > KEPT_CAPACITY && entries.len() < entries.capacity() / 4 {
         entries.shrink_to(entries.len() * 2);

@@ -1,6 +1,6 @@
-//! Time as messages carry it, and time as engines receive it.
+//! Time in messages, and time of engines.
 //!
-//! [`Time`] and [`Duration`] are the `time` and `duration` of ROS messages: whole seconds and nanoseconds.
+//! [`Time`] and [`Duration`] are the `time` and `duration` of ROS messages: seconds and nanoseconds.
 //! [`Instant`] is a point on a clock that never steps; engines receive it as an argument and never read one.
 
 use core::fmt;
@@ -20,7 +20,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// The time that lies `nanos` nanoseconds after the epoch.
+    /// The time `nanos` nanoseconds after the epoch.
     pub fn from_nanos(nanos: i64) -> Self {
         let (sec, nanosec) = split(nanos);
         Self { sec, nanosec }
@@ -31,7 +31,7 @@ impl Time {
         i64::from(self.sec) * NANOS_PER_SECOND + i64::from(self.nanosec)
     }
 
-    /// Seconds since the epoch, for people and rates; a double keeps about 100 ns of today's date.
+    /// Seconds since the epoch, for display and rates; for today's date a double has a resolution of about 100 ns.
     pub fn as_secs_f64(self) -> f64 {
         f64::from(self.sec) + f64::from(self.nanosec) / 1e9
     }
@@ -89,7 +89,7 @@ impl From<core::time::Duration> for Duration {
     }
 }
 
-/// Seconds and nanoseconds of a count, held within what 32 bits of seconds can say.
+/// Seconds and nanoseconds of a count, saturating at 32 bits of seconds.
 fn split(nanos: i64) -> (i32, u32) {
     let sec = nanos.div_euclid(NANOS_PER_SECOND);
     match i32::try_from(sec) {
@@ -104,7 +104,7 @@ fn split(nanos: i64) -> (i32, u32) {
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// How long after `earlier` this is; zero if it is not after.
+    /// Time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Instant) -> core::time::Duration {
         core::time::Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

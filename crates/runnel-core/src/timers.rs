@@ -12,7 +12,7 @@ use crate::time::Instant;
 
 /// Deadlines by key, earliest first. `T` is the kind of time: [`Instant`], or [`crate::time::Time`] for a simulated clock.
 ///
-/// A queue grows with its keys. Where keys come from a peer, the owner of the queue bounds how many there are.
+/// A queue grows with its keys. If keys come from a peer, the owner of the queue bounds their number.
 #[derive(Clone, Debug)]
 pub struct Timers<K, T = Instant> {
     entries: Vec<Entry<K, T>>,
@@ -26,7 +26,7 @@ pub struct Timers<K, T = Instant> {
 struct Entry<K, T> {
     key: K,
     at: T,
-    /// Where the entry's index stands in the heap.
+    /// Position of the entry's index in the heap.
     position: usize,
 }
 
@@ -47,7 +47,7 @@ impl<K, T> Timers<K, T> {
         self.entries.len()
     }
 
-    /// True if no key has a deadline.
+    /// Whether no key has a deadline.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -99,8 +99,8 @@ impl<K: Ord, T: Ord + Copy> Timers<K, T> {
         Some(self.entries[*self.heap.first()?].at)
     }
 
-    /// The earliest deadline if it is not after `now`, and its key: for what is due again and again, since moving a deadline
-    /// allocates nothing.
+    /// The earliest deadline if it is not after `now`, and its key. For periodic deadlines: moving a deadline does not
+    /// allocate.
     pub fn first_due(&self, now: T) -> Option<(T, &K)> {
         let first = &self.entries[*self.heap.first()?];
         (first.at <= now).then_some((first.at, &first.key))
@@ -113,8 +113,8 @@ impl<K: Ord, T: Ord + Copy> Timers<K, T> {
         Some((at, key))
     }
 
-    /// Removes all deadlines that are not after `now` and returns their keys, in order. What its caller schedules for a time
-    /// that is past comes with the next call, so that the work ends.
+    /// Removes all deadlines that are not after `now` and returns their keys, in order. Deadlines that the caller schedules in
+    /// the past are returned by the next call, so that the loop ends.
     pub fn take_due(&mut self, now: T) -> Vec<K> {
         core::iter::from_fn(|| self.pop_due(now)).map(|(_, key)| key).collect()
     }
@@ -133,7 +133,7 @@ impl<K: Ord, T: Ord + Copy> Timers<K, T> {
         None
     }
 
-    /// Where the index of a key's entry stands in `by_key`, or would stand.
+    /// The position of a key in `by_key`, or its insertion position.
     fn find(&self, key: &K) -> Result<usize, usize> {
         self.by_key.binary_search_by(|index| self.entries[*index].key.cmp(key))
     }
@@ -170,7 +170,7 @@ impl<K: Ord, T: Ord + Copy> Timers<K, T> {
         }
     }
 
-    /// Moves the one entry that may be out of order to where it belongs.
+    /// Restores the heap order after one entry has changed.
     fn sift(&mut self, position: usize) {
         let position = self.sift_up(position);
         self.sift_down(position);

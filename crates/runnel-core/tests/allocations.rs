@@ -1,4 +1,4 @@
-//! Moving a deadline that stands allocates nothing.
+//! Moving an existing deadline does not allocate.
 
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;

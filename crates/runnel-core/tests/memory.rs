@@ -1,4 +1,4 @@
-//! Messages that there is no memory for: an error for each, and the program goes on.
+//! Messages without available memory: each is an error, and the program continues.
 #![cfg(feature = "dynamic")]
 
 use std::sync::Arc;
@@ -54,12 +54,12 @@ fn typed_message_beyond_memory_is_an_error() {
     assert_eq!(encoded, Ok(()));
 }
 
-/// Growing takes twice the memory as a rule, so that it is seldom needed, and exactly as much where there is not more.
+/// A buffer doubles when it grows, or grows to the exact size if memory is short.
 #[test]
 fn message_grows_only_within_available_memory() {
     let message = vec![vec![1u8; LONG]; 3];
     let mut out = Vec::new();
-    // While it grows for the last time, both are there: what two parts have, and what three take.
+    // During the last growth both buffers exist: that of two parts and that of three.
     let written = with_memory(5 * LONG + LITTLE, || try_write(&mut out, |out| message.write(out)));
     assert_eq!((written, out.len()), (Ok(()), 4 + 3 * (4 + LONG)));
     let written = with_memory(5 * LONG - LITTLE, || try_write(&mut Vec::new(), |out| message.write(out)));
@@ -115,7 +115,7 @@ fn dynamic_parts_beyond_memory_are_an_error() {
         message.encode(&mut bytes);
         bytes
     });
-    // Each part takes more memory than its nine bytes. Whichever of the allocations is refused, it is an error.
+    // Each part needs more memory than its nine bytes. The failure of any allocation is an error.
     for little in (1..40).map(|step| step * LITTLE / 7 + step) {
         assert!(with_memory(little, || is_refused(message.to_form(&form))), "{little}");
         assert!(with_memory(little, || message.try_clone().is_err()), "{little}");

@@ -3,7 +3,7 @@
 //!
 //! A publisher and a subscriber can often reach each other by several paths: a TCPROS connection, RTPS, shared memory,
 //! a relay to another host. The best path changes while messages flow: two processes find that they share a host, RTPS
-//! matches a node that ROS 1 already reaches, a session dies, a node moves to another machine. This crate decides which
+//! matches a node that ROS 1 already reaches, an IPC connection ends, a node moves to another machine. This crate decides which
 //! message takes which path and merges the paths into one order at the receiver. It has no sockets, clocks or locks and
 //! needs no operating system: the owner reports events and executes the actions of [`Sender::poll_action`] and
 //! [`Receiver::poll_action`]. Messages are handles of any type; the payload is never copied.
@@ -40,7 +40,7 @@
 //!     │                                 (from Draining, too)                 │ switch_path, one of the
 //!     │ last path_down                                                       ▼ two without statements
 //!     └───────────────────────────────────────────────────────────────── Emptying
-//!                                     then path_empty: Begin; Active at once if the new path has no statements
+//!                                     then path_empty: Begin; Active directly if the new path has no statements
 //! ```
 //! | State | Sends |
 //! |---|---|
@@ -49,7 +49,7 @@
 //! | [`Active`](SenderState::Active) | by one path, without limit |
 //! | [`Emptying`](SenderState::Emptying) | nothing, until the old path is empty |
 //!
-//! A requested change waits for `Active`. The sender answers the death of a path at once: the best living path begins
+//! A requested change waits for `Active`. The sender answers the death of a path immediately: the best living path begins
 //! at the first message that the dead one may not have delivered. Messages that the dead path returned are sent again;
 //! the rest is skipped.
 //!

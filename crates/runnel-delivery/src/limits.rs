@@ -3,7 +3,7 @@
 /// Greatest message number: the greatest RTPS sequence number.
 pub const MAX_NUMBER: u64 = i64::MAX as u64;
 
-/// Maximum number of paths that one end of a pair knows at a time, including paths that are down and not yet replaced.
+/// Maximum number of paths at one end of a pair, including paths that are down and not yet replaced.
 pub const MAX_PATHS: usize = 16;
 
 /// Maximum number of segments (changes of path) that a receiver remembers.

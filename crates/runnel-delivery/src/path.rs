@@ -43,7 +43,7 @@ pub enum Numbering {
     Explicit,
     /// Both ends count from the last statement ([`LinkNumbering`](crate::LinkNumbering)).
     Counted,
-    /// No numbers: the receiver knows only the order of arrival.
+    /// No numbers: only the order of arrival is known.
     Absent,
 }
 
@@ -58,7 +58,7 @@ pub struct PathTraits {
     pub returns_unreceived: bool,
 }
 
-/// One path as an end of the pair knows it.
+/// One path of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
     /// Id at this end.
@@ -107,7 +107,7 @@ impl Path {
         PathTraits { order, numbering, returns_unreceived }
     }
 
-    /// Returns whether a receiver knows the number of each message on this path.
+    /// Returns whether messages on this path have numbers.
     pub fn is_numbered(&self) -> bool {
         self.traits().numbering != Numbering::Absent
     }

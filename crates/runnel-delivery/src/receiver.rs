@@ -230,7 +230,7 @@ impl<M> Receiver<M> {
     }
 
     /// Handles an RTPS GAP: this path carries none of `from..to`. Returns false if the GAP cannot be remembered,
-    /// because it lies too far ahead or the path's Begin has not arrived; it must not be acknowledged then, so that the
+    /// because it is too far ahead or the path's Begin has not arrived; it must not be acknowledged then, so that the
     /// writer repeats it.
     ///
     /// # Errors

@@ -29,8 +29,8 @@ pub struct Sender<M> {
     queue: SendQueue<M>,
     /// The number after the last published one.
     next_number: u64,
-    /// The number after the highest that any path took.
-    taken: u64,
+    /// The number after the highest one that a path accepted.
+    next_unsent: u64,
     epoch: u32,
     state: SenderState,
     /// The Begin of the current epoch is still to be written.
@@ -59,7 +59,7 @@ impl<M> Sender<M> {
             credit,
             queue: SendQueue::new(policy, max_bytes),
             next_number: first,
-            taken: first,
+            next_unsent: first,
             epoch: 0,
             state: SenderState::Waiting { from: first },
             begin_due: false,
@@ -175,7 +175,7 @@ impl<M> Sender<M> {
         let Some(active) = self.path_mut(path) else { return false };
         active.sent_before(next);
         self.next_number = next;
-        self.taken = next;
+        self.next_unsent = next;
         true
     }
 
@@ -195,7 +195,7 @@ impl<M> Sender<M> {
         before - self.queue.len()
     }
 
-    /// Puts the message of the last [`SendAction::Send`] back, of which the path took nothing. It is the first in the
+    /// Puts the message of the last [`SendAction::Send`] back, of which the path accepted no byte. It is the first in the
     /// queue, and the path is blocked.
     pub fn return_unsent(&mut self, path: PathId, message: Numbered<M>) {
         let number = message.number;
@@ -295,7 +295,7 @@ impl<M> Sender<M> {
         self.take_first(path).map(|message| SendAction::Send { path, message })
     }
 
-    /// States numbers that will not follow at once: that takes no credit.
+    /// States numbers that will not follow immediately: that takes no credit.
     fn poll_skip(&mut self, path: PathId) -> Option<SendAction<M>> {
         let (id, first_unsent) = (self.id, self.first_unsent());
         let active = self.path_mut(path)?;
@@ -307,7 +307,7 @@ impl<M> Sender<M> {
         active.skip_action(id, from, first_unsent)
     }
 
-    /// Returns the first message that no path has taken, or the next one to be published.
+    /// Returns the first message that no path has next_unsent, or the next one to be published.
     fn first_unsent(&self) -> u64 {
         self.queue.front().map_or(self.next_number, |first| first.number)
     }
@@ -342,7 +342,7 @@ impl<M> Sender<M> {
 
     fn take_first(&mut self, path: PathId) -> Option<Numbered<M>> {
         let message = self.queue.pop()?;
-        self.taken = self.taken.max(message.number + 1);
+        self.next_unsent = self.next_unsent.max(message.number + 1);
         if self.is_paced || matches!(self.state, SenderState::Draining { .. }) {
             self.count_unreached(message.number, message.bytes);
         }

@@ -18,7 +18,7 @@
 //! After the first of these statements the subscriber accepts nothing from RTPS, and it skips messages that it already
 //! has. Messages that the publisher no longer holds are lost.
 //!
-//! RTPS may serve a pair before the link exists; the publisher then states Leave at once. If the subscriber has not
+//! RTPS may serve a pair before the link exists; the publisher then states Leave immediately. If the subscriber has not
 //! matched the pair, it requests the pair [back](Statement::Return) and delivers none of its messages until they are
 //! sent again.
 //!

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why code cannot be generated.
+/// Error of code generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GenerateError {
     /// A definition is wrong, or names an unknown type.
@@ -88,7 +88,7 @@ pub(crate) struct Interfaces {
     pub(crate) of_actions: BTreeSet<TypeName>,
 }
 
-/// What an action's messages and services add to its name.
+/// Suffixes of an action's messages and services.
 const OF_ACTION: [&str; 14] = [
     "Action",
     "ActionGoal",

@@ -67,7 +67,7 @@ fn left_out(package: &str) -> String {
 /// Emits a macro that passes the path of every message to another macro, for tests of all messages.
 pub(crate) fn message_list(interfaces: &Interfaces) -> String {
     let mut out = String::from(
-        "/// Calls a macro with the path of every message, such as `std_msgs::msg::String`, each with a comma behind.\n\
+        "/// Calls a macro with the path of every message, such as `std_msgs::msg::String`, each followed by a comma.\n\
          #[doc(hidden)]\n#[macro_export]\nmacro_rules! each_message {\n($with:ident) => { $with! {\n",
     );
     for (name, package) in &interfaces.packages {
@@ -131,7 +131,7 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
-    /// What of the package is in the module.
+    /// The package's definitions in this module.
     fn parts<'a>(&self, package: &'a Package) -> Parts<'a> {
         let is_here = |message: &&Message| Kind::of(message.name(), self.interfaces) == self.kind;
         match self.kind {
@@ -282,8 +282,8 @@ fn view_name(message: &Message) -> Option<String> {
 /// The tail of a message that ends in an array of numbers.
 fn tail(key: &str, schema: &Schema) -> String {
     match tail::tail(schema) {
-        Some(TailField { path, element, behind }) => {
-            format!(", {key}: {}, element: {element}, behind: {behind}", path.join("."))
+        Some(TailField { path, element, after }) => {
+            format!(", {key}: {}, element: {element}, after: {after}", path.join("."))
         }
         None => String::new(),
     }

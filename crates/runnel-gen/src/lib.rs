@@ -61,7 +61,7 @@ pub fn generate_standard() {
     write_out(DEFINITIONS_FILE, collect::definition_list(&folder));
 }
 
-/// True if the crate that is being built has a feature of this name, and it is on.
+/// Whether the crate that is being built has a feature of this name, and it is on.
 fn is_feature_on(name: &str) -> bool {
     std::env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some()
 }

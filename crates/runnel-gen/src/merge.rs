@@ -24,7 +24,7 @@ pub(crate) struct Member<'a> {
     only: Option<Generation>,
 }
 
-/// Why two definitions cannot be merged.
+/// Reason why two definitions cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MergeError {
     /// Two fields have a different order in the two generations.
@@ -92,7 +92,7 @@ impl Message {
         Ok(ros1.iter().chain(more).collect())
     }
 
-    /// True if the message contains only numbers, at any depth, and no arrays.
+    /// Whether the message contains only numbers, at any depth, and no arrays.
     pub(crate) fn is_plain(&self) -> bool {
         is_plain(&self.ros1) && is_plain(&self.ros2)
     }
@@ -109,7 +109,7 @@ fn same(a: &Field, b: &Field) -> bool {
     snake_case(&a.name) == snake_case(&b.name)
 }
 
-/// The Rust type of a field, apart from the path of a message's module.
+/// The Rust type of a field, without the path of a message's module.
 fn rust_type(field: &Field) -> String {
     let element = match &field.element {
         Element::Primitive(primitive) => values::primitive_type(*primitive).to_owned(),

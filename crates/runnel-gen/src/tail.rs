@@ -11,32 +11,32 @@ pub(crate) struct TailField {
     /// Size of an element, in bytes.
     pub(crate) element: usize,
     /// Bytes that follow the array, without alignment padding.
-    pub(crate) behind: usize,
+    pub(crate) after: usize,
 }
 
 /// Finds the last array of numbers, if it is the last part of the message that varies in size.
 pub(crate) fn tail(schema: &Schema) -> Option<TailField> {
     let names = names::fields(schema.def.fields.iter().map(|field| field.name.as_str()));
-    let (generation, mut behind) = (schema.generation, 0usize);
+    let (generation, mut after) = (schema.generation, 0usize);
     for ((field, part), name) in schema.def.fields.iter().zip(&schema.parts).zip(names).rev() {
         match fixed_len(generation, field, part.as_deref()) {
-            Some(len) => behind = behind.checked_add(len)?,
-            None => return ending(field, part.as_deref(), name, behind),
+            Some(len) => after = after.checked_add(len)?,
+            None => return ending(field, part.as_deref(), name, after),
         }
     }
     None
 }
 
 /// The array at the end of a variable-size field.
-fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> Option<TailField> {
+fn ending(field: &Field, part: Option<&Schema>, name: String, after: usize) -> Option<TailField> {
     match (&field.element, field.arity) {
         (Element::Primitive(primitive), Arity::Unbounded) if is_number(*primitive) => {
-            Some(TailField { path: vec![name], element: primitive.fixed_len()?, behind })
+            Some(TailField { path: vec![name], element: primitive.fixed_len()?, after })
         }
         (Element::Message(_), Arity::One) => {
             let mut tail = tail(part?)?;
             tail.path.insert(0, name);
-            tail.behind = tail.behind.checked_add(behind)?;
+            tail.after = tail.after.checked_add(after)?;
             Some(tail)
         }
         _ => None,
@@ -93,7 +93,7 @@ mod tests {
         ];
         let schema = Schema::from_full_text_in(generation, &TypeName::new("a", "Top"), &parts.join(RULE));
         let schema = schema.unwrap();
-        tail(&schema).map(|tail| (tail.path.join("."), tail.element, tail.behind))
+        tail(&schema).map(|tail| (tail.path.join("."), tail.element, tail.after))
     }
 
     #[test]
@@ -107,10 +107,10 @@ mod tests {
             ("Scan a\nScan b\nint64 n", "b.data", 4, 3 + 8),
             ("byte[] a\nchar c", "a", 1, 1),
         ];
-        for (fields, path, element, behind) in rows {
+        for (fields, path, element, after) in rows {
             assert_eq!(
                 tail_of(Generation::Ros1, fields),
-                Some((path.to_owned(), element, behind)),
+                Some((path.to_owned(), element, after)),
                 "{fields}"
             );
         }

@@ -6,7 +6,7 @@ use std::io;
 /// Binds the calling thread to these CPUs, numbered from 0.
 ///
 /// # Errors
-/// When a number exceeds the kernel's CPU set, or none of the CPUs may be used.
+/// If a number exceeds the kernel's CPU set, or none of the CPUs may be used.
 pub fn bind_thread(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus {
@@ -25,7 +25,7 @@ pub fn bind_thread(cpus: &[usize]) -> io::Result<()> {
 /// (`SCHED_FIFO`): it runs before every ordinary thread until it waits.
 ///
 /// # Errors
-/// When the priority is out of range, or the process lacks the permission (`CAP_SYS_NICE` or `ulimit -r`).
+/// If the priority is out of range, or the process lacks the permission (`CAP_SYS_NICE` or `ulimit -r`).
 pub fn set_real_time_priority(priority: i32) -> io::Result<()> {
     // SAFETY: a structure of numbers, for which zero is a value. Some C libraries have more fields in it than the
     // priority.

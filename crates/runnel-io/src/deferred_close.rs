@@ -48,7 +48,7 @@ impl Drop for DeferredClose {
     }
 }
 
-/// True if so many closings are pending that no more descriptors should be accepted.
+/// Whether too many closings are pending to accept more descriptors.
 pub(crate) fn is_behind() -> bool {
     pending().fds.len() >= MANY
 }

@@ -34,7 +34,7 @@ impl Doorbell {
     /// Creates both ends of a doorbell.
     ///
     /// # Errors
-    /// When no more descriptors can be opened. `Unsupported` when the kernel does not report an event for every
+    /// If no more descriptors can be opened. `Unsupported` when the kernel does not report an event for every
     /// shutdown, as Linux does.
     pub fn pair() -> io::Result<(Self, Ringer)> {
         static REPEATS: OnceLock<bool> = OnceLock::new();

@@ -30,7 +30,7 @@ pub fn connections_for_peers(most: usize, quarters: usize) -> usize {
 /// 64 random bits of the kernel.
 ///
 /// # Errors
-/// When the kernel returns none, which no supported kernel does.
+/// If the kernel returns none, which no supported kernel does.
 pub fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;

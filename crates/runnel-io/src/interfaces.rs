@@ -37,7 +37,7 @@ pub struct Address {
 /// The interfaces that are up, in order of their indices, including those without a carrier.
 ///
 /// # Errors
-/// When memory or descriptors run out.
+/// If memory or descriptors run out.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let list = List::new()?;
     let mut found: Vec<Interface> = Vec::new();
@@ -156,7 +156,7 @@ impl InterfaceMonitor {
     /// Starts to watch. A call of [`interfaces`] afterwards misses no change.
     ///
     /// # Errors
-    /// When descriptors run out.
+    /// If descriptors run out.
     pub fn watch() -> io::Result<Self> {
         // Without a protocol it is the first one, `NETLINK_ROUTE`.
         let fd = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, FLAGS, None)?;
@@ -165,7 +165,7 @@ impl InterfaceMonitor {
         Ok(Self { fd })
     }
 
-    /// True if there was a change since the last call. It may concern a property that [`interfaces`] does not return.
+    /// Whether there was a change since the last call. It may concern a property that [`interfaces`] does not return.
     ///
     /// # Errors
     /// None in practice.

@@ -1,7 +1,7 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory, doorbells,
 //! clocks, signals, name look-up, CPU placement.
 //!
-//! It knows nothing of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
+//! It is independent of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
 //! when their owner is dropped.
 
 pub mod clock;

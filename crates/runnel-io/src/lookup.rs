@@ -56,7 +56,7 @@ pub fn is_loopback(host: &str) -> bool {
 /// Resolves `host` on a thread of its own and passes the result to `done`.
 ///
 /// # Errors
-/// When no thread can be started.
+/// If no thread can be started.
 pub fn resolve_in_background(
     host: String,
     family: Family,

@@ -45,7 +45,7 @@ impl SharedWords {
     /// Creates `bytes` bytes, rounded up to whole pages, all zero. `name` appears in `/proc/PID/maps`.
     ///
     /// # Errors
-    /// When `bytes` is 0, memory or descriptors run out, `ulimit -f` is lower, or the kernel is older than 5.1 and
+    /// If `bytes` is 0, memory or descriptors run out, `ulimit -f` is lower, or the kernel is older than 5.1 and
     /// lacks the seal.
     pub fn new(name: &str, bytes: usize) -> io::Result<Self> {
         Owned::new(name, bytes).map(Self)
@@ -169,7 +169,7 @@ impl ForeignWords {
         self.0.words().len()
     }
 
-    /// True if there is no whole word.
+    /// Whether there is no whole word.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -79,9 +79,9 @@ impl<D: AsFd> Output<D> {
         let bytes = [line.as_bytes(), b"\n"].concat();
         match self.write(&bytes) {
             None | Some(0) => false,
-            Some(taken) => {
+            Some(written) => {
                 // The rest of a partly written line follows later.
-                self.rest = bytes[taken..].to_vec();
+                self.rest = bytes[written..].to_vec();
                 true
             }
         }
@@ -91,10 +91,10 @@ impl<D: AsFd> Output<D> {
     pub fn flush(&mut self) -> bool {
         while !self.rest.is_empty() {
             let rest = std::mem::take(&mut self.rest);
-            let taken = self.write(&rest);
+            let written = self.write(&rest);
             // The rest is dropped if the descriptor can no longer be written.
-            self.rest = taken.map(|taken| rest[taken..].to_vec()).unwrap_or_default();
-            if taken.is_none_or(|taken| taken == 0) {
+            self.rest = written.map(|written| rest[written..].to_vec()).unwrap_or_default();
+            if written.is_none_or(|written| written == 0) {
                 return self.rest.is_empty();
             }
         }
@@ -103,19 +103,19 @@ impl<D: AsFd> Output<D> {
 
     /// Bytes written without blocking; `None` if the descriptor cannot be written.
     fn write(&mut self, bytes: &[u8]) -> Option<usize> {
-        let mut taken = 0;
-        while taken < bytes.len() {
+        let mut written = 0;
+        while written < bytes.len() {
             self.update_mode()?;
             let mode = self.mode.as_ref()?;
-            match mode.write(self.target.as_fd(), &bytes[taken..]) {
-                Ok(count) if count > 0 => taken += count,
+            match mode.write(self.target.as_fd(), &bytes[written..]) {
+                Ok(count) if count > 0 => written += count,
                 Ok(_) => break,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
         }
-        Some(taken)
+        Some(written)
     }
 
     /// Determines the write mode again after the descriptor was redirected.

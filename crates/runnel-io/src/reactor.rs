@@ -1,4 +1,4 @@
-//! Epoll reactor: waits for many descriptors at once.
+//! Epoll reactor: waits for many descriptors.
 //!
 //! Level-triggered: an event repeats until it is served, so that one read per event is enough. Only doorbells, which
 //! are never read, are edge-triggered ([`Reactor::add_edge`]).
@@ -18,7 +18,7 @@ pub struct Token(pub u64);
 /// The waker's own token, never used for other descriptors.
 const WAKER: u64 = u64::MAX;
 
-/// Most events fetched from the kernel at once.
+/// Maximum number of events per call of epoll_wait.
 const BATCH: usize = 64;
 
 /// Waits up to this length are taken as the pauses of a loop: they end by time-out, and should not be split in two.
@@ -80,13 +80,13 @@ impl Events {
         self.complete = false;
     }
 
-    /// True if all descriptors that were ready at the end of the wait are included, so that all others had nothing to
+    /// Whether all descriptors that were ready at the end of the wait are included, so that all others had nothing to
     /// read.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// True if the waker has woken the reactor: its reason must be handled before the next wait.
+    /// Whether the waker has woken the reactor: its reason must be handled before the next wait.
     pub fn woken(&self) -> bool {
         self.woken
     }
@@ -117,7 +117,7 @@ impl Reactor {
     /// A reactor with nothing registered.
     ///
     /// # Errors
-    /// When descriptors run out.
+    /// If descriptors run out.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -133,7 +133,7 @@ impl Reactor {
     /// Registers a descriptor. It is removed when its last copy is closed.
     ///
     /// # Errors
-    /// When the kernel's limit on watches is reached.
+    /// If the kernel's limit on watches is reached.
     pub fn add(&self, fd: impl AsFd, token: Token, interest: Interest) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
@@ -141,7 +141,7 @@ impl Reactor {
     /// Registers a descriptor whose events are each reported once, whether or not it is read.
     ///
     /// # Errors
-    /// When the kernel's limit on watches is reached.
+    /// If the kernel's limit on watches is reached.
     pub fn add_edge(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), flags)?)
@@ -150,15 +150,15 @@ impl Reactor {
     /// Changes the events of interest.
     ///
     /// # Errors
-    /// When the descriptor is not registered.
+    /// If the descriptor is not registered.
     pub fn modify(&self, fd: impl AsFd, token: Token, interest: Interest) -> io::Result<()> {
         Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
 
-    /// Removes a descriptor. Needed only if it is not closed at once: closing removes it, too.
+    /// Removes a descriptor. Needed only if it is not closed immediately: closing removes it, too.
     ///
     /// # Errors
-    /// When the descriptor is not registered.
+    /// If the descriptor is not registered.
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.epoll, fd)?)
     }
@@ -169,21 +169,21 @@ impl Reactor {
     /// None in practice: a signal counts as a wake-up.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
+        let Some(timeout) = timeout else { return self.wait_milliseconds(events, None).map(drop) };
         let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
-        let whole = if rest.is_zero() || timeout > PACE { timeout - rest } else { Duration::ZERO };
-        if rest.is_zero() || !whole.is_zero() {
-            let woken = self.wait_whole(events, Some(whole))?;
+        let milliseconds = if rest.is_zero() || timeout > PACE { timeout - rest } else { Duration::ZERO };
+        if rest.is_zero() || !milliseconds.is_zero() {
+            let woken = self.wait_milliseconds(events, Some(milliseconds))?;
             if woken || rest.is_zero() {
                 return Ok(());
             }
         }
-        self.wait_rest(timeout - whole)?;
-        self.wait_whole(events, Some(Duration::ZERO)).map(drop)
+        self.wait_nanoseconds(timeout - milliseconds)?;
+        self.wait_milliseconds(events, Some(Duration::ZERO)).map(drop)
     }
 
     /// Waits for whole milliseconds; true if there was an event.
-    fn wait_whole(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
+    fn wait_milliseconds(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
         let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH];
         let found = match epoll::wait(&self.epoll, &mut buffer, timeout.map(timespec).as_ref()) {
             Ok((found, _)) => found,
@@ -199,7 +199,7 @@ impl Reactor {
 
     /// Waits for a part of a millisecond by ppoll on the epoll descriptor. epoll counts whole milliseconds on kernels
     /// before 5.11, ppoll nanoseconds on all. The epoll call that follows does not wait.
-    fn wait_rest(&self, rest: Duration) -> io::Result<()> {
+    fn wait_nanoseconds(&self, rest: Duration) -> io::Result<()> {
         match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(rest))) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

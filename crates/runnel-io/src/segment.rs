@@ -43,7 +43,7 @@ impl Segment {
     /// Creates a segment of `slots` free slots of `slot_bytes`, rounded up to a multiple of 64.
     ///
     /// # Errors
-    /// When the slots have no size, there are none or more than 2^32, or as
+    /// If the slots have no size, there are none or more than 2^32, or as
     /// [`SharedWords::new`](crate::memory::SharedWords::new).
     pub fn new(slot_bytes: usize, slots: usize) -> io::Result<Arc<Self>> {
         let (Some((slot_bytes, bytes)), Ok(count)) = (sizes(slot_bytes, slots), u32::try_from(slots)) else {
@@ -185,7 +185,7 @@ impl SlotMut {
     /// Ends writing; the first `len` bytes are the payload.
     ///
     /// # Panics
-    /// When the slot is smaller.
+    /// If the slot is smaller.
     pub fn freeze(self, len: usize) -> Slot {
         assert!(len <= self.held.segment.slot_bytes, "{len} bytes do not fit in a slot");
         Slot { held: self.held, len }

@@ -34,7 +34,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// True if a signal has arrived since the hold was created.
+    /// Whether a signal has arrived since the hold was created.
     pub fn is_interrupted(&self) -> bool {
         self.arrived.load(Ordering::SeqCst) != self.before
     }
@@ -56,7 +56,7 @@ impl Interrupts {
     /// Starts to catch the signals. Existing handlers are still called.
     ///
     /// # Errors
-    /// When the kernel refuses the handler.
+    /// If the kernel refuses the handler.
     pub fn catch(flag: &Arc<AtomicBool>, waker: &Waker) -> io::Result<Self> {
         decide_first()?;
         let mut actions = Actions::default();

@@ -12,7 +12,7 @@ pub(crate) const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NO
 /// A socket for the address family of `ip`.
 ///
 /// # Errors
-/// When descriptors run out, or the kernel does not know the family.
+/// If descriptors run out, or the kernel does not know the family.
 pub(crate) fn open(ip: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
     let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     Ok(net::socket_with(family, kind, FLAGS, None)?)

@@ -32,7 +32,7 @@ impl Listener {
     /// Listens on `address`; port 0 takes a free one.
     ///
     /// # Errors
-    /// When the address is in use or not of this host, or descriptors run out.
+    /// If the address is in use or not of this host, or descriptors run out.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let fd = open(address.ip(), SocketType::STREAM)?;
         sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -50,7 +50,7 @@ impl Listener {
     /// Accepts one waiting connection; `None` if there is none.
     ///
     /// # Errors
-    /// When descriptors or memory run out. The connection then stays in the backlog.
+    /// If descriptors or memory run out. The connection then stays in the backlog.
     pub fn accept(&self) -> io::Result<Option<(Stream, SocketAddr)>> {
         match net::acceptfrom_with(&self.fd, FLAGS) {
             Ok((fd, peer)) => {
@@ -80,7 +80,7 @@ impl Stream {
     /// Starts to connect. The stream becomes writable once that has succeeded or failed.
     ///
     /// # Errors
-    /// When the address is unreachable, or descriptors run out.
+    /// If the address is unreachable, or descriptors run out.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let fd = open(address.ip(), SocketType::STREAM)?;
         match net::connect(&fd, &address) {
@@ -92,15 +92,15 @@ impl Stream {
     /// The result of connecting, once the stream is writable.
     ///
     /// # Errors
-    /// Why there is no connection.
+    /// The error of a failed connection.
     pub fn finish_connect(&self) -> io::Result<()> {
         Ok(sockopt::socket_error(&self.fd)??)
     }
 
-    /// Sends small messages at once, without Nagle's algorithm.
+    /// Sends small messages immediately, without Nagle's algorithm.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn set_nodelay(&self) -> io::Result<()> {
         Ok(sockopt::set_tcp_nodelay(&self.fd, true)?)
     }
@@ -108,7 +108,7 @@ impl Stream {
     /// Ends the connection in both directions. Bytes sent before still arrive, and the reactor reports the end.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn shutdown(&self) -> io::Result<()> {
         Ok(net::shutdown(&self.fd, net::Shutdown::Both)?)
     }
@@ -117,7 +117,7 @@ impl Stream {
     /// process.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn set_keepalive(&self) -> io::Result<()> {
         sockopt::set_tcp_keepidle(&self.fd, KEEPALIVE_IDLE)?;
         sockopt::set_tcp_keepintvl(&self.fd, KEEPALIVE_INTERVAL)?;
@@ -128,7 +128,7 @@ impl Stream {
     /// Makes the kernel end the connection when the peer does not acknowledge sent bytes for this long.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn set_send_deadline(&self, deadline: Duration) -> io::Result<()> {
         let milliseconds = u32::try_from(deadline.as_millis()).unwrap_or(u32::MAX);
         Ok(sockopt::set_tcp_user_timeout(&self.fd, milliseconds)?)
@@ -137,7 +137,7 @@ impl Stream {
     /// Sends as many of `bytes` as the kernel accepts; returns their number, 0 when its buffer is full.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         match net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
             Ok(sent) => Ok(sent),
@@ -149,7 +149,7 @@ impl Stream {
     /// As [`Stream::send`], for bytes in several buffers.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn send_vectored(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut nothing = net::SendAncillaryBuffer::default();
         match net::sendmsg(&self.fd, slices, &mut nothing, SendFlags::NOSIGNAL) {
@@ -179,7 +179,7 @@ impl Stream {
     /// is nothing yet.
     ///
     /// # Errors
-    /// When the connection has failed.
+    /// If the connection has failed.
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match net::recv(&self.fd, buffer, RecvFlags::empty()) {
             Ok((received, _)) => Ok(Some(received)),

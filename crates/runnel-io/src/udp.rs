@@ -59,7 +59,7 @@ impl Datagrams {
     /// An unconnected socket.
     ///
     /// # Errors
-    /// When the address is in use or not one of this host, the interface does not exist, or descriptors run out.
+    /// If the address is in use or not one of this host, the interface does not exist, or descriptors run out.
     pub fn open(options: &Options) -> io::Result<Self> {
         let fd = options
             .open()
@@ -70,7 +70,7 @@ impl Datagrams {
     /// An unconnected socket at a free port of `ip`.
     ///
     /// # Errors
-    /// When the address is not one of this host, or descriptors run out.
+    /// If the address is not one of this host, or descriptors run out.
     pub fn bind(ip: IpAddr) -> io::Result<Self> {
         let fd = open(ip, SocketType::DGRAM)?;
         net::bind(&fd, &SocketAddr::new(ip, 0))?;
@@ -80,7 +80,7 @@ impl Datagrams {
     /// A socket that sends to `peer` and receives only from it.
     ///
     /// # Errors
-    /// When there is no route to the peer, or descriptors run out.
+    /// If there is no route to the peer, or descriptors run out.
     pub fn connect(peer: SocketAddr) -> io::Result<Self> {
         let fd = open(peer.ip(), SocketType::DGRAM)?;
         net::connect(&fd, &peer)?;
@@ -122,7 +122,7 @@ impl Datagrams {
     /// Joins a multicast group on the interface with this index. Does nothing if it has already joined.
     ///
     /// # Errors
-    /// When the address is not a group or of the other family, the interface does not exist, or the socket has joined
+    /// If the address is not a group or of the other family, the interface does not exist, or the socket has joined
     /// as many groups as the system allows (`net.ipv4.igmp_max_memberships`, normally 20).
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         let joined = match group {
@@ -147,9 +147,9 @@ impl Datagrams {
     /// counts against the socket's limit until it is left.
     ///
     /// # Errors
-    /// When the group is of the other family.
+    /// If the group is of the other family.
     pub fn leave(&self, group: IpAddr, interface: u32) -> io::Result<()> {
-        let left = match group {
+        let result = match group {
             _ if group.is_ipv4() != self.address.is_ipv4() => Err(Errno::AFNOSUPPORT),
             IpAddr::V4(group) => sockopt::set_ip_drop_membership_with_ifindex(
                 &self.fd,
@@ -159,7 +159,7 @@ impl Datagrams {
             ),
             IpAddr::V6(group) => sockopt::set_ipv6_drop_membership(&self.fd, &group, interface),
         };
-        match left {
+        match result {
             // A removed interface has already left its groups.
             Ok(()) | Err(Errno::ADDRNOTAVAIL | Errno::NODEV) => Ok(()),
             Err(error) => {
@@ -184,12 +184,12 @@ impl Datagrams {
     /// the route.
     ///
     /// # Errors
-    /// When there is no route, the datagram is too long, or a firewall rejects it. The next datagram may still be
+    /// If there is no route, the datagram is too long, or a firewall rejects it. The next datagram may still be
     /// sent.
     pub fn send_to_vectored(&self, slices: &[IoSlice<'_>], to: SocketAddr) -> io::Result<bool> {
         let mut nothing = SendAncillaryBuffer::default();
         let sent = net::sendmsg_addr(&self.fd, &to, slices, &mut nothing, SendFlags::NOSIGNAL);
-        taken(sent).map_err(|error| at(format_args!("datagram to {to} from {}", self.address), error))
+        was_accepted(sent).map_err(|error| at(format_args!("datagram to {to} from {}", self.address), error))
     }
 
     /// As [`Datagrams::send_to_vectored`], by the interface with this index and from an address of it. Without an
@@ -197,7 +197,7 @@ impl Datagrams {
     /// bound socket.
     ///
     /// # Errors
-    /// As [`Datagrams::send_to_vectored`], and when the interface does not exist.
+    /// As [`Datagrams::send_to_vectored`], and if the interface does not exist.
     pub fn send_by(
         &self,
         interface: u32,
@@ -207,7 +207,7 @@ impl Datagrams {
     ) -> io::Result<bool> {
         let sent = directed::send(&self.fd, interface, source, slices, to);
         let from = self.address;
-        taken(sent)
+        was_accepted(sent)
             .map_err(|error| at(format_args!("datagram to {to} by interface {interface} from {from}"), error))
     }
 
@@ -249,7 +249,7 @@ impl AsFd for Datagrams {
 }
 
 /// Whether the kernel accepted a datagram, from the result of the call.
-fn taken<T>(sent: rustix::io::Result<T>) -> rustix::io::Result<bool> {
+fn was_accepted<T>(sent: rustix::io::Result<T>) -> rustix::io::Result<bool> {
     match sent {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => Ok(false),

@@ -71,7 +71,7 @@ impl PacketListener {
     /// crashed process is replaced.
     ///
     /// # Errors
-    /// When the name is empty or too long, is taken by a living socket or another file, its folder cannot be written,
+    /// If the name is empty or too long, is taken by a living socket or another file, its folder cannot be written,
     /// or descriptors run out.
     pub fn bind(place: UnixAddress<'_>) -> io::Result<Self> {
         let address = place.address()?;
@@ -89,7 +89,7 @@ impl PacketListener {
     /// Accepts one waiting connection; `None` if there is none.
     ///
     /// # Errors
-    /// When descriptors or memory run out, or too many closings are pending. The connection then stays in the
+    /// If descriptors or memory run out, or too many closings are pending. The connection then stays in the
     /// backlog.
     pub fn accept(&self) -> io::Result<Option<Packets>> {
         check_closing()?;
@@ -102,7 +102,7 @@ impl PacketListener {
 }
 
 impl Drop for PacketListener {
-    /// Refuses connections at once, even if the descriptor is closed later.
+    /// Refuses connections immediately, even if the descriptor is closed later.
     fn drop(&mut self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Both);
     }
@@ -157,7 +157,7 @@ impl Packets {
     /// Connects to a listener.
     ///
     /// # Errors
-    /// When no process listens there, or one of another user at a path; when its backlog is full (`WouldBlock`),
+    /// If no process listens there, or one of another user at a path; if its backlog is full (`WouldBlock`),
     /// descriptors run out, or too many closings are pending.
     pub fn connect(place: UnixAddress<'_>) -> io::Result<Self> {
         let address = place.address()?;
@@ -196,7 +196,7 @@ impl Packets {
     /// Sends one packet; false when the kernel's buffer is full.
     ///
     /// # Errors
-    /// When the peer is gone, the packet is empty, too long for the kernel or has more than [`MAX_FDS`] descriptors,
+    /// If the peer is gone, the packet is empty, too long for the kernel or has more than [`MAX_FDS`] descriptors,
     /// or too many descriptors of this user are in transit.
     pub fn send(&self, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<bool> {
         if bytes.is_empty() || fds.len() > MAX_FDS {
@@ -282,14 +282,14 @@ impl Packets {
     /// Ends the connection in both directions. Packets sent before still arrive, and the reactor reports the end.
     ///
     /// # Errors
-    /// When the connection has ended.
+    /// If the connection has ended.
     pub fn shutdown(&self) -> io::Result<()> {
         Ok(net::shutdown(&self.fd, net::Shutdown::Both)?)
     }
 }
 
 impl Drop for Packets {
-    /// Ends the connection at once, even if the descriptor is closed later.
+    /// Ends the connection immediately, even if the descriptor is closed later.
     fn drop(&mut self) {
         let _ = self.shutdown();
     }
@@ -331,15 +331,18 @@ fn bind_file(fd: &OwnedFd, path: &Path, address: &SocketAddrUnix) -> io::Result<
 /// If two processes do this with one name at the same moment, both may succeed and one of them cannot be reached.
 /// Names are random, so this concerns only a name that a user gave twice.
 fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
-    let taken = |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
-    let file = SocketFile::at(path).map_err(|_| taken("exists and is not a socket"))?;
+    let name_in_use =
+        |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
+    let file = SocketFile::at(path).map_err(|_| name_in_use("exists and is not a socket"))?;
     // A file that stays must not be removed with this value.
     let file = std::mem::ManuallyDrop::new(file);
     let probe = net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
     match net::connect(probe, address) {
         Err(Errno::CONNREFUSED) => file.remove(),
-        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => return Err(taken("belongs to a living socket")),
-        Err(error) => return Err(taken(&format!("may belong to a living socket: {error}"))),
+        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
+            return Err(name_in_use("belongs to a living socket"));
+        }
+        Err(error) => return Err(name_in_use(&format!("may belong to a living socket: {error}"))),
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! [`geometry_msgs::msg::Twist`] and the service [`std_srvs::srv::SetBool`].
 //!
 //! They are generated when this crate is built, from the definitions that come with `runnel-gen`. With the feature
-//! `std` the definitions themselves are here too, for programs that meet types while they run: [`library`].
+//! `std` the definitions are available, too, for programs that use types known only at run time: [`library`].
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -41,7 +41,7 @@ impl<'a> Answer<'a> {
     /// Parses an answer.
     ///
     /// # Errors
-    /// When the value does not have three elements, or the first is not an int.
+    /// If the value does not have three elements, or the first is not an int.
     pub fn parse(answer: &'a Value) -> Result<Self, NotAnAnswer> {
         match answer.as_array() {
             Some([Value::Int(status), message, value]) => {

@@ -25,7 +25,7 @@ pub struct ConnectionHeader {
     fields: Vec<(String, String)>,
 }
 
-/// Why bytes are not a valid connection header.
+/// Reason why bytes are not a valid connection header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderError {
     /// The header is longer than [`MAX_HEADER`].
@@ -114,7 +114,7 @@ impl ConnectionHeader {
     /// comments in other encodings.
     ///
     /// # Errors
-    /// When the header is too long, a field is malformed, or there are too many fields.
+    /// If the header is too long, a field is malformed, or there are too many fields.
     pub fn parse(mut bytes: &[u8]) -> Result<Self, HeaderError> {
         if bytes.len() > MAX_HEADER {
             return Err(HeaderError::TooLong { bytes: bytes.len() });

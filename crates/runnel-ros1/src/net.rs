@@ -50,7 +50,7 @@ pub enum Transmit {
         /// The bytes.
         bytes: Vec<u8>,
     },
-    /// Send what is queued, then close. The engine has forgotten the connection and expects no reply.
+    /// Send all queued bytes, then close. The engine has forgotten the connection and expects no reply.
     Close {
         /// The connection.
         conn: ConnId,

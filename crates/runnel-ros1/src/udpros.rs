@@ -138,7 +138,7 @@ impl Fragmenter {
     /// first.
     ///
     /// # Errors
-    /// When the message is too long. It uses up an id all the same, so that the subscriber can count the loss.
+    /// If the message is too long. It uses up an id all the same, so that the subscriber can count the loss.
     pub fn fragment<'a>(
         &mut self,
         message: &'a [u8],

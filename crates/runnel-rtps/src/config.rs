@@ -64,7 +64,7 @@ pub struct Path {
 pub struct Limits {
     /// Maximum number of participants that have proved their address.
     pub participants: usize,
-    /// How many of these are reserved for participants of this host and for those that were proved before: participants
+    /// Number of these reserved for participants of this host and for those that were proved before: participants
     /// that prove another address, and the last 64 that were lost without a farewell.
     pub reserved: usize,
     /// Maximum number of proved participants at one address of another host, so that no address excludes all others: a

@@ -73,7 +73,7 @@ impl<B: Lend> Datagram<B> {
         self.limit != usize::MAX
     }
 
-    /// Returns whether a sample of so many bytes may be appended.
+    /// Returns whether a sample of this length may be appended.
     pub fn has_space(&self, bytes: usize) -> bool {
         self.len().saturating_add(bytes) <= self.limit
     }

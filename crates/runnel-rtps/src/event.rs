@@ -21,7 +21,7 @@ pub enum Event {
         /// Number of refusals since the last report. A repeated refusal counts again.
         count: u64,
     },
-    /// A participant is gone: it said farewell, or its lease has expired.
+    /// A participant is gone: it announced its end, or its lease has expired.
     ParticipantLost(GuidPrefix),
     /// An endpoint of a participant was discovered or has changed.
     EndpointFound(Guid),

@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
     Overtaken,
     /// It was counted before.
     Copy,
-    /// It counts. The peer is to be asked for its state.
+    /// It counts. The peer's state must be requested.
     Contested,
     /// The run is complete: the state is replaced.
     Restart,

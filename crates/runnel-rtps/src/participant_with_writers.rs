@@ -15,7 +15,7 @@ use core::ops::Deref;
 use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 
-/// Participant with its user writers. Writer updates are applied at once.
+/// Participant with its user writers. Writer updates are applied immediately.
 ///
 /// It dereferences to [`Participant`] for the getters.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl<P: Lend> ParticipantWithWriters<P> {
         self.participant.poll_sample()
     }
 
-    /// Returns the next datagram to send: first those of writers, in turn.
+    /// Returns the next datagram to send: first those of writers, round-robin.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         if self.take_written(now) {
             return Some(self.written.transmit());

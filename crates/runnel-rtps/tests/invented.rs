@@ -140,8 +140,9 @@ fn newcomers_match_while_waves_repeat() {
         sent += wave(&mut net, round * INVENTED, &[0, 1]);
         let newcomer = net.add();
         let reader = net.reader(newcomer, TOPIC, QoS::default());
-        let took = net.run_until("the endpoint is matched", secs(2), |net| net.is_matched(newcomer, reader));
-        assert!(took < millis(500), "round {round}: {took:?}");
+        let elapsed =
+            net.run_until("the endpoint is matched", secs(2), |net| net.is_matched(newcomer, reader));
+        assert!(elapsed < millis(500), "round {round}: {elapsed:?}");
         publish(&mut net, writer, secs(5));
         assert!(net.texts(newcomer, reader).len() >= 495, "round {round}");
         net.nodes.iter_mut().for_each(|node| node.samples.clear());
@@ -273,7 +274,7 @@ fn unproved_reader_gets_samples_once_it_is_proved() {
     assert!(bytes_sent_back(&net, 0) < 2500, "{} bytes", bytes_sent_back(&net, 0));
     net.answering.insert(at);
     named(&mut net, 1, at, VendorId::FAST_DDS);
-    net.run_until("it is sent what waited", secs(1), |net| bytes_sent_back(net, 0) > 20_000);
+    net.run_until("the waiting datagrams are sent to it", secs(1), |net| bytes_sent_back(net, 0) > 20_000);
 }
 
 #[test]

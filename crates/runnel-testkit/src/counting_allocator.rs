@@ -36,7 +36,7 @@ pub fn largest_block() -> usize {
     LARGEST.get()
 }
 
-/// Begins to look for the largest block.
+/// Starts recording the largest block.
 pub fn begin_largest_block() {
     LARGEST.set(0);
 }

@@ -38,7 +38,7 @@ impl Host {
     /// Runs `work` on this host.
     ///
     /// # Panics
-    /// When `work` panics.
+    /// If `work` panics.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let there = || {
             let network = Some(LinkNameSpaceType::Network);
@@ -52,7 +52,7 @@ impl Host {
     /// Runs `ip` with these arguments.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     pub fn ip(&self, words: &str) {
         let status =
             self.run(|| Command::new("ip").args(words.split(' ')).status().expect("ip, of iproute2"));

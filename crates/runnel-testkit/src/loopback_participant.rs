@@ -1,4 +1,4 @@
-//! RTPS participant on a loopback socket, for tests that send what no ROS program would send.
+//! RTPS participant on a loopback socket, for tests that send invalid or unusual messages.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl LoopbackParticipant {
     /// participants of a domain.
     ///
     /// # Panics
-    /// When there is no socket.
+    /// If there is no socket.
     pub fn new(domain: u16, prefix: u8, peers: u16, user_data: &str) -> Self {
         Self::named(domain, GuidPrefix([prefix; 12]), peers, user_data)
     }
@@ -37,7 +37,7 @@ impl LoopbackParticipant {
     /// A participant with this prefix.
     ///
     /// # Panics
-    /// When there is no socket.
+    /// If there is no socket.
     pub fn named(domain: u16, prefix: GuidPrefix, peers: u16, user_data: &str) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         socket.set_read_timeout(Some(WAIT)).expect("a time");
@@ -80,7 +80,7 @@ impl LoopbackParticipant {
     /// Writes a sample.
     ///
     /// # Errors
-    /// When the writer cannot take a sample now.
+    /// If the writer cannot take a sample now.
     pub fn write(&mut self, writer: EntityId, payload: Vec<u8>) -> Result<(), Full> {
         let stamp = Timestamp { seconds: 2, fraction: 0 };
         self.participant.write(self.now(), stamp, writer, payload.into()).map(drop)

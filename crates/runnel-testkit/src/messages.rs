@@ -5,11 +5,11 @@ use runnel_core::schema::{Arity, Element, Field, Primitive, Schema};
 use runnel_core::time::{Duration, Time};
 use std::sync::Arc;
 
-/// A message of a schema in which all numbers and texts differ, as far as their types have enough values. Sequences
+/// A message of a schema with distinct numbers and texts, if their types have enough values. Sequences
 /// have two elements, or as many as their bound allows.
 ///
 /// # Panics
-/// When the schema has no message.
+/// If the schema has no message.
 pub fn distinct_message(schema: &Arc<Schema>) -> DynamicMessage {
     Filling { last: 0 }.message(schema)
 }

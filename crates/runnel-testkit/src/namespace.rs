@@ -11,7 +11,7 @@ const BORN_DOWN: [&str; 10] =
 /// a program that does.
 ///
 /// # Panics
-/// When the process is not in a network namespace whose only interface is loopback, or that is down.
+/// If the process is not in a network namespace whose only interface is loopback, or that is down.
 pub fn require_private_network() {
     let devices = fs::read_to_string("/proc/self/net/dev").expect("/proc shows this process's interfaces");
     let others = outward_interfaces(&devices);

@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 /// The connected SEQPACKET sockets of a process of this user, except listeners, by inode number.
 ///
 /// # Errors
-/// When the process has ended, or may not be inspected.
+/// If the process has ended, or may not be inspected.
 pub fn connected_packet_sockets(process: u32) -> io::Result<BTreeMap<u64, OwnedFd>> {
     let id = Pid::from_raw(process as i32).ok_or(io::ErrorKind::InvalidInput)?;
     let handle = pidfd_open(id, PidfdFlags::empty())?;
@@ -32,7 +32,7 @@ pub fn connected_packet_sockets(process: u32) -> io::Result<BTreeMap<u64, OwnedF
 /// Shuts down the connection of such a socket under its owner, as only a fault does.
 ///
 /// # Errors
-/// When it has already ended.
+/// If it has already ended.
 pub fn shut_down(socket: OwnedFd) -> io::Result<()> {
     Ok(shutdown(socket, Shutdown::Both)?)
 }

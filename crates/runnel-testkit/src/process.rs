@@ -84,7 +84,7 @@ impl Peer {
     /// The captured lines of both streams, without marks.
     ///
     /// # Panics
-    /// When lines were dropped: their absence from the result would prove nothing.
+    /// If lines were dropped: their absence from the result would prove nothing.
     pub fn lines(&self) -> Vec<String> {
         let state = self.output.state();
         assert_eq!(
@@ -387,7 +387,7 @@ const PORTS: std::ops::Range<u16> = 20_000..30_000;
 /// A port of 127.0.0.1 that is free for TCP and UDP. This process does not hand it out again.
 ///
 /// # Panics
-/// When none is free.
+/// If none is free.
 pub fn free_port() -> u16 {
     static HANDED_OUT: AtomicU16 = AtomicU16::new(0);
     // Test programs that run side by side start at different ports.
@@ -463,8 +463,8 @@ mod tests {
         assert!(lines[0].contains("(10003 earlier lines)"), "{}", lines[0]);
         let missed = peer.wait_for_line(|line| line == "110000", deadline_in(10)).unwrap_err();
         assert!(matches!(missed.kind(), PeerErrorKind::Missed(10003)), "{:?}", missed.kind());
-        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| peer.lines()));
-        assert!(told.is_err(), "absence from the last lines proves nothing");
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| peer.lines()));
+        assert!(result.is_err(), "absence from the last lines proves nothing");
     }
 
     #[test]

@@ -12,7 +12,9 @@ use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE};
 use runnel_core::time::Instant;
 use runnel_core::wire::{Encoding, GrowingSink, NoMemory, try_write};
 use runnel_io::clock;
-use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypesDiffer, WantedService};
+use runnel_ros1::node::{
+    HandshakeFault, ServiceClientSpec, ServiceFailure, ServiceLinkId, TypeMismatch, TypeSum,
+};
 use runnel_ros1::tcpros::{LENGTH, try_frame};
 use runnel_rtps::wire::EntityId;
 
@@ -32,7 +34,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 /// One service as one node calls it.
 pub(crate) struct Caller {
     node: Arc<NodeInner>,
-    wanted: WantedService,
+    wanted: ServiceClientSpec,
     /// Length of every response, if that is fixed.
     response_len: Option<usize>,
     /// The link of a persistent client, while it carries no call.
@@ -63,7 +65,7 @@ impl Caller {
     /// If the operating system has no random bytes.
     pub(crate) fn new(
         node: Arc<NodeInner>,
-        wanted: WantedService,
+        wanted: ServiceClientSpec,
         response_len: Option<usize>,
         types: Option<&ServiceTypeNames>,
     ) -> Result<Self, Error> {
@@ -100,13 +102,13 @@ impl Caller {
     fn local_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
         let Some(core) = core else { return Ok(None) };
-        let WantedService { md5, type_name, .. } = &self.wanted;
+        let ServiceClientSpec { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));
         }
         let wanted = TypeSum::new(type_name, md5);
         let offered = TypeSum::new(core.types.name, core.types.md5);
-        let why = HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered }));
+        let why = HandshakeFault::OfferedType(Box::new(TypeMismatch { requested: wanted, offered }));
         let at = "this process".to_owned();
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
     }
@@ -266,7 +268,7 @@ impl Caller {
             }
             driver.end_call(self.node.key, link);
         }
-        let wanted = WantedService { persistent, ..self.wanted.clone() };
+        let wanted = ServiceClientSpec { persistent, ..self.wanted.clone() };
         let (asks, sent) = (self.asks(Some(request)), Arc::clone(pending));
         let begun = driver.begin_call(self.node.key, wanted, asks, until, sent);
         begun.map(drop).ok_or(Error::ShuttingDown)

@@ -12,7 +12,7 @@ use runnel_core::schema::{Generation, ServiceSchema};
 use runnel_core::time::Instant;
 use runnel_core::wire::{self, Bytes, Encoding, GrowingSink, Wire, cdr};
 use runnel_io::clock;
-use runnel_ros1::node::WantedService;
+use runnel_ros1::node::ServiceClientSpec;
 
 use crate::caller::{Caller, Request, ResponseBytes, error};
 use crate::data::{ServiceCall, ServiceCore, ServiceTypes};
@@ -78,7 +78,7 @@ impl Node {
     fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
         let (type_name, md5) = ("*".to_owned(), "*".to_owned());
         let service = self.resolve(service)?;
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
+        let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: true };
         Caller::new(Arc::clone(&self.inner), wanted, None, None)
     }
 }
@@ -105,7 +105,7 @@ impl<S: Service> Client<S> {
     fn new(node: &Node, service: String, persistent: bool) -> Result<Self, Error> {
         let types = node.inner.service_in_ros2(&service, ServiceTypes::of::<S>().in_ros2())?;
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
-        let wanted = WantedService { service, type_name, md5, persistent, probe: false };
+        let wanted = ServiceClientSpec { service, type_name, md5, persistent, probe: false };
         let inner = Arc::clone(&node.inner);
         let caller = Caller::new(inner, wanted, S::Response::FIXED_LEN, types.as_ref())?;
         Ok(Self { caller: Arc::new(caller), service: PhantomData })
@@ -228,7 +228,7 @@ impl DynamicClient {
         let response_len = schema.response.ros1_fixed_len();
         let types = [&schema.request, &schema.response].map(TypeMapping::of);
         let names = node.inner.service_in_ros2(&service, names_in_ros2(&types))?;
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
+        let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };
         let caller = Caller::new(Arc::clone(&node.inner), wanted, response_len, names.as_ref())?;
         Ok(Self { caller, types })
     }

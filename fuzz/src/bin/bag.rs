@@ -1,6 +1,6 @@
-//! Bags: what is written can be read again, record by record, and a disk that fails gives an error.
+//! Bags: written records can be read back, and a full disk causes an error.
 //!
-//! The input is a row of steps: what kind, how many bytes, and these. Its first byte says after how many bytes the disk fails.
+//! The first byte of the input is the size of the disk. Then follow steps: kind, length, bytes.
 #![no_main]
 
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
@@ -50,7 +50,7 @@ impl<'a> Record<'a> {
     fn field(&self, name: &str) -> Option<&'a [u8]> {
         let mut rest = self.header;
         while !rest.is_empty() {
-            let (field, later) = piece(rest);
+            let (field, later) = length_prefixed(rest);
             let equals = field.iter().position(|byte| *byte == b'=').expect("a field has a name");
             if &field[..equals] == name.as_bytes() {
                 return Some(&field[equals + 1..]);
@@ -65,8 +65,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The bytes behind a length, and the rest.
-fn piece(bytes: &[u8]) -> (&[u8], &[u8]) {
+/// The bytes after a length prefix, and the rest.
+fn length_prefixed(bytes: &[u8]) -> (&[u8], &[u8]) {
     let (len, rest) = bytes.split_first_chunk().expect("a length");
     rest.split_at(u32::from_le_bytes(*len) as usize)
 }
@@ -74,8 +74,8 @@ fn piece(bytes: &[u8]) -> (&[u8], &[u8]) {
 fn records(mut rest: &[u8]) -> Vec<Record<'_>> {
     let mut records = Vec::new();
     while !rest.is_empty() {
-        let (header, later) = piece(rest);
-        let (data, later) = piece(later);
+        let (header, later) = length_prefixed(rest);
+        let (data, later) = length_prefixed(later);
         records.push(Record { header, data });
         rest = later;
     }
@@ -99,7 +99,7 @@ fn messages(bag: &[u8]) -> Vec<(u32, &[u8])> {
 /// A message, with its connection's number.
 type Message = (u32, Vec<u8>);
 
-/// Writes a bag as the input has it; what must be in it.
+/// Writes a bag as described by the input. Returns the bag and its expected messages.
 fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<Message>)> {
     let mut writer = Writer::new(Disk { file: Cursor::default(), capacity })?;
     let (mut connections, mut expected): (Vec<ConnectionId>, Vec<Message>) = Default::default();
@@ -122,7 +122,7 @@ fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<Message>)> {
             continue;
         }
         let number = usize::from(*kind) / 4 % connections.len();
-        // Sometimes so long that a chunk ends.
+        // Sometimes long enough to complete a chunk.
         let message = if kind % 4 == 1 { bytes.repeat(1 + 10 * usize::from(*len)) } else { bytes.to_vec() };
         let time = Time { sec: i32::from(*kind) << 20, nanosec: (*len).into() };
         writer.write(connections[number], time, &message)?;
@@ -133,7 +133,7 @@ fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<Message>)> {
 
 fuzz_target!(|data: &[u8]| {
     let Some((capacity, steps)) = data.split_first() else { return };
-    let (bag, expected) = write(steps, usize::MAX).expect("a disk without end");
+    let (bag, expected) = write(steps, usize::MAX).expect("an unlimited disk");
     let expected: Vec<(u32, &[u8])> = expected.iter().map(|(id, bytes)| (*id, bytes.as_slice())).collect();
     assert_eq!(messages(&bag), expected);
     let capacity = usize::from(*capacity) * bag.len() / 200;

@@ -1,6 +1,5 @@
-//! Messages as ROS 2 sends them: owned types, views and dynamic values take and refuse the same payloads, but for text
-//! that is not UTF-8, which views refuse and the others replace; and what they read they write alike, in every encoding.
-//! The first byte chooses the type.
+//! Messages in CDR: owned types, views and dynamic values accept the same payloads, and write the same bytes in every
+//! encoding. Text that is not UTF-8 is refused by views and replaced by the others. The first byte selects the type.
 #![no_main]
 
 use std::sync::Arc;
@@ -35,15 +34,15 @@ fn read<M: Message>(schema: &Arc<Schema>, payload: &[u8]) {
     let not_text = view.as_ref().is_err_and(|error| error.kind() == DecodeErrorKind::NotUtf8);
     assert!(view.is_ok() == owned.is_ok() || not_text, "owned: {:?}", owned.err());
     let (Ok(owned), Ok(dynamic)) = (&owned, &dynamic) else {
-        // A replacement character has more bytes than what it stands for, and text has a bound as it was read.
+        // A replacement character is longer than the bytes that it replaces, which may exceed a bound.
         assert_eq!(owned.is_ok(), dynamic.is_ok(), "only one can be read: {owned:?}, {dynamic:?}");
         return;
     };
     for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
-        let written = cdr::encode(owned, encoding).expect("what was read can be written");
+        let written = cdr::encode(owned, encoding).expect("a read value can be written");
         assert_eq!(written.len(), cdr::encoded_len(owned, encoding));
         assert_eq!(dynamic.to_payload(encoding).as_ref(), Ok(&written));
-        let again = cdr::decode::<M>(&written).expect("what was written can be read");
+        let again = cdr::decode::<M>(&written).expect("written bytes can be read");
         assert_eq!(cdr::encode(&again, encoding), Ok(written));
     }
 }

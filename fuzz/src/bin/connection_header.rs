@@ -1,4 +1,4 @@
-//! Connection headers: what is read can be written, and reads the same again.
+//! Connection headers: a parsed header can be written, and is parsed back as equal.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

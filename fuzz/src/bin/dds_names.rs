@@ -1,5 +1,5 @@
-//! Names in DDS: topics, types, partitions and user data of a peer's endpoint, and the names of ROS in them. The first byte
-//! chooses which are read.
+//! DDS names: topics, types, partitions and user data of a peer's endpoint, and the ROS names in them. The first byte selects
+//! the parser.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -20,13 +20,13 @@ fn topic(name: &str) {
 fn type_name(name: &str) {
     let Some(ros) = ros_type(name) else { return };
     let again = dds_type(&ros);
-    // A service's name stands for both of its parts.
+    // A service's name corresponds to two DDS types.
     if !ros.contains("/srv/") && !ros.contains("/action/") && ros.matches('/').count() == 2 {
         assert_eq!(again, name);
     }
 }
 
-/// What a peer tells of an endpoint with these texts.
+/// A peer's announcement of an endpoint with these texts.
 fn endpoint(topic: &str, type_name: &str, partition: &str, user_data: &[u8]) {
     let guid = GuidPrefix([7; 12]).with(EntityId::user_writer(1));
     let mut bytes = vec![0, 3, 0, 0];
@@ -48,7 +48,7 @@ fn endpoint(topic: &str, type_name: &str, partition: &str, user_data: &[u8]) {
     );
     let mut written = Vec::new();
     parsed.emit(&mut written);
-    let again = Endpoint::parse(Role::Writer, &written).expect("what was written can be read");
+    let again = Endpoint::parse(Role::Writer, &written).expect("written bytes can be read");
     assert_eq!((&again.topic, &again.type_name), (&parsed.topic, &parsed.type_name));
     assert_eq!((again.user_data, again.qos), (parsed.user_data, parsed.qos));
 }

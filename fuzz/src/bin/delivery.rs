@@ -1,4 +1,4 @@
-//! The delivery machine: two ends of a pair whose peers say what they like, in statements that are read from bytes.
+//! The delivery state machine: a sender and a receiver whose peers send arbitrary statements.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -18,10 +18,10 @@ const KINDS: [PathKind; 6] = [
     PathKind::Relay,
 ];
 
-/// Bytes of one step: what is done, the path, a size and a statement.
+/// Bytes of one step: action, path, size and statement.
 const STEP: usize = 3 + STATEMENT_BYTES;
 
-/// Both ends, each with a peer of its own that it must survive.
+/// A sender and a receiver, each with its own hostile peer.
 struct Ends {
     sender: Sender<u8>,
     receiver: Receiver<u8>,
@@ -55,7 +55,7 @@ impl Ends {
         let [action, path, size, statement @ ..] = step else { return };
         let kind = KINDS[usize::from(*path) % KINDS.len()];
         let (path, bytes) = (PathId(u32::from(*path) % 12), usize::from(*size) * 5);
-        let number = Statement::parse(statement).map_or(1, |said| match said {
+        let number = Statement::parse(statement).map_or(1, |statement| match statement {
             Statement::Begin { from: number, .. }
             | Statement::Skip { to: number, .. }
             | Statement::Reached { next: number, .. }
@@ -94,7 +94,7 @@ impl Ends {
                 let _ = self.sender.expire_before(number);
             }
             13 => self.publish(bytes),
-            _ => self.say(path, statement),
+            _ => self.handle_statement(path, statement),
         }
         self.poll();
     }
@@ -105,13 +105,13 @@ impl Ends {
     }
 
     fn send_back(&mut self, path: PathId) {
-        if let Some(SendAction::Send { path: taken, message }) = self.sender.poll_action() {
-            self.sender.return_unsent(taken, message);
+        if let Some(SendAction::Send { path: used_path, message }) = self.sender.poll_action() {
+            self.sender.return_unsent(used_path, message);
             self.sender.path_writable(path);
         }
     }
 
-    fn say(&mut self, path: PathId, statement: &[u8]) {
+    fn handle_statement(&mut self, path: PathId, statement: &[u8]) {
         match Statement::parse(statement) {
             Ok(Statement::Begin { epoch, from, is_settled, .. }) => {
                 let _ = self.receiver.begin(path, epoch, from, is_settled);
@@ -126,12 +126,12 @@ impl Ends {
         }
     }
 
-    /// Neither end asks for things without end, and what is delivered has ascending numbers.
+    /// Both have a bounded number of actions, and delivered numbers ascend.
     fn poll(&mut self) {
         let mut actions = 0;
         while self.sender.poll_action().is_some() {
             actions += 1;
-            assert!(actions < 100, "the sender comes to no end");
+            assert!(actions < 100, "the sender's actions do not end");
         }
         while let Some(action) = self.receiver.poll_action() {
             if let ReceiveAction::Deliver { number: Some(number), .. } = action {
@@ -139,7 +139,7 @@ impl Ends {
                 self.delivered = number + 1;
             }
             actions += 1;
-            assert!(actions < 300, "the receiver comes to no end");
+            assert!(actions < 300, "the receiver's actions do not end");
         }
         assert!(self.receiver.held() <= 4 * 8);
     }

@@ -1,18 +1,18 @@
-//! Requests of one connection: however the bytes are cut, the same requests come of them, within the bounds.
+//! HTTP requests of one connection: the result does not depend on how the bytes are split, and has bounds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_fuzz::pieces;
+use runnel_fuzz::chunks;
 use runnel_ros1::http::{Request, RequestError, RequestParser, RequestStep};
 
 const MAX_BODY: usize = 4096;
 
-/// The requests until the bytes or the patience of the parser end.
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Request>, Option<RequestError>) {
+/// The requests until the input ends or an error occurs.
+fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Request>, Option<RequestError>) {
     let mut parser = RequestParser::new(MAX_BODY);
     let mut requests = Vec::new();
-    for piece in pieces {
-        parser.push(piece);
+    for chunk in chunks {
+        parser.push(chunk);
         loop {
             match parser.step() {
                 Ok(RequestStep::Whole(request)) => requests.push(request),
@@ -26,10 +26,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Request>, Option
 }
 
 fuzz_target!(|data: &[u8]| {
-    let whole = data.get(1..).unwrap_or_default();
-    let (requests, error) = read([whole]);
+    let stream = data.get(1..).unwrap_or_default();
+    let (requests, error) = read([stream]);
     assert!(requests.iter().all(|request| request.body.len() <= MAX_BODY));
-    let (cut_requests, cut_error) = read(pieces(data));
-    assert_eq!(cut_requests, requests);
-    assert_eq!(cut_error.is_some(), error.is_some(), "{cut_error:?} when cut, {error:?} when whole");
+    let (split_requests, split_error) = read(chunks(data));
+    assert_eq!(split_requests, requests);
+    assert_eq!(split_error.is_some(), error.is_some(), "{split_error:?} if split, {error:?} if not");
 });

@@ -1,17 +1,17 @@
-//! The master, against peers that say and do anything.
+//! The master, against arbitrary peers.
 #![no_main]
 
 use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
 use runnel_core::time::Instant;
-use runnel_fuzz::{Engine, play};
+use runnel_fuzz::{Engine, run_script};
 use runnel_ros1::master::{Master, MasterConfig};
 use runnel_ros1::net::{ConnId, Transmit};
 
-struct Subject(Master);
+struct MasterUnderTest(Master);
 
-impl Engine for Subject {
+impl Engine for MasterUnderTest {
     fn accepted(&mut self, now: Instant, _rpc: bool, peer: SocketAddr) -> Option<ConnId> {
         self.0.handle_accepted(now, peer)
     }
@@ -21,8 +21,8 @@ impl Engine for Subject {
     fn data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         self.0.handle_data(now, conn, bytes);
     }
-    fn closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
-        self.0.handle_closed(now, conn, why);
+    fn closed(&mut self, now: Instant, conn: ConnId, reason: Option<&str>) {
+        self.0.handle_closed(now, conn, reason);
     }
     fn timeout(&mut self, now: Instant) {
         self.0.handle_timeout(now);
@@ -36,5 +36,5 @@ impl Engine for Subject {
 }
 
 fuzz_target!(|data: &[u8]| {
-    play(&mut Subject(Master::new(MasterConfig::new("http://h:1/", 1))), data);
+    run_script(&mut MasterUnderTest(Master::new(MasterConfig::new("http://h:1/", 1))), data);
 });

@@ -1,6 +1,5 @@
-//! Messages as peers send them: owned types, views and dynamic values take and refuse the same bytes, but for text that
-//! is not UTF-8, which views refuse and the others replace; and they write what they read. The first byte chooses the
-//! type.
+//! Messages in ROS 1's encoding: owned types, views and dynamic values accept the same bytes, and write them back. Text that
+//! is not UTF-8 is refused by views and replaced by the others. The first byte selects the type.
 #![no_main]
 
 use std::sync::Arc;
@@ -27,7 +26,7 @@ fn read<M: Message>(schema: &Arc<Schema>, bytes: &[u8]) {
     };
     let written = wire::encode(&owned);
     assert!(written.len() == bytes.len() || not_text);
-    assert_eq!(wire::encode(&wire::decode::<M>(&written).expect("what was written can be read")), written);
+    assert_eq!(wire::encode(&wire::decode::<M>(&written).expect("written bytes can be read")), written);
     assert_eq!(dynamic.expect("the dynamic value can be read too").to_bytes(), written);
 }
 

@@ -1,4 +1,4 @@
-//! Command lines and names: what is resolved is valid, and resolves to itself.
+//! Command lines and names: a resolved name is valid, and resolves to itself.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,8 +11,8 @@ fn resolve_name(namespace: &str, name: &str) {
     assert_eq!(resolve(namespace, "node", &resolved).as_deref(), Ok(resolved.as_str()));
 }
 
-fn command_line(words: &[&str]) {
-    let Ok(arguments) = Arguments::parse(words.iter().copied()) else { return };
+fn command_line(lines: &[&str]) {
+    let Ok(arguments) = Arguments::parse(lines.iter().copied()) else { return };
     let Ok((namespace, name)) = arguments.node("node") else { return };
     let Ok(remapping) = arguments.remapping(&namespace, &name) else { return };
     for (from, to) in remapping.rules() {
@@ -24,10 +24,10 @@ fn command_line(words: &[&str]) {
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    let words: Vec<_> = text.split('\n').collect();
-    if let [namespace, name, ..] = words[..] {
+    let lines: Vec<_> = text.split('\n').collect();
+    if let [namespace, name, ..] = lines[..] {
         resolve_name(namespace, name);
     }
-    command_line(&words);
-    words.iter().for_each(|word| drop(Uri::parse(word)));
+    command_line(&lines);
+    lines.iter().for_each(|line| drop(Uri::parse(line)));
 });

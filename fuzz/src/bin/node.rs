@@ -1,4 +1,4 @@
-//! A node that publishes, subscribes, provides a service and asks for one, against a master and peers that say and do anything.
+//! A node with a publisher, subscriptions, a service and a service client, against an arbitrary master and arbitrary peers.
 #![no_main]
 
 use std::net::SocketAddr;
@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use libfuzzer_sys::fuzz_target;
 use runnel_core::local_peer::LocalIdentity;
 use runnel_core::time::Instant;
-use runnel_fuzz::{Engine, play};
+use runnel_fuzz::{Engine, run_script};
 use runnel_ros1::net::{ConnId, Transmit};
-use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceSpec, TopicSpec, WantedService};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceSpec, TopicSpec, ServiceClientSpec};
 use runnel_ros1::rpc::Uri;
 
-struct Subject(Node);
+struct NodeUnderTest(Node);
 
-impl Engine for Subject {
+impl Engine for NodeUnderTest {
     fn accepted(&mut self, now: Instant, rpc: bool, peer: SocketAddr) -> Option<ConnId> {
         self.0.handle_accepted(now, if rpc { Port::Rpc } else { Port::Tcpros }, peer)
     }
@@ -26,8 +26,8 @@ impl Engine for Subject {
     fn bound(&mut self, now: Instant, conn: ConnId, port: u16) {
         self.0.handle_bound(now, conn, port);
     }
-    fn closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
-        self.0.handle_closed(now, conn, why);
+    fn closed(&mut self, now: Instant, conn: ConnId, reason: Option<&str>) {
+        self.0.handle_closed(now, conn, reason);
     }
     fn timeout(&mut self, now: Instant) {
         self.0.handle_timeout(now);
@@ -61,7 +61,7 @@ fn node() -> Node {
         tcpros_port: 1001,
         master: Uri::parse("http://127.0.0.1:11311").expect("a URI"),
         pid: 1,
-        // Small, so that they are met.
+        // Small, so that inputs reach them.
         limits: Limits {
             publishers_per_topic: 3,
             half_open: 3,
@@ -81,15 +81,15 @@ fn node() -> Node {
         md5: "09fb03525b03e7ea1fd3992bafd87e16".to_owned(),
     };
     node.advertise_service(Instant(0), switch).expect("a first service");
-    let asked = WantedService {
+    let client = ServiceClientSpec {
         service: "/asked".to_owned(),
         type_name: "*".to_owned(),
         md5: "*".to_owned(),
         persistent: true,
         probe: false,
     };
-    node.open_service(Instant(0), asked, None);
+    node.open_service(Instant(0), client, None);
     node
 }
 
-fuzz_target!(|data: &[u8]| play(&mut Subject(node()), data));
+fuzz_target!(|data: &[u8]| run_script(&mut NodeUnderTest(node()), data));

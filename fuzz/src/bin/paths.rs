@@ -1,19 +1,19 @@
-//! Paths into messages, as in `topic echo /topic/field[0]`: what is found can be set again and changes nothing, and both
-//! kinds of paths find the same.
+//! Field paths, as in `topic echo /topic/field[0]`: setting a field to its value changes nothing, and both kinds of paths find
+//! the same value.
 //!
-//! The input: which type, how many bytes of message, these, and paths with line ends between them.
+//! The input: selector of the type, length of the message, message, paths separated by line ends.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::yaml::{EchoOptions, value_to_yaml};
 
-/// True if a path means one place to both kinds.
+/// Whether a path has the same meaning in both kinds.
 fn is_plain(path: &str) -> bool {
     !path.contains(['.', ':', '-', '+']) && !path.is_empty()
 }
 
-fn follow(message: &DynamicMessage, path: &str) {
+fn check(message: &DynamicMessage, path: &str) {
     let got = message.get(path).map(|value| value.to_value());
     let selected = message.select(path);
     if let Ok(value) = &selected {
@@ -40,11 +40,11 @@ fuzz_target!(|data: &[u8]| {
     let Ok(message) = message.or_else(|_| DynamicMessage::default_of(schema)) else { return };
     let paths = String::from_utf8_lossy(paths);
     for path in paths.lines().take(20) {
-        follow(&message, path);
-        // Elements are there once an array has been set.
+        check(&message, path);
+        // An array has elements only after it was set.
         let mut changed = message.clone();
         if changed.set(path, 1_i64).is_ok() {
-            follow(&changed, path);
+            check(&changed, path);
         }
     }
 });

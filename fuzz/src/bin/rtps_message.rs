@@ -1,5 +1,5 @@
-//! RTPS messages and announcements from strangers: nothing panics, and what is understood and said again is understood as
-//! the same.
+//! RTPS messages and announcements of unknown peers: parsing does not panic, and a parsed value is written and parsed back as
+//! equal.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ fn announcements(bytes: &[u8]) {
         if let Ok(endpoint) = Endpoint::parse(role, bytes) {
             let mut out = Vec::new();
             endpoint.emit(&mut out);
-            let again = Endpoint::parse(role, &out).expect("what was said can be heard");
+            let again = Endpoint::parse(role, &out).expect("written bytes can be parsed");
             assert_eq!(
                 (again.guid, again.topic, again.type_name),
                 (endpoint.guid, endpoint.topic, endpoint.type_name)
@@ -25,12 +25,12 @@ fn announcements(bytes: &[u8]) {
     }
 }
 
-/// The submessage as it stands alone in a message of ours, if it is one that we send.
+/// The submessage after a round trip through a message of its own, if Runnel sends this kind.
 fn again(submessage: &Submessage<'_>) -> Option<String> {
     let mut out = Vec::new();
     wire::begin(&mut out, VendorId::RUNNEL, GuidPrefix::UNKNOWN);
     match submessage {
-        Submessage::AckNack(it) => it.emit(&mut out),
+        it => Submessage::AckNack(it) => it => it.emit(&mut out),
         Submessage::Gap(it) => it.emit(&mut out),
         Submessage::Heartbeat(it) => it.emit(&mut out),
         Submessage::HeartbeatFrag(it) => it.emit(&mut out),
@@ -40,8 +40,8 @@ fn again(submessage: &Submessage<'_>) -> Option<String> {
         Submessage::NackFrag(it) => it.emit(&mut out),
         _ => return None,
     }
-    let message = Message::parse(&out).expect("a message of ours");
-    Some(format!("{:?}", message.submessages().next().expect("one submessage").expect("a sound one")))
+    let message = Message::parse(&out).expect("a message of Runnel");
+    Some(format!("{:?}", message.submessages().next().expect("one submessage").expect("a valid one")))
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -1,7 +1,7 @@
-//! A participant that another one knows well, and that sends it what it likes: nothing panics, nothing is sent without
-//! end, and what is held has bounds.
+//! A participant that receives arbitrary submessages from a matched one: it does not panic, stops sending, and its memory has
+//! bounds.
 //!
-//! The input is a row of steps: what kind, how many bytes, and these.
+//! The input consists of steps: kind, length, bytes.
 #![no_main]
 
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ const STAMP: Timestamp = Timestamp { seconds: 1, fraction: 2 };
 
 struct Scene {
     now: Instant,
-    /// The one that is tried, and the one whose name is used.
+    /// The participant under test, and the one whose identity is used.
     ends: [ParticipantWithWriters<Bytes>; 2],
     writer: EntityId,
 }
@@ -43,7 +43,7 @@ fn options(qos: QoS) -> EndpointOptions {
 }
 
 impl Scene {
-    /// Both know each other's writer and reader.
+    /// Both have matched each other's writer and reader.
     fn new() -> Self {
         let now = Instant(1_000_000_000);
         let mut ends = [participant(0, now), participant(1, now)];
@@ -71,7 +71,7 @@ impl Scene {
         }
     }
 
-    /// What one of them sends reaches the other.
+    /// Delivers all pending datagrams of one participant to the other.
     fn exchange(&mut self, from: usize) {
         for datagram in self.sent(from) {
             self.deliver(1 - from, address(from), &datagram);
@@ -82,7 +82,7 @@ impl Scene {
         let mut all = Vec::new();
         while let Some(transmit) = self.ends[by].poll_transmit(self.now) {
             all.push(transmit.parts.concat());
-            assert!(all.len() < 20_000, "it never stops sending");
+            assert!(all.len() < 20_000, "it does not stop sending");
         }
         all
     }
@@ -96,8 +96,8 @@ impl Scene {
         while end.poll_event().is_some() {}
     }
 
-    /// Bytes as submessages of the other.
-    fn say(&mut self, submessages: &[u8]) {
+    /// Delivers bytes as submessages of the other participant.
+    fn deliver_submessages(&mut self, submessages: &[u8]) {
         let mut datagram = Vec::new();
         wire::begin(&mut datagram, VendorId::RUNNEL, self.ends[1].prefix());
         InfoDestination { prefix: self.ends[0].prefix() }.emit(&mut datagram);
@@ -110,10 +110,10 @@ fuzz_target!(|data: &[u8]| {
     let mut scene = Scene::new();
     let mut rest = data;
     while let [kind, len, more @ ..] = rest {
-        let (bytes, behind) = more.split_at(usize::from(*len).min(more.len()));
-        rest = behind;
+        let (bytes, later) = more.split_at(usize::from(*len).min(more.len()));
+        rest = later;
         match kind % 6 {
-            0 | 1 => scene.say(bytes),
+            0 | 1 => scene.deliver_submessages(bytes),
             2 => scene.deliver(0, address(1), bytes),
             3 => scene.pass(Duration::from_millis(u64::from(*len))),
             4 => drop(scene.ends[0].write(scene.now, STAMP, scene.writer, bytes.into())),

@@ -1,4 +1,4 @@
-//! Definitions as files and connection headers hold them. The first byte chooses which kind is read.
+//! Definitions from files and connection headers. The first byte selects the kind.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,18 +10,18 @@ use runnel_core::wire::Encoding;
 fn full_text(name: &TypeName, text: &str) {
     let Ok(schema) = Schema::from_full_text(name, text) else { return };
     let again =
-        Schema::from_full_text(name, &schema.full_text).expect("a full text written here can be read");
+        Schema::from_full_text(name, &schema.full_text).expect("a written full text can be read");
     assert_eq!(again.md5, schema.md5);
-    let in_ros2 = Schema::from_full_text_in(Generation::Ros2, name, text).expect("it has a form in ROS 2");
+    let in_ros2 = Schema::from_full_text_in(Generation::Ros2, name, text).expect("it converts to ROS 2");
     assert!(in_ros2.rihs01().is_some());
-    // Types made by a peer must not make a message of any size, nor anything that cannot be read back.
+    // A default message of a peer's type has a bounded size and can be read back.
     if let Ok(message) = DynamicMessage::default_of(&schema) {
         let bytes = message.to_bytes();
-        let again = DynamicMessage::decode(&schema, &bytes).expect("a message written here can be read");
+        let again = DynamicMessage::decode(&schema, &bytes).expect("a written message can be read");
         assert_eq!(again.to_bytes(), bytes);
         for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
             let Ok(payload) = message.to_payload(encoding) else { continue };
-            let again = DynamicMessage::decode_payload(&schema, &payload).expect("a payload can be read too");
+            let again = DynamicMessage::decode_payload(&schema, &payload).expect("a payload can be read");
             assert_eq!(again.to_bytes(), bytes);
         }
     }

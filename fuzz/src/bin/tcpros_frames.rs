@@ -1,36 +1,36 @@
-//! A stream of messages, or of a service's responses: however it is cut, and whichever way it is received, the same messages come of it.
+//! TCPROS streams of messages or service responses: the result does not depend on how the stream is split and received.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_fuzz::pieces;
+use runnel_fuzz::chunks;
 use runnel_ros1::tcpros::{FrameError, FrameReader, Response, ResponseReader};
 
 const LIMIT: usize = 100_000;
 
-/// The messages of a stream that is given in pieces.
-fn take<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, FrameError> {
+/// The messages of a stream in chunks.
+fn take<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, FrameError> {
     let mut reader = FrameReader::new(LIMIT);
     let mut frames = Vec::new();
-    for mut piece in pieces {
-        // A message without bytes is complete with its length.
-        while let Some(frame) = reader.take(&mut piece, || vec![0xAA; 3])? {
+    for mut chunk in chunks {
+        // An empty message is complete with its length.
+        while let Some(frame) = reader.take(&mut chunk, || vec![0xAA; 3])? {
             frames.push(frame);
         }
-        assert!(piece.is_empty(), "bytes were left over");
+        assert!(chunk.is_empty(), "unread bytes");
     }
     Ok(frames)
 }
 
-/// The messages of a stream that is received into the reader's own room wherever there is some.
+/// The messages of a stream, received into the reader's own buffer where it has one.
 fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, FrameError> {
     let mut reader = FrameReader::new(LIMIT);
     let mut frames = Vec::new();
     while !stream.is_empty() {
-        let room = reader.receive_buffer().filter(|room| !room.is_empty());
-        let frame = match room {
-            Some(room) => {
-                let (now, later) = stream.split_at(room.len().min(stream.len()));
-                room[..now.len()].copy_from_slice(now);
+        let buffer = reader.receive_buffer().filter(|buffer| !buffer.is_empty());
+        let frame = match buffer {
+            Some(buffer) => {
+                let (now, later) = stream.split_at(buffer.len().min(stream.len()));
+                buffer[..now.len()].copy_from_slice(now);
                 stream = later;
                 reader.advance(now.len())
             }
@@ -45,13 +45,13 @@ fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, FrameError> {
     Ok(frames)
 }
 
-/// The stream as the responses of a service.
-fn respond<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Response>, FrameError> {
+/// The stream parsed as responses of a service.
+fn respond<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Response>, FrameError> {
     let mut reader = ResponseReader::new(LIMIT);
     let mut responses = Vec::new();
-    for mut piece in pieces {
-        while !piece.is_empty() {
-            responses.extend(reader.take(&mut piece)?);
+    for mut chunk in chunks {
+        while !chunk.is_empty() {
+            responses.extend(reader.take(&mut chunk)?);
         }
     }
     Ok(responses)
@@ -59,11 +59,11 @@ fn respond<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Respons
 
 fuzz_target!(|data: &[u8]| {
     let stream = data.get(1..).unwrap_or_default();
-    let whole = take([stream]);
-    assert_eq!(take(pieces(data)), whole);
-    assert_eq!(receive(stream), whole);
-    assert_eq!(respond(pieces(data)), respond([stream]));
-    if let Ok(frames) = whole {
+    let unsplit = take([stream]);
+    assert_eq!(take(chunks(data)), unsplit);
+    assert_eq!(receive(stream), unsplit);
+    assert_eq!(respond(chunks(data)), respond([stream]));
+    if let Ok(frames) = unsplit {
         let length: usize = frames.iter().map(|frame| 4 + frame.len()).sum();
         assert!(length <= stream.len());
     }

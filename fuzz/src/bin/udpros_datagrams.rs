@@ -1,5 +1,5 @@
-//! Datagrams of a link of UDPROS, from anybody and of messages that are cut and arrive in part, twice or late: what comes
-//! of them is no more than what arrived, and of sound ones only what was sent.
+//! UDPROS datagrams: arbitrary ones, and fragments that are lost, duplicated or reordered. Reassembled messages have at most
+//! the received bytes, and valid fragments give only sent messages.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ use runnel_ros1::udpros::{Fragmenter, HEADER_LEN, Reassembler};
 
 const LINK: u32 = 1;
 
-/// Rows of a length and so many bytes.
+/// Splits the input into length-prefixed rows.
 fn rows(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = data.split_first()?;
@@ -18,24 +18,24 @@ fn rows(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Datagrams that say what they like.
-fn hostile(data: &[u8]) {
-    let (mut reassembler, mut arrived, mut given) = (Reassembler::new(LINK), 0, 0);
+/// Reassembles arbitrary datagrams.
+fn check_arbitrary(data: &[u8]) {
+    let (mut reassembler, mut arrived, mut reassembled) = (Reassembler::new(LINK), 0, 0);
     for datagram in rows(data) {
-        let taken = reassembler.take(datagram, || vec![0xAA; 3]);
+        let step = reassembler.take(datagram, || vec![0xAA; 3]);
         arrived += datagram.len();
-        given += taken.message.map_or(0, |message| HEADER_LEN + LENGTH + message.len());
-        // As many as there are numbers, the one under way and the one that began.
-        assert!(taken.lost <= 257, "{} lost with one datagram", taken.lost);
+        reassembled += step.message.map_or(0, |message| HEADER_LEN + LENGTH + message.len());
+        // At most all message numbers, the incomplete message and the new one.
+        assert!(step.lost <= 257, "{} lost with one datagram", step.lost);
     }
-    assert!(given <= arrived);
+    assert!(reassembled <= arrived);
 }
 
-/// Messages of which each datagram's fate is a byte of the input: it arrives, is lost, comes twice or after the next.
-fn unlucky(data: &[u8]) {
+/// Reassembles messages whose fragments arrive, are lost, duplicated or delayed, as a byte of the input determines.
+fn check_lossy(data: &[u8]) {
     let (mut fragmenter, mut reassembler) = (Fragmenter::new(LINK, 0), Reassembler::new(LINK));
     let (mut fates, mut held) = (data.iter(), None);
-    let (mut sent, mut heard, mut lost) = (Vec::new(), Vec::new(), 0);
+    let (mut sent, mut received, mut lost) = (Vec::new(), Vec::new(), 0);
     for message in rows(data) {
         for (head, part) in fragmenter.fragment(message).expect("a short message") {
             let datagram = [head.as_ref(), part].concat();
@@ -47,22 +47,22 @@ fn unlucky(data: &[u8]) {
                 _ => arriving = vec![datagram],
             }
             for datagram in arriving.into_iter().chain(late) {
-                let taken = reassembler.take(&datagram, Vec::new);
-                heard.extend(taken.message);
-                lost += taken.lost;
+                let step = reassembler.take(&datagram, Vec::new);
+                received.extend(step.message);
+                lost += step.lost;
             }
         }
         sent.push(message);
     }
-    // What is heard was sent, in that order.
-    let mut left = sent.iter();
-    assert!(heard.iter().all(|message| left.any(|sent| *sent == &message[..])), "heard what was not sent");
+    // Received messages were sent, in that order.
+    let mut remaining = sent.iter();
+    assert!(received.iter().all(|message| remaining.any(|sent| *sent == &message[..])), "received a message that was not sent");
     if sent.len() < 200 {
-        assert!(heard.len() as u64 + lost <= sent.len() as u64, "{lost} lost and {} heard", heard.len());
+        assert!(received.len() as u64 + lost <= sent.len() as u64, "{lost} lost and {} received", received.len());
     }
 }
 
 fuzz_target!(|data: &[u8]| {
-    hostile(data);
-    unlucky(data);
+    check_arbitrary(data);
+    check_lossy(data);
 });

@@ -1,7 +1,7 @@
-//! A type that a peer defines, as `message_definition` of a connection header, and a message of it in both generations: what
-//! is read can be written, printed and read again, and takes bounded memory.
+//! A peer's type, from `message_definition` of a connection header, and a message of it in both generations: it can be
+//! written, printed and read back, with bounded memory.
 //!
-//! The input: which generation, the definition's length in two bytes, the definition, the message.
+//! The input: selector of the generation, length of the definition in two bytes, definition, message.
 #![no_main]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn check(
     written: &[u8],
     read: impl Fn(&[u8]) -> Result<DynamicMessage, DynamicError>,
 ) {
-    let again = read(written).expect("what was written can be read");
+    let again = read(written).expect("written bytes can be read");
     assert_eq!(again.to_bytes(), message.to_bytes());
 }
 

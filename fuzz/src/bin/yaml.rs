@@ -1,5 +1,4 @@
-//! Messages as people type them, in YAML and JSON: what is printed reads as the same message again. The first byte
-//! chooses the type.
+//! Messages typed by users in YAML and JSON: a printed message is read back as equal. The first byte selects the type.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +9,7 @@ use runnel_core::yaml::{EchoOptions, from_json, from_yaml, parse_documents, to_c
 fn print(message: &DynamicMessage, now: Time) {
     let options = EchoOptions::default();
     let json = to_json(message).to_string();
-    let again = from_json(message.schema(), &json, now).expect("JSON printed here can be read");
+    let again = from_json(message.schema(), &json, now).expect("printed JSON can be read");
     assert_eq!(again.to_bytes(), message.to_bytes(), "{json}");
     drop(to_csv(message, &options));
     drop(to_yaml(message, &options));

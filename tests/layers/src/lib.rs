@@ -1,12 +1,12 @@
 //! Check that the crates of the workspace, and the top modules of each crate, use each other in one direction only.
 //!
-//! A table says which crate uses which, and in which layers the modules of a crate lie. A module uses modules of its own layer,
-//! without a cycle, and of lower layers. A crate without layers must only have no cycle between its top modules. Within a top module,
-//! modules that are to be apart use neither each other nor the type that is named as the top module, which has them all.
+//! A table lists the crates that each crate uses, and the layers of a crate's modules. A module may use lower layers, and its
+//! own layer without a cycle. A crate without layers must have no cycle between its top modules. `apart` modules within a top
+//! module use neither each other nor the type with the top module's name, which owns them.
 //!
-//! Uses are paths that begin at the crate's root, by `crate`, `super` or `self`, in a `use` or anywhere else in the code. What the
-//! root re-exports counts as its module. The root itself (`lib.rs`, `main.rs`) may use all. Code for tests alone is left out.
-//! Macros by example and methods of types from other modules leave no path, and are not seen.
+//! Uses are paths that begin at the crate's root with `crate`, `super` or `self`, in a `use` or elsewhere in the code. An item
+//! that the root re-exports counts as a use of its module. The root (`lib.rs`, `main.rs`) may use all modules. Test code is
+//! ignored. `macro_rules` macros and methods of types of other modules leave no path and are not detected.
 
 mod manifests;
 mod modules;
@@ -22,7 +22,8 @@ use modules::{Modules, cycles};
 use table::Table;
 pub use tree::Tree;
 
-/// The faults of a workspace, a line each that begins with the place: of each pair of modules, that of the first use. `table` is the text of the table, `path` its path.
+/// Checks a workspace. Returns one line per fault, which begins with the location; for a pair of modules that is the first
+/// use. `table` is the text of the table, `path` its path.
 pub fn faults(tree: &Tree, table: &str, path: &str) -> Vec<String> {
     let check = Check { table: Table::read(table), path, members: members(tree) };
     let mut faults: Vec<String> =
@@ -44,7 +45,7 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    /// Crates that the table names and the workspace does not have.
+    /// Crates of the table that are not in the workspace.
     fn unknown_crates(&self) -> Vec<String> {
         let crates = self.table.crates.iter().map(|(name, (_, line))| (name, line));
         let layers = self.table.layers.iter().filter_map(|(name, layers)| Some((name, &layers.first()?.1)));
@@ -56,15 +57,15 @@ impl Check<'_> {
             .collect()
     }
 
-    /// What the manifest of a crate and its line in the table do not have in common.
+    /// Differences between a crate's manifest and its line in the table.
     fn dependencies(&self, name: &str, member: &Member) -> Vec<String> {
         let path = self.path;
         let Some((allowed, line)) = self.table.crates.get(name) else {
             return vec![format!("{}Cargo.toml:1: crate {name} has no line in {path}", member.folder)];
         };
         let used = member.dependencies.iter().filter(|(used, _)| !allowed.contains(*used));
-        let used =
-            used.map(|(used, place)| format!("{place}: crate {name} may not use {used}, by {path}:{line}"));
+        let used = used
+            .map(|(used, location)| format!("{location}: crate {name} may not use {used}, by {path}:{line}"));
         let unused = allowed.iter().filter(|allowed| !member.dependencies.contains_key(*allowed));
         let unused = unused.map(|unused| format!("{path}:{line}: crate {name} does not use {unused}"));
         used.chain(unused).collect()
@@ -90,7 +91,7 @@ impl Check<'_> {
         faults
     }
 
-    /// Uses between modules of a top module that are to be apart.
+    /// Uses between `apart` modules of a top module.
     fn apart(&self, name: &str, modules: &Modules) -> Vec<String> {
         let mut faults = Vec::new();
         for ((of, outer), (parts, line)) in self.table.apart.iter().filter(|((of, _), _)| of == name) {
@@ -98,12 +99,12 @@ impl Check<'_> {
                 faults.push(format!("{}:{line}: crate {of} has no top module {outer}", self.path));
                 continue;
             };
-            let whole = type_name(outer);
-            let is_apart = |to: &String| parts.contains(to) || *to == whole;
+            let owner = type_name(outer);
+            let is_apart = |to: &String| parts.contains(to) || *to == owner;
             let wrong =
                 uses.iter().filter(|((from, to), _)| parts.contains(from) && from != to && is_apart(to));
-            faults.extend(wrong.map(|((from, to), place)| {
-                format!("{place}: {outer}::{from} may not use {outer}::{to}, by {}:{line}", self.path)
+            faults.extend(wrong.map(|((from, to), location)| {
+                format!("{location}: {outer}::{from} may not use {outer}::{to}, by {}:{line}", self.path)
             }));
         }
         faults
@@ -115,7 +116,7 @@ impl Check<'_> {
             return Vec::new();
         };
         let mut faults = Vec::new();
-        let mut places = BTreeMap::new();
+        let mut locations = BTreeMap::new();
         for (module, line) in
             lines.iter().flat_map(|(names, line)| names.iter().map(move |name| (name, line)))
         {
@@ -123,7 +124,7 @@ impl Check<'_> {
             if !modules.names.contains(module) {
                 faults.push(format!("{at}: crate {name} has no top module {module}"));
             }
-            if places.insert(module, line).is_some() {
+            if locations.insert(module, line).is_some() {
                 faults.push(format!("{at}: module {module} has a layer already"));
             }
         }
@@ -132,12 +133,12 @@ impl Check<'_> {
             missing.map(|module| format!("{}: module {module} of crate {name} has no layer", self.path)),
         );
         let layer = |module: &String| layers.get(module.as_str());
-        for ((from, to), place) in &modules.uses {
+        for ((from, to), location) in &modules.uses {
             if let (Some(lower), Some(higher)) = (layer(from), layer(to))
                 && lower < higher
             {
                 faults.push(format!(
-                    "{place}: module {from} uses {to}, which lies in a higher layer of crate {name}"
+                    "{location}: module {from} uses {to}, which is in a higher layer of crate {name}"
                 ));
             }
         }
@@ -145,7 +146,7 @@ impl Check<'_> {
     }
 }
 
-/// The name of the type that a module is named as.
+/// The name of a type after which a module is named.
 fn type_name(module: &str) -> String {
     let mut letters = module.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()

@@ -1,4 +1,4 @@
-//! The crates of the workspace and their dependencies on each other, as their manifests have them.
+//! The crates of the workspace and their dependencies on each other, from their manifests.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use crate::tree::Tree;
 /// A crate of the workspace.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its folder, with a slash at the end.
+    /// The folder, with a trailing slash.
     pub folder: String,
-    /// What it is built from, and what its build script is, with the place that says so. Not what its tests alone need.
+    /// Dependencies of the crate and its build script, with their location; without dev-dependencies.
     pub dependencies: BTreeMap<String, String>,
 }
 
@@ -23,7 +23,7 @@ pub fn members(tree: &Tree) -> BTreeMap<String, Member> {
     members
 }
 
-/// The texts in `members = [..]`.
+/// The strings in `members = [..]`.
 fn member_patterns(manifest: &str) -> Vec<String> {
     let list = manifest.split_once("\nmembers = [").and_then(|(_, rest)| rest.split_once(']'));
     list.map(|(list, _)| quoted(list).map(str::to_owned).collect()).unwrap_or_default()
@@ -55,7 +55,7 @@ fn member(tree: &Tree, folder: &str) -> Option<(String, Member)> {
     Some((name?, Member { folder: folder.to_owned(), dependencies }))
 }
 
-/// The crate that a line of a section makes a dependency.
+/// The crate that a line of a section declares as a dependency.
 fn dependency<'l>(section: &'l str, line: &'l str) -> Option<&'l str> {
     let is_list = |section: &str| {
         let last = section.rsplit('.').next().unwrap_or_default();
@@ -69,7 +69,7 @@ fn dependency<'l>(section: &'l str, line: &'l str) -> Option<&'l str> {
     if !is_list(section) && !outer || line.starts_with('#') {
         return None;
     }
-    // The name of the crate itself, where it is renamed.
+    // The crate's own name, if the dependency is renamed.
     if let Some((_, renamed)) = line.split_once("package = ") {
         return quoted(renamed).next();
     }
@@ -96,12 +96,12 @@ mod tests {
         let members = members(&tree);
         assert_eq!(members.keys().collect::<Vec<_>>(), ["a", "floor", "own"]);
         assert_eq!(members["own"].folder, "crates/own/");
-        members["own"].dependencies.iter().map(|(name, place)| format!("{name} {place}")).collect()
+        members["own"].dependencies.iter().map(|(name, location)| format!("{name} {location}")).collect()
     }
 
     #[test]
     fn dependencies_of_every_form_are_found() {
-        let place = |line: usize| format!("a crates/own/Cargo.toml:{line}");
+        let location = |line: usize| format!("a crates/own/Cargo.toml:{line}");
         for (manifest, line) in [
             ("[dependencies]\na.workspace = true", 4),
             ("[dependencies]\nserde = \"1\"\na = { path = \"../a\" }", 5),
@@ -111,12 +111,12 @@ mod tests {
             ("[dependencies]\nother = { package = \"a\" }", 4),
             ("[dependencies.other]\nversion = \"1\"\npackage = \"a\"", 5),
         ] {
-            assert_eq!(dependencies(manifest), [place(line)], "{manifest}");
+            assert_eq!(dependencies(manifest), [location(line)], "{manifest}");
         }
     }
 
     #[test]
-    fn other_dependencies_are_left_out() {
+    fn other_dependencies_are_ignored() {
         for manifest in [
             "[dev-dependencies]\na.workspace = true",
             "[dependencies]\n# a = \"1\"\nab = \"1\"",

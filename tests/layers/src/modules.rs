@@ -1,11 +1,11 @@
-//! How the top modules of one crate use each other.
+//! Uses between the top modules of one crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Named, Source};
 use crate::tree::Tree;
 
-/// The first place where one top module uses another, for each pair that does.
+/// The location of the first use, for each pair of modules.
 pub type Uses = BTreeMap<(String, String), String>;
 
 /// The top modules of a crate and their uses of each other.
@@ -13,15 +13,15 @@ pub type Uses = BTreeMap<(String, String), String>;
 pub struct Modules {
     /// The top modules.
     pub names: BTreeSet<String>,
-    /// What they use.
+    /// Uses between them.
     pub uses: Uses,
-    /// What modules within a top module use of what that declares or imports, by the top module.
+    /// By top module: uses between its inner modules, and of its own items.
     pub inner: BTreeMap<String, Uses>,
-    /// What keeps a file from being understood, with its place.
+    /// Files that cannot be analysed, with their location.
     pub faults: Vec<String>,
 }
 
-/// A file of a crate and the module that it is.
+/// A file of a crate, and its module.
 struct File {
     path: String,
     module: Vec<String>,
@@ -29,7 +29,7 @@ struct File {
 }
 
 impl Modules {
-    /// Follows the modules of the crate whose outermost file this is.
+    /// Reads the crate with this root file.
     pub fn of(tree: &Tree, root: &str) -> Self {
         let mut modules = Self::default();
         let mut files = Vec::new();
@@ -46,7 +46,8 @@ impl Modules {
         modules
     }
 
-    /// Adds what the modules within a top module name of it: modules, what it imports of them, and what is its own.
+    /// Adds uses of the inner modules of a top module: of each other, of items that it imports from them, and of its own
+    /// items.
     fn add_inner(&mut self, outer: &File, files: &[File]) {
         let names = outer.source.modules.iter().filter_map(|path| path.get(1).cloned()).collect();
         let exports = Exports::of(outer, &names);
@@ -57,8 +58,8 @@ impl Modules {
                 let Some(name) = named.path.get(1) else { continue };
                 let known: Vec<&String> = exports.modules(name).collect();
                 for to in if known.is_empty() { vec![name] } else { known } {
-                    let place = || format!("{}:{}", file.path, named.line);
-                    uses.entry((from.clone(), to.clone())).or_insert_with(place);
+                    let location = || format!("{}:{}", file.path, named.line);
+                    uses.entry((from.clone(), to.clone())).or_insert_with(location);
                 }
             }
         }
@@ -82,18 +83,19 @@ impl Modules {
 
     fn add(&mut self, file: &File, named: &Named, exports: &Exports) {
         let (Some(own), Some(first)) = (file.module.first(), named.path.first()) else { return };
-        let place = format!("{}:{}", file.path, named.line);
+        let location = format!("{}:{}", file.path, named.line);
         if first == "*" {
-            let text = format!("{place}: a glob import of the crate's root hides what module {own} uses");
+            let text =
+                format!("{location}: a glob import of the crate's root hides the uses of module {own}");
             self.faults.push(text);
         }
         for used in exports.modules(first).filter(|used| *used != own) {
-            self.uses.entry((own.clone(), used.clone())).or_insert_with(|| place.clone());
+            self.uses.entry((own.clone(), used.clone())).or_insert_with(|| location.clone());
         }
     }
 }
 
-/// The folder with the files of the modules that a file declares, with a slash at its end.
+/// The folder with the files of the modules that a file declares, with a trailing slash.
 fn folder_of(path: &str, is_root: bool) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     match name.strip_suffix(".rs") {
@@ -102,10 +104,10 @@ fn folder_of(path: &str, is_root: bool) -> String {
     }
 }
 
-/// What the names in the crate's root stand for: the top modules, and the items of theirs that the root imports.
+/// Names in the crate's root: the top modules, and items that the root imports from them.
 struct Exports {
     modules: BTreeMap<String, String>,
-    /// The modules of which the root imports all items.
+    /// The modules that the root imports with a glob.
     globs: Vec<String>,
 }
 
@@ -125,7 +127,7 @@ impl Exports {
         Self { modules, globs }
     }
 
-    /// The modules that a name in the root may lead to: none where it is the root's own.
+    /// The possible modules of a name in the root; none for the root's own items.
     fn modules(&self, name: &str) -> impl Iterator<Item = &String> {
         let known = self.modules.get(name);
         let globs = if known.is_none() { self.globs.as_slice() } else { &[] };
@@ -133,7 +135,7 @@ impl Exports {
     }
 }
 
-/// The uses that lie on a cycle, each as a line.
+/// The uses on a cycle, one line each.
 pub fn cycles(uses: &Uses) -> Vec<String> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         uses.keys().map(|(from, _)| (from.as_str(), reached_from(uses, from))).collect();
@@ -141,19 +143,19 @@ pub fn cycles(uses: &Uses) -> Vec<String> {
         reached.get(to.as_str()).is_some_and(|reached| reached.contains(from.as_str()))
     };
     let on_cycle = uses.iter().filter(|(pair, _)| returns(pair));
-    let line = |((from, to), place): (&(String, String), &String)| {
-        format!("{place}: module {from} uses {to}, which leads back to it")
+    let line = |((from, to), location): (&(String, String), &String)| {
+        format!("{location}: module {from} uses {to}, which leads back to it")
     };
     on_cycle.map(line).collect()
 }
 
 fn reached_from<'u>(uses: &'u Uses, start: &str) -> BTreeSet<&'u str> {
     let mut reached = BTreeSet::new();
-    let mut left = vec![start];
-    while let Some(module) = left.pop() {
+    let mut pending = vec![start];
+    while let Some(module) = pending.pop() {
         for (_, to) in uses.keys().filter(|(from, _)| from == module) {
             if reached.insert(to.as_str()) {
-                left.push(to);
+                pending.push(to);
             }
         }
     }
@@ -171,7 +173,7 @@ mod tests {
     fn uses(files: &[(&str, &str)]) -> Vec<String> {
         let modules = modules(files);
         assert_eq!(modules.faults, [""; 0]);
-        modules.uses.iter().map(|((from, to), place)| format!("{from} {to} {place}")).collect()
+        modules.uses.iter().map(|((from, to), location)| format!("{from} {to} {location}")).collect()
     }
 
     #[test]
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_the_root_imports_lead_to_their_modules() {
+    fn imported_names_of_the_root_resolve_to_their_modules() {
         let files = [
             (
                 "c/src/lib.rs",
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glob_of_the_root_may_hold_any_unknown_name() {
+    fn glob_of_the_root_matches_unknown_names() {
         let files = [
             ("c/src/lib.rs", "mod a;\nmod b;\nmod d;\npub use b::*;"),
             ("c/src/a.rs", "use crate::Unknown;"),
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_modules_within_a_module_use_of_it_is_known() {
+    fn inner_modules_and_their_uses_are_found() {
         let files = [
             ("c/src/lib.rs", "mod a;"),
             ("c/src/a/mod.rs", "mod x;\nmod y;\nmod z;\nuse x::X;\npub struct Own;"),
@@ -237,11 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_a_fault() {
+    fn unresolvable_module_is_a_fault() {
         let files = [("c/src/lib.rs", "mod a;\nmod b;"), ("c/src/a.rs", "use super::*;")];
         let expected = [
             "c/src/lib.rs: no file of module b is found",
-            "c/src/a.rs:1: a glob import of the crate's root hides what module a uses",
+            "c/src/a.rs:1: a glob import of the crate's root hides the uses of module a",
         ];
         assert_eq!(modules(&files).faults, expected);
     }

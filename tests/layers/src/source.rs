@@ -1,5 +1,5 @@
-//! What one source file declares and names: its modules, and the paths that begin at the crate's root. Code that is compiled
-//! for tests alone is left out.
+//! Declarations of one source file: its modules, and the paths that begin at the crate's root. Code that is compiled only for
+//! tests is ignored.
 
 use crate::tokens::{Kind, Token, tokens};
 
@@ -8,20 +8,20 @@ use crate::tokens::{Kind, Token, tokens};
 pub struct Named {
     /// The parts of the path.
     pub path: Vec<String>,
-    /// The name that a `use` gives to the path's end.
+    /// The name after `as`, otherwise the last part.
     pub alias: String,
-    /// The line that names it.
+    /// The line of the path.
     pub line: usize,
 }
 
-/// What a file holds.
+/// Modules and paths of a file.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// The modules that have files of their own, with the modules of this file around them.
+    /// The modules with separate files, as paths from the root.
     pub modules: Vec<Vec<String>>,
-    /// The paths that `crate`, `super` or `self` begin.
+    /// The paths that begin with `crate`, `super` or `self`.
     pub named: Vec<Named>,
-    /// The paths of `use` that none of them begins, as if they began at the root: in the root's own file they may.
+    /// Other paths of `use`, as if they began at the root, which is possible in the root's file.
     pub imports: Vec<Named>,
 }
 
@@ -39,13 +39,13 @@ impl Source {
 struct Reader<'t> {
     tokens: &'t [Token<'t>],
     at: usize,
-    /// The blocks that stand open: the name of a module, or `None` for any other.
+    /// The open blocks: the name of a module, or `None` for any other block.
     inner: Vec<Option<&'t str>>,
     module: &'t [String],
     source: Source,
 }
 
-/// The words that an item or a statement may begin with, behind its visibility.
+/// The keywords that begin an item or a statement, after its visibility.
 const ITEMS: [&str; 15] = [
     "async",
     "const",
@@ -82,7 +82,7 @@ impl<'t> Reader<'t> {
                 Kind::Word("mod") => self.module(),
                 Kind::Word("use") => self.import(),
                 Kind::Word("crate" | "super" | "self") if self.is_followed_by_path() => {
-                    self.path(self.place(), false);
+                    self.path(self.current_module(), false);
                 }
                 _ => self.at += 1,
             }
@@ -113,8 +113,8 @@ impl<'t> Reader<'t> {
         self.mark(1, ':') && self.mark(2, ':')
     }
 
-    /// The path of the module that the next token stands in.
-    fn place(&self) -> Vec<String> {
+    /// The path of the module of the next token.
+    fn current_module(&self) -> Vec<String> {
         self.module
             .iter()
             .cloned()
@@ -129,7 +129,7 @@ impl<'t> Reader<'t> {
             self.at += 1;
             self.open(Some(name));
         } else if self.mark(1, ';') {
-            let mut path = self.place();
+            let mut path = self.current_module();
             path.push(name.to_owned());
             self.source.modules.push(path);
         }
@@ -142,7 +142,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a path, or the several of a group, whose parts begin in the module `from`.
+    /// Reads a path, or all paths of a group, relative to the module `from`.
     fn path(&mut self, mut from: Vec<String>, is_import: bool) {
         loop {
             let line = self.tokens.get(self.at).map_or(0, |token| token.line);
@@ -168,7 +168,7 @@ impl<'t> Reader<'t> {
         while self.kind(0).is_some() && !self.mark(0, '}') {
             let before = self.at;
             self.path(from.to_vec(), is_import);
-            // A comma, or what no group holds.
+            // A comma, or an unexpected token.
             self.at += usize::from(self.mark(0, ',') || self.at == before);
         }
         self.at += 1;
@@ -184,7 +184,7 @@ impl<'t> Reader<'t> {
         if is_import { self.source.imports.push(named) } else { self.source.named.push(named) }
     }
 
-    /// True if an attribute stands here that leaves what follows to tests. What it holds is not passed.
+    /// Whether the next token begins a `cfg` attribute for test code. Does not advance.
     fn is_test_attribute(&self) -> bool {
         let bracket = if self.mark(1, '!') { 2 } else { 1 };
         if !self.mark(bracket, '[') || self.word(bracket + 1) != Some("cfg") {
@@ -195,7 +195,7 @@ impl<'t> Reader<'t> {
         self.tokens.get(open + 1..close).is_some_and(is_for_tests)
     }
 
-    /// The place of the bracket that closes the one at `open`.
+    /// The index of the bracket that closes the one at `open`.
     fn end_of_group(&self, open: usize) -> usize {
         let mut depth = 0;
         for (at, token) in self.tokens.iter().enumerate().skip(open) {
@@ -207,7 +207,7 @@ impl<'t> Reader<'t> {
         self.tokens.len()
     }
 
-    /// Passes attributes and the item, field, variant or statement behind them.
+    /// Skips attributes and the item, field, variant or statement after them.
     fn skip_item(&mut self) {
         while self.mark(0, '#') {
             self.at = self.end_of_group(self.at + 1) + 1;
@@ -244,7 +244,7 @@ fn depth_change(kind: Kind<'_>) -> i32 {
     }
 }
 
-/// True if a condition of `cfg` holds in tests alone: `test`, `all(.., test, ..)`, or `any(..)` of such.
+/// Whether a condition of `cfg` holds only in tests: `test`, `all(.., test, ..)`, or `any(..)` of such conditions.
 fn is_for_tests(condition: &[Token<'_>]) -> bool {
     let arguments = || arguments(condition.get(2..condition.len().saturating_sub(1)).unwrap_or_default());
     match condition.first().map(|token| token.kind) {
@@ -255,7 +255,7 @@ fn is_for_tests(condition: &[Token<'_>]) -> bool {
     }
 }
 
-/// The parts between commas that stand in no brackets.
+/// The parts between top-level commas.
 fn arguments<'s, 't>(tokens: &'s [Token<'t>]) -> Vec<&'s [Token<'t>]> {
     let mut depth = 0;
     let parts = tokens.split(|token| {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn super_leads_to_the_module_around() {
+    fn super_is_the_parent_module() {
         assert_eq!(named("use super::a::B;\nuse super::{c, d::E};"), ["a::B:1", "c:2", "d::E:2"]);
         assert_eq!(named("use super::*;"), ["*:1"]);
         let inner =
@@ -309,13 +309,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_no_modules_change_no_path() {
+    fn blocks_other_than_modules_change_no_path() {
         assert_eq!(named("fn f() { if x { super::a::g() } }\nimpl X { fn h() { super::b::g() } }").len(), 2);
         assert_eq!(named("mod inner { fn f() {} }\nfn g() { super::a() }"), ["a:2"]);
     }
 
     #[test]
-    fn code_for_tests_is_left_out() {
+    fn test_code_is_ignored() {
         for test_only in [
             "#[cfg(test)] mod tests { use crate::a; fn f() { {} } }",
             "#[cfg(test)] mod tests;",
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn code_for_more_than_tests_is_kept() {
+    fn code_for_tests_and_more_is_kept() {
         for kept in [
             "cfg(not(test))",
             "cfg(any(test, feature = \"x\"))",
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_with_files_are_known_by_their_paths() {
+    fn modules_with_files_have_full_paths() {
         let source = source("pub mod a;\nmod b { mod c; }\nmod d { }\npub(crate) mod e;");
         let paths: Vec<_> = source.modules.iter().map(|path| path.join("::")).collect();
         assert_eq!(paths, ["own::a", "own::b::c", "own::e"]);

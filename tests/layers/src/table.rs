@@ -1,24 +1,24 @@
-//! The table of what may use what.
+//! Table of the permitted uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The table, read.
+/// The parsed table.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Each crate, with the crates that it uses and the line that says so.
+    /// The crates that each crate uses, with the line number.
     pub crates: BTreeMap<String, (BTreeSet<String>, usize)>,
-    /// The top modules of a crate in layers, lowest first, each with its line.
+    /// The top modules of a crate in layers, lowest first, with the line numbers.
     pub layers: BTreeMap<String, Vec<(Vec<String>, usize)>>,
-    /// Modules within a top module of a crate that do not use each other, by the crate and the top module, with their line.
+    /// Inner modules that must not use each other, by crate and top module, with the line number.
     pub apart: BTreeMap<(String, String), (Vec<String>, usize)>,
-    /// The crates whose modules are not looked at yet, each with its line.
+    /// The crates whose modules are not checked, with the line number.
     pub unchecked: BTreeMap<String, usize>,
-    /// What cannot be read, each with its line.
+    /// Errors of the table, with the line number.
     pub faults: Vec<(usize, String)>,
 }
 
 impl Table {
-    /// Reads a table. A line is `crate NAME: CRATE..`, `layer CRATE: MODULE..`, `apart CRATE MODULE: MODULE..` or
+    /// Parses a table. A line is `crate NAME: CRATE..`, `layer CRATE: MODULE..`, `apart CRATE MODULE: MODULE..` or
     /// `unchecked CRATE`, and `#` begins a comment.
     pub fn read(text: &str) -> Self {
         let mut table = Self::default();
@@ -49,7 +49,7 @@ impl Table {
             _ => return self.faults.push((number, format!("not a line of this table: {line}"))),
         };
         if !is_new {
-            self.faults.push((number, format!("there is such a line already: {line}")));
+            self.faults.push((number, format!("a second line of this kind: {line}")));
         }
     }
 

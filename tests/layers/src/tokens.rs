@@ -1,6 +1,6 @@
-//! Tokens of Rust source: words and punctuation with their lines. Comments, literals and lifetimes are left out.
+//! Tokens of Rust source: words and punctuation with their lines. Comments, literals and lifetimes are skipped.
 
-/// What a token is.
+/// Kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<'t> {
     /// An identifier, a keyword or the digits of a number.
@@ -9,10 +9,10 @@ pub enum Kind<'t> {
     Mark(char),
 }
 
-/// A token and the line that it begins on, from 1.
+/// A token and its first line, from 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'t> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind<'t>,
     /// Its line.
     pub line: usize,
@@ -32,7 +32,7 @@ struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// Takes the next token, comment, literal or space; false at the end of the text.
+    /// Consumes the next token, comment, literal or space; false at the end of the text.
     fn step(&mut self) -> bool {
         let Some(first) = self.rest.chars().next() else { return false };
         if first.is_whitespace() {
@@ -70,7 +70,7 @@ fn is_word(one: char) -> bool {
     one.is_alphanumeric() || one == '_'
 }
 
-/// The length of the comment that the text begins with. Comments may hold comments.
+/// The length of the comment at the start of the text. Comments may be nested.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -89,7 +89,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length of the string, character or lifetime that the text begins with, if it does.
+/// The length of the string, character or lifetime at the start of the text, if there is one.
 fn literal(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c', 'r']);
     let prefix = text.len() - body.len();
@@ -106,7 +106,7 @@ fn literal(text: &str) -> Option<usize> {
     }
 }
 
-/// The length of `#"..."#` with as many signs as there are.
+/// The length of a raw string `#"..."#` with any number of signs.
 fn raw_string(text: &str) -> Option<usize> {
     let signs = text.len() - text.trim_start_matches('#').len();
     let inner = text[signs..].strip_prefix('"')?;
@@ -114,7 +114,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(inner.find(&end).map_or(text.len(), |at| signs + 1 + at + end.len()))
 }
 
-/// The length of a text between two quotation marks, in which a backslash escapes the next character.
+/// The length of a quoted text; a backslash escapes the next character.
 fn quoted(text: &str, mark: char) -> usize {
     let mut escaped = false;
     for (at, one) in text.char_indices().skip(1) {

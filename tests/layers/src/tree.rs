@@ -1,4 +1,4 @@
-//! The files of a workspace that are looked at, by their paths from its root.
+//! The checked files of a workspace, by their paths from its root.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use std::path::Path;
 pub struct Tree(BTreeMap<String, String>);
 
 impl Tree {
-    /// Reads the manifests and sources below a folder. What cargo and git keep there is left out.
+    /// Reads the manifests and sources below a folder, without cargo's and git's own files.
     ///
     /// # Errors
-    /// When a folder or a file cannot be read, or a file is no UTF-8.
+    /// If a folder or a file cannot be read, or a file is not UTF-8.
     pub fn read(root: &Path) -> io::Result<Self> {
         let mut tree = Self::default();
         tree.add_folder(root, "")?;
@@ -46,21 +46,21 @@ impl Tree {
         self.0.get(path).map(String::as_str)
     }
 
-    /// The paths of the files in a folder, without those in folders below it.
+    /// The paths of the files in a folder, without its subfolders.
     pub fn files_in(&self, folder: &str) -> Vec<&str> {
-        let is_there = |path: &&str| path.strip_prefix(folder).is_some_and(|name| !name.contains('/'));
-        self.0.keys().map(String::as_str).filter(is_there).collect()
+        let is_direct = |path: &&str| path.strip_prefix(folder).is_some_and(|name| !name.contains('/'));
+        self.0.keys().map(String::as_str).filter(is_direct).collect()
     }
 
-    /// The folders, each with a slash at its end, with a manifest that a pattern of the workspace's members names.
+    /// The folders, with a trailing slash, whose manifest matches a pattern of the workspace's members.
     pub fn members(&self, pattern: &str) -> Vec<&str> {
-        let fits = |folder: &str| match pattern.strip_suffix('*') {
+        let matches = |folder: &str| match pattern.strip_suffix('*') {
             Some(outer) => folder.strip_prefix(outer).is_some_and(|name| !name.contains('/')),
             None => folder == pattern,
         };
         let folder = |path: &'_ str| -> Option<usize> {
             let folder = path.strip_suffix("/Cargo.toml")?;
-            fits(folder).then_some(folder.len() + 1)
+            matches(folder).then_some(folder.len() + 1)
         };
         self.0.keys().filter_map(|path| Some(&path[..folder(path)?])).collect()
     }

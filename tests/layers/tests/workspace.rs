@@ -1,4 +1,4 @@
-//! The workspace, and small ones with a fault planted in each.
+//! The check of this workspace, and of small workspaces with one fault each.
 
 use std::error::Error;
 use std::fs;
@@ -18,7 +18,7 @@ fn workspace_keeps_its_layers() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Two crates, of which `upper` has three modules in two layers.
+/// Two crates; `upper` has three modules in two layers.
 const FILES: [(&str, &str); 8] = [
     ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n"),
     ("crates/lower/Cargo.toml", "[package]\nname = \"lower\"\n"),
@@ -32,21 +32,22 @@ const FILES: [(&str, &str); 8] = [
 
 const LAYERED: &str = "crate lower:\ncrate upper: lower\nlayer upper: error frame\nlayer upper: api\n";
 
-/// The faults of that workspace with one file changed, without what follows the first colon after the line.
-fn planted(path: &str, text: &str, table: &str) -> Vec<String> {
+/// The faults of that workspace with one file replaced.
+fn faults_with_file(path: &str, text: &str, table: &str) -> Vec<String> {
     let files = FILES.into_iter().filter(|(known, _)| *known != path).chain([(path, text)]);
     faults(&Tree::of(files), table, "table")
 }
 
 #[test]
 fn sound_workspace_has_no_faults() {
-    assert_eq!(planted("crates/lower/src/lib.rs", "", LAYERED), [""; 0]);
+    assert_eq!(faults_with_file("crates/lower/src/lib.rs", "", LAYERED), [""; 0]);
 }
 
 #[test]
 fn cycle_of_modules_is_refused() {
     let table = "crate lower:\ncrate upper: lower\n";
-    let faults = planted("crates/upper/src/error.rs", "fn f() {}\n\nfn g() { crate::Api::new() }\n", table);
+    let faults =
+        faults_with_file("crates/upper/src/error.rs", "fn f() {}\n\nfn g() { crate::Api::new() }\n", table);
     let expected = [
         "crates/upper/src/api.rs:2: module api uses error, which leads back to it",
         "crates/upper/src/api.rs:3: module api uses frame, which leads back to it",
@@ -58,7 +59,7 @@ fn cycle_of_modules_is_refused() {
 
 #[test]
 fn cycle_within_a_layer_is_refused() {
-    let faults = planted("crates/upper/src/error.rs", "use crate::frame::Frame;", LAYERED);
+    let faults = faults_with_file("crates/upper/src/error.rs", "use crate::frame::Frame;", LAYERED);
     assert_eq!(faults.len(), 2, "{faults:?}");
     assert!(faults[0].starts_with("crates/upper/src/error.rs:1: module error uses frame"), "{faults:?}");
 }
@@ -68,10 +69,10 @@ fn use_of_a_higher_layer_is_refused() {
     let table =
         "crate lower:\ncrate upper: lower\nlayer upper: api\nlayer upper: error\nlayer upper: frame\n";
     let expected = [
-        "crates/upper/src/api.rs:2: module api uses error, which lies in a higher layer of crate upper",
-        "crates/upper/src/api.rs:3: module api uses frame, which lies in a higher layer of crate upper",
+        "crates/upper/src/api.rs:2: module api uses error, which is in a higher layer of crate upper",
+        "crates/upper/src/api.rs:3: module api uses frame, which is in a higher layer of crate upper",
     ];
-    assert_eq!(planted("crates/lower/src/lib.rs", "", table), expected);
+    assert_eq!(faults_with_file("crates/lower/src/lib.rs", "", table), expected);
 }
 
 #[test]
@@ -107,14 +108,17 @@ fn use_between_modules_that_are_apart_is_refused() {
 #[test]
 fn unchecked_crate_may_have_cycles() {
     let table = "crate lower:\ncrate upper: lower\nunchecked upper\n";
-    assert_eq!(planted("crates/upper/src/error.rs", "use crate::api::Api;", table), [""; 0]);
+    assert_eq!(faults_with_file("crates/upper/src/error.rs", "use crate::api::Api;", table), [""; 0]);
 }
 
 #[test]
 fn programs_are_checked_like_libraries() {
     let table = "crate lower:\ncrate upper: lower\n";
     for root in ["crates/lower/src/main.rs", "crates/lower/src/bin/tool.rs"] {
-        assert_eq!(planted(root, "mod gone;", table), [format!("{root}: no file of module gone is found")]);
+        assert_eq!(
+            faults_with_file(root, "mod missing;", table),
+            [format!("{root}: no file of module missing is found")]
+        );
     }
 }
 
@@ -122,29 +126,29 @@ fn programs_are_checked_like_libraries() {
 fn upward_dependency_of_a_crate_is_refused() {
     let manifest = "[package]\nname = \"lower\"\n\n[dependencies]\nupper = { path = \"../upper\" }\n";
     let expected = ["crates/lower/Cargo.toml:5: crate lower may not use upper, by table:1"];
-    assert_eq!(planted("crates/lower/Cargo.toml", manifest, LAYERED), expected);
+    assert_eq!(faults_with_file("crates/lower/Cargo.toml", manifest, LAYERED), expected);
 }
 
 #[test]
-fn crate_that_the_table_lacks_is_refused() {
-    let faults = planted("crates/new/Cargo.toml", "[package]\nname = \"new\"", LAYERED);
+fn crate_missing_in_the_table_is_refused() {
+    let faults = faults_with_file("crates/new/Cargo.toml", "[package]\nname = \"new\"", LAYERED);
     assert_eq!(faults, ["crates/new/Cargo.toml:1: crate new has no line in table"]);
 }
 
 #[test]
-fn table_that_is_out_of_date_is_refused() {
+fn outdated_table_is_refused() {
     for (line, expected) in [
-        ("crate gone:", "table:5: no crate gone in the workspace"),
-        ("layer gone: x", "table:5: no crate gone in the workspace"),
-        ("unchecked gone", "table:5: no crate gone in the workspace"),
-        ("apart gone x: y", "table:5: no crate gone in the workspace"),
-        ("apart upper gone: x", "table:5: crate upper has no top module gone"),
-        ("layer upper: gone", "table:5: crate upper has no top module gone"),
+        ("crate missing:", "table:5: no crate missing in the workspace"),
+        ("layer missing: x", "table:5: no crate missing in the workspace"),
+        ("unchecked missing", "table:5: no crate missing in the workspace"),
+        ("apart missing x: y", "table:5: no crate missing in the workspace"),
+        ("apart upper missing: x", "table:5: crate upper has no top module missing"),
+        ("layer upper: missing", "table:5: crate upper has no top module missing"),
         ("layer upper: api", "table:5: module api has a layer already"),
         ("arrow a b", "table:5: not a line of this table: arrow a b"),
     ] {
         assert_eq!(
-            planted("crates/lower/src/lib.rs", "", &format!("{LAYERED}{line}\n")),
+            faults_with_file("crates/lower/src/lib.rs", "", &format!("{LAYERED}{line}\n")),
             [expected],
             "{line}"
         );
@@ -152,5 +156,5 @@ fn table_that_is_out_of_date_is_refused() {
     let table = LAYERED.replace(" frame", "").replace("crate lower:", "crate lower: upper");
     let expected =
         ["table:1: crate lower does not use upper", "table: module frame of crate upper has no layer"];
-    assert_eq!(planted("crates/lower/src/lib.rs", "", &table), expected);
+    assert_eq!(faults_with_file("crates/lower/src/lib.rs", "", &table), expected);
 }

@@ -9,7 +9,7 @@ use runnel::msgs::std_msgs::msg::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{NUMBER, Stamps, number, set_number, sum};
 
-use super::{PEER_TIMEOUT, lock, message, topics, wait_for_others, wait_for_publishers, wait_until_due};
+use super::{PEER_TIMEOUT, lock, message, topics, wait_for_peers, wait_for_publishers, wait_until_due};
 use crate::protocol::{send_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure, failed};
 
@@ -24,12 +24,12 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
     };
     let publishers = topics(args, "burst").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
-    // The other publishers are quiet.
+    // The other publishers send nothing.
     let publisher = &publishers[0];
     if args.mode.loans() {
-        reserve(args, publisher)?;
+        preallocate(args, publisher)?;
     }
-    publishers.iter().try_for_each(|one| wait_for_others(args, context, one, args.subscribers))?;
+    publishers.iter().try_for_each(|one| wait_for_peers(args, context, one, args.subscribers))?;
     send_ready()?;
     wait_for_go()?;
     let (sizes, mut pace) = (args.sizes(), args.pace());
@@ -67,9 +67,9 @@ fn loan(
     Ok(loan.publish()?)
 }
 
-/// Preallocates memory, as iceoryx2 does for its publishers: for the whole queue if all messages are sent at once,
+/// Preallocates memory, as iceoryx2 does for its publishers: for the whole queue if all messages are sent without pauses,
 /// otherwise for some messages of each size.
-fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Failure> {
+fn preallocate(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Failure> {
     let messages = if args.rate.is_some() { PACED } else { args.depth };
     let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
     for size in sizes {
@@ -93,12 +93,12 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     let (noted, ending) = (Arc::clone(&received), context.clone());
     let (touch, total) = (args.touch(), args.trial().total());
     let take = move |message: Bytes<'_>| {
-        let (stamps, all_whole) = &mut *lock(&noted);
+        let (stamps, all_intact) = &mut *lock(&noted);
         let (front, payload) = message.split_at(NUMBER).unwrap_or_default();
         let mut bytes = [0; NUMBER];
         front.copy_to_slice(&mut bytes);
         let number = number(&bytes).unwrap_or_default();
-        *all_whole &= touch.is_whole_sum(payload.len(), number, || sum_of(payload));
+        *all_intact &= touch.is_intact_sum(payload.len(), number, || sum_of(payload));
         stamps.take(number);
         if number + 1 == total {
             ending.shutdown();
@@ -118,8 +118,8 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     wait_for_publishers(args, context, &bursts)?;
     send_ready()?;
     serve(context)?;
-    let (stamps, all_whole) = &*lock(&received);
-    if !all_whole {
+    let (stamps, all_intact) = &*lock(&received);
+    if !all_intact {
         return Err(failed("a payload is not what was sent"));
     }
     args.write_received(stamps)

@@ -6,7 +6,7 @@ use runnel::{Context, Node};
 use runnel_floor::Stamps;
 
 use self::bench_msgs::msg::TwoInts;
-use super::{lock, publish, send_all, wait_for_others};
+use super::{lock, publish, send_all, wait_for_peers};
 use crate::protocol::{send_ready, serve};
 use crate::{EndArgs, Failure, failed};
 
@@ -25,7 +25,7 @@ pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result
         publish(&answering, &TwoInts { a, b: a.wrapping_add(b) }, &ending);
     };
     let _para = node.create_subscription("para", args.depth, add)?;
-    wait_for_others(args, context, &publisher, 1)?;
+    wait_for_peers(args, context, &publisher, 1)?;
     send_ready()?;
     serve(context)
 }

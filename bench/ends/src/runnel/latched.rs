@@ -18,14 +18,14 @@ pub(super) fn latched(context: &Context, node: &Node) -> Result<(), Failure> {
 }
 
 pub(super) fn first(context: &Context, node: &Node) -> Result<(), Failure> {
-    let came = Arc::new(Mutex::new(None));
-    let (note, ending) = (Arc::clone(&came), context.clone());
+    let received_at = Arc::new(Mutex::new(None));
+    let (note, ending) = (Arc::clone(&received_at), context.clone());
     let asked = now();
     let _latched = node.create_subscription("latched", 1, move |_: &Text| {
         lock(&note).get_or_insert_with(now);
         ending.shutdown();
     })?;
     context.spin()?;
-    let came = lock(&came).ok_or_else(|| failed("no latched message came"))?;
-    send_line(format_args!("first {}", came - asked))
+    let received_at = lock(&received_at).ok_or_else(|| failed("no latched message arrived"))?;
+    send_line(format_args!("first {}", received_at - asked))
 }

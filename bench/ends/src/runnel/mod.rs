@@ -70,7 +70,7 @@ fn publish<M: Message>(publisher: &Publisher<M>, message: &M, context: &Context)
     }
 }
 
-fn wait_for_others<M: Message>(
+fn wait_for_peers<M: Message>(
     args: &EndArgs,
     context: &Context,
     publisher: &Publisher<M>,
@@ -83,7 +83,7 @@ fn wait_for_others<M: Message>(
     let late = now() + PEER_TIMEOUT.as_nanos() as u64;
     while !args.mode.is_remote() && publisher.shared_memory_count() < count {
         if now() > late {
-            return Err(failed(format_args!("{topic} stays on the network")));
+            return Err(failed(format_args!("{topic}: no handover to shared memory")));
         }
         context.sleep_wall(HANDOVER_POLL)?;
     }
@@ -116,7 +116,7 @@ fn send_all<M: Message>(
     message: impl Fn(u64) -> M,
 ) -> Result<(), Failure> {
     let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
-    wait_for_others(args, context, publisher, 1)?;
+    wait_for_peers(args, context, publisher, 1)?;
     send_ready()?;
     wait_for_go()?;
     for number in 0..args.trial().total() {

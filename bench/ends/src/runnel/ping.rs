@@ -7,7 +7,7 @@ use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
-use super::{PEER_TIMEOUT, lock, message, publish, topics, wait_for_others, wait_for_publishers};
+use super::{PEER_TIMEOUT, lock, message, publish, topics, wait_for_peers, wait_for_publishers};
 use crate::protocol::{end_with_bench, send_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure};
 
@@ -54,7 +54,7 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     let answers = node.create_subscription("pong", args.qos(), move |answer: &UInt8MultiArray| {
         lock(&answered).answered(answer);
     })?;
-    publishers.iter().try_for_each(|publisher| wait_for_others(args, context, publisher, 1))?;
+    publishers.iter().try_for_each(|publisher| wait_for_peers(args, context, publisher, 1))?;
     wait_for_publishers(args, context, [&answers])?;
     send_ready()?;
     wait_for_go()?;
@@ -77,7 +77,7 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         node.create_subscription(topic, args.qos(), answer)
     };
     let questions = topics(args, "ping").iter().map(question).collect::<Result<Vec<_>, _>>()?;
-    wait_for_others(args, context, &publisher, 1)?;
+    wait_for_peers(args, context, &publisher, 1)?;
     wait_for_publishers(args, context, &questions)?;
     send_ready()?;
     serve(context)?;
@@ -94,7 +94,7 @@ pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         stamps.take(number(&answer.data).unwrap_or_default());
         *count += 1;
     })?;
-    wait_for_others(args, context, &publisher, 1)?;
+    wait_for_peers(args, context, &publisher, 1)?;
     send_ready()?;
     wait_for_go()?;
     end_with_bench(context)?;

@@ -1,4 +1,4 @@
-//! Ping-pong at a rate, without waiting for every answer: one thread sends, another takes the answers.
+//! Ping-pong at a rate, without waiting for each answer: one thread sends, another receives the answers.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -8,56 +8,56 @@ use std::time::Duration;
 
 use crate::options::{Options, Wait};
 use crate::stamps::{NUMBER, Pace, Stamps, now, number};
-use crate::talk::{End, join, wait_for_go};
-use crate::topic::{Outlet, Topics};
+use crate::talk::{StopSignal, join, wait_for_start};
+use crate::topic::{Publishers, Topics};
 
-/// Sends each message when it is due, as long as few enough are unanswered.
+/// Sends each message when it is due, with at most the watermark unanswered.
 ///
 /// # Errors
-/// When iceoryx2 refuses or the bench has gone.
+/// If iceoryx2 fails or the bench has ended.
 pub fn ping(options: &Options) -> Result<(), Box<dyn Error>> {
     if options.wait == Wait::Poll {
         return Err("two threads cannot poll on one CPU".into());
     }
     let questions = Topics::one("ping", options)?;
-    let outlet = questions.outlet()?;
-    let ((told, answered), end) = (channel(), End::default());
-    let (listening, ending) = (options.clone(), end.clone());
-    // Nothing of iceoryx2's may go from one thread to another: this one has all of its own.
+    let publishers = questions.publishers()?;
+    let ((notifier, answered), stop) = (channel(), StopSignal::default());
+    let (receiver_options, receiver_stop) = (options.clone(), stop.clone());
+    // Ports of iceoryx2 are not `Send`: this thread opens its own.
     let listener = thread::Builder::new()
         .name("answers".into())
-        .spawn(move || take(&listening, &ending, &told).map_err(|error| error.to_string()))?;
-    join(&[&questions, &Topics::one("pong", options)?], &outlet)?;
-    wait_for_go()?;
-    end.watch("pong")?;
-    let mut flow = Flow { options, outlet, answered, unanswered: 0, next: 0, sent: options.stamps() };
+        .spawn(move || receive(&receiver_options, &receiver_stop, &notifier).map_err(|error| error.to_string()))?;
+    join(&[&questions, &Topics::one("pong", options)?], &publishers)?;
+    wait_for_start()?;
+    stop.watch("pong")?;
+    let mut flow = Flow { options, publishers, answered, unanswered: 0, next: 0, sent: options.stamps() };
     let sent = flow.run();
-    let received = listener.join().map_err(|_| "the thread that takes answers has panicked")??;
+    let received = listener.join().map_err(|_| "the receiving thread panicked")??;
     sent?;
     options.write_sent(&flow.sent)?;
     options.write_received(&received)
 }
 
-/// Takes answers until all have come, and tells of each.
-fn take(options: &Options, end: &End, told: &Sender<()>) -> Result<Stamps, Box<dyn Error>> {
+/// Receives all answers, and notifies the sending thread of each.
+fn receive(options: &Options, stop: &StopSignal, notifier: &Sender<()>) -> Result<Stamps, Box<dyn Error>> {
     let mut received = options.stamps();
     let answers = Topics::one("pong", options)?;
-    let inlet = answers.inlet()?;
-    let mut left = options.total;
-    inlet.each(end, |answer| {
-        received.take(number(answer));
-        // The other thread may have ended.
-        let _ = told.send(());
-        left -= 1;
-        Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    let subscribers = answers.subscribers()?;
+    let mut remaining = options.total;
+    subscribers.receive_all(stop, |answer| {
+        received.record(number(answer));
+        // The sending thread may have ended.
+        let _ = notifier.send(());
+        remaining -= 1;
+        Ok(if remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(received)
 }
 
 struct Flow<'a> {
     options: &'a Options,
-    outlet: Outlet,
-    /// Says so once for each answer.
+    publishers: Publishers,
+    /// Receives one notification per answer.
     answered: Receiver<()>,
     unanswered: u64,
     next: u64,
@@ -73,28 +73,28 @@ impl Flow<'_> {
                 break;
             }
             message[..NUMBER].copy_from_slice(&self.next.to_le_bytes());
-            self.sent.take(self.next);
-            self.outlet.send(&message[..self.options.size_of(self.next)])?;
+            self.sent.record(self.next);
+            self.publishers.send(&message[..self.options.size_of(self.next)])?;
             self.next += 1;
             self.unanswered += 1;
         }
         Ok(())
     }
 
-    /// Waits until a message is due and may be unanswered; false if no answers can come any more.
+    /// Waits until a message is due and the watermark allows it; false if no more answers can arrive.
     fn wait(&mut self, due: u64) -> bool {
         loop {
-            let left = Duration::from_nanos(due.saturating_sub(now()));
+            let wait = Duration::from_nanos(due.saturating_sub(now()));
             let full = self.unanswered >= self.options.watermark;
-            if left.is_zero() && !full {
+            if wait.is_zero() && !full {
                 return true;
             }
-            let told = if full {
+            let answer = if full {
                 self.answered.recv().map_err(|_| RecvTimeoutError::Disconnected)
             } else {
-                self.answered.recv_timeout(left)
+                self.answered.recv_timeout(wait)
             };
-            match told {
+            match answer {
                 Ok(()) => self.unanswered -= 1,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return false,

@@ -1,19 +1,19 @@
-//! A node that has nothing to do.
+//! An idle node.
 
 use std::error::Error;
 use std::ops::ControlFlow;
 
 use crate::options::Options;
-use crate::talk::End;
+use crate::talk::StopSignal;
 use crate::topic::Topics;
 
-/// Has one publisher and one subscription, until the bench closes standard input.
+/// Keeps one idle publisher and one idle subscriber until the bench closes standard input.
 ///
 /// # Errors
-/// When iceoryx2 refuses.
+/// If iceoryx2 fails.
 pub fn idle(options: &Options) -> Result<(), Box<dyn Error>> {
     let (status, commands) = (Topics::one("status", options)?, Topics::one("commands", options)?);
-    let (_outlet, inlet) = (status.outlet()?, commands.inlet()?);
-    let end = End::notice("commands")?;
-    inlet.each(&end, |_| Ok(ControlFlow::Continue(())))
+    let (_publishers, subscribers) = (status.publishers()?, commands.subscribers()?);
+    let stop = StopSignal::on_eof("commands")?;
+    subscribers.receive_all(&stop, |_| Ok(ControlFlow::Continue(())))
 }

@@ -1,4 +1,4 @@
-//! The ends of the bench's exchanges on iceoryx2. How the bench talks with an end is told in bench/README.md.
+//! Ends of the bench's exchanges on iceoryx2. bench/README.md describes the protocol between an end and the bench.
 //!
 //! ```text
 //! runnel-bench-iceoryx2 event|poll ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE]
@@ -44,6 +44,6 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         "para-add" => small::para_add(options),
         "add" => small::add(options),
         "idle" => idle::idle(options),
-        role => Err(format!("there is no role '{role}'").into()),
+        role => Err(format!("unknown role '{role}'").into()),
     }
 }

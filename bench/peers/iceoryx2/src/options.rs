@@ -1,4 +1,4 @@
-//! What the bench tells an end.
+//! Command line of an end.
 
 use std::collections::HashMap;
 use std::env;
@@ -12,57 +12,57 @@ use crate::stamps::{NUMBER, Stamps};
 pub enum Wait {
     /// It sleeps until it is notified.
     Event,
-    /// It looks for messages again and again.
+    /// It polls.
     Poll,
 }
 
-/// What ends do with the payload of a message behind its number.
+/// Use of the payload after the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
-    /// It is copied from where it lies into the memory that is loaned.
+    /// The sender copies it into loaned memory.
     Copy,
-    /// The memory is handed over as it is.
+    /// The loaned memory is sent without being written.
     None,
-    /// The sender writes every byte, in the memory that is loaned.
+    /// The sender writes every byte in the loaned memory.
     Write,
-    /// The receiver reads every byte, too.
+    /// The receiver also reads every byte.
     Read,
 }
 
 /// The command line.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How it waits.
+    /// How the end waits.
     pub wait: Wait,
-    /// What it does.
+    /// The end's role.
     pub role: String,
     /// Bytes of the largest message.
     pub size: usize,
-    /// Messages that do not count.
+    /// Messages of the warm-up, which are not measured.
     pub warm_up: u64,
-    /// Messages in all.
+    /// Total number of messages.
     pub total: u64,
-    /// Messages that queues hold.
+    /// Capacity of queues, in messages.
     pub depth: usize,
-    /// Messages a second; as many as possible if 0.
+    /// Messages per second; unlimited if 0.
     pub rate: u64,
-    /// Messages that may be unanswered; if 0, each is answered before the next is sent.
+    /// Maximum number of unanswered messages; if 0, each is answered before the next is sent.
     pub watermark: u64,
-    /// Topics there; one without a number in its name if 0.
+    /// Number of topics; if 0, one topic without a number in its name.
     pub topics: usize,
-    /// Ends that subscribe to one topic.
+    /// Number of subscribing ends per topic.
     pub subscribers: usize,
-    /// What is done with the payload.
+    /// Use of the payload.
     pub touch: Touch,
     sizes: Vec<usize>,
     named: HashMap<String, String>,
 }
 
 impl Options {
-    /// Reads `event|poll ROLE --NAME VALUE...`; options that no role here knows are passed over.
+    /// Parses `event|poll ROLE --NAME VALUE...`; unknown options are ignored.
     ///
     /// # Errors
-    /// When one is missing or means nothing.
+    /// If an argument is missing or invalid.
     pub fn read() -> Result<Self, Box<dyn Error>> {
         let mut arguments = env::args().skip(1);
         let wait = match arguments.next().as_deref() {
@@ -70,7 +70,7 @@ impl Options {
             Some("poll") => Wait::Poll,
             _ => return Err("the first argument must be event or poll".into()),
         };
-        let role = arguments.next().ok_or("which role?")?;
+        let role = arguments.next().ok_or("the role is missing")?;
         let mut named = HashMap::new();
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("{name} has no value"))?;
@@ -95,36 +95,36 @@ impl Options {
         })
     }
 
-    /// A message, whose payload was written, so that it has memory of its own: all pages of zeros that nobody has written are
-    /// one, which fits any cache.
+    /// A message with a written payload, so that it has its own memory: untouched pages of zeros all share one page,
+    /// which fits any cache.
     pub fn message(&self) -> Vec<u8> {
         vec![1; self.size]
     }
 
-    /// Bytes of a message: of each size there are as many, one after the other.
+    /// Bytes of a message: the sizes follow each other in equal shares.
     pub fn size_of(&self, number: u64) -> usize {
         let each = (self.total / self.sizes.len().max(1) as u64).max(1);
         let size = self.sizes.get((number / each) as usize).or(self.sizes.last());
         size.map_or(self.size, |size| (*size).max(NUMBER))
     }
 
-    /// Room for the stamps of all messages that count.
+    /// Preallocates stamps for all measured messages.
     pub fn stamps(&self) -> Stamps {
         Stamps::new(self.total - self.warm_up, self.warm_up)
     }
 
-    /// Writes down when messages were sent.
+    /// Writes the stamps of sent messages.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_sent(&self, stamps: &Stamps) -> Result<(), Box<dyn Error>> {
         self.write("--sent", stamps)
     }
 
-    /// Writes down when messages were received.
+    /// Writes the stamps of received messages.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_received(&self, stamps: &Stamps) -> Result<(), Box<dyn Error>> {
         self.write("--received", stamps)
     }
@@ -150,6 +150,6 @@ fn touch(value: Option<&str>) -> Result<Touch, Box<dyn Error>> {
         Some("none") => Ok(Touch::None),
         Some("write") => Ok(Touch::Write),
         Some("read") => Ok(Touch::Read),
-        Some(other) => Err(format!("--touch {other} means nothing").into()),
+        Some(other) => Err(format!("--touch {other}: expected none, write or read").into()),
     }
 }

@@ -1,4 +1,4 @@
-//! When messages are due, and when they were sent or received.
+//! Time stamps and deadlines of messages.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -7,49 +7,49 @@ use std::path::Path;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Bytes at the start of a message that hold its number, lowest byte first.
+/// Bytes at the start of a message that hold its number, little-endian.
 pub const NUMBER: usize = 8;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Now, in nanoseconds of `CLOCK_MONOTONIC`.
+/// The current time, in nanoseconds of `CLOCK_MONOTONIC`.
 pub fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
-/// The number that a message carries; 0 if it is too short for one.
+/// The number in a message; 0 if the message is too short.
 pub fn number(message: &[u8]) -> u64 {
     message.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The stamps of one end and direction. Those of the warm-up are left out.
+/// The stamps of one end and direction, without those of the warm-up.
 #[derive(Debug)]
 pub struct Stamps {
-    taken: Vec<(u64, u64)>,
+    recorded: Vec<(u64, u64)>,
     warm_up: u64,
 }
 
 impl Stamps {
-    /// Room for so many, so that taking one allocates nothing.
+    /// Preallocates `count` stamps, so that recording one does not allocate.
     pub fn new(count: u64, warm_up: u64) -> Self {
-        Self { taken: Vec::with_capacity(count as usize), warm_up }
+        Self { recorded: Vec::with_capacity(count as usize), warm_up }
     }
 
-    /// Notes that a message was sent or received now.
-    pub fn take(&mut self, number: u64) {
+    /// Records that a message was sent or received now.
+    pub fn record(&mut self, number: u64) {
         if number >= self.warm_up {
-            self.taken.push((number, now()));
+            self.recorded.push((number, now()));
         }
     }
 
-    /// Writes them to a file.
+    /// Writes the stamps to a file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
-        for (number, nanos) in &self.taken {
+        for (number, nanos) in &self.recorded {
             file.write_all(&number.to_le_bytes())?;
             file.write_all(&nanos.to_le_bytes())?;
         }
@@ -57,7 +57,7 @@ impl Stamps {
     }
 }
 
-/// When messages are due: one that is late shifts no other. At the rate 0 each is due at once.
+/// Deadlines of messages; a late message does not shift the others. At rate 0 each is due immediately.
 #[derive(Debug)]
 pub struct Pace {
     rate: u64,
@@ -65,12 +65,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many messages a second.
+    /// `rate` messages per second.
     pub fn new(rate: u64) -> Self {
         Self { rate, start: None }
     }
 
-    /// When a message is due, in nanoseconds of `CLOCK_MONOTONIC`. The first one that is asked for is due now.
+    /// The deadline of a message, in nanoseconds of `CLOCK_MONOTONIC`. The first call sets the origin: its message is
+    /// due now.
     pub fn due(&mut self, number: u64) -> u64 {
         if self.rate == 0 {
             return 0;

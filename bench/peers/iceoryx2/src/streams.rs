@@ -1,60 +1,60 @@
-//! Messages one way.
+//! Messages in one direction.
 
 use std::error::Error;
 use std::ops::ControlFlow;
 
 use crate::options::{Options, Touch};
 use crate::stamps::{NUMBER, Pace, number};
-use crate::talk::{End, join, say_ready, wait_for_end, wait_for_go};
+use crate::talk::{StopSignal, join, send_ready, wait_for_end, wait_for_start};
 use crate::topic::Topics;
 
 /// Sends each message when it is due.
 ///
 /// # Errors
-/// When iceoryx2 refuses or the bench has gone, as in all roles.
+/// If iceoryx2 fails or the bench has ended; the same in all roles.
 pub fn source(options: &Options) -> Result<(), Box<dyn Error>> {
     let (mut sent, mut pace) = (options.stamps(), Pace::new(options.rate));
     let mut message = options.message();
     let burst = Topics::many("burst", options)?;
-    let outlet = burst.outlet()?;
-    join(&[&burst], &outlet)?;
-    wait_for_go()?;
+    let publishers = burst.publishers()?;
+    join(&[&burst], &publishers)?;
+    wait_for_start()?;
     for number in 0..options.total {
         let size = options.size_of(number);
         message[..NUMBER].copy_from_slice(&number.to_le_bytes());
         pace.wait(number);
-        sent.take(number);
+        sent.record(number);
         match options.touch {
-            Touch::Copy => outlet.send(&message[..size])?,
-            touch => outlet.lend(size, number, touch)?,
+            Touch::Copy => publishers.send(&message[..size])?,
+            touch => publishers.send_loaned(size, number, touch)?,
         }
     }
-    // What was sent lies in this end's memory.
+    // Sent messages are in this end's memory.
     wait_for_end();
     options.write_sent(&sent)
 }
 
-/// Takes messages until the last one has come.
+/// Receives messages until the last one has arrived.
 pub fn sink(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut received = options.stamps();
     let burst = Topics::many("burst", options)?;
-    let inlet = burst.inlet()?;
-    let end = End::notice("burst")?;
-    say_ready()?;
-    inlet.each(&end, |message| {
+    let subscribers = burst.subscribers()?;
+    let stop = StopSignal::on_eof("burst")?;
+    send_ready()?;
+    subscribers.receive_all(&stop, |message| {
         let number = number(message);
-        if options.touch == Touch::Read && !is_whole(message, number) {
+        if options.touch == Touch::Read && !is_payload_intact(message, number) {
             return Err(format!("the payload of message {number} is not what was sent").into());
         }
-        received.take(number);
+        received.record(number);
         let last = number + 1 == options.total;
         Ok(if last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     options.write_received(&received)
 }
 
-/// Whether all bytes behind the number are what the source wrote.
-fn is_whole(message: &[u8], number: u64) -> bool {
+/// Whether all bytes after the number are what the source wrote.
+fn is_payload_intact(message: &[u8], number: u64) -> bool {
     let payload = message.get(NUMBER..).unwrap_or_default();
     let sum: u64 = payload.iter().map(|byte| u64::from(*byte)).sum();
     sum == payload.len() as u64 * (number & 0xff)

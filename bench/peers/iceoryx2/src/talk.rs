@@ -1,5 +1,4 @@
-//! What an end and the bench say to each other: lines on standard output, one line and then the end of the stream on
-//! standard input.
+//! Protocol between an end and the bench: lines on standard output; one line and then end of file on standard input.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -9,88 +8,88 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::topic::{self, Outlet, Topics};
+use crate::topic::{self, Publishers, Topics};
 
-/// How long this end may take to end once it was asked to.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for this end to exit after the stop request.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Tells the bench that this end is joined to the other.
+/// Reports to the bench that this end is connected to the other.
 ///
 /// # Errors
-/// When the bench has gone.
-pub fn say_ready() -> Result<(), Box<dyn Error>> {
+/// If the bench has ended.
+pub fn send_ready() -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     writeln!(out, "ready")?;
     Ok(out.flush()?)
 }
 
-/// Waits for the other ends, and tells the bench that this end is joined to them.
+/// Waits for the other ends, and reports to the bench that this end is connected to them.
 ///
 /// # Errors
-/// When they do not come, or the bench has gone.
-pub fn join(topics: &[&Topics], outlet: &Outlet) -> Result<(), Box<dyn Error>> {
+/// If they do not appear, or the bench has ended.
+pub fn join(topics: &[&Topics], publishers: &Publishers) -> Result<(), Box<dyn Error>> {
     for topic in topics {
         topic.wait_for_ends()?;
     }
-    outlet.connect()?;
-    say_ready()
+    publishers.connect()?;
+    send_ready()
 }
 
-/// Waits for the bench to give the start.
+/// Waits for the start signal of the bench.
 ///
 /// # Errors
-/// When the bench has gone.
-pub fn wait_for_go() -> Result<(), Box<dyn Error>> {
+/// If the bench has ended.
+pub fn wait_for_start() -> Result<(), Box<dyn Error>> {
     match io::stdin().read_line(&mut String::new())? {
-        0 => Err("the bench has gone".into()),
+        0 => Err("the bench has ended".into()),
         _ => Ok(()),
     }
 }
 
-/// Waits until the bench closes our standard input.
+/// Waits until the bench closes standard input.
 pub fn wait_for_end() {
-    // Whether the stream ended or failed, nobody is there any more.
+    // End of file and errors both mean that the bench has ended.
     let _ = io::stdin().read_to_end(&mut Vec::new());
 }
 
-/// Whether the bench has closed our standard input.
+/// Stop request of the bench: it closes standard input.
 #[derive(Clone, Debug, Default)]
-pub struct End {
-    asked: Arc<AtomicBool>,
+pub struct StopSignal {
+    requested: Arc<AtomicBool>,
 }
 
-impl End {
-    /// Begins to wait for it.
+impl StopSignal {
+    /// Starts a thread that waits for the request.
     ///
     /// # Errors
-    /// When there is no thread to be had.
-    pub fn notice(topic: &'static str) -> io::Result<Self> {
-        let end = Self::default();
-        end.watch(topic)?;
-        Ok(end)
+    /// If no thread can be started.
+    pub fn on_eof(topic: &'static str) -> io::Result<Self> {
+        let stop = Self::default();
+        stop.watch(topic)?;
+        Ok(stop)
     }
 
-    /// Begins to wait for it; then whoever waits for a message of `topic` is woken.
+    /// Starts a thread that waits for the request, and then wakes the thread that waits for messages of `topic`.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// If no thread can be started.
     pub fn watch(&self, topic: &'static str) -> io::Result<()> {
-        let asked = Arc::clone(&self.asked);
+        let requested = Arc::clone(&self.requested);
         thread::Builder::new().name("bench".into()).spawn(move || {
             wait_for_end();
-            asked.store(true, Ordering::Release);
+            requested.store(true, Ordering::Release);
             if let Err(error) = topic::wake(topic) {
-                // Whoever was awake has seen it by itself and takes its topics down: then the process ends meanwhile.
-                thread::sleep(PATIENCE);
-                eprintln!("cannot end: {error}");
+                // A thread that was awake has seen the request and closes its topics; the process then exits meanwhile.
+                thread::sleep(STOP_TIMEOUT);
+                eprintln!("cannot wake the receiving thread: {error}");
                 process::exit(1);
             }
         })?;
         Ok(())
     }
 
-    /// Whether it is time to end.
-    pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
+    /// Whether the bench has requested the stop.
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Acquire)
     }
 }

@@ -1,5 +1,5 @@
-//! Topics: a publish-subscribe service for the messages of each and, unless they are polled for, one event service for
-//! all that one end receives, whose events tell which topic has a message.
+//! Topics of an end: one publish-subscribe service per topic. Unless the end polls, one event service reports which topic
+//! has a message.
 
 use std::env;
 use std::error::Error;
@@ -18,21 +18,21 @@ use iceoryx2::service::port_factory::{event, publish_subscribe};
 
 use crate::options::{Options, Touch, Wait};
 use crate::stamps::{NUMBER, number};
-use crate::talk::End;
+use crate::talk::StopSignal;
 
-/// How long the other end may take to be there.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for the other end to appear.
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often it is looked for.
-const LOOK: Duration = Duration::from_millis(5);
+/// Interval of the checks for the other end.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Nodes of ends beside those that exchange messages, which wake others at the end.
-const OTHERS: usize = 16;
+/// Maximum number of additional nodes: each end opens one to wake its receiving thread.
+const EXTRA_NODES: usize = 16;
 
 type Ipc = ipc::Service;
 type Failure = Box<dyn Error>;
 
-/// Topics that this end has opened, all with the same two ends.
+/// Open topics of this end, all connected to the same ends.
 pub struct Topics {
     messages: Vec<publish_subscribe::PortFactory<Ipc, [u8], ()>>,
     events: event::PortFactory<Ipc>,
@@ -44,15 +44,15 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// Opens one topic of this run, or creates it.
+    /// Opens or creates one topic of this run.
     ///
     /// # Errors
-    /// When iceoryx2 refuses, as in all of these.
+    /// If iceoryx2 fails; the same in all of these.
     pub fn one(name: &str, options: &Options) -> Result<Self, Failure> {
         Self::open(name, vec![name.to_owned()], options)
     }
 
-    /// Opens as many topics as the options tell, with a number in each one's name.
+    /// Opens the number of topics in the options, each with its index in the name.
     pub fn many(name: &str, options: &Options) -> Result<Self, Failure> {
         match options.topics {
             0 => Self::one(name, options),
@@ -66,19 +66,19 @@ impl Topics {
         let message = |name: &String| -> Result<_, Failure> {
             let builder = node.service_builder(&service(name, "messages")?).publish_subscribe::<[u8]>();
             let builder = builder.subscriber_max_buffer_size(depth).max_publishers(1);
-            let nodes = subscribers + OTHERS;
+            let nodes = subscribers + EXTRA_NODES;
             Ok(builder.max_subscribers(subscribers).max_nodes(nodes).open_or_create()?)
         };
         let messages = names.iter().map(message).collect::<Result<Vec<_>, _>>()?;
-        let nodes = subscribers + OTHERS;
+        let nodes = subscribers + EXTRA_NODES;
         let events = node.service_builder(&service(name, "events")?).event();
         let events = events.max_listeners(subscribers).max_notifiers(nodes).max_nodes(2 * nodes);
         let events = events.event_id_max_value(names.len() - 1).open_or_create()?;
         Ok(Self { messages, events, wait, depth, size, subscribers, _node: node })
     }
 
-    /// Joins as the end that publishes.
-    pub fn outlet(&self) -> Result<Outlet, Failure> {
+    /// Creates the publishers.
+    pub fn publishers(&self) -> Result<Publishers, Failure> {
         let publisher = |messages: &publish_subscribe::PortFactory<Ipc, [u8], ()>| {
             messages.publisher_builder().initial_max_slice_len(self.size).create()
         };
@@ -87,12 +87,12 @@ impl Topics {
             Wait::Event => Some(self.events.notifier_builder().create()?),
             Wait::Poll => None,
         };
-        Ok(Outlet { publishers, notifier })
+        Ok(Publishers { publishers, notifier })
     }
 
-    /// Joins as the end that subscribes.
-    pub fn inlet(&self) -> Result<Inlet, Failure> {
-        // Whoever waits for a subscriber may then rely on the listener.
+    /// Creates the subscribers.
+    pub fn subscribers(&self) -> Result<Subscribers, Failure> {
+        // The listener comes first: it must exist when the publishing end sees the subscriber.
         let listener = match self.wait {
             Wait::Event => Some(self.events.listener_builder().create()?),
             Wait::Poll => None,
@@ -101,29 +101,29 @@ impl Topics {
             messages.subscriber_builder().buffer_size(self.depth).create()
         };
         let subscribers = self.messages.iter().map(subscriber).collect::<Result<_, _>>()?;
-        Ok(Inlet { subscribers, listener })
+        Ok(Subscribers { subscribers, listener })
     }
 
-    /// Waits until somebody publishes and all subscribe, on each topic.
+    /// Waits until each topic has its publisher and all subscribers.
     pub fn wait_for_ends(&self) -> Result<(), Failure> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PEER_TIMEOUT;
         for messages in &self.messages {
             let config = messages.dynamic_config();
             while config.number_of_publishers() == 0 || config.number_of_subscribers() < self.subscribers {
                 if Instant::now() > deadline {
-                    return Err(format!("nobody joins {}", messages.name()).into());
+                    return Err(format!("no other end on {}", messages.name()).into());
                 }
-                thread::sleep(LOOK);
+                thread::sleep(CHECK_INTERVAL);
             }
         }
         Ok(())
     }
 }
 
-/// Wakes whoever waits for messages of a topic, from a thread that has nothing of it.
+/// Wakes the thread that waits for messages of a topic; may be called by another thread.
 ///
 /// # Errors
-/// When iceoryx2 refuses.
+/// If iceoryx2 fails.
 pub fn wake(name: &str) -> Result<(), Failure> {
     let node = node()?;
     let events = node.service_builder(&service(name, "events")?).event().open()?;
@@ -131,28 +131,28 @@ pub fn wake(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The end that publishes.
-pub struct Outlet {
+/// Publishing side of an end.
+pub struct Publishers {
     publishers: Vec<Publisher<Ipc, [u8], ()>>,
     notifier: Option<Notifier<Ipc>>,
 }
 
-impl Outlet {
-    /// Connects to subscribers that are there already, so that the first message need not.
+impl Publishers {
+    /// Connects to existing subscribers, so that the first message does not have to.
     ///
     /// # Errors
-    /// When iceoryx2 refuses, as in all of these.
+    /// If iceoryx2 fails; the same in all of these.
     pub fn connect(&self) -> Result<(), Failure> {
         Ok(self.publishers.iter().try_for_each(UpdateConnections::update_connections)?)
     }
 
-    /// Copies a message into shared memory and hands it over, on the first topic.
+    /// Copies a message into shared memory and sends it on the first topic.
     pub fn send(&self, message: &[u8]) -> Result<(), Failure> {
         self.send_on(0, message)
     }
 
-    /// Copies a message into shared memory and hands it over, on the topic whose turn it is.
-    pub fn send_in_turn(&self, message: &[u8]) -> Result<(), Failure> {
+    /// Copies a message into shared memory and sends it; its number selects the topic.
+    pub fn send_round_robin(&self, message: &[u8]) -> Result<(), Failure> {
         self.send_on((number(message) % self.publishers.len() as u64) as usize, message)
     }
 
@@ -161,16 +161,15 @@ impl Outlet {
         self.notify(topic)
     }
 
-    /// Writes a message into shared memory, as far as it is touched, and hands it over.
-    pub fn lend(&self, size: usize, number: u64, touch: Touch) -> Result<(), Failure> {
+    /// Writes a message into loaned memory, as far as `touch` requires, and sends it.
+    pub fn send_loaned(&self, size: usize, number: u64, touch: Touch) -> Result<(), Failure> {
         let mut sample = self.publishers[0].loan_slice_uninit(size)?;
         let (start, payload) = sample.payload_mut().split_at_mut(NUMBER);
         start.copy_from_slice(&number.to_le_bytes().map(MaybeUninit::new));
         if touch != Touch::None {
             payload.fill(MaybeUninit::new(number as u8));
         }
-        // SAFETY: the memory is a mapped file, all of which was written by the kernel at least, and every value of a
-        // byte is a byte.
+        // SAFETY: the memory is a mapped file, which the kernel zeroed when it was new, and every bit pattern is a valid byte.
         unsafe { sample.assume_init() }.send()?;
         self.notify(0)
     }
@@ -183,39 +182,39 @@ impl Outlet {
     }
 }
 
-/// The end that subscribes.
-pub struct Inlet {
+/// Subscribing side of an end.
+pub struct Subscribers {
     subscribers: Vec<Subscriber<Ipc, [u8], ()>>,
     listener: Option<Listener<Ipc>>,
 }
 
-impl Inlet {
-    /// Hands each message over as it comes, until `take` breaks off or the end is asked for.
+impl Subscribers {
+    /// Calls `on_message` with each message until it breaks or the stop is requested.
     ///
     /// # Errors
-    /// When iceoryx2 refuses, or `take` fails.
-    pub fn each(
+    /// If iceoryx2 fails, or `on_message` does.
+    pub fn receive_all(
         &self,
-        end: &End,
-        mut take: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Failure>,
+        stop: &StopSignal,
+        mut on_message: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<(), Failure> {
-        // What came before the first wait.
-        let mut told: Vec<usize> = (0..self.subscribers.len()).collect();
+        // Messages that arrived before the first wait.
+        let mut ready: Vec<usize> = (0..self.subscribers.len()).collect();
         loop {
-            for subscriber in told.iter().filter_map(|topic| self.subscribers.get(*topic)) {
+            for subscriber in ready.iter().filter_map(|topic| self.subscribers.get(*topic)) {
                 while let Some(message) = subscriber.receive()? {
-                    if take(message.payload())?.is_break() {
+                    if on_message(message.payload())?.is_break() {
                         return Ok(());
                     }
                 }
             }
-            if end.is_asked() {
+            if stop.is_requested() {
                 return Ok(());
             }
             match &self.listener {
                 Some(listener) => {
-                    told.clear();
-                    listener.blocking_wait(|event| told.push(event.id.as_value()))?;
+                    ready.clear();
+                    listener.blocking_wait(|event| ready.push(event.id.as_value()))?;
                 }
                 None => std::hint::spin_loop(),
             }
@@ -223,12 +222,12 @@ impl Inlet {
     }
 }
 
-/// A node whose files are all in the folder of the run and, in `/dev/shm`, begin with that folder's name: what an end
-/// that is killed leaves there is removed with the folder.
+/// A node whose files are in the folder of the run and, in `/dev/shm`, begin with that folder's name. Files of a killed
+/// end are removed with the folder.
 fn node() -> Result<Node<Ipc>, Failure> {
     let mut config = Config::default();
     if let Some((folder, name)) = home() {
-        // Short: names of sockets have at most 107 bytes.
+        // Short: socket paths have at most 107 bytes.
         config.global.set_root_path(&Path::new(format!("{folder}/iox/").as_bytes())?);
         config.global.prefix = FileName::new(format!("{name}-").as_bytes())?;
     }
@@ -243,7 +242,7 @@ fn home() -> Option<(String, String)> {
     Some((folder, name))
 }
 
-/// A service of this run's ends alone.
+/// A service whose name is unique to the run.
 fn service(topic: &str, part: &str) -> Result<ServiceName, Failure> {
     let namespace = env::var("ROS_NAMESPACE").unwrap_or_default();
     Ok(format!("{namespace}/{topic}/{part}").as_str().try_into()?)

@@ -377,7 +377,7 @@ fn missing_element_is_reported_once() {
     }
     assert!(echo.wait_exit(deadline_in(STEP)).expect("it prints one").success());
     let lines = echo.lines();
-    let reports = lines.iter().filter(|line| line.contains("data[1]: no such element; there are 1;"));
+    let reports = lines.iter().filter(|line| line.contains("data[1]: no such element; the array has 1;"));
     assert!(reports.count() == 1 && lines.contains(&"2".to_owned()), "{lines:?}");
 }
 

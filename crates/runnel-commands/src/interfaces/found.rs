@@ -64,7 +64,7 @@ impl Found {
         for kind in kinds {
             let generation = only.unwrap_or_else(|| generation(kind));
             match Self::of_kind(types.library(), generation, kind, &name) {
-                Err(error @ ResolveError::Unknown { wanted_by: None, .. }) => {
+                Err(error @ ResolveError::Unknown { required_by: None, .. }) => {
                     missing = missing.or(Some(error))
                 }
                 result => return result.map_err(|error| types.unknown(error)),

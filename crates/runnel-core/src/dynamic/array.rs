@@ -67,7 +67,7 @@ macro_rules! with_vector {
 }
 
 impl Array {
-    /// An array of such elements without any.
+    /// An empty array of this element type.
     pub fn empty(element: &Element) -> Self {
         let Element::Primitive(primitive) = element else { return Self::Message(Vec::new()) };
         match primitive {
@@ -88,12 +88,12 @@ impl Array {
         }
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         with_vector!(self, vector => vector.len())
     }
 
-    /// True if there are none.
+    /// Whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -108,7 +108,7 @@ impl Array {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Adds an element; one that is not of the array's type is given back.
+    /// Appends an element; returns it if it is not of the array's type.
     pub(crate) fn push(&mut self, value: Value) -> Result<(), Value> {
         with_vector!(self, vector => {
             vector.push(Item::take(value)?);
@@ -116,7 +116,7 @@ impl Array {
         })
     }
 
-    /// Replaces an element that is there; a value that is not of the array's type is given back.
+    /// Replaces an existing element; returns the value if it is not of the array's type.
     pub(crate) fn replace(&mut self, index: usize, value: Value) -> Result<(), Value> {
         with_vector!(self, vector => match vector.get_mut(index) {
             Some(place) => {
@@ -127,7 +127,7 @@ impl Array {
         })
     }
 
-    /// How many bytes of memory an element takes up, without memory that it points to.
+    /// Bytes of memory of an element, without memory that it points to.
     pub(crate) fn element_size(&self) -> usize {
         fn size<T>(_: &[T]) -> usize {
             size_of::<T>()
@@ -136,7 +136,7 @@ impl Array {
     }
 }
 
-/// Does the same with the vector of every kind of array but that of messages, and gives an array of that kind.
+/// Applies an expression to the vector of every kind of array except messages.
 macro_rules! try_clone_as {
     ($array:expr, $($variant:ident)*) => {
         match $array {
@@ -147,30 +147,30 @@ macro_rules! try_clone_as {
 }
 
 impl Array {
-    /// A copy of the array, as `Clone` makes it.
+    /// A copy of the array, as by `Clone`.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If memory is exhausted.
     pub(super) fn try_clone(&self) -> Result<Self, NoMemory> {
         Ok(try_clone_as!(self, Bool I8 U8 I16 U16 I32 U32 I64 U64 F32 F64 String Time Duration))
     }
 
-    /// Makes room for so many elements more.
+    /// Reserves capacity for `more` elements.
     ///
     /// # Errors
-    /// When there is no memory for these.
+    /// If memory is exhausted.
     pub(super) fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory> {
         with_vector!(self, vector => try_reserve(vector, more))
     }
 }
 
-/// What an array can hold.
+/// An element type of arrays.
 trait Item: Sized {
     fn view(&self) -> ValueRef<'_>;
     fn take(value: Value) -> Result<Self, Value>;
 }
 
-/// Items that a value holds as they are.
+/// Elements that a `Value` stores unchanged.
 macro_rules! items {
     ($($type:ty: $variant:ident, $item:ident => $view:expr;)*) => {$(
         impl Item for $type {
@@ -197,8 +197,8 @@ items! {
     DynamicMessage: Message, item => item;
 }
 
-/// Whole numbers, which a value holds in 64 bits.
-macro_rules! whole_numbers {
+/// Integers, which a `Value` stores in 64 bits.
+macro_rules! integers {
     ($($type:ty: $variant:ident;)*) => {$(
         impl Item for $type {
             fn view(&self) -> ValueRef<'_> {
@@ -213,7 +213,7 @@ macro_rules! whole_numbers {
         }
     )*};
 }
-whole_numbers! {
+integers! {
     i8: Int; i16: Int; i32: Int; i64: Int;
     u8: UInt; u16: UInt; u32: UInt; u64: UInt;
 }

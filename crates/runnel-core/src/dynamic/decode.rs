@@ -6,30 +6,30 @@ use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use crate::wire::{
-    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, exactly, resize,
-    try_reserve,
+    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, resize, try_reserve,
+    with_exact_capacity,
 };
 use std::sync::Arc;
 
 /// The most elements to make room for before any of them was read.
-const FIRST_ROOM: usize = 256;
+const FIRST_CAPACITY: usize = 256;
 
 impl DynamicMessage {
-    /// Reads the whole of `bytes` as the ROS 1 wire form of a message of this schema. Text that is not UTF-8 is read
-    /// with replacement characters.
+    /// Decodes all of `bytes` as a message of this schema in the ROS 1 encoding. Text that is not UTF-8 gets replacement
+    /// characters.
     ///
     /// # Errors
-    /// When the bytes end early or late, hold a count that cannot be true or something longer than its bound; when the
-    /// message would take up too much memory or lies too deep. The error names the field.
+    /// If the bytes end early or late, or contain an impossible count or a value longer than its bound; if the message would
+    /// use too much memory or is nested too deep. The error names the field.
     pub fn decode<'a>(schema: &Arc<Schema>, bytes: impl Into<Bytes<'a>>) -> Result<Self, DynamicError> {
         Decoder::read(schema, Reader::new(bytes))
     }
 
-    /// Reads a whole ROS 2 payload, with its header, as a message of this schema, which should be the form of
-    /// ROS 2. Text that is not UTF-8 is read with replacement characters.
+    /// Decodes a complete ROS 2 payload, with its header, as a message of this schema, which should be the ROS 2 form. Text
+    /// that is not UTF-8 gets replacement characters.
     ///
     /// # Errors
-    /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and when a field is a `wstring`.
+    /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and if a field is a `wstring`.
     pub fn decode_payload<'a>(
         schema: &Arc<Schema>,
         payload: impl Into<Bytes<'a>>,
@@ -56,7 +56,7 @@ impl<'a> Decoder<'a> {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         self.budget.take_message(schema.def.fields.len())?;
-        let mut fields = exactly(schema.def.fields.len())?;
+        let mut fields = with_exact_capacity(schema.def.fields.len())?;
         for (field, part) in parts(schema) {
             fields.push(self.field(field, part, depth).map_err(|error| error.within(&field.name))?);
         }
@@ -124,7 +124,7 @@ impl<'a> Decoder<'a> {
         Ok(array)
     }
 
-    /// Reads as many elements as the type says or a count in the bytes.
+    /// Reads the elements of an array; the type or the bytes determine their number.
     fn fill<T: Wire + Default>(&mut self, vector: &mut Vec<T>, arity: Arity) -> Result<(), DynamicError> {
         let end = self.reader.enter(T::IS_PRIMITIVE)?;
         let count = match arity {
@@ -132,11 +132,11 @@ impl<'a> Decoder<'a> {
             _ => self.reader.count(T::MIN_LEN)?,
         };
         check_len(arity, count)?;
-        let (needed, left) = (count.saturating_mul(T::MIN_LEN), self.reader.rest().len());
-        if needed > left {
-            return Err(DecodeErrorKind::Truncated { needed, left }.into());
+        let (needed, remaining) = (count.saturating_mul(T::MIN_LEN), self.reader.rest().len());
+        if needed > remaining {
+            return Err(DecodeErrorKind::Truncated { needed, remaining }.into());
         }
-        // An empty text takes far more memory than bytes.
+        // An empty text uses far more memory than wire bytes.
         self.budget.take(count, size_of::<T>().saturating_sub(T::MIN_LEN))?;
         resize(vector, count)?;
         T::read_all(vector, &mut self.reader)?;
@@ -149,7 +149,7 @@ impl<'a> Decoder<'a> {
             Arity::Fixed(count) => count,
             _ => self.count_of_messages(arity)?,
         };
-        let mut messages = exactly(count.min(FIRST_ROOM))?;
+        let mut messages = with_exact_capacity(count.min(FIRST_CAPACITY))?;
         for index in 0..count {
             let message = self.message(schema, depth).map_err(|error| error.within_element(index))?;
             try_reserve(&mut messages, 1)?;
@@ -163,9 +163,9 @@ impl<'a> Decoder<'a> {
     fn count_of_messages(&mut self, arity: Arity) -> Result<usize, DynamicError> {
         let count = u32::read_view(&mut self.reader)? as usize;
         check_len(arity, count)?;
-        let left = self.reader.rest().len();
-        match count > left.max(MAX_EMPTY_ELEMENTS) {
-            true => Err(DecodeErrorKind::CountBeyondMessage { count, left }.into()),
+        let remaining = self.reader.rest().len();
+        match count > remaining.max(MAX_EMPTY_ELEMENTS) {
+            true => Err(DecodeErrorKind::CountBeyondMessage { count, remaining }.into()),
             false => Ok(count),
         }
     }

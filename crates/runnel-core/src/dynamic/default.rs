@@ -6,14 +6,15 @@ use super::{
 };
 use crate::schema::{Arity, Element, Field, Literal, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
-use crate::wire::{exactly, resize};
+use crate::wire::{resize, with_exact_capacity};
 use std::sync::Arc;
 
 impl DynamicMessage {
-    /// The message that has every field at its default.
+    /// The message with default values in all fields.
     ///
     /// # Errors
-    /// When the schema asks for too much memory or more than there is, lies too deep, or lacks that of a field.
+    /// If the schema requires too much memory, memory is exhausted, messages are nested too deep, or a field's schema is
+    /// missing.
     pub fn default_of(schema: &Arc<Schema>) -> Result<Self, DynamicError> {
         default_message(schema, &mut Budget::new(), 0)
     }
@@ -28,21 +29,21 @@ fn default_message(
         return Err(DynamicErrorKind::TooDeep.into());
     }
     budget.take_message(schema.def.fields.len())?;
-    let mut fields = exactly(schema.def.fields.len())?;
+    let mut fields = with_exact_capacity(schema.def.fields.len())?;
     for (field, part) in parts(schema) {
         fields.push(default_field(field, part, budget, depth).map_err(|error| error.within(&field.name))?);
     }
     Ok(DynamicMessage { schema: schema.clone(), fields })
 }
 
-/// The default of one field of a message that lies `depth` deep.
+/// The default of one field of a message at nesting level `depth`.
 pub(crate) fn default_field(
     field: &Field,
     part: Option<&Arc<Schema>>,
     budget: &mut Budget,
     depth: usize,
 ) -> Result<Value, DynamicError> {
-    if let Some(value) = field.default.as_ref().and_then(|literal| given(field, literal)) {
+    if let Some(value) = field.default.as_ref().and_then(|literal| default_value(field, literal)) {
         budget.take_held(&value)?;
         return Ok(value);
     }
@@ -53,8 +54,8 @@ pub(crate) fn default_field(
     }
 }
 
-/// What the definition gives, or `None` if it does not fit the field.
-fn given(field: &Field, literal: &Literal) -> Option<Value> {
+/// The default of the definition, or `None` if it does not fit the field.
+fn default_value(field: &Field, literal: &Literal) -> Option<Value> {
     let element = |literal: &Literal| fit_element(&field.element, None, from_literal(literal)?).ok();
     match (field.arity, literal) {
         (Arity::One, literal) => element(literal),
@@ -71,7 +72,7 @@ fn given(field: &Field, literal: &Literal) -> Option<Value> {
 fn from_literal(literal: &Literal) -> Option<Value> {
     match literal {
         Literal::Bool(value) => Some(Value::Bool(*value)),
-        Literal::Int(value) => Value::of_whole(*value),
+        Literal::Int(value) => Value::from_integer(*value),
         Literal::Float(value) => Some(Value::F64(*value)),
         Literal::Text(value) => Some(Value::String(value.clone())),
         Literal::List(_) => None,
@@ -116,7 +117,7 @@ fn zeros(
     budget.take(count, array.element_size())?;
     with_vector!(&mut array, vector => resize(vector, count)?, messages => {
         let known = part.ok_or_else(|| missing(element))?;
-        *messages = exactly(count)?;
+        *messages = with_exact_capacity(count)?;
         for index in 0..count {
             let message = default_message(known, budget, depth + 1);
             messages.push(message.map_err(|error| error.within_element(index))?);

@@ -38,7 +38,7 @@ pub(crate) fn element_name(element: &Element, arity: Arity) -> String {
     }
 }
 
-/// What a value is, in words.
+/// Describes a value in words.
 pub(crate) fn describe(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Bool(_) => "a bool".into(),

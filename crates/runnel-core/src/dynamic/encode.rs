@@ -3,7 +3,7 @@
 use super::array::with_vector;
 use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value};
 use crate::schema::{Arity, Element, Field, Primitive};
-use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, length_of, tells_its_length, write_array};
+use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, has_length_prefix, length_of, write_array};
 
 impl DynamicMessage {
     /// Appends the ROS 1 wire form to `out`. A `wstring`, which ROS 1 does not have, is written as a `string`.
@@ -11,18 +11,18 @@ impl DynamicMessage {
         self.write(out);
     }
 
-    /// The ROS 1 wire form in a vector of its own.
+    /// The ROS 1 wire form in a new vector.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.encode(&mut out);
         out
     }
 
-    /// Appends the whole payload in an encoding, as [`cdr::encode_into`] does. The fields are those of the schema, which
-    /// should be the form that the encoding's generation has.
+    /// Appends the complete payload in an encoding, as [`cdr::encode_into`]. The schema should be the form of the encoding's
+    /// generation.
     ///
     /// # Errors
-    /// In ROS 2 when a field is a `wstring`.
+    /// In ROS 2 if a field is a `wstring`.
     pub fn encode_payload(&self, encoding: Encoding, out: &mut impl Sink) -> Result<(), DynamicError> {
         if !encoding.is_ros1() {
             check_text(self)?;
@@ -31,7 +31,7 @@ impl DynamicMessage {
         Ok(())
     }
 
-    /// The whole payload in a vector of its own.
+    /// The complete payload in a new vector.
     ///
     /// # Errors
     /// As [`DynamicMessage::encode_payload`].
@@ -52,7 +52,7 @@ impl DynamicMessage {
     }
 }
 
-/// Checks that no field is a `wstring`. It is the message that is looked through, since a peer's schema may name parts in
+/// Checks that no field is a `wstring`. The message is searched, since a peer's schema may name parts in
 /// any number of ways.
 fn check_text(message: &DynamicMessage) -> Result<(), DynamicError> {
     message.fields().try_for_each(|(field, value)| {
@@ -71,8 +71,8 @@ fn check_text(message: &DynamicMessage) -> Result<(), DynamicError> {
 fn encode_field<S: Sink + ?Sized>(field: &Field, value: &Value, out: &mut S) {
     match value {
         Value::Bool(value) => value.write(out),
-        Value::Int(value) => encode_whole(&field.element, value.to_le_bytes(), out),
-        Value::UInt(value) => encode_whole(&field.element, value.to_le_bytes(), out),
+        Value::Int(value) => encode_integer(&field.element, value.to_le_bytes(), out),
+        Value::UInt(value) => encode_integer(&field.element, value.to_le_bytes(), out),
         Value::F32(value) => value.write(out),
         Value::F64(value) => value.write(out),
         Value::String(value) => value.write(out),
@@ -84,7 +84,7 @@ fn encode_field<S: Sink + ?Sized>(field: &Field, value: &Value, out: &mut S) {
 }
 
 /// Writes as many low bytes as the type has.
-fn encode_whole<S: Sink + ?Sized>(element: &Element, bytes: [u8; 8], out: &mut S) {
+fn encode_integer<S: Sink + ?Sized>(element: &Element, bytes: [u8; 8], out: &mut S) {
     let width = match element {
         Element::Primitive(Primitive::I8 | Primitive::U8) => 1,
         Element::Primitive(Primitive::I16 | Primitive::U16) => 2,
@@ -100,7 +100,7 @@ fn encode_array<S: Sink + ?Sized>(arity: Arity, array: &Array, out: &mut S) {
         Arity::Fixed(_) => write_array(vector, out),
         _ => vector.write(out),
     }, messages => {
-        if tells_its_length(false, out) {
+        if has_length_prefix(false, out) {
             length_of(out, |count| encode_messages(arity, messages, count)).write(out);
         }
         encode_messages(arity, messages, out);

@@ -4,21 +4,21 @@ use crate::schema::MAX_MESSAGE_DEPTH;
 use crate::wire::{DecodeError, DecodeErrorKind, EncodeErrorKind, NoMemory};
 use std::fmt;
 
-/// Something is wrong with a dynamic message: what, and in which field.
+/// Error of a dynamic message, with the path of the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DynamicError {
     path: String,
     kind: DynamicErrorKind,
 }
 
-/// What can be wrong.
+/// Kind of error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DynamicErrorKind {
-    /// The bytes do not hold the message.
+    /// The bytes are not a message of this schema.
     Bytes(DecodeErrorKind),
-    /// The message has no form in ROS 2.
+    /// The message cannot be encoded in ROS 2.
     NoForm(EncodeErrorKind),
-    /// Messages lie more than [`MAX_MESSAGE_DEPTH`] deep in one another.
+    /// Messages are nested more than [`MAX_MESSAGE_DEPTH`] deep.
     TooDeep,
     /// The message would take up more than [`MAX_MEMORY`](super::MAX_MEMORY).
     TooLarge,
@@ -41,11 +41,11 @@ pub enum DynamicErrorKind {
         /// The length it should have.
         expected: usize,
     },
-    /// A value of another type is wanted.
+    /// The value has the wrong type.
     WrongType {
-        /// The type wanted, such as `float64`.
+        /// The expected type, such as `float64`.
         expected: String,
-        /// What is there, such as `a string`.
+        /// The value's type, such as `a string`.
         found: String,
     },
     /// A number is not within the range of its type.
@@ -66,29 +66,28 @@ pub enum DynamicErrorKind {
     },
     /// A field or an element of something that has none.
     NoParts {
-        /// What it is, such as `a float64`.
+        /// The actual type, such as `a float64`.
         found: String,
     },
     /// There is no element of this index.
     NoSuchElement {
-        /// How many there are.
+        /// Number of elements.
         len: usize,
     },
 }
 
 impl DynamicError {
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &DynamicErrorKind {
         &self.kind
     }
 
-    /// The field in which it is wrong, such as `poses[3].position.x`; empty for the message as a whole.
+    /// The path of the field, such as `poses[3].position.x`; empty for the complete message.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The error with the field or element (`[3]`) in which it arose before its path. Where memory is short there is none
-    /// for a path.
+    /// The error with the field or element (`[3]`) prepended to its path. Without memory the path stays unchanged.
     pub(crate) fn within(self, outer: &str) -> Self {
         match self.kind {
             DynamicErrorKind::Bytes(DecodeErrorKind::NoMemory { .. }) => self,
@@ -140,7 +139,7 @@ impl fmt::Display for DynamicErrorKind {
         match self {
             Self::Bytes(kind) => kind.fmt(f),
             Self::NoForm(kind) => kind.fmt(f),
-            Self::TooDeep => write!(f, "messages lie more than {} deep", MAX_MESSAGE_DEPTH),
+            Self::TooDeep => write!(f, "messages are nested more than {} deep", MAX_MESSAGE_DEPTH),
             Self::TooLarge => write!(f, "message would take up more than {} MiB", super::MAX_MEMORY >> 20),
             Self::SchemaMissing { name } => write!(f, "the definition of {name} is missing"),
             Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),
@@ -151,8 +150,8 @@ impl fmt::Display for DynamicErrorKind {
             Self::OutOfRange { expected, found } => write!(f, "{found} is out of the range of {expected}"),
             Self::BadPath => f.write_str("not a path such as pose.position.x or ranges[3]"),
             Self::NoSuchField { message, fields } => write!(f, "no such field; {message} has {fields}"),
-            Self::NoParts { found } => write!(f, "has no parts: it is {found}"),
-            Self::NoSuchElement { len } => write!(f, "no such element; there are {len}"),
+            Self::NoParts { found } => write!(f, "has no fields or elements: it is {found}"),
+            Self::NoSuchElement { len } => write!(f, "no such element; the array has {len}"),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Array, DynamicError, DynamicErrorKind, Value, describe, element_name
 use crate::schema::{Arity, Element, Field, Primitive, Schema};
 use std::sync::Arc;
 
-/// The value as the field holds it.
+/// Converts a value to the type of a field.
 pub(super) fn fit_field(
     field: &Field,
     part: Option<&Arc<Schema>>,
@@ -62,14 +62,14 @@ fn fit_primitive(primitive: Primitive, value: Value) -> Result<Value, DynamicErr
             Ok(Value::String(text))
         }
         (primitive, Some(number), value) => {
-            whole(primitive, number).unwrap_or(Err(mismatch(primitive, &value)))
+            convert_integer(primitive, number).unwrap_or(Err(mismatch(primitive, &value)))
         }
         (primitive, None, value) => Err(mismatch(primitive, &value)),
     }
 }
 
-/// A whole number as a value of a type of whole numbers; `None` for another type.
-fn whole(primitive: Primitive, number: i128) -> Option<Result<Value, DynamicError>> {
+/// Converts an integer to a value of an integer type; `None` for other types.
+fn convert_integer(primitive: Primitive, number: i128) -> Option<Result<Value, DynamicError>> {
     let (signed, fits) = match primitive {
         Primitive::I8 => (true, i8::try_from(number).is_ok()),
         Primitive::I16 => (true, i16::try_from(number).is_ok()),
@@ -115,7 +115,7 @@ pub(super) fn check_text(primitive: Primitive, text: &str) -> Result<(), Dynamic
     }
 }
 
-/// Checks a length against a bound, if there is one.
+/// Checks a length against an optional bound.
 fn check_bound(bound: Option<usize>, len: usize) -> Result<(), DynamicErrorKind> {
     match bound {
         Some(bound) if len > bound => Err(DynamicErrorKind::BeyondBound { len, bound }),

@@ -3,16 +3,17 @@
 use super::fit::{check_len, fit_field};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, default_field, parts};
 use crate::schema::{Arity, Field, MAX_MESSAGE_DEPTH, Schema, snake_case};
-use crate::wire::exactly;
+use crate::wire::with_exact_capacity;
 use std::sync::Arc;
 
 impl DynamicMessage {
-    /// The message in another form of its type: see
-    /// [`Library::form_of`](crate::schema::Library::form_of). Fields go by their names, which ROS 2 has in lower case. What
-    /// only this form has is left out, such as the `seq` of a header in ROS 2; a field that only the other has gets its default.
+    /// Converts the message to another form of its type: see [`Library::form_of`](crate::schema::Library::form_of). Fields
+    /// are matched by name, in lower case for ROS 2. Fields that only this form has are dropped, such as the `seq` of a
+    /// header; fields that only the other form has get their defaults.
     ///
     /// # Errors
-    /// When a field is of another type there, longer than its bound there, or the message would take up too much memory or more than there is.
+    /// If a field has another type or is longer than its bound there, the message would use too much memory, or memory is
+    /// exhausted.
     pub fn to_form(&self, form: &Arc<Schema>) -> Result<Self, DynamicError> {
         self.formed(form, &mut Budget::new(), 0)
     }
@@ -22,7 +23,7 @@ impl DynamicMessage {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         budget.take_message(form.def.fields.len())?;
-        let mut fields = exactly(form.def.fields.len())?;
+        let mut fields = with_exact_capacity(form.def.fields.len())?;
         for (index, (field, part)) in parts(form).enumerate() {
             let value = match self.counterpart(index, &field.name) {
                 Some((own, value)) => form_value(own, value, field, part, budget, depth),
@@ -60,7 +61,7 @@ fn form_value(
                 let formed = message.formed(part, budget, depth + 1);
                 formed.map_err(|error| error.within_element(index))
             };
-            let mut formed = exactly(messages.len())?;
+            let mut formed = with_exact_capacity(messages.len())?;
             for message in messages.iter().enumerate().map(form) {
                 formed.push(message?);
             }

@@ -1,10 +1,10 @@
 //! Dynamic messages: messages of types that are known only at run time, by their [`Schema`].
 //!
-//! A [`DynamicMessage`] always fits its schema: each field has the type, the length and the range that the schema
-//! says, so encoding cannot fail. Arrays of numbers are kept as numbers ([`Array`]), not as values one by one.
+//! A [`DynamicMessage`] always conforms to its schema: each field has the type, length and range of the schema, so encoding
+//! cannot fail. Arrays of numbers are stored as numbers ([`Array`]), not as single values.
 //!
-//! A schema may come from a peer, as bytes do. So what a message may take up in memory is bounded
-//! ([`MAX_MEMORY`]), and so is how deep messages may lie in one another ([`MAX_MESSAGE_DEPTH`](crate::schema::MAX_MESSAGE_DEPTH)).
+//! A schema may come from a peer, like bytes. Therefore the memory of a message ([`MAX_MEMORY`]) and the nesting of messages
+//! ([`MAX_MESSAGE_DEPTH`](crate::schema::MAX_MESSAGE_DEPTH)) are bounded.
 
 mod array;
 mod budget;
@@ -48,7 +48,7 @@ pub struct DynamicMessage {
 }
 
 impl DynamicMessage {
-    /// What the message is made of.
+    /// The schema.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -58,17 +58,17 @@ impl DynamicMessage {
         self.schema.def.fields.iter().zip(&self.fields)
     }
 
-    /// The value of a field, or `None` if there is no field of this name.
+    /// The value of a field, or `None` if no field has this name.
     pub fn field(&self, name: &str) -> Option<&Value> {
         self.fields().find(|(field, _)| field.name == name).map(|(_, value)| value)
     }
 }
 
 impl DynamicMessage {
-    /// A copy of the message, as `Clone` makes it.
+    /// A copy of the message, as by `Clone`.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If memory is exhausted.
     pub fn try_clone(&self) -> Result<Self, NoMemory> {
         let fields = try_clone_each(&self.fields, |value| value.view().try_to_value())?;
         Ok(Self { schema: Arc::clone(&self.schema), fields })

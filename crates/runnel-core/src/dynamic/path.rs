@@ -19,7 +19,7 @@ impl DynamicMessage {
     /// calls them, `sec` and `nanosec`.
     ///
     /// # Errors
-    /// When the path cannot be read or leads nowhere; the error names the part that does not exist.
+    /// If the path cannot be read or leads nowhere; the error names the part that does not exist.
     pub fn get(&self, path: &str) -> Result<ValueRef<'_>, DynamicError> {
         let mut value = ValueRef::Message(self);
         let mut walked = String::new();
@@ -30,11 +30,11 @@ impl DynamicMessage {
         Ok(value)
     }
 
-    /// Sets the value at a path. A number may be of another width if the field's range holds it; a float may lose
-    /// digits. An array of other numbers likewise.
+    /// Sets the value at a path. Numbers, also in arrays, are converted to the field's type if its range allows; floats may
+    /// lose precision.
     ///
     /// # Errors
-    /// As [`DynamicMessage::get`], and when the value does not fit the field. The message is then unchanged.
+    /// As [`DynamicMessage::get`], and if the value does not fit the field. The message is then unchanged.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), DynamicError> {
         let steps = steps(path)?;
         self.set_steps(&steps, value.into())

@@ -18,11 +18,11 @@ enum Elements {
 }
 
 impl DynamicMessage {
-    /// The part at a path of field names joined by slashes, each with an index or a slice in brackets if it is an array
-    /// and some of it is meant. What follows a slice is taken of each of its elements, and gives an array.
+    /// The value at a path: field names joined by slashes, each optionally with an index or a slice in brackets. The path
+    /// after a slice is applied to each of its elements, and gives an array.
     ///
     /// # Errors
-    /// When the path cannot be read or leads nowhere, or what follows a slice is an array itself.
+    /// If the path is invalid or not found, or the path after a slice gives an array itself.
     pub fn select(&self, path: &str) -> Result<Value, DynamicError> {
         let steps: Option<Vec<Step<'_>>> =
             path.split('/').filter(|part| !part.is_empty()).map(step).collect();
@@ -61,39 +61,40 @@ fn select(value: ValueRef<'_>, steps: &[Step<'_>]) -> Result<Value, DynamicError
         (field, None) => select(field.view(), rest),
         (Value::Array(array), Some(Elements::One(index))) => {
             let none = DynamicErrorKind::NoSuchElement { len: array.len() };
-            select(place(*index, array.len()).and_then(|index| array.get(index)).ok_or(none)?, rest)
+            select(element_index(*index, array.len()).and_then(|index| array.get(index)).ok_or(none)?, rest)
         }
         (Value::Array(array), Some(Elements::Slice { start, stop, step })) => {
-            let places = places(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
-            let values = places.into_iter().filter_map(|index| array.get(index));
+            let indices =
+                slice_indices(array.len(), *start, *stop, *step).ok_or(DynamicErrorKind::BadPath)?;
+            let values = indices.into_iter().filter_map(|index| array.get(index));
             array_of(values.map(|value| select(value, rest)).collect::<Result<_, _>>()?)
         }
         (field, Some(_)) => Err(DynamicErrorKind::NoParts { found: describe(field.view()) }),
     }
 }
 
-/// Where an element stands that may be counted from the end.
-fn place(index: i64, len: usize) -> Option<usize> {
+/// The index of an element; negative indices count from the end.
+fn element_index(index: i64, len: usize) -> Option<usize> {
     let len = i64::try_from(len).ok()?;
     usize::try_from(if index < 0 { index.checked_add(len)? } else { index }).ok()
 }
 
-/// Where the elements of a slice stand; `None` if its step is 0.
-fn places(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<Vec<usize>> {
+/// The indices of a slice; `None` if its step is 0.
+fn slice_indices(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<Vec<usize>> {
     let len = i64::try_from(len).ok()?;
     let (least, most) = if step < 0 { (-1, len - 1) } else { (0, len) };
-    let bound = |given: Option<i64>, default: i64| {
-        let from_start = |given: i64| if given < 0 { given.saturating_add(len) } else { given };
-        given.map_or(default, |given| from_start(given).clamp(least, most))
+    let bound = |index: Option<i64>, default: i64| {
+        let from_start = |index: i64| if index < 0 { index.saturating_add(len) } else { index };
+        index.map_or(default, |index| from_start(index).clamp(least, most))
     };
     let (first, end) = if step < 0 { (most, least) } else { (least, most) };
     let (mut at, end) = (bound(start, first), bound(stop, end));
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     while step != 0 && if step < 0 { at > end } else { at < end } {
-        places.push(usize::try_from(at).ok()?);
+        indices.push(usize::try_from(at).ok()?);
         at = at.saturating_add(step);
     }
-    (step != 0).then_some(places)
+    (step != 0).then_some(indices)
 }
 
 /// The array of values of one type.
@@ -143,7 +144,7 @@ mod tests {
             let part = format!("x[{text}]");
             let elements = step(&part)?.elements?;
             let Elements::Slice { start, stop, step } = elements else { return None };
-            places(len, start, stop, step)
+            slice_indices(len, start, stop, step)
         };
         for (text, expected) in [
             (":", vec![0, 1, 2, 3]),

@@ -101,8 +101,8 @@ fn invalid_path_is_named_with_the_fields_there() {
     let message = DynamicMessage::default_of(&pose_stamped()).unwrap();
     let table = [
         ("pose.position.q", "field pose.position.q: no such field; geometry_msgs/Point has x, y, z"),
-        ("pose.position.x.y", "field pose.position.x.y: has no parts: it is the number 0.0"),
-        ("pose[0]", "field pose[0]: has no parts: it is geometry_msgs/Pose"),
+        ("pose.position.x.y", "field pose.position.x.y: has no fields or elements: it is the number 0.0"),
+        ("pose[0]", "field pose[0]: has no fields or elements: it is geometry_msgs/Pose"),
         ("", "not a path such as pose.position.x or ranges[3]"),
         ("pose..x", "field pose..x: not a path such as pose.position.x or ranges[3]"),
         ("pose[x]", "field pose[x]: not a path such as pose.position.x or ranges[3]"),
@@ -114,7 +114,7 @@ fn invalid_path_is_named_with_the_fields_there() {
         assert!(copy.set(path, 1).is_err());
     }
     let message = DynamicMessage::default_of(&everything()).unwrap();
-    assert_eq!(message.get("s[2]").unwrap_err().to_string(), "field s[2]: no such element; there are 2");
+    assert_eq!(message.get("s[2]").unwrap_err().to_string(), "field s[2]: no such element; the array has 2");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn fixed(element: Element, count: usize) -> Field {
     Field { name: "t".into(), element, arity: Arity::Fixed(count), default: None, spelling: "T".into() }
 }
 
-/// Messages that hold each other `fan` times over, `levels` deep.
+/// Messages nested `levels` deep, each with `fan` nested ones.
 fn tower(levels: usize, fan: usize) -> Arc<Schema> {
     let mut top = joined(Vec::new(), Vec::new());
     for _ in 0..levels {

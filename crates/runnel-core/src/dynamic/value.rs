@@ -6,7 +6,7 @@ use crate::wire::{NoMemory, try_clone_text};
 
 /// The value of a field.
 ///
-/// Whole numbers of every width are kept in 64 bits; the schema knows the width, and the number lies within it.
+/// Integers of every width are stored in 64 bits, within the range of the schema's type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `bool`.
@@ -57,8 +57,8 @@ pub enum ValueRef<'a> {
 }
 
 impl Value {
-    /// A whole number, signed if it may be; `None` if 64 bits do not hold it.
-    pub(crate) fn of_whole(number: i128) -> Option<Self> {
+    /// An integer, signed if possible; `None` if it does not fit in 64 bits.
+    pub(crate) fn from_integer(number: i128) -> Option<Self> {
         let unsigned = || u64::try_from(number).ok().map(Self::UInt);
         i64::try_from(number).ok().map(Self::Int).or_else(unsigned)
     }
@@ -84,7 +84,7 @@ impl<'a> ValueRef<'a> {
     /// As [`ValueRef::to_value`].
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If memory is exhausted.
     pub(crate) fn try_to_value(self) -> Result<Value, NoMemory> {
         Ok(match self {
             Self::String(value) => Value::String(try_clone_text(value)?),
@@ -94,7 +94,7 @@ impl<'a> ValueRef<'a> {
         })
     }
 
-    /// The value in a place of its own.
+    /// An owned copy of the value.
     pub fn to_value(self) -> Value {
         match self {
             Self::Bool(value) => Value::Bool(value),
@@ -110,7 +110,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// A number as a double, near it if it has more than 53 bits; `None` for what is not a number.
+    /// A number as a double, rounded if it has more than 53 bits; `None` if it is not a number.
     pub fn as_f64(self) -> Option<f64> {
         match self {
             Self::Int(value) => Some(value as f64),
@@ -121,7 +121,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// The text, as long as the message lives; `None` for what is not text.
+    /// The text; `None` if the value is not text.
     pub fn as_str(self) -> Option<&'a str> {
         match self {
             Self::String(value) => Some(value),

@@ -5,22 +5,22 @@ use crate::wire::{EncodeErrorKind, Encoding, NO_ALIGNMENT, Sink, XCDR1_ALIGNMENT
 use core::fmt;
 use core::ops::Range;
 
-/// The array of numbers that ends a message: the last thing in its wire form that varies in size, such as the pixels
-/// of an image. Known so that a publisher can lend memory for that array.
+/// The array of numbers at the end of a message, such as the pixels of an image: the last variable-size part of its wire
+/// form. A publisher can loan memory for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
     /// Bytes of an element.
     pub element: usize,
-    /// Bytes that follow the array on the wire, without those that only align others: always so many.
-    pub behind: usize,
+    /// Bytes after the array on the wire, without alignment; constant.
+    pub after: usize,
 }
 
-/// Where the parts of a message lie that [`write_with_tail`] wrote.
+/// Offsets of the parts of a message written by [`write_with_tail`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithTail {
     /// The bytes of the array's elements: little-endian numbers, at whatever alignment the message puts them.
     pub elements: Range<usize>,
-    /// Bytes of the whole message, from the start.
+    /// Total bytes of the message.
     pub len: usize,
 }
 
@@ -32,25 +32,25 @@ pub enum TailError {
         /// The message's type.
         message: &'static str,
     },
-    /// The array holds elements already.
+    /// The array is not empty.
     NotEmpty {
         /// The message's type.
         message: &'static str,
         /// How many.
         elements: usize,
     },
-    /// The wire has no count, or the host no address, for so many elements.
+    /// The number of elements exceeds the wire's count or the host's address space.
     TooMany {
         /// The message's type.
         message: &'static str,
-        /// How many were asked for.
+        /// The requested number.
         elements: usize,
     },
-    /// It has no form in ROS 2.
+    /// The message cannot be encoded in ROS 2.
     NoForm {
         /// The message's type.
         message: &'static str,
-        /// Why not.
+        /// The reason.
         why: EncodeErrorKind,
     },
     /// The memory is too small.
@@ -59,8 +59,8 @@ pub enum TailError {
         message: &'static str,
         /// Bytes needed.
         needed: usize,
-        /// Bytes there are.
-        room: usize,
+        /// Available bytes.
+        available: usize,
     },
 }
 
@@ -71,14 +71,17 @@ impl fmt::Display for TailError {
                 write!(f, "{message} does not end in an array of numbers that could be filled in place")
             }
             Self::NotEmpty { message, elements } => {
-                write!(f, "the array of {message} to be filled in place holds {elements} elements already")
+                write!(
+                    f,
+                    "the array of {message} to be filled in place is not empty: it has {elements} elements"
+                )
             }
             Self::TooMany { message, elements } => {
-                write!(f, "the last array of {message} cannot hold {elements} elements")
+                write!(f, "the last array of {message} cannot have {elements} elements")
             }
             Self::NoForm { message, why } => write!(f, "{message} cannot be written: {why}"),
-            Self::DoesNotFit { message, needed, room } => {
-                write!(f, "{message} needs {needed} bytes, but there are {room}")
+            Self::DoesNotFit { message, needed, available } => {
+                write!(f, "{message} needs {needed} bytes, but only {available} are available")
             }
         }
     }
@@ -86,11 +89,11 @@ impl fmt::Display for TailError {
 
 impl core::error::Error for TailError {}
 
-/// How many bytes a message will take when its last array, now empty, has so many elements. In ROS 2 this is the whole
-/// payload, as [`cdr`] has it.
+/// Bytes of a message whose last array, empty now, will have this number of elements; in ROS 2, of the complete payload
+/// ([`cdr`]).
 ///
 /// # Errors
-/// As [`write_with_tail`], but for want of memory.
+/// As [`write_with_tail`], except for lack of memory.
 pub fn len_with_tail<M: Message>(
     message: &M,
     encoding: Encoding,
@@ -99,13 +102,12 @@ pub fn len_with_tail<M: Message>(
     layout(message, encoding, elements).map(|layout| layout.len())
 }
 
-/// Writes a message into the first bytes of `out` as if its last array, which is empty, had so many elements, and leaves
-/// the bytes of these elements as they are: they are the caller's to fill. In ROS 2 the whole payload is written, as
-/// [`cdr`] has it.
+/// Writes a message into the first bytes of `out` as if its last array, empty now, had this number of elements. The bytes of
+/// these elements stay unchanged: the caller fills them. In ROS 2 the complete payload ([`cdr`]) is written.
 ///
 /// # Errors
-/// When the message does not end in an array of numbers, when that array is not empty, when the message has no form in
-/// ROS 2, and when there is no room for the whole message. Nothing is written then.
+/// If the message does not end in an array of numbers, this array is not empty, the message cannot be encoded in ROS 2, or
+/// `out` is too short. Then nothing is written.
 pub fn write_with_tail<M: Message>(
     message: &M,
     encoding: Encoding,
@@ -113,17 +115,17 @@ pub fn write_with_tail<M: Message>(
     out: &mut [u8],
 ) -> Result<WithTail, TailError> {
     let layout = layout(message, encoding, elements)?;
-    let (needed, room) = (layout.len(), out.len());
-    let (before, behind) = layout.around();
+    let (needed, available) = (layout.len(), out.len());
+    let (before, after) = layout.around();
     let parts = out.split_at_mut_checked(before.len()).and_then(|(header, rest)| {
         let (body, rest) = rest.split_at_mut_checked(layout.body)?;
-        Some((header, body, rest.get_mut(..behind.len())?))
+        Some((header, body, rest.get_mut(..after.len())?))
     });
     let Some((header, body, padding)) = parts else {
-        return Err(TailError::DoesNotFit { message: M::TYPE, needed, room });
+        return Err(TailError::DoesNotFit { message: M::TYPE, needed, available });
     };
     header.copy_from_slice(before);
-    padding.copy_from_slice(behind);
+    padding.copy_from_slice(after);
     let written = layout.pass(message, body);
     let start = before.len() + written.start;
     let count = body.get_mut(..written.count_end).and_then(<[u8]>::last_chunk_mut);
@@ -133,10 +135,10 @@ pub fn write_with_tail<M: Message>(
     Ok(WithTail { elements: start..start + layout.elements, len: needed })
 }
 
-/// Where everything will lie.
+/// Layout of the message.
 struct Layout {
     encoding: Encoding,
-    /// Bytes of all that lies before the elements, without those that only align.
+    /// Bytes before the elements, without alignment.
     front: usize,
     /// Bytes of an element.
     element: usize,
@@ -165,25 +167,25 @@ fn layout<M: Message>(message: &M, encoding: Encoding, elements: usize) -> Resul
         elements: bytes.ok_or_else(too_many)?,
         body: 0,
     };
-    let put = usize::MAX - layout.pass(message, &mut []).front_left;
-    layout.front = put.saturating_sub(tail.behind);
+    let put = usize::MAX - layout.pass(message, &mut []).front_missing;
+    layout.front = put.saturating_sub(tail.after);
     layout.body = layout.pass(message, &mut []).position;
     if layout.len() == usize::MAX { Err(too_many()) } else { Ok(layout) }
 }
 
 impl Layout {
-    /// What comes before and behind the message.
+    /// The bytes before and after the message.
     fn around(&self) -> (&'static [u8], &'static [u8]) {
         cdr::around(self.encoding, self.body)
     }
 
-    /// Bytes of the whole; the most there can be if that is too many.
+    /// Total bytes, saturating.
     fn len(&self) -> usize {
-        let (before, behind) = self.around();
-        self.body.saturating_add(before.len() + behind.len())
+        let (before, after) = self.around();
+        self.body.saturating_add(before.len() + after.len())
     }
 
-    /// Writes the message around its elements; what does not fit is left out.
+    /// Writes the message around its elements; bytes that do not fit are dropped.
     fn pass<M: Message>(&self, message: &M, memory: &mut [u8]) -> Passed {
         match self.encoding {
             Encoding::Ros1 => Around::<NO_ALIGNMENT>::pass(self, message, memory),
@@ -193,19 +195,19 @@ impl Layout {
     }
 }
 
-/// What is known when a message was passed through.
+/// Result of writing a message.
 struct Passed {
     /// Bytes from the message's first to its end.
     position: usize,
-    /// Bytes that should still have come before the elements.
-    front_left: usize,
-    /// Where the count of the elements ends.
+    /// Bytes still missing before the elements.
+    front_missing: usize,
+    /// End of the count of elements.
     count_end: usize,
-    /// Where the elements begin.
+    /// Start of the elements.
     start: usize,
 }
 
-/// Writes around the elements: first what lies before them, then what lies behind.
+/// Sink that writes the parts before and after the elements.
 struct Around<'a, const ALIGNMENT: u8> {
     layout: &'a Layout,
     memory: &'a mut [u8],
@@ -214,7 +216,7 @@ struct Around<'a, const ALIGNMENT: u8> {
 
 impl<'a, const ALIGNMENT: u8> Around<'a, ALIGNMENT> {
     fn pass<M: Message>(layout: &'a Layout, message: &M, memory: &'a mut [u8]) -> Passed {
-        let passed = Passed { position: 0, front_left: layout.front, count_end: 0, start: 0 };
+        let passed = Passed { position: 0, front_missing: layout.front, count_end: 0, start: 0 };
         let mut around = Self { layout, memory, passed };
         message.write(&mut around);
         around.passed
@@ -228,7 +230,7 @@ impl<'a, const ALIGNMENT: u8> Around<'a, ALIGNMENT> {
         }
     }
 
-    /// Leaves room for the elements, whose count was the last to be written.
+    /// Leaves available for the elements, whose count was the last to be written.
     fn pass_over_elements(&mut self) {
         self.passed.count_end = self.passed.position;
         if self.layout.elements > 0 {
@@ -242,10 +244,10 @@ impl<'a, const ALIGNMENT: u8> Around<'a, ALIGNMENT> {
 impl<const ALIGNMENT: u8> Sink for Around<'_, ALIGNMENT> {
     fn put(&mut self, bytes: &[u8]) {
         self.store(bytes);
-        // The elements come once, where nothing is left to come before them.
-        let left = self.passed.front_left;
-        self.passed.front_left = left.saturating_sub(bytes.len());
-        if left > 0 && self.passed.front_left == 0 {
+        // The elements follow once the front is complete.
+        let missing = self.passed.front_missing;
+        self.passed.front_missing = missing.saturating_sub(bytes.len());
+        if missing > 0 && self.passed.front_missing == 0 {
             self.pass_over_elements();
         }
     }

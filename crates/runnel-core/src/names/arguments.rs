@@ -1,6 +1,6 @@
-//! Command-line arguments by which the user names nodes, remaps names and sets parameters, of both generations.
+//! Command-line arguments of both generations: node names, remappings and parameters.
 //!
-//! ROS 1 arguments stand anywhere: `a:=b`, `_p:=v`, `__name:=n`. ROS 2 arguments stand between `--ros-args` and `--`
+//! ROS 1 arguments may be anywhere: `a:=b`, `_p:=v`, `__name:=n`. ROS 2 arguments are between `--ros-args` and `--`
 //! or the end: `-r a:=b`, `-p k:=v`.
 
 use super::clean_namespace;
@@ -11,11 +11,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What the arguments of both generations say.
+/// The parsed arguments of both generations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// Rules for names, in the order given. Of ROS 1 rules for one name the last is kept; of ROS 2 rules the first
-    /// that fits counts.
+    /// Remapping rules, in order. Of ROS 1 rules for the same name the last one applies; of ROS 2 rules the first one that
+    /// matches.
     pub remaps: Vec<RemapRule>,
     /// The node's name (`__name:=`, or the first `-r __node:=` if that is not for one node only).
     pub node_name: Option<String>,
@@ -29,18 +29,18 @@ pub struct Arguments {
     pub hostname: Option<String>,
     /// The file to log to (`__log:=`).
     pub log_file: Option<String>,
-    /// Parameters to set, names as given (a ROS 2 one may be `node:name`), values as text in YAML.
+    /// Parameters to set: unresolved names (in ROS 2 possibly `node:name`) and values as YAML text.
     pub params: Vec<(String, String)>,
     /// Files of parameters (`--params-file`).
     pub params_files: Vec<String>,
     /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
     pub log_level: Option<String>,
-    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value, and
+    /// Options of rcl's log: `--log-file-name` and `--log-config-file`, each with its value, and
     /// `--disable-rosout-logs` and the like.
     pub log_settings: Vec<String>,
     /// The security enclave (`--enclave`), an absolute name.
     pub enclave: Option<String>,
-    /// What is left for the program itself.
+    /// The remaining arguments, for the program.
     pub rest: Vec<String>,
 }
 
@@ -52,21 +52,21 @@ pub enum ArgumentError {
         /// The flag.
         flag: String,
     },
-    /// No such flag stands between `--ros-args` and `--`.
+    /// An unknown flag between `--ros-args` and `--`.
     UnknownFlag {
         /// The flag.
         flag: String,
     },
     /// It should read `a:=b`.
     NotAnAssignment {
-        /// What it reads.
+        /// Its text.
         argument: String,
     },
     /// A name in it is not valid.
     Name {
         /// The argument.
         argument: String,
-        /// The name in it, and what is wrong with it.
+        /// The invalid name in it.
         error: NameError,
     },
 }
@@ -84,14 +84,14 @@ impl fmt::Display for ArgumentError {
 
 impl core::error::Error for ArgumentError {}
 
-/// Which rules of ROS 2 for every node have been read: later rules for the same name are ignored.
+/// ROS 2 rules for every node: later rules for the same name are ignored.
 #[derive(Default)]
 struct Settled {
     node: bool,
     namespace: bool,
 }
 
-/// ROS 2 switches for log output that ask for what Runnel does anyway. They are accepted and ignored.
+/// ROS 2 switches for log output that match Runnel's behaviour. They are accepted and ignored.
 const LOG_SWITCHES: [&str; 4] = [
     "--enable-rosout-logs",
     "--enable-stdout-logs",
@@ -106,7 +106,7 @@ impl Arguments {
     /// Reads a program's arguments, without the program's own name.
     ///
     /// # Errors
-    /// When an argument has the form of a ROS argument but cannot be followed.
+    /// If an argument has the form of a ROS argument but cannot be followed.
     pub fn parse<I>(arguments: I) -> Result<Self, ArgumentError>
     where
         I: IntoIterator,
@@ -126,7 +126,7 @@ impl Arguments {
     /// The namespace and the name of the node that its program calls `default`.
     ///
     /// # Errors
-    /// When the name is not valid.
+    /// If the name is not valid.
     pub fn node(&self, default: &str) -> Result<(String, String), NameError> {
         let given = (self.namespace.as_deref(), self.node_name.as_deref());
         let (namespace, name) = node_identity(&self.remaps, given, default);
@@ -134,10 +134,10 @@ impl Arguments {
         Ok((namespace, name))
     }
 
-    /// The rules that hold for the node `namespace`/`node_name`, resolved there.
+    /// The rules for the node `namespace`/`node_name`, resolved in it.
     ///
     /// # Errors
-    /// When a side of a rule is not a name.
+    /// If a side of a rule is not a name.
     pub fn remapping(&self, namespace: &str, node_name: &str) -> Result<Remapping, NameError> {
         Remapping::new(&self.remaps, namespace, node_name)
     }
@@ -150,7 +150,7 @@ impl Arguments {
         })
     }
 
-    /// What was asked for by arguments that no part of Runnel follows yet, for a warning.
+    /// The arguments that Runnel does not support yet, for a warning.
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
         self.log_settings.iter().cloned()
     }
@@ -249,7 +249,7 @@ impl Arguments {
     }
 }
 
-/// True if `left` can stand before `:=` in a ROS 1 argument; others, such as `--option:=x`, are the program's own.
+/// Whether `left` is valid before `:=` in a ROS 1 argument; others, such as `--option:=x`, belong to the program.
 fn is_ros1_left_side(left: &str) -> bool {
     let rest = left.strip_prefix("__").or_else(|| left.strip_prefix('_'));
     match rest {
@@ -424,10 +424,10 @@ mod tests {
             ("--ros-args --nonsense", "--nonsense: not a ROS argument (those end with --)"),
             ("--ros-args -r ab", "ab: should have the form NAME:=VALUE"),
             ("--ros-args -p :=x", ":=x: should have the form NAME:=VALUE"),
-            ("a:=b-c", "a:=b-c: name \"b-c\": may not hold '-'"),
+            ("a:=b-c", "a:=b-c: name \"b-c\": may not contain '-'"),
             ("a:=", "a:=: should have the form NAME:=VALUE"),
-            ("__name:=a/b", "__name:=a/b: name \"a/b\": may not hold '/'"),
-            ("__ns:=a~", "__ns:=a~: name \"/a~\": may not hold '~'"),
+            ("__name:=a/b", "__name:=a/b: name \"a/b\": may not contain '/'"),
+            ("__ns:=a~", "__ns:=a~: name \"/a~\": may not contain '~'"),
         ];
         for (line, expected) in table {
             assert_eq!(format!("{}", parse(line).unwrap_err()), expected);

@@ -5,7 +5,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// What a topic of DDS carries for ROS 2.
+/// Kind of a DDS topic in ROS 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DdsTopic<'a> {
     /// Messages of the topic of this name: `rt/chatter` is `/chatter`.
@@ -40,15 +40,15 @@ impl<'a> DdsTopic<'a> {
     }
 }
 
-/// The ROS type of a type of DDS: `std_msgs::msg::dds_::String_` is `std_msgs/msg/String`, and
-/// `example_interfaces::srv::dds_::AddTwoInts_Request_` is of `example_interfaces/srv/AddTwoInts`. `None` if it is none of
-/// ROS 2.
+/// The ROS type of a DDS type: `std_msgs::msg::dds_::String_` is `std_msgs/msg/String`, and
+/// `example_interfaces::srv::dds_::AddTwoInts_Request_` belongs to `example_interfaces/srv/AddTwoInts`. `None` if it is not a
+/// ROS 2 type.
 pub fn ros_type(dds_type: &str) -> Option<String> {
     let (package, name) = dds_type.split_once("::dds_::")?;
     let name = name.strip_suffix('_')?;
     let (package, folder) = package.split_once("::")?;
     let part = |suffix| name.strip_suffix(suffix);
-    let whole = match folder {
+    let full_name = match folder {
         "srv" => part("_Request").or_else(|| part("_Response")),
         "action" => ["_SendGoal", "_GetResult"].iter().find_map(|service| {
             let of_service = part("_Request").or_else(|| part("_Response"));
@@ -56,14 +56,14 @@ pub fn ros_type(dds_type: &str) -> Option<String> {
         }),
         _ => None,
     };
-    let name = whole.unwrap_or(name);
+    let name = full_name.unwrap_or(name);
     let is_plain = |part: &str| !part.is_empty() && !part.contains(':');
     let plain = [package, folder, name].into_iter().all(is_plain);
     plain.then(|| format!("{package}/{folder}/{name}"))
 }
 
-/// The type that DDS has for a message type of ROS, in either spelling: `std_msgs/String` and `std_msgs/msg/String` are
-/// `std_msgs::msg::dds_::String_`. What is no such name stays as it is.
+/// The DDS name of a ROS message type in either spelling: `std_msgs/String` and `std_msgs/msg/String` are
+/// `std_msgs::msg::dds_::String_`. Other names stay unchanged.
 pub fn dds_type(ros_type: &str) -> String {
     let mut parts = ros_type.split('/');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {

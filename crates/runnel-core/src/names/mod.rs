@@ -1,4 +1,4 @@
-//! Names in the ROS graph: what is valid, how they are resolved, remapped, and set by command-line arguments.
+//! Names in the ROS graph: validation, resolution, remapping, and command-line arguments.
 
 mod arguments;
 mod mangle;
@@ -16,14 +16,14 @@ pub use validate::{
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// The absolute name that `name` has in a node: `/name` stays as it is, `name` lies in the node's namespace, and
-/// `~name` or `~/name` below the node itself. Repeated and trailing slashes are left out. As in roscpp, the empty
-/// name is the namespace, and `ns + "/" + name` may have two slashes in a row.
+/// The absolute name of `name` in a node: `/name` stays unchanged, `name` is in the node's namespace, and `~name` or `~/name`
+/// is below the node. Repeated and trailing slashes are removed. As in roscpp, the empty name is the namespace, and
+/// `ns + "/" + name` may contain repeated slashes.
 ///
 /// # Errors
-/// When the name, the namespace or the node's name is not valid in either generation, or the result is too long.
+/// If the name, the namespace or the node's name is invalid in both generations, or the result is too long.
 pub fn resolve(namespace: &str, node_name: &str, name: &str) -> Result<String, NameError> {
-    let name = &squeeze(name);
+    let name = &collapse_slashes(name);
     validate::validate_spelling(name)?;
     validate_node_name(node_name, Generation::Ros2)?;
     let namespace = clean_namespace(namespace);
@@ -35,8 +35,8 @@ pub fn resolve(namespace: &str, node_name: &str, name: &str) -> Result<String, N
     Ok(resolved)
 }
 
-/// `name` with one slash where several stand in a row.
-fn squeeze(name: &str) -> String {
+/// `name` without repeated slashes.
+fn collapse_slashes(name: &str) -> String {
     let mut squeezed = String::with_capacity(name.len());
     for c in name.chars() {
         if c != '/' || !squeezed.ends_with('/') {
@@ -69,7 +69,7 @@ pub fn clean_namespace(namespace: &str) -> String {
     clean
 }
 
-/// The namespace in which an absolute name lies, and its last part.
+/// The namespace of an absolute name, and its last part.
 pub fn split(name: &str) -> (&str, &str) {
     match name.rsplit_once('/') {
         Some(("", last)) => ("/", last),
@@ -78,12 +78,12 @@ pub fn split(name: &str) -> (&str, &str) {
     }
 }
 
-/// A node name that no other node has: `base`, an underscore, and `unique`, of which what a name may not hold
-/// becomes an underscore. `unique` is, for instance, host name, process id and a random number.
+/// A unique node name: `base`, an underscore, and `unique` with invalid characters replaced by underscores. `unique` is, for
+/// instance, host name, process id and a random number.
 pub fn anonymous(base: &str, unique: &str) -> String {
-    let room = MAX_NAME_LEN.saturating_sub(base.len() + 1);
+    let capacity = MAX_NAME_LEN.saturating_sub(base.len() + 1);
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    format!("{base}_{}", unique.chars().take(room).map(allowed).collect::<String>())
+    format!("{base}_{}", unique.chars().take(capacity).map(allowed).collect::<String>())
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
         }
         assert!(resolve("/", "a/b", "~x").is_err());
         assert!(resolve("/", "node", &"a".repeat(MAX_NAME_LEN + 1)).is_err());
-        assert!(resolve("/", "node", &"a".repeat(MAX_NAME_LEN)).is_err(), "no room for the slash");
+        assert!(resolve("/", "node", &"a".repeat(MAX_NAME_LEN)).is_err(), "too long with the slash");
     }
 
     #[test]

@@ -4,25 +4,25 @@ use super::{NameError, clean_namespace, resolve, split};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// One rule as it was given: `from:=to`, in ROS 2 possibly for one node only (`node:from:=to`).
+/// One unresolved rule: `from:=to`, in ROS 2 possibly for one node only (`node:from:=to`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemapRule {
     /// The node it is for; `None` for every node.
     pub node: Option<String>,
-    /// The name to replace; `__node` and `__ns` stand for the node's own name and namespace.
+    /// The name to replace; `__node` and `__ns` are the node's own name and namespace.
     pub from: String,
     /// The name to use instead.
     pub to: String,
 }
 
 impl RemapRule {
-    /// True if the rule is for the node called `node`.
+    /// Whether the rule is for the node called `node`.
     pub fn applies_to(&self, node: &str) -> bool {
         self.node.as_deref().is_none_or(|only| only == node)
     }
 }
 
-/// The rules that hold for one node, both sides resolved in its namespace.
+/// The rules of one node, with both sides resolved in its namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remapping {
     rules: Vec<(String, String)>,
@@ -32,7 +32,7 @@ impl Remapping {
     /// Resolves the rules that are for the node `namespace`/`node_name`.
     ///
     /// # Errors
-    /// When a side of a rule is not a name.
+    /// If a side of a rule is not a name.
     pub fn new<'a>(
         rules: impl IntoIterator<Item = &'a RemapRule>,
         namespace: &str,
@@ -45,7 +45,7 @@ impl Remapping {
         Ok(Self { rules: rules.collect::<Result<_, NameError>>()? })
     }
 
-    /// What a resolved name is to be called: by the first rule for just this name, or as it is.
+    /// Remaps a resolved name by the first rule for it; returns it unchanged without one.
     pub fn remap<'a>(&'a self, resolved: &'a str) -> &'a str {
         let rule = self.rules.iter().find(|(from, _)| from == resolved);
         rule.map_or(resolved, |(_, to)| to)

@@ -5,8 +5,8 @@
 use alloc::string::String;
 use core::fmt;
 
-/// The most bytes a name may have: in ROS 2 a DDS topic may have 255, of which prefixes take 8. ROS 1 sets no limit,
-/// and takes this one here.
+/// Maximum length of a name in bytes: in ROS 2 a DDS topic has at most 255, 8 of them for prefixes. ROS 1 has no limit; the
+/// same one is applied.
 pub const MAX_NAME_LEN: usize = 247;
 
 /// A generation of ROS, where their rules differ.
@@ -23,20 +23,20 @@ pub enum Generation {
 pub struct NameError {
     /// The name, cut after its first 247 characters.
     pub name: String,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: NameErrorKind,
 }
 
-/// Why a name is not valid.
+/// Reason why a name is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameErrorKind {
-    /// There is none.
+    /// The name is empty.
     Empty,
     /// More than [`MAX_NAME_LEN`] bytes.
     TooLong,
     /// It may not begin with this character.
     BadStart(char),
-    /// It may not hold this character.
+    /// The name contains an invalid character.
     BadCharacter(char),
     /// Two slashes follow one another.
     EmptyPart,
@@ -60,7 +60,7 @@ impl fmt::Display for NameErrorKind {
             Self::Empty => f.write_str("is empty"),
             Self::TooLong => write!(f, "is longer than {MAX_NAME_LEN} bytes"),
             Self::BadStart(c) => write!(f, "may not begin with {c:?}"),
-            Self::BadCharacter(c) => write!(f, "may not hold {c:?}"),
+            Self::BadCharacter(c) => write!(f, "may not contain {c:?}"),
             Self::EmptyPart => f.write_str("has two slashes in a row"),
             Self::PartStartsWithDigit => f.write_str("has a part that begins with a digit"),
             Self::TrailingSlash => f.write_str("ends with a slash"),
@@ -86,7 +86,7 @@ pub fn validate_name(name: &str, generation: Generation) -> Result<(), NameError
     check.map_err(|kind| error(name, kind))
 }
 
-/// Checks the name of a node, which has no slashes. ROS 1 wants a letter first, ROS 2 takes an underscore also.
+/// Checks the name of a node, which has no slashes. In ROS 1 it begins with a letter, in ROS 2 with a letter or underscore.
 ///
 /// # Errors
 /// As [`NameErrorKind`] lists.
@@ -115,8 +115,8 @@ pub fn validate_namespace(namespace: &str) -> Result<(), NameError> {
     }
 }
 
-/// Checks a resolved name by what both generations have in common: absolute, of parts made of letters, digits and
-/// underscores, and not too long.
+/// Checks a resolved name by the rules of both generations: absolute, parts of letters, digits and underscores, and not too
+/// long.
 ///
 /// # Errors
 /// As [`NameErrorKind`] lists.
@@ -127,7 +127,7 @@ pub fn validate_resolved(name: &str) -> Result<(), NameError> {
     validate_spelling(name)
 }
 
-/// Checks a name by what is right in at least one generation.
+/// Checks that a name is valid in at least one generation.
 pub(super) fn validate_spelling(name: &str) -> Result<(), NameError> {
     let either = check_ros1(name).or_else(|kind| check_ros2(name).map_err(|_| kind));
     either.map_err(|kind| error(name, kind))
@@ -251,6 +251,6 @@ mod tests {
         let error = validate_name(&"é".repeat(100_000), Ros2).unwrap_err();
         assert_eq!((error.kind, error.name.chars().count()), (TooLong, MAX_NAME_LEN));
         let text = format!("{}", validate_name("a b", Ros1).unwrap_err());
-        assert_eq!(text, "name \"a b\": may not hold ' '");
+        assert_eq!(text, "name \"a b\": may not contain ' '");
     }
 }

@@ -38,22 +38,22 @@ impl BestAvailable {
         liveliness_lease: true,
     };
 
-    /// True if any policy is to be settled.
+    /// Whether any policy is to be settled.
     pub fn any(self) -> bool {
         self != Self::NONE
     }
 }
 
-/// The shortest time that is promised because a subscription asks for it: anybody in the graph can ask.
+/// The shortest time that is offered because a subscription requests it: any node in the graph can request.
 const SHORTEST_PROMISE: Duration = Duration::from_millis(1);
 
 impl QoS {
-    /// Keeps the last 10, and takes the highest level of service by which the endpoint meets all that are there when it
-    /// is made. What comes later changes nothing: it may be too late for a publisher that is found a moment after.
+    /// Keeps the last 10, with the highest level of service that matches all endpoints known when the endpoint is created.
+    /// Endpoints discovered later change nothing.
     ///
-    /// A subscription asks for what all publishers offer, or for what [`QoS::default`] asks where there is none. A
-    /// publisher is reliable and transient local, which suits every subscription, and promises of deadline and liveliness
-    /// what the most demanding subscription asks for, but no time below a millisecond. Source: `rmw_qos_profile_best_available`.
+    /// A subscription requests the policies that all publishers offer, or [`QoS::default`] without publishers. A publisher is
+    /// reliable and transient local, which matches every subscription, and offers the deadline and liveliness of the most
+    /// demanding subscription, but no time below a millisecond. Source: `rmw_qos_profile_best_available`.
     pub const fn best_available() -> Self {
         Self { best_available: BestAvailable::ALL, ..Self::keep_last(10) }
     }
@@ -84,7 +84,7 @@ impl QoS {
         Self { best_available, ..self }
     }
 
-    /// What a subscription asks for, given what the publishers of its topic offer.
+    /// The request of a subscription, for the offers of its topic's publishers.
     #[must_use]
     pub fn settled_for_subscription(self, offered: &[QoS]) -> Self {
         let defaults = Self::default();
@@ -102,7 +102,7 @@ impl QoS {
         self.settled(settled)
     }
 
-    /// What a publisher offers, given what the subscriptions to its topic ask for.
+    /// The offer of a publisher, for the requests of its topic's subscriptions.
     #[must_use]
     pub fn settled_for_publisher(self, requested: &[QoS]) -> Self {
         let most = |manual: Liveliness, one: &QoS| manual.max(one.liveliness);
@@ -118,13 +118,13 @@ impl QoS {
 
     /// These policies with those of `others` that were to be settled.
     fn settled(self, others: Self) -> Self {
-        let asked = self.best_available;
+        let requested = self.best_available;
         Self {
-            reliability: if asked.reliability { others.reliability } else { self.reliability },
-            durability: if asked.durability { others.durability } else { self.durability },
-            deadline: if asked.deadline { others.deadline } else { self.deadline },
-            liveliness: if asked.liveliness { others.liveliness } else { self.liveliness },
-            liveliness_lease: if asked.liveliness_lease {
+            reliability: if requested.reliability { others.reliability } else { self.reliability },
+            durability: if requested.durability { others.durability } else { self.durability },
+            deadline: if requested.deadline { others.deadline } else { self.deadline },
+            liveliness: if requested.liveliness { others.liveliness } else { self.liveliness },
+            liveliness_lease: if requested.liveliness_lease {
                 others.liveliness_lease
             } else {
                 self.liveliness_lease
@@ -169,7 +169,7 @@ mod tests {
             settled
         };
         let of_strong = of(&[strong()]);
-        assert_eq!(strong().incompatible_with(&of_strong), [], "it asks for all that is there");
+        assert_eq!(strong().incompatible_with(&of_strong), [], "it requests the common offer");
         let both = of(&[strong(), weak()]);
         assert_eq!((both.reliability, both.durability), (Reliability::BestEffort, Durability::Volatile));
         assert_eq!((both.deadline, both.liveliness_lease), (Some(MS(300)), None));

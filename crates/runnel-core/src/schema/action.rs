@@ -4,14 +4,14 @@ use super::generation::Generation;
 use super::parse::parse_message;
 use super::types::{ActionDef, Arity, Element, Field, MessageDef, TypeName};
 
-/// The suffixes of the messages that [`ActionDef::derived_messages`] gives, in its order.
+/// The suffixes of the messages of [`ActionDef::derived_messages`], in its order.
 const SUFFIXES: [&str; 7] =
     ["Goal", "Result", "Feedback", "ActionGoal", "ActionResult", "ActionFeedback", "Action"];
-/// How many of these are of both generations.
+/// Number of messages of both generations.
 const SHARED: usize = 3;
 
-/// The messages that ROS 2 makes of an action `X` besides its goal, result and feedback: their suffixes, in ROS 2 too, and
-/// their fields, where `X` stands for the action's name.
+/// The messages that ROS 2 derives from an action `X` in addition to goal, result and feedback: suffixes in both generations,
+/// and fields, in which `X` is the action's name.
 ///
 /// Source: the ROS 2 design article "Actions"; `rosidl_parser`'s `definition.py`.
 const ROS2_MESSAGES: [(&str, &str, &str); 5] = [

@@ -3,7 +3,7 @@
 use super::{Arity, Element, Field, Generation, Primitive, Schema};
 
 impl Schema {
-    /// Number of bytes that every message takes in ROS 1; `None` if that varies, or if this is the ROS 2 form.
+    /// Constant length in bytes of all messages in ROS 1; `None` if it varies, or if this is the ROS 2 form.
     pub fn ros1_fixed_len(&self) -> Option<usize> {
         if self.generation != Generation::Ros1 {
             return None;
@@ -30,7 +30,7 @@ fn field_len(field: &Field, part: Option<&Schema>) -> Option<usize> {
 }
 
 impl Primitive {
-    /// Number of bytes that a value takes in ROS 1, and without alignment in CDR; `None` if that varies.
+    /// Constant length in bytes of a value in ROS 1, and without alignment in CDR; `None` if it varies.
     pub fn fixed_len(self) -> Option<usize> {
         match self {
             Self::Bool | Self::I8 | Self::U8 => Some(1),

@@ -7,51 +7,51 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How deep below a folder packages are looked for: `src/group/package` in a workspace, with one to spare.
+/// Search depth for packages below a folder: `src/group/package` in a workspace, and one more.
 const MAX_FOLDER_DEPTH: usize = 4;
-/// The most folders that one search looks into.
+/// Maximum number of folders per search.
 const MAX_FOLDERS: usize = 50_000;
-/// Files that say that a folder and all below it are to be passed over.
+/// Marker files of folders that are skipped, including their subfolders.
 const IGNORE_MARKS: [&str; 3] = ["CATKIN_IGNORE", "COLCON_IGNORE", "AMENT_IGNORE"];
 
 /// A file that, by its place, defines a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinitionFile {
-    /// What it defines.
+    /// The kind of definition.
     pub kind: Kind,
     /// The only generation that has the definition; `None` if both have it.
     pub generation: Option<Generation>,
     /// The name: package and file name without its ending.
     pub name: TypeName,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
 }
 
 /// The files `<package>/msg/*.msg`, `<package>/srv/*.srv` and `<package>/action/*.action` below a folder, which may
-/// also be a package itself, sorted by path. Packages are looked for four folders deep, and not within packages.
+/// also be a package itself, sorted by path. Packages are searched four levels deep, but not within packages.
 ///
-/// What lies in a folder `ros1` or `ros2` right in that folder is of that generation only.
+/// Files in a direct subfolder `ros1` or `ros2` are only for that generation.
 ///
 /// # Errors
-/// When the folder itself cannot be read. What cannot be read below it is passed over.
+/// If the folder itself cannot be read. Unreadable files and folders in it are skipped.
 pub fn definition_files(folder: &Path) -> io::Result<Vec<DefinitionFile>> {
     let folder = fs::canonicalize(folder)?;
     fs::read_dir(&folder)?;
-    let mut search = Search { files: Vec::new(), folders_left: MAX_FOLDERS };
-    search.look_into(&folder, 0, None);
+    let mut search = Search { files: Vec::new(), remaining_folders: MAX_FOLDERS };
+    search.visit(&folder, 0, None);
     search.files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(search.files)
 }
 
 struct Search {
     files: Vec<DefinitionFile>,
-    folders_left: usize,
+    remaining_folders: usize,
 }
 
 impl Search {
-    fn look_into(&mut self, folder: &Path, depth: usize, generation: Option<Generation>) {
-        let Some(left) = self.folders_left.checked_sub(1) else { return };
-        self.folders_left = left;
+    fn visit(&mut self, folder: &Path, depth: usize, generation: Option<Generation>) {
+        let Some(remaining) = self.remaining_folders.checked_sub(1) else { return };
+        self.remaining_folders = remaining;
         let entries = entries(folder);
         let names: Vec<_> = entries.iter().map(DirEntry::file_name).collect();
         if names.iter().any(|name| IGNORE_MARKS.iter().any(|mark| name == mark)) {
@@ -71,7 +71,7 @@ impl Search {
         for entry in folders {
             let is_of = |generation: &Generation| depth == 0 && entry.file_name() == generation.folder();
             let generation = Generation::ALL.into_iter().find(is_of).or(generation);
-            self.look_into(&entry.path(), depth + 1, generation);
+            self.visit(&entry.path(), depth + 1, generation);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Form of a type in the other generation, also for a type that no library knows.
+//! Form of a type in the other generation, also for types that are in no library.
 
 use super::full_text::full_text;
 use super::generation::{Generation, ros2_form, ros2_has};
@@ -10,12 +10,11 @@ use crate::sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 impl Library {
-    /// The form that a type has in a generation, of a schema that is of either. The library need not know the type: what it
-    /// defines just as `schema` does is taken from it, with all that sets the generations apart there, and the rest follows
-    /// from `schema`.
+    /// The form of a type in a generation, for a schema of either generation. Definitions that are the same in the library are
+    /// taken from it, with their differences between the generations; the rest is derived from `schema`.
     ///
     /// # Errors
-    /// When messages lie too deep in one another, or all of it is too large a text: as [`ResolveError`] lists.
+    /// If messages are nested too deep or the text is too large: see [`ResolveError`].
     pub fn form_of(&self, schema: &Arc<Schema>, generation: Generation) -> Result<Arc<Schema>, ResolveError> {
         Forming { library: self, generation, done: SortedMap::new(), budget: MAX_TEXT_WORK }.form(schema, 0)
     }
@@ -41,16 +40,16 @@ impl Forming<'_> {
         if let Some(done) = self.done.get(name) {
             return Ok(Arc::clone(done));
         }
-        let form = match self.known(schema) {
-            Some(known) => known,
+        let form = match self.from_library(schema) {
+            Some(from_library) => from_library,
             None => self.made(schema, depth)?,
         };
         self.done.insert(name.clone(), Arc::clone(&form));
         Ok(form)
     }
 
-    /// The form that the library has, if it means the same type.
-    fn known(&self, schema: &Schema) -> Option<Arc<Schema>> {
+    /// The library's form, if it has the same type.
+    fn from_library(&self, schema: &Schema) -> Option<Arc<Schema>> {
         let name = &schema.def.name;
         self.library.message_in(schema.generation, name).ok().filter(|own| own.md5 == schema.md5)?;
         self.library.message_in(self.generation, name).ok()
@@ -75,7 +74,7 @@ impl Forming<'_> {
 }
 
 impl Schema {
-    /// True if messages of this form and of another are made of the same values in the same order, whatever the fields are
+    /// Whether messages of this form and of another are made of the same values in the same order, whatever the fields are
     /// called: bytes of one, in whichever encoding, are bytes of the other.
     pub fn is_laid_out_as(&self, other: &Schema) -> bool {
         laid_out_alike(self, other, &mut SortedSet::new())
@@ -138,7 +137,7 @@ mod tests {
         let ros2 = library(&[HEADER]).form_of(&ros1, Generation::Ros2).unwrap();
         assert_eq!(*ros2, *all.message_in(Generation::Ros2, &name("a/Own")).unwrap());
         assert_eq!(*Library::new().form_of(&ros1, Generation::Ros2).unwrap(), *ros2);
-        // Only the library knows of `seq`.
+        // `seq` is only in the library.
         let back = library(&[HEADER]).form_of(&ros2, Generation::Ros1).unwrap();
         assert!(back.full_text.contains("uint32 seq"), "{}", back.full_text);
         assert!(!Library::new().form_of(&ros2, Generation::Ros1).unwrap().full_text.contains("seq"));

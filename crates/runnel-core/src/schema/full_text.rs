@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 /// The line between the definitions of a full text.
 const RULE_LEN: usize = 80;
-/// What leads the name of a definition in a full text.
+/// Prefix of the name of a definition in a full text.
 const NAME_MARK: &str = "MSG: ";
 
-/// The text of a message followed by that of each message it depends on, once, in the order in which a walk down
-/// its fields meets them. `None` if that takes more than `budget` (bytes and fields looked at), which is reduced by
-/// what was used: texts come from peers too.
+/// The text of a message, followed by the text of each message that it depends on, once, in depth-first order of the fields.
+/// `None` if that exceeds `budget` (bytes and visited fields), which is reduced accordingly: texts also come from peers.
 pub(super) fn full_text(
     generation: Generation,
     def: &MessageDef,
@@ -76,7 +75,7 @@ pub(super) fn sections(text: &str) -> impl Iterator<Item = Section<'_>> {
     })
 }
 
-/// What stands before the first rule, without the line end before it, and what follows the rule.
+/// The text before the first rule, without the line end before it, and the text after the rule.
 fn split_at_rule(text: &str) -> (&str, Option<&str>) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -30,13 +30,13 @@ impl Generation {
 /// `seq`. Its text is kept if it has that form already.
 pub(super) fn ros2_form(mut def: MessageDef) -> MessageDef {
     let before = def.fields.clone();
-    let kept: Vec<bool> = def.fields.iter().map(|field| ros2_has(&def, field)).collect();
-    let mut kept = kept.into_iter();
-    def.fields.retain(|_| kept.next().unwrap_or_default());
-    let mut taken: SortedSet<String> = def.fields.iter().map(|field| field.name.clone()).collect();
+    let keep: Vec<bool> = def.fields.iter().map(|field| ros2_has(&def, field)).collect();
+    let mut keep = keep.into_iter();
+    def.fields.retain(|_| keep.next().unwrap_or_default());
+    let mut names: SortedSet<String> = def.fields.iter().map(|field| field.name.clone()).collect();
     for field in &mut def.fields {
         let name = snake_case(&field.name);
-        if taken.insert(name.clone()) {
+        if names.insert(name.clone()) {
             field.name = name;
         }
         field.spelling = ros2_spelling(&field.spelling).into_owned();

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// What a file defines.
+/// Kind of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A `.msg` file.
@@ -23,10 +23,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Message, Self::Service, Self::Action];
 
-    /// The ending of such a file's name, which is also the name of the folder of a package that holds them.
+    /// The file name extension, which is also the name of the package's folder for these files.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Message => "msg",
@@ -39,7 +39,7 @@ impl Kind {
 /// A definition that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// What it defines.
+    /// The kind of definition.
     pub kind: Kind,
     /// The only generation that has the definition; `None` if both have it.
     pub generation: Option<Generation>,
@@ -51,12 +51,11 @@ pub struct BuiltIn {
 
 /// Definitions by name, from texts and folders.
 ///
-/// Files are read and texts parsed when a type is first asked for; from then on its [`Schema`] is shared. Where a
-/// name is defined more than once, the definition added first counts, and those of the environment's folders come
-/// last.
+/// A type's files are read and parsed on its first use; then its [`Schema`] is shared. If a name is defined more than once,
+/// the definition added first is used, and the environment's folders come last.
 ///
-/// A type has a form in each [`Generation`], which mostly follows from one text. A folder, or the list of what is built in,
-/// may have two texts for it, or say that only one generation has it. The form for the other generation is still available.
+/// A type has a form in each [`Generation`], usually from one text. A folder or the built-in list may contain two texts, or
+/// restrict a text to one generation. The form for the other generation is still available.
 #[derive(Debug, Default)]
 pub struct Library {
     added: Definitions,
@@ -72,20 +71,20 @@ struct Definitions {
     additions: usize,
 }
 
-/// A definition, read or not. Of its sources at least one is there.
+/// A definition, parsed or not, with at least one source.
 #[derive(Debug, Default)]
 pub(super) struct Definition {
     of_both: Option<Source>,
     of_ros1: Option<Source>,
     of_ros2: Option<Source>,
-    /// Which addition it came with.
+    /// Number of the addition that contained it.
     addition: usize,
     resolved_in_ros1: OnceLock<Resolved>,
     resolved_in_ros2: OnceLock<Resolved>,
 }
 
 impl Definition {
-    /// Where the text for a generation is: its own, or that of both, or else the other's.
+    /// The source for a generation: its own, the common one, otherwise the other generation's.
     pub(super) fn source(&self, generation: Generation) -> Option<&Source> {
         let (own, other) = match generation {
             Generation::Ros1 => (&self.of_ros1, &self.of_ros2),
@@ -94,7 +93,7 @@ impl Definition {
         own.as_ref().or(self.of_both.as_ref()).or(other.as_ref())
     }
 
-    /// What a message came to be; stays empty for services and actions, which are made of messages.
+    /// The resolved message; empty for services and actions, which consist of messages.
     pub(super) fn resolved(&self, generation: Generation) -> &OnceLock<Resolved> {
         match generation {
             Generation::Ros1 => &self.resolved_in_ros1,
@@ -128,11 +127,11 @@ impl Definition {
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) schema: Arc<Schema>,
-    /// How many messages lie in one another there at most, itself counted.
+    /// Maximum nesting of messages, including itself.
     pub(super) depth: usize,
 }
 
-/// Where the text of a definition is.
+/// Source of the text of a definition.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// Here; errors name it by `file`.
@@ -146,7 +145,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// True unless it lies within the source of another definition.
+    /// Whether it has its own file, and is not part of another definition.
     fn is_file(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::File(_))
     }
@@ -166,13 +165,13 @@ impl Library {
         Self::default()
     }
 
-    /// Adds a definition. `file` is what errors in it name.
+    /// Adds a definition. Errors name `file`.
     pub fn add_text(&mut self, kind: Kind, name: TypeName, text: impl Into<Cow<'static, str>>, file: &str) {
         self.added.additions += 1;
         self.added.add(kind, None, name, Source::Text { file: file.to_owned(), text: text.into() });
     }
 
-    /// Adds definitions that are part of the program. What is not a name is passed over.
+    /// Adds definitions that are part of the program. Invalid names are skipped.
     pub fn add_built_in(&mut self, definitions: impl IntoIterator<Item = BuiltIn>) {
         self.added.additions += 1;
         for BuiltIn { kind, generation, name, text } in definitions {
@@ -185,10 +184,10 @@ impl Library {
         }
     }
 
-    /// Adds what [`definition_files`] finds below a folder; gives how many files that is.
+    /// Adds the [`definition_files`] of a folder; returns their number.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn add_folder(&mut self, folder: &Path) -> io::Result<usize> {
         let files = definition_files(folder)?;
         let count = files.len();
@@ -196,9 +195,8 @@ impl Library {
         Ok(count)
     }
 
-    /// The library with folders to search for what is not in it: the entries of `ROS_PACKAGE_PATH` and
-    /// `AMENT_PREFIX_PATH`. Where a folder holds one named `share`, that is searched instead. They are searched once,
-    /// when the first name is missing; those that cannot be read are passed over.
+    /// Adds search folders for missing types: the entries of `ROS_PACKAGE_PATH` and `AMENT_PREFIX_PATH`, or their subfolder
+    /// `share`. They are searched once, when the first name is missing; unreadable folders are skipped.
     #[must_use]
     pub fn with_environment_folders(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.environment.extend(folders);
@@ -212,13 +210,13 @@ impl Library {
         self.added.names(kind)
     }
 
-    /// As [`Library::names`], of what lies in the environment's folders, which are searched now.
+    /// As [`Library::names`], for the environment's folders, which are searched now.
     pub fn environment_names(&self, kind: Kind) -> impl Iterator<Item = &TypeName> {
         self.environment_definitions().names(kind)
     }
 
-    /// True if a generation has its own definition of the type. The form for the other is available, too. What a generation makes of
-    /// actions it has only of its own ones.
+    /// Whether a generation has its own definition of the type. The form for the other generation is available, too, except
+    /// for messages derived from actions.
     pub fn is_in(&self, generation: Generation, kind: Kind, name: &TypeName) -> bool {
         let Some(definition) = self.definition(kind, name) else { return false };
         let has_action = |source: &Source| match source {
@@ -228,8 +226,8 @@ impl Library {
         definition.is_in(generation) && definition.sources().all(has_action)
     }
 
-    /// True if a text of its own defines the type, and it is not a part of a service or made of an action.
-    pub fn stands_alone(&self, kind: Kind, name: &TypeName) -> bool {
+    /// Whether the type has its own definition, and is not part of a service or derived from an action.
+    pub fn is_standalone(&self, kind: Kind, name: &TypeName) -> bool {
         self.definition(kind, name).is_some_and(|definition| definition.sources().any(Source::is_file))
     }
 
@@ -259,7 +257,7 @@ impl Definitions {
         }
     }
 
-    /// Adds a definition and the messages that come with it.
+    /// Adds a definition and its nested messages.
     fn add(&mut self, kind: Kind, generation: Option<Generation>, name: TypeName, source: Source) {
         match kind {
             Kind::Message => {}
@@ -279,8 +277,8 @@ impl Definitions {
         self.insert(kind, generation, name, source);
     }
 
-    /// Keeps what is there, unless that only comes with a service or an action: a file of its own says more. What came
-    /// with the same addition may be of the other generation.
+    /// Keeps an existing definition, unless it is only part of a service or an action: its own file has precedence. A
+    /// definition of the same addition may be for the other generation.
     fn insert(&mut self, kind: Kind, generation: Option<Generation>, name: TypeName, source: Source) {
         let addition = self.additions;
         let new = || Definition { addition, ..Definition::default() };

@@ -1,9 +1,8 @@
 //! MD5 sums of types, which ROS 1 nodes compare when they connect.
 //!
-//! The hashed text holds the constants, each `type name=value`, then the fields, each `type name`, without comments, one a
-//! line and no line end after the last. A field that is a message is led by that message's sum instead of its type,
-//! whether it is an array or not. A service is hashed as its request's lines and its response's, one after the
-//! other. Source: `compute_md5_text` in genmsg's `gentools.py`.
+//! The hashed text contains the constants, each `type name=value`, then the fields, each `type name`, without comments, one
+//! per line and no line end after the last. A message field has that message's sum in place of its type, also if it is an
+//! array. The text of a service is that of its request and that of its response, concatenated. Source: `compute_md5_text` in genmsg's `gentools.py`.
 
 use super::full_text::ros1_spelling;
 use super::types::{MessageDef, Schema};
@@ -31,7 +30,7 @@ fn hashed_text(def: &MessageDef, parts: &[Option<Arc<Schema>>]) -> String {
         None => format!("{} {}", ros1_spelling(&field.spelling), field.name),
     });
     let lines: Vec<String> = constants.chain(fields).collect();
-    // The last constant may be a string of nothing but its name: what is hashed has no space at its ends.
+    // The last constant may be an empty string: the hashed text is trimmed.
     lines.join("\n").trim().to_owned()
 }
 

@@ -1,8 +1,8 @@
 //! Message schemas of `.msg`, `.srv` and `.action` files, in both generations.
 //!
-//! [`parse`] reads one file into a definition; a [`Library`] finds the definitions that it names and joins them
-//! into a [`Schema`], which knows its ROS 1 MD5 and the full text that travels in connection headers, or its ROS 2 type
-//! hash: a type has a form in each [`Generation`].
+//! [`parse`] reads one file into a definition; a [`Library`] resolves the types that it names into a [`Schema`]. A type has a
+//! form in each [`Generation`]: the ROS 1 form has an MD5 and the full text for connection headers, the ROS 2 form a type
+//! hash.
 
 mod action;
 mod fixed_len;

@@ -1,11 +1,9 @@
 //! Parser of `.msg`, `.srv` and `.action` files of both generations.
 //!
-//! One line holds one declaration: a type, a name, and then `=` and a constant's value, or (ROS 2) a default.
-//! What either generation accepts is accepted; where they differ in what a line means (quotes around a string
-//! constant), the difference is noted where it is decided.
+//! A line contains one declaration: a type, a name, and then `=` and a constant's value, or (ROS 2) a default. The syntax of
+//! both generations is accepted. Differences in meaning (quotes around a string constant) are noted in the code.
 //!
-//! Files also come from peers, inside connection headers: nothing in them makes the parser panic, and every size has
-//! a limit.
+//! Files also come from peers, in connection headers: the parser does not panic, and every size has a limit.
 
 mod line;
 mod literal;
@@ -23,10 +21,10 @@ pub const MAX_DECLARATIONS: usize = 10_000;
 /// The most elements that a fixed array, and the largest bound that a sequence or string may have.
 pub const MAX_BOUND: usize = 1 << 24;
 
-/// What a separator between the parts of a service or an action begins with.
+/// Prefix of a separator between the parts of a service or an action.
 const SEPARATOR: &str = "---";
 
-/// A file is not a definition: where, what was expected there, and what was found.
+/// Syntax error in a definition: location, expected and found text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// The file, as its reader named it.
@@ -35,9 +33,9 @@ pub struct ParseError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What should stand there.
+    /// The expected text.
     pub expected: Cow<'static, str>,
-    /// What stands there, shortened if it is long; empty at the end of the line or file.
+    /// The text found, shortened if it is long; empty at the end of the line or file.
     pub found: String,
 }
 
@@ -51,20 +49,20 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reads a `.msg` file. `file` is what errors name.
+/// Parses a `.msg` file. Errors name `file`.
 ///
 /// # Errors
-/// At the first line that is not a declaration, and past a limit of this module.
+/// At the first line that is not a declaration, or if a limit of this module is exceeded.
 pub fn parse_message(name: &TypeName, text: &str, file: &str) -> Result<MessageDef, ParseError> {
     let text = normal_text(text, file)?;
     let part = Part { first_line: 1, text: text.into_owned() };
     part.parse(name.clone(), format!("{}/msg/{}", name.package, name.name), file)
 }
 
-/// Reads a `.srv` file: request, `---`, response.
+/// Parses a `.srv` file: request, `---`, response.
 ///
 /// # Errors
-/// As [`parse_message`], and unless there is exactly one separator.
+/// As [`parse_message`], and if there is not exactly one separator.
 pub fn parse_service(name: &TypeName, text: &str, file: &str) -> Result<ServiceDef, ParseError> {
     let [request, response] = split_parts(text, file)?;
     let parse = |part: Part, suffix: &str| {
@@ -78,10 +76,10 @@ pub fn parse_service(name: &TypeName, text: &str, file: &str) -> Result<ServiceD
     })
 }
 
-/// Reads an `.action` file: goal, `---`, result, `---`, feedback.
+/// Parses an `.action` file: goal, `---`, result, `---`, feedback.
 ///
 /// # Errors
-/// As [`parse_message`], and unless there are exactly two separators.
+/// As [`parse_message`], and if there are not exactly two separators.
 pub fn parse_action(name: &TypeName, text: &str, file: &str) -> Result<ActionDef, ParseError> {
     let [goal, result, feedback] = split_parts(text, file)?;
     let parse = |part: Part, suffix: &str| {
@@ -118,8 +116,8 @@ struct Part {
     text: String,
 }
 
-/// Cuts a file at its separators. As in ROS 1, every line of a part ends with a line end of its own, the file's last
-/// one too: the text is part of what peers compare.
+/// Splits a file at its separators. As in ROS 1, every line of a part has a line end, including the file's last one: peers
+/// compare the text.
 fn split_parts<const N: usize>(text: &str, file: &str) -> Result<[Part; N], ParseError> {
     let text = normal_text(text, file)?;
     let mut parts: [Part; N] = std::array::from_fn(|_| Part { first_line: 1, text: String::new() });
@@ -167,7 +165,7 @@ impl Part {
     }
 }
 
-/// The names taken in one message.
+/// Names in use in one message.
 #[derive(Default)]
 struct Names {
     fields: HashSet<String>,

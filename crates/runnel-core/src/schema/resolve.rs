@@ -11,9 +11,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The most levels that messages may lie in one another.
+/// Maximum nesting of messages.
 pub const MAX_MESSAGE_DEPTH: usize = 64;
-/// The most work that the full texts of one look-up may take: bytes written and fields looked at.
+/// Limit of the work for the full texts of one look-up: bytes written and fields visited.
 pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
 
 /// A type cannot be resolved.
@@ -21,12 +21,12 @@ pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
 pub enum ResolveError {
     /// No definition of that name is known.
     Unknown {
-        /// What is looked for.
+        /// Kind of the definition.
         kind: Kind,
         /// Its name.
         name: TypeName,
-        /// Where a field of that type stands, if one asked: file, line and column.
-        wanted_by: Option<String>,
+        /// Location of the field with that type, if any: file, line and column.
+        required_by: Option<String>,
     },
     /// Its file is not a definition.
     Parse(ParseError),
@@ -34,26 +34,26 @@ pub enum ResolveError {
     Read {
         /// The type.
         name: TypeName,
-        /// What the system says, with the file's name.
+        /// The system's error, with the file's name.
         reason: String,
     },
-    /// It holds itself, by way of the messages listed.
+    /// A message contains itself through the listed messages.
     Cycle(Vec<TypeName>),
-    /// Messages lie in one another more than [`MAX_MESSAGE_DEPTH`] deep.
+    /// Messages are nested more than [`MAX_MESSAGE_DEPTH`] deep.
     TooDeep(TypeName),
     /// It, with all it depends on, is too large a text to announce.
     TooLarge(TypeName),
-    /// Text that should name a type, such as one of a connection header, does not.
+    /// A text that is not a type name, such as one in a connection header.
     NotAName(String),
 }
 
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { kind, name, wanted_by: None } => {
+            Self::Unknown { kind, name, required_by: None } => {
                 write!(f, "no {}.{} is known", name, kind.extension())
             }
-            Self::Unknown { kind, name, wanted_by: Some(place) } => {
+            Self::Unknown { kind, name, required_by: Some(place) } => {
                 write!(f, "{place}: expected a type, but {} is not built in and ", name.name)?;
                 write!(f, "no {name}.{} is known", kind.extension())
             }
@@ -61,9 +61,11 @@ impl fmt::Display for ResolveError {
             Self::Read { name, reason } => write!(f, "{name}: {reason}"),
             Self::Cycle(names) => {
                 let names: Vec<String> = names.iter().map(TypeName::to_string).collect();
-                write!(f, "message holds itself: {}", names.join(" > "))
+                write!(f, "message contains itself: {}", names.join(" > "))
             }
-            Self::TooDeep(name) => write!(f, "{name}: messages lie more than {MAX_MESSAGE_DEPTH} deep"),
+            Self::TooDeep(name) => {
+                write!(f, "{name}: messages are nested more than {MAX_MESSAGE_DEPTH} deep")
+            }
             Self::TooLarge(name) => write!(f, "{name}: definition with all it names is too large"),
             Self::NotAName(text) => write!(f, "{text:?} is not the name of a type"),
         }
@@ -169,7 +171,7 @@ impl Library {
     }
 
     fn require(&self, kind: Kind, name: &TypeName) -> Result<&Definition, ResolveError> {
-        let unknown = || ResolveError::Unknown { kind, name: name.clone(), wanted_by: None };
+        let unknown = || ResolveError::Unknown { kind, name: name.clone(), required_by: None };
         self.definition(kind, name).ok_or_else(unknown)
     }
 
@@ -198,7 +200,7 @@ impl Library {
         let def = found.ok_or_else(|| ResolveError::Unknown {
             kind: Kind::Message,
             name: name.clone(),
-            wanted_by: None,
+            required_by: None,
         })?;
         Ok(if generation == Generation::Ros2 { ros2_form(def) } else { def })
     }
@@ -211,9 +213,9 @@ impl Library {
         message: &TypeName,
         field: &Field,
     ) -> ResolveError {
-        if let ResolveError::Unknown { wanted_by: wanted_by @ None, .. } = &mut error {
+        if let ResolveError::Unknown { required_by: required_by @ None, .. } = &mut error {
             let place = self.place_of(generation, message, &field.spelling);
-            *wanted_by = Some(place.unwrap_or_else(|| message.to_string()));
+            *required_by = Some(place.unwrap_or_else(|| message.to_string()));
         }
         error
     }
@@ -232,7 +234,7 @@ impl Library {
         Some(format!("{file}:{}:{}", index + 1, indent + 1))
     }
 
-    /// The text of a definition and what errors call its file.
+    /// The text of a definition and its file's name for errors.
     fn text(
         &self,
         generation: Generation,
@@ -243,7 +245,7 @@ impl Library {
             Some(Source::Text { file, text }) => Ok((Cow::Borrowed(text), Cow::Borrowed(file))),
             Some(Source::File(path)) => Ok((Cow::Owned(read(name, path)?), path.to_string_lossy())),
             Some(Source::PartOfService(_) | Source::PartOfAction(_)) | None => {
-                Err(ResolveError::Unknown { kind, name: name.clone(), wanted_by: None })
+                Err(ResolveError::Unknown { kind, name: name.clone(), required_by: None })
             }
         }
     }
@@ -256,7 +258,7 @@ fn read(name: &TypeName, path: &Path) -> Result<String, ResolveError> {
     })
 }
 
-/// A way down from the message that was asked for.
+/// Path of nested messages from the requested one.
 struct Walk<'a> {
     library: &'a Library,
     generation: Generation,
@@ -268,7 +270,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn message(&mut self, name: &TypeName) -> Result<Resolved, ResolveError> {
         let (library, generation) = (self.library, self.generation);
-        let unknown = || ResolveError::Unknown { kind: Kind::Message, name: name.clone(), wanted_by: None };
+        let unknown = || ResolveError::Unknown { kind: Kind::Message, name: name.clone(), required_by: None };
         let definition = library.definition(Kind::Message, name).ok_or_else(unknown)?;
         let resolved = definition.resolved(generation);
         if let Some(resolved) = resolved.get() {
@@ -284,15 +286,15 @@ impl Walk<'_> {
     }
 
     fn enter(&mut self, name: &TypeName) -> Result<(), ResolveError> {
-        let holds_itself = self.path.contains(name);
+        let is_recursive = self.path.contains(name);
         self.path.push(name.clone());
-        if holds_itself {
+        if is_recursive {
             return Err(ResolveError::Cycle(std::mem::take(&mut self.path)));
         }
         self.check_depth(name, 0)
     }
 
-    /// Checks that the messages on the way down and so many more may lie in one another.
+    /// Checks that `more` further levels below the current path are allowed.
     fn check_depth(&self, name: &TypeName, more: usize) -> Result<(), ResolveError> {
         match self.path.len() + more > MAX_MESSAGE_DEPTH {
             true => Err(ResolveError::TooDeep(name.clone())),
@@ -328,7 +330,7 @@ impl Schema {
         Self::from_full_text_in(Generation::Ros1, name, text)
     }
 
-    /// As [`Schema::from_full_text`], in the form that the message has in a generation. ROS 2 texts come with bags.
+    /// As [`Schema::from_full_text`], in the form of a generation. ROS 2 texts occur in bags.
     ///
     /// # Errors
     /// As [`Schema::from_full_text`].

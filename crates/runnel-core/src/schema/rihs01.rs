@@ -60,7 +60,7 @@ impl ActionSchema {
     }
 }
 
-/// What a field is, as numbers and the name of a message.
+/// Type of a field: type ids and the name of a message.
 #[derive(Clone, Default)]
 struct Type {
     id: u8,
@@ -106,7 +106,7 @@ impl Type {
         Self { id, string_capacity, ..Self::default() }
     }
 
-    /// An array of it; the numbers of arrays lie behind those of their elements.
+    /// An array of it; type ids of arrays follow those of their elements.
     fn times(mut self, arity: Arity) -> Self {
         let (offset, capacity) = match arity {
             Arity::One => (0, 0),
@@ -196,7 +196,7 @@ impl Types {
         );
     }
 
-    /// An action whose goal, result and feedback are there.
+    /// Adds an action whose goal, result and feedback are present.
     fn add_action(&mut self, name: &str) {
         let part = |part: &str| format!("{name}_{part}");
         let message = |name: &str| Type::message(&part(name));
@@ -245,7 +245,7 @@ impl Types {
     }
 
     fn describe(&self, name: &str, json: &mut String) {
-        // Writing to a string does not fail. Names are of letters, digits and what needs no escape.
+        // Writing to a string does not fail. Names contain only characters that need no escape.
         let _ = write!(json, "{{\"type_name\": \"{name}\", \"fields\": [");
         for (index, (name, field)) in self.by_name.get(name).into_iter().flatten().enumerate() {
             let comma = if index == 0 { "" } else { ", " };

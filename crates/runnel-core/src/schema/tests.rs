@@ -268,7 +268,7 @@ fn missing_type_is_named_with_the_type_that_uses_it() {
 fn message_cannot_contain_itself() {
     let library = library(&[("A", "B b"), ("B", "C[] c"), ("C", "A a")]);
     let error = library.message(&type_name("p/A")).unwrap_err();
-    assert_eq!(error.to_string(), "message holds itself: p/A > p/B > p/C > p/A");
+    assert_eq!(error.to_string(), "message contains itself: p/A > p/B > p/C > p/A");
     let itself = Schema::from_full_text(&type_name("p/A"), "p/A a").unwrap_err();
     assert!(matches!(itself, ResolveError::Cycle(_)));
 }
@@ -292,7 +292,7 @@ fn nesting_is_limited() {
     assert!(Schema::from_full_text(&name, &layered(63, 1)).is_ok());
     let error = Schema::from_full_text(&name, &layered(64, 1)).unwrap_err();
     assert_eq!(error, ResolveError::TooDeep(type_name("p/L63W0")));
-    // A part that was met before is as deep.
+    // A part that was visited before has the same depth.
     let error = Schema::from_full_text(&name, &format!("L30W0 part\n{}", layered(64, 1))).unwrap_err();
     assert_eq!(error, ResolveError::TooDeep(type_name("p/L30W0")));
     assert!(Schema::from_full_text(&name, &format!("L30W0 part\n{}", layered(63, 1))).is_ok());

@@ -87,9 +87,9 @@ pub enum Primitive {
     Time,
     /// ROS 1 `duration`.
     Duration,
-    /// UTF-8 text, of at most so many bytes where a bound is given.
+    /// UTF-8 text, with an optional bound in bytes.
     String(Option<usize>),
-    /// UTF-16 text (ROS 2 only), of at most so many units where a bound is given.
+    /// UTF-16 text (ROS 2 only), with an optional bound in code units.
     WString(Option<usize>),
 }
 
@@ -100,7 +100,7 @@ impl Primitive {
     }
 }
 
-/// What one element of a field is.
+/// Type of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Element {
     /// A type of the language itself.
@@ -116,21 +116,21 @@ impl Element {
     }
 }
 
-/// How many elements a field holds.
+/// Number of elements of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     /// One: not an array.
     One,
-    /// `[n]`: always so many.
+    /// `[n]`: exactly `n`.
     Fixed(usize),
-    /// `[<=n]`: at most so many.
+    /// `[<=n]`: at most `n`.
     Bounded(usize),
     /// `[]`: any number.
     Unbounded,
 }
 
 impl Arity {
-    /// True if an array may hold so many; a field that is no array always may.
+    /// Whether an array may have this length; always true for other fields.
     pub fn allows(self, len: usize) -> bool {
         match self {
             Self::Fixed(count) => len == count,
@@ -145,7 +145,7 @@ impl Arity {
 pub enum Literal {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number within the range of its type.
+    /// An integer within the range of its type.
     Int(i128),
     /// A floating-point number.
     Float(f64),
@@ -176,14 +176,14 @@ impl fmt::Display for Literal {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// What one element is. In a file, a name without package means the file's own package
-    /// (a bare `Header` means `std_msgs/Header`); here it is resolved.
+    /// Type of one element. A name without package in the file (its own package; `Header` is `std_msgs/Header`) is resolved
+    /// here.
     pub element: Element,
-    /// How many elements.
+    /// Number of elements.
     pub arity: Arity,
-    /// The default that a ROS 2 file may give.
+    /// The optional default of a ROS 2 file.
     pub default: Option<Literal>,
-    /// The type as the file spells it, with its array suffix, such as `byte[3]` or `Header`.
+    /// The type as spelled in the file, with its array suffix, such as `byte[3]` or `Header`.
     pub spelling: String,
 }
 
@@ -218,7 +218,7 @@ pub struct MessageDef {
 }
 
 impl MessageDef {
-    /// The name of the type in DDS as ROS 2 uses it, such as `std_msgs::msg::dds_::String_`.
+    /// The type's DDS name in ROS 2, such as `std_msgs::msg::dds_::String_`.
     pub fn dds_name(&self) -> String {
         match self.ros2_name.rsplit_once('/') {
             Some((folder, name)) => format!("{}::dds_::{name}_", folder.replace('/', "::")),
@@ -226,7 +226,7 @@ impl MessageDef {
         }
     }
 
-    /// True if the first field is `std_msgs/Header header`, whose `seq` a ROS 1 publisher counts up.
+    /// Whether the first field is `std_msgs/Header header`, whose `seq` a ROS 1 publisher counts up.
     pub fn has_header(&self) -> bool {
         let is_header = |field: &Field| match &field.element {
             Element::Message(name) => {
@@ -243,9 +243,9 @@ impl MessageDef {
 pub struct ServiceDef {
     /// Its name.
     pub name: TypeName,
-    /// What a call carries; named `NameRequest`.
+    /// The request, named `NameRequest`.
     pub request: MessageDef,
-    /// What the answer carries; named `NameResponse`.
+    /// The response, named `NameResponse`.
     pub response: MessageDef,
 }
 
@@ -254,9 +254,9 @@ pub struct ServiceDef {
 pub struct ActionDef {
     /// Its name.
     pub name: TypeName,
-    /// What is asked for; named `NameGoal`.
+    /// The goal, named `NameGoal`.
     pub goal: MessageDef,
-    /// What came of it; named `NameResult`.
+    /// The result, named `NameResult`.
     pub result: MessageDef,
     /// The feedback; named `NameFeedback`.
     pub feedback: MessageDef,
@@ -271,8 +271,7 @@ pub struct Schema {
     pub def: MessageDef,
     /// The schema of each field that is a message, at the index of the field; `None` for a primitive.
     pub parts: Vec<Option<Arc<Schema>>>,
-    /// ROS 1 MD5 sum of this form, 32 lower-case hex digits. In ROS 2 it distinguishes types within Runnel and means nothing to
-    /// peers.
+    /// ROS 1 MD5 sum of this form, 32 lower-case hex digits. In ROS 2 it only distinguishes types within Runnel.
     pub md5: String,
     /// The definition with all it depends on, as ROS 1 connection headers carry it, or as ROS 2 bags do.
     pub full_text: String,
@@ -287,9 +286,9 @@ pub struct ServiceSchema {
     pub name: TypeName,
     /// Its name in ROS 2, such as `std_srvs/srv/SetBool`.
     pub ros2_name: String,
-    /// What a call carries.
+    /// The request.
     pub request: Arc<Schema>,
-    /// What the answer carries.
+    /// The response.
     pub response: Arc<Schema>,
     /// ROS 1 MD5 sum, 32 lower-case hex digits.
     pub md5: String,
@@ -300,9 +299,9 @@ pub struct ServiceSchema {
 pub struct ActionSchema {
     /// Its name.
     pub name: TypeName,
-    /// What is asked for.
+    /// The goal.
     pub goal: Arc<Schema>,
-    /// What came of it.
+    /// The result.
     pub result: Arc<Schema>,
     /// The feedback.
     pub feedback: Arc<Schema>,

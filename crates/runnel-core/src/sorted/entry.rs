@@ -27,7 +27,7 @@ pub struct VacantEntry<'a, K, V> {
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
-    /// The value, which is set first if there is none.
+    /// The value; inserts `value` if vacant.
     pub fn or_insert(self, value: V) -> &'a mut V {
         match self {
             Self::Occupied(entry) => entry.into_mut(),
@@ -35,7 +35,7 @@ impl<'a, K, V> Entry<'a, K, V> {
         }
     }
 
-    /// The value, which is made first if there is none.
+    /// The value; inserts the result of `make` if vacant.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> &'a mut V {
         match self {
             Self::Occupied(entry) => entry.into_mut(),
@@ -43,7 +43,7 @@ impl<'a, K, V> Entry<'a, K, V> {
         }
     }
 
-    /// The value, which is its type's default first if there is none.
+    /// The value; inserts the default if vacant.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,

@@ -182,7 +182,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         removed.into_iter()
     }
 
-    /// The index of a key, or the index at which it would stand.
+    /// The index of a key, or its insertion index.
     pub(super) fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -222,7 +222,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         start..end.max(start)
     }
 
-    /// The index of the first entry from a key on, or behind it (`Ordering::Greater`).
+    /// The index of the first entry from a key on, or after it (`Ordering::Greater`).
     fn index(&self, key: &K, from: Ordering) -> usize {
         match self.find(key) {
             Ok(index) => index + usize::from(from == Ordering::Greater),

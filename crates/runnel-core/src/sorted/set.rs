@@ -91,7 +91,7 @@ impl<T: Ord> SortedSet<T> {
         }
     }
 
-    /// Adds values that come in order, by one merge, and keeps the least members, `most` of them.
+    /// Merges sorted values, and keeps the `most` smallest members.
     pub fn merge_least(&mut self, values: impl IntoIterator<Item = T>, most: usize) {
         let mut values = values.into_iter().peekable();
         if values.peek().is_none() {
@@ -141,7 +141,7 @@ impl<T: Ord> SortedSet<T> {
         self.members[start..end.max(start)].iter()
     }
 
-    /// The index of the first member from a value on, or behind it (`Ordering::Greater`).
+    /// The index of the first member from a value on, or after it (`Ordering::Greater`).
     fn index(&self, value: &T, from: Ordering) -> usize {
         match self.find(value) {
             Ok(index) => index + usize::from(from == Ordering::Greater),
@@ -149,7 +149,7 @@ impl<T: Ord> SortedSet<T> {
         }
     }
 
-    /// The index of a member, or the index at which it would stand.
+    /// The index of a member, or its insertion index.
     fn find<Q: Ord + ?Sized>(&self, value: &Q) -> Result<usize, usize>
     where
         T: Borrow<Q>,

@@ -64,7 +64,7 @@ fn simulated_time_may_be_negative() {
     assert_eq!(timers.pop_due(Time::from_nanos(-1_000_000_000)), None);
 }
 
-/// What is done to a queue and to its model.
+/// A step applied to a queue and to its model.
 #[derive(Clone, Debug)]
 enum Step {
     Schedule(u8, u64),
@@ -75,7 +75,7 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    // Few keys and times, so that keys are met again and times are equal.
+    // Few keys and times, so that keys and times repeat.
     let (key, at) = (|| 0..24u8, || 0..12u64);
     let step = prop_oneof![
         6 => (key(), at()).prop_map(|(key, at)| Step::Schedule(key, at)),
@@ -103,7 +103,7 @@ impl Model {
     }
 }
 
-/// Does a step to both, and compares what they return.
+/// Applies a step to both, and compares the results.
 fn apply(timers: &mut Timers<u8>, model: &mut Model, step: Step) {
     match step {
         Step::Schedule(key, at) => {

@@ -14,7 +14,7 @@ impl<T: Wire + Default> Wire for Vec<T> {
     type Slice<'a> = Seq<'a, Vec<T>>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        if tells_its_length(T::IS_PRIMITIVE, out) {
+        if has_length_prefix(T::IS_PRIMITIVE, out) {
             length_of(out, |count| write_counted(self, count)).write(out);
         }
         write_counted(self, out);
@@ -57,10 +57,10 @@ impl<T: Wire + Default> Wire for Vec<T> {
     }
 }
 
-/// Gives a vector so many elements, which are to be read.
+/// Resizes a vector whose elements are read afterwards.
 ///
 /// # Errors
-/// When there is no memory for them.
+/// If memory is exhausted.
 pub(crate) fn resize<T: Default>(vector: &mut Vec<T>, count: usize) -> Result<(), DecodeError> {
     let more = count.saturating_sub(vector.len());
     let refused = NoMemory { bytes: count.saturating_mul(size_of::<T>()) };
@@ -122,16 +122,16 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     }
 }
 
-/// What [`Encoding::Xcdr2`] counts the bytes of a part by. Such a part begins where all is aligned.
+/// Sink that counts the bytes of a part for [`Encoding::Xcdr2`]. A part begins aligned.
 pub(crate) type Count<'a> = CdrSink<'a, ByteCount, XCDR2_ALIGNMENT>;
 
 #[inline]
-pub(crate) fn tells_its_length<S: Sink + ?Sized>(primitives: bool, out: &S) -> bool {
+pub(crate) fn has_length_prefix<S: Sink + ?Sized>(primitives: bool, out: &S) -> bool {
     out.encoding() == Encoding::Xcdr2 && !primitives
 }
 
-/// The bytes of what is about to be written. Where they are only counted their number does not matter, so that parts
-/// within parts are not counted again and again.
+/// The number of bytes that `write` writes. Returns 0 while the sink only counts, so that nested parts are not counted
+/// repeatedly.
 pub(crate) fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count<'_>)) -> u32 {
     let mut bytes = ByteCount::default();
     if out.keeps_bytes() {
@@ -143,7 +143,7 @@ pub(crate) fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count
 /// Appends an array without its count, which is that of its type.
 #[inline]
 pub(crate) fn write_array<T: Wire, S: Sink + ?Sized>(values: &[T], out: &mut S) {
-    if tells_its_length(T::IS_PRIMITIVE, out) {
+    if has_length_prefix(T::IS_PRIMITIVE, out) {
         length_of(out, |count| T::write_all(values, count)).write(out);
     }
     T::write_all(values, out);

@@ -14,8 +14,8 @@ use foreign::Foreign;
 
 /// Bytes of a message: in memory of this process, or in memory that another process can write at any time.
 ///
-/// Bytes of the second kind are never a slice, since what a `&[u8]` refers to must not change. They are read by atomic
-/// loads, and each look at one gives what is there by then: to check bytes and then rely on them, copy them first.
+/// Bytes of the second kind are never a slice, since the target of a `&[u8]` must not change. They are read by atomic loads,
+/// and each load may return another value: copy them before checking them.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a>(Place<'a>);
 
@@ -26,12 +26,12 @@ enum Place<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// So many bytes of words that others write, from byte `start` on. `None` if they are not all there.
+    /// `len` bytes of words that other processes may write, from byte `start` on. `None` if the words are too few.
     pub fn shared(words: &'a [AtomicUsize], start: usize, len: usize) -> Option<Self> {
         Foreign::new(words, start, len).map(|foreign| Self(Place::Foreign(foreign)))
     }
 
-    /// How many there are.
+    /// Number of bytes.
     #[inline]
     pub fn len(&self) -> usize {
         match self.0 {
@@ -40,12 +40,12 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// True if there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes as a slice, if they lie in memory of this process.
+    /// The bytes as a slice, if they are in memory of this process.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [u8]> {
         match self.0 {
@@ -54,7 +54,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Where the first byte lies, for code that may read memory that others write.
+    /// Pointer to the first byte, for code that may read memory written by other processes.
     pub fn as_ptr(&self) -> *const u8 {
         match self.0 {
             Place::Own(bytes) => bytes.as_ptr(),
@@ -71,7 +71,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The first `count` bytes and those behind them; `None` if there are fewer.
+    /// The first `count` bytes and the rest; `None` if there are fewer.
     #[inline]
     pub fn split_at(&self, count: usize) -> Option<(Self, Self)> {
         match self.0 {
@@ -86,7 +86,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The first `N` bytes and those behind them; `None` if there are fewer.
+    /// The first `N` bytes and the rest; `None` if there are fewer.
     #[inline]
     pub(super) fn split_array<const N: usize>(&self) -> Option<([u8; N], Self)> {
         match self.0 {
@@ -106,8 +106,8 @@ impl<'a> Bytes<'a> {
         LeSliceIter::new(*self)
     }
 
-    /// Calls `each` with the bytes in order, part by part: with all at once if they lie in memory of this process, and
-    /// otherwise with copies of a few hundred.
+    /// Calls `each` with the bytes in order: with one slice if they are in memory of this process, otherwise with copied parts
+    /// of some hundred bytes.
     pub fn for_each_part(&self, mut each: impl FnMut(&[u8])) {
         match self.0 {
             Place::Own(bytes) => each(bytes),
@@ -141,7 +141,7 @@ impl<'a> Bytes<'a> {
     /// A copy.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If memory is exhausted.
     pub fn try_to_vec(&self) -> Result<Vec<u8>, NoMemory> {
         let mut copy = Vec::new();
         copy.try_reserve_exact(self.len()).map_err(|_| NoMemory { bytes: self.len() })?;
@@ -152,7 +152,7 @@ impl<'a> Bytes<'a> {
     /// Appends a copy to `out`.
     ///
     /// # Errors
-    /// When there is no memory for all of it. `out` is as before then.
+    /// If memory is exhausted. `out` is then unchanged.
     pub fn append_to(&self, out: &mut Vec<u8>) -> Result<(), NoMemory> {
         match self.0 {
             Place::Own(bytes) => try_append(out, bytes),
@@ -164,7 +164,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The bytes as a slice: where they lie if that is memory of this process, and otherwise a copy.
+    /// The bytes as a slice: borrowed from memory of this process, otherwise copied.
     pub fn to_cow(&self) -> Cow<'a, [u8]> {
         self.as_slice().map_or_else(|| Cow::Owned(self.to_vec()), Cow::Borrowed)
     }

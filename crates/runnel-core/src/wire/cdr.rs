@@ -7,8 +7,8 @@
 //! +--------------+--------------+--------------+------------+----+
 //! |  the message, from whose first byte alignment is counted     |
 //! ```
-//! The identifier is big-endian. The two lowest bits of the header's last byte are the number of bytes that fill up the last
-//! word end the payload; Runnel writes them, and such bytes, in [`Encoding::Xcdr2`] only, as ROS 2's own programs do.
+//! The identifier is big-endian. The two lowest bits of the header's last byte are the number of padding bytes at the end of
+//! the payload. Runnel writes them, and the padding, only in [`Encoding::Xcdr2`], as ROS 2's own programs do.
 //!
 //! The reader accepts the little-endian encodings of `@final` types, as all ROS 2 types are: `CDR_LE` (0x0001) and
 //! `PLAIN_CDR2_LE` (0x0007), and `DELIMITED_CDR2_LE` (0x0009) of a message whose parts are `@final`.
@@ -19,14 +19,14 @@ use super::encoding::{XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
 use super::{ByteCount, Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, Reader, Sink, Wire};
 use alloc::vec::Vec;
 
-/// How many bytes come before the message.
+/// Bytes before the message.
 pub const HEADER_LEN: usize = 4;
 
 const CDR_LE: u16 = 0x0001;
 const PLAIN_CDR2_LE: u16 = 0x0007;
 const DELIMITED_CDR2_LE: u16 = 0x0009;
 
-/// Writes a value in CDR: knows how many bytes it has written, and aligns by that.
+/// CDR writer: counts the written bytes, and aligns by the count.
 #[derive(Debug)]
 pub(crate) struct CdrSink<'a, S: ?Sized, const ALIGNMENT: u8> {
     out: &'a mut S,
@@ -34,7 +34,7 @@ pub(crate) struct CdrSink<'a, S: ?Sized, const ALIGNMENT: u8> {
 }
 
 impl<'a, S: Sink + ?Sized, const ALIGNMENT: u8> CdrSink<'a, S, ALIGNMENT> {
-    /// Writes to `out`, where the value's first byte comes next.
+    /// A writer to `out`, at the value's first byte.
     pub(crate) fn new(out: &'a mut S) -> Self {
         Self { out, position: 0 }
     }
@@ -66,14 +66,14 @@ impl<S: Sink + ?Sized, const ALIGNMENT: u8> Sink for CdrSink<'_, S, ALIGNMENT> {
     }
 }
 
-/// So many zeros, of which alignment takes seven at most.
+/// Zeros for alignment, at most seven.
 #[inline]
 pub(crate) fn zeros(count: usize) -> &'static [u8] {
     const ZEROS: &[u8] = &[0; XCDR1_ALIGNMENT as usize];
     ZEROS.get(..count).unwrap_or_default()
 }
 
-/// The header of a message of so many bytes, and the zeros that are to follow it. ROS 1 has neither.
+/// The header of a message of this length, and the padding after the message. ROS 1 has neither.
 pub(crate) fn around(encoding: Encoding, len: usize) -> (&'static [u8], &'static [u8]) {
     match encoding {
         Encoding::Ros1 => (&[], &[]),
@@ -103,10 +103,10 @@ fn bare_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
     count.len()
 }
 
-/// Appends the whole payload, header and message; in [`Encoding::Ros1`] only the message.
+/// Appends the complete payload, header and message; in [`Encoding::Ros1`] only the message.
 ///
 /// # Errors
-/// When something is longer than its type allows in ROS 2, or has no form there. Nothing is written then.
+/// If a field exceeds its bound in ROS 2, or cannot be encoded there. Then nothing is written.
 pub fn encode_into<T: Wire>(
     value: &T,
     encoding: Encoding,
@@ -117,14 +117,14 @@ pub fn encode_into<T: Wire>(
     }
     // Only here must the length be known before the message is written.
     let len = if encoding == Encoding::Xcdr2 { bare_len(value, encoding) } else { 0 };
-    let (before, behind) = around(encoding, len);
+    let (before, after) = around(encoding, len);
     out.put(before);
     write(value, encoding, out);
-    out.put(behind);
+    out.put(after);
     Ok(())
 }
 
-/// As [`encode_into`], of what `write` writes: a message known only while the program runs.
+/// As [`encode_into`], for a dynamic message that `write` writes.
 #[cfg(feature = "dynamic")]
 pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn Fn(&mut dyn Sink)) {
     let write = |out: &mut dyn Sink| match encoding {
@@ -136,13 +136,13 @@ pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn 
     if encoding == Encoding::Xcdr2 {
         write(&mut count);
     }
-    let (before, behind) = around(encoding, count.len());
+    let (before, after) = around(encoding, count.len());
     out.put(before);
     write(out);
-    out.put(behind);
+    out.put(after);
 }
 
-/// The whole payload in a vector of its own.
+/// The complete payload in a new vector.
 ///
 /// # Errors
 /// As [`encode_into`].
@@ -152,21 +152,21 @@ pub fn encode<T: Wire>(value: &T, encoding: Encoding) -> Result<Vec<u8>, EncodeE
     Ok(out)
 }
 
-/// How many bytes [`encode_into`] writes.
+/// Number of bytes that [`encode_into`] writes.
 pub fn encoded_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
     let len = bare_len(value, encoding);
-    let (before, behind) = around(encoding, len);
-    before.len() + len + behind.len()
+    let (before, after) = around(encoding, len);
+    before.len() + len + after.len()
 }
 
-/// Reads the header of a payload; gives a cursor at the message behind it.
+/// Parses the header of a payload; returns a reader of the message after it.
 ///
 /// # Errors
-/// When there is no header, or one of an encoding that is not read, such as a big-endian one.
+/// If the header is missing, or its encoding is not supported, such as a big-endian one.
 pub fn reader<'a>(payload: impl Into<Bytes<'a>>) -> Result<Reader<'a>, DecodeError> {
     let payload = payload.into();
     let Some(([high, low, _, options], bytes)) = payload.split_array::<HEADER_LEN>() else {
-        return Err(DecodeErrorKind::Truncated { needed: HEADER_LEN, left: payload.len() }.into());
+        return Err(DecodeErrorKind::Truncated { needed: HEADER_LEN, remaining: payload.len() }.into());
     };
     let identifier = u16::from_be_bytes([high, low]);
     let encoding = match identifier {
@@ -184,17 +184,17 @@ pub fn reader<'a>(payload: impl Into<Bytes<'a>>) -> Result<Reader<'a>, DecodeErr
     Ok(reader)
 }
 
-/// The whole of a payload, with its header, as one value.
+/// Decodes a complete payload, with its header.
 ///
 /// # Errors
-/// As [`reader`] and [`Wire::read_into`]. Bytes that are left over are none: see [`Reader::finish`].
+/// As [`reader`] and [`Wire::read_into`]. Remaining bytes are not an error: see [`Reader::finish`].
 pub fn decode<'a, T: Wire + Default>(payload: impl Into<Bytes<'a>>) -> Result<T, DecodeError> {
     let mut value = T::default();
     decode_into(&mut value, payload)?;
     Ok(value)
 }
 
-/// The whole of a payload, with its header, as one value, using the buffers of the one that is there.
+/// Decodes a complete payload, with its header, into an existing value, and reuses its buffers.
 ///
 /// # Errors
 /// As [`decode`].
@@ -204,10 +204,10 @@ pub fn decode_into<'a, T: Wire>(value: &mut T, payload: impl Into<Bytes<'a>>) ->
     reader.finish()
 }
 
-/// The whole of a payload, with its header, as a view.
+/// Decodes a complete payload, with its header, as a view.
 ///
 /// # Errors
-/// As [`decode`], and when a text is not UTF-8.
+/// As [`decode`], and if a text is not UTF-8.
 pub fn decode_view<'a, T: Wire>(payload: impl Into<Bytes<'a>>) -> Result<T::View<'a>, DecodeError> {
     let mut reader = reader(payload)?;
     let view = T::read_view(&mut reader)?;
@@ -216,5 +216,5 @@ pub fn decode_view<'a, T: Wire>(payload: impl Into<Bytes<'a>>) -> Result<T::View
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "of some views not every field is looked at")]
+#[expect(dead_code, reason = "some fields of views are unused")]
 mod tests;

@@ -1,9 +1,9 @@
 //! Encodings of values.
 
-/// A form of values as bytes.
+/// Encoding of values as bytes.
 ///
-/// Each belongs to one generation of ROS, whose form of a message it carries: ROS 1's has, for example, the `seq` of a
-/// `std_msgs/Header`, and the others do not.
+/// Each encoding belongs to one generation and contains that generation's fields: the ROS 1 encoding has, for example, the
+/// `seq` of a `std_msgs/Header`, the others do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Encoding {
@@ -13,8 +13,8 @@ pub enum Encoding {
     /// ROS 2's usual one, `PLAIN_CDR`: little-endian, numbers at multiples of their size. Source: OMG DDS-XTypes 1.3,
     /// 7.4.1.
     Xcdr1 = XCDR1_ALIGNMENT,
-    /// `PLAIN_CDR2`: as [`Encoding::Xcdr1`], but no number is aligned to more than 4, and what is made of anything but
-    /// single numbers and truth values begins with its length in bytes. Source: OMG DDS-XTypes 1.3, 7.4.3.
+    /// `PLAIN_CDR2`: as [`Encoding::Xcdr1`], but with a maximum alignment of 4, and with the length in bytes before arrays of
+    /// non-primitive elements. Source: OMG DDS-XTypes 1.3, 7.4.3.
     Xcdr2 = XCDR2_ALIGNMENT,
 }
 
@@ -24,7 +24,7 @@ pub(crate) const XCDR1_ALIGNMENT: u8 = 7;
 pub(crate) const XCDR2_ALIGNMENT: u8 = 3;
 
 impl Encoding {
-    /// All there are.
+    /// All encodings.
     pub const ALL: [Self; 3] = [Self::Ros1, Self::Xcdr1, Self::Xcdr2];
 
     /// True for the ROS 1 encoding; the others are ROS 2 encodings.
@@ -33,8 +33,7 @@ impl Encoding {
         matches!(self, Self::Ros1)
     }
 
-    /// How many bytes come before a value that is aligned to `to`, a power of two, where `position` bytes come before
-    /// these.
+    /// Padding bytes at `position` before a value that is aligned to `to`, a power of two.
     #[inline]
     pub const fn padding(self, position: usize, to: usize) -> usize {
         position.wrapping_neg() & to.wrapping_sub(1) & (self as usize)

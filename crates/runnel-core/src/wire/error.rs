@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Received bytes do not hold the message they should: what is wrong and in which field.
+/// Error in received bytes, with the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     kind: DecodeErrorKind,
@@ -11,26 +11,26 @@ pub struct DecodeError {
     path: Vec<&'static str>,
 }
 
-/// What can be wrong with received bytes.
+/// Kind of error in received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeErrorKind {
-    /// So many bytes were needed where only so many were left.
+    /// Fewer bytes remain than are needed.
     Truncated {
         /// Bytes needed.
         needed: usize,
-        /// Bytes left.
-        left: usize,
+        /// Remaining bytes.
+        remaining: usize,
     },
-    /// A sequence claims more elements than the bytes left can hold.
+    /// A sequence has a count that exceeds the remaining bytes.
     CountBeyondMessage {
         /// Elements claimed.
         count: usize,
-        /// Bytes left.
-        left: usize,
+        /// Remaining bytes.
+        remaining: usize,
     },
     /// A truth value is neither 0 nor 1.
     NotABool {
-        /// What it is.
+        /// The value.
         byte: u8,
     },
     /// A text that is to be borrowed is not UTF-8.
@@ -40,9 +40,9 @@ pub enum DecodeErrorKind {
         /// How many.
         count: usize,
     },
-    /// A part is not as long as it says.
+    /// The length of a part differs from its length prefix.
     WrongLength,
-    /// There is no memory for what the bytes hold.
+    /// Memory is exhausted.
     NoMemory {
         /// Bytes of memory needed for the sequence.
         bytes: usize,
@@ -64,8 +64,7 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    /// The error with the name of the field it arose in, if there is memory for that; generated code calls it on the way
-    /// out.
+    /// The error with the name of its field prepended, if memory allows; called by generated code.
     #[cold]
     #[must_use]
     pub fn within(mut self, field: &'static str) -> Self {
@@ -75,7 +74,7 @@ impl DecodeError {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> DecodeErrorKind {
         self.kind
     }
@@ -91,17 +90,17 @@ impl From<DecodeErrorKind> for DecodeError {
 impl fmt::Display for DecodeErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated { needed, left } => {
-                write!(f, "message ends early: {needed} bytes needed, {left} left")
+            Self::Truncated { needed, remaining } => {
+                write!(f, "message ends early: {needed} bytes needed, {remaining} left")
             }
-            Self::CountBeyondMessage { count, left } => {
-                write!(f, "{count} elements claimed, but only {left} bytes left")
+            Self::CountBeyondMessage { count, remaining } => {
+                write!(f, "{count} elements claimed, but only {remaining} bytes left")
             }
             Self::NotABool { byte } => write!(f, "a bool is {byte}, where only 0 and 1 are allowed"),
             Self::NotUtf8 => f.write_str("text is not UTF-8"),
             Self::TrailingBytes { count } => write!(f, "{count} bytes follow the end of the message"),
-            Self::WrongLength => f.write_str("a part is not as long as it says"),
-            Self::NoMemory { bytes } => write!(f, "no memory for a sequence that takes {bytes} bytes"),
+            Self::WrongLength => f.write_str("the length of a part differs from its length prefix"),
+            Self::NoMemory { bytes } => write!(f, "no memory for a sequence of {bytes} bytes"),
             Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),
             Self::WideText => f.write_str(WIDE_TEXT),
             Self::UnknownEncapsulation { identifier } => write!(
@@ -121,7 +120,7 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// A value has no form in ROS 2: why, and in which field.
+/// A value that cannot be encoded in ROS 2: reason and field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError {
     kind: EncodeErrorKind,
@@ -129,7 +128,7 @@ pub struct EncodeError {
     path: Vec<&'static str>,
 }
 
-/// Why a value has no form in ROS 2.
+/// Reason why a value cannot be encoded in ROS 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeErrorKind {
     /// A text or sequence is longer than its type allows.
@@ -152,7 +151,7 @@ impl EncodeError {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> EncodeErrorKind {
         self.kind
     }
@@ -196,7 +195,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-const WIDE_TEXT: &str = "a wstring has no encoding that all ROS 2 implementations share: use a string";
+const WIDE_TEXT: &str = "wstring has no encoding that all ROS 2 implementations support. Try: string";
 
 fn write_path(path: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, field) in path.iter().rev().enumerate() {

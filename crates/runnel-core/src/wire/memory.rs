@@ -8,7 +8,7 @@ use core::fmt;
 /// The allocator refuses memory for a message or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory {
-    /// Bytes that the message or part takes.
+    /// Bytes of the message or part.
     pub bytes: usize,
 }
 
@@ -32,15 +32,15 @@ impl From<NoMemory> for super::DecodeError {
     }
 }
 
-/// Collects bytes in memory that grows with them, as a vector does, as long as the allocator gives it. From then on it
-/// keeps nothing and only counts, so that the error states how much memory would have been needed.
+/// Sink of a growing buffer. When the allocator fails, it drops its bytes and only counts, so that the error states the
+/// required memory.
 ///
-/// [`try_write`] makes it.
+/// Created by [`try_write`].
 #[derive(Debug)]
 pub struct GrowingSink {
     /// Without capacity once memory was refused, so that only [`Self::put_growing`] need look.
     bytes: Vec<u8>,
-    /// How many bytes were put in all, once memory was refused.
+    /// Total number of written bytes, once the allocator has failed.
     refused: Option<usize>,
 }
 
@@ -55,12 +55,12 @@ impl GrowingSink {
         }
     }
 
-    /// How many bytes were put, what was in the vector before included.
+    /// Number of written bytes, including the vector's previous content.
     pub fn len(&self) -> usize {
         self.refused.unwrap_or(self.bytes.len())
     }
 
-    /// True if there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -84,11 +84,10 @@ impl Sink for GrowingSink {
     }
 }
 
-/// Appends what `write` puts to `out`.
+/// Appends the bytes that `write` writes to `out`.
 ///
 /// # Errors
-/// When there is no memory for all of it. `out` is empty then and holds no memory. The error counts what was in `out`
-/// before, too.
+/// If memory is exhausted. `out` is then empty and its memory freed. The error includes the previous bytes of `out`.
 pub fn try_write(out: &mut Vec<u8>, write: impl FnOnce(&mut GrowingSink)) -> Result<(), NoMemory> {
     let mut sink = GrowingSink { bytes: core::mem::take(out), refused: None };
     write(&mut sink);
@@ -99,19 +98,19 @@ pub fn try_write(out: &mut Vec<u8>, write: impl FnOnce(&mut GrowingSink)) -> Res
 /// Appends bytes to `out`.
 ///
 /// # Errors
-/// When there is no memory for all of it. `out` is as before then.
+/// If memory is exhausted. `out` is then unchanged.
 pub fn try_append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), NoMemory> {
     try_reserve(out, bytes.len())?;
     out.extend_from_slice(bytes);
     Ok(())
 }
 
-/// Makes a vector able to take so many elements more.
+/// Reserves capacity for `more` elements.
 ///
 /// # Errors
-/// When there is no memory for these. The vector is as before then.
+/// If memory is exhausted. The vector is then unchanged.
 pub fn try_reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), NoMemory> {
-    // Twice the memory, which makes growing cheap, may be too much where what is needed is not.
+    // Doubling the capacity may fail where the exact capacity is available.
     let reserved = vector.try_reserve(more).or_else(|_| vector.try_reserve_exact(more));
     reserved.map_err(|_| NoMemory { bytes: vector.len().saturating_add(more).saturating_mul(size_of::<T>()) })
 }
@@ -127,7 +126,7 @@ pub(crate) fn try_clone_text(text: &str) -> Result<String, NoMemory> {
 /// A bytewise copy of values.
 #[doc(hidden)]
 pub fn try_copy_all<T: Copy>(values: &[T]) -> Result<Vec<T>, NoMemory> {
-    let mut copies = exactly(values.len())?;
+    let mut copies = with_exact_capacity(values.len())?;
     copies.extend_from_slice(values);
     Ok(copies)
 }
@@ -137,18 +136,18 @@ pub(crate) fn try_clone_each<T>(
     values: &[T],
     clone: impl Fn(&T) -> Result<T, NoMemory>,
 ) -> Result<Vec<T>, NoMemory> {
-    let mut copies = exactly(values.len())?;
+    let mut copies = with_exact_capacity(values.len())?;
     for value in values {
         copies.push(clone(value)?);
     }
     Ok(copies)
 }
 
-/// A vector with memory for so many elements and no more.
+/// A vector with exactly this capacity.
 ///
 /// # Errors
-/// When there is no memory for these.
-pub(crate) fn exactly<T>(count: usize) -> Result<Vec<T>, NoMemory> {
+/// If memory is exhausted.
+pub(crate) fn with_exact_capacity<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count).map_err(|_| NoMemory { bytes: count.saturating_mul(size_of::<T>()) })?;
     Ok(vector)

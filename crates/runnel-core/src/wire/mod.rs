@@ -1,16 +1,15 @@
 //! Serialization: little-endian, every sequence and string led by a 32-bit count; packed in ROS 1, aligned in ROS 2
 //! ([`Encoding`]).
 //!
-//! [`Wire`] is implemented by everything a message field can be and, in generated code, by messages. A value can be
-//! read in two ways: into an owned value whose buffers are used again ([`Wire::read_into`]), or as a
-//! [view](Wire::View) that borrows text and arrays from the received bytes ([`Bytes`]). No count read from bytes reserves memory
-//! before it is known that so many elements can follow.
+//! [`Wire`] is implemented by all types of message fields and, in generated code, by messages. A value is read into an owned
+//! value whose buffers are reused ([`Wire::read_into`]), or as a [view](Wire::View) that borrows text and arrays from the
+//! received bytes ([`Bytes`]). A count allocates memory only after the remaining bytes have been checked.
 //!
-//! Nothing here panics, whatever the bytes: reading checks them once, and no accessor of what was read fails.
+//! Nothing here panics on any bytes: reading checks them once, and accessors do not fail.
 //!
 //! The functions of this module use the ROS 1 encoding; those of [`cdr`] use the ROS 2 encodings.
 //!
-//! Source: the ROS 1 message wire format as spoken by rospy and roscpp, and what [`cdr`] names.
+//! Source: the ROS 1 message wire format of rospy and roscpp, and the sources of [`cdr`].
 
 mod arrays;
 mod bytes;
@@ -27,7 +26,7 @@ mod text;
 mod text_view;
 
 #[cfg(feature = "dynamic")]
-pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
+pub(crate) use arrays::{has_length_prefix, length_of, resize, write_array};
 pub use bytes::Bytes;
 pub use encoding::Encoding;
 pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
@@ -37,7 +36,7 @@ pub(crate) use memory::try_clone_each;
 pub use memory::try_copy_all;
 pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
 #[cfg(feature = "dynamic")]
-pub(crate) use memory::{exactly, try_clone_text};
+pub(crate) use memory::{try_clone_text, with_exact_capacity};
 pub use number_iter::LeSliceIter;
 pub use reader::{End, Reader};
 pub use seq::{LeSlice, Number, Seq, SeqIter};
@@ -51,11 +50,10 @@ pub const MAX_EMPTY_ELEMENTS: usize = 65_536;
 
 /// A value with a form as bytes.
 pub trait Wire: Sized + 'static {
-    /// Least number of bytes that a value takes in any encoding, by which counts from peers are checked.
+    /// Minimum length in bytes in any encoding, used to check counts from peers.
     const MIN_LEN: usize;
 
-    /// Number of bytes that every value takes in ROS 1; `None` if that varies. A length that a ROS 1 peer announces is held
-    /// to it.
+    /// Constant length in bytes in ROS 1; `None` if it varies. Lengths announced by ROS 1 peers are checked against it.
     const FIXED_LEN: Option<usize> = None;
 
     /// The value with every number zero, every truth value false and everything else empty. What the other generation's
@@ -65,69 +63,69 @@ pub trait Wire: Sized + 'static {
     /// True of single numbers and truth values, which [`Encoding::Xcdr2`] does not lead by a length.
     const IS_PRIMITIVE: bool = false;
 
-    /// False if [`Wire::check`] always holds.
+    /// False if [`Wire::check`] always succeeds.
     const IS_CHECKED: bool = false;
 
     /// The value as borrowed from received bytes or from an owned value.
     type View<'a>;
 
-    /// A sequence of such values, borrowed likewise.
+    /// A borrowed sequence of these values.
     type Slice<'a>;
 
-    /// Appends the value to `out`, in the encoding that is wanted there.
+    /// Appends the value to `out`, in the encoding of `out`.
     fn write<S: Sink + ?Sized>(&self, out: &mut S);
 
     /// Checks that the value has a form in ROS 2.
     ///
     /// # Errors
-    /// When something is longer than its type allows there, or is a `wstring`.
+    /// If something is longer than its type allows there, or is a `wstring`.
     fn check(&self) -> Result<(), EncodeError> {
         Ok(())
     }
 
-    /// How many bytes the value takes in ROS 1.
+    /// Length in bytes in ROS 1.
     fn wire_len(&self) -> usize {
         let mut count = ByteCount::default();
         self.write(&mut count);
         count.len()
     }
 
-    /// Reads a value, using the buffers of the one that is there. Text that is not UTF-8, which ROS 1 allows, is read
-    /// with replacement characters.
+    /// Reads a value, and reuses the buffers of `self`. Text that is not UTF-8, which ROS 1 allows, gets replacement
+    /// characters.
     ///
     /// # Errors
-    /// When the bytes end early or a count cannot be true. `self` is then in an unspecified but valid state.
+    /// If the bytes end early or a count is impossible. `self` is then in an unspecified but valid state.
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError>;
 
-    /// Reads a view of a value. What lies within is checked here, so that no accessor of the view fails.
+    /// Reads a view of a value. Its content is checked here, so that accessors do not fail.
     ///
     /// # Errors
-    /// As [`Wire::read_into`], and when a text is not UTF-8, since a view has it as it is.
+    /// As [`Wire::read_into`], and if a text is not UTF-8, since a view borrows it.
     fn read_view<'a>(from: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
 
     /// The same view, of an owned value.
     fn view(&self) -> Self::View<'_>;
 
-    /// A copy of the value, as `Clone` makes it.
+    /// A copy of the value, as by `Clone`.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If memory is exhausted.
     fn try_clone(&self) -> Result<Self, NoMemory>;
 
-    /// Copies of all values; overridden where they can be copied at once.
+    /// Copies of all values; overridden for types that are copied in one block.
     ///
     /// # Errors
-    /// When there is no memory for them.
+    /// If memory is exhausted.
     fn try_clone_all(values: &[Self]) -> Result<Vec<Self>, NoMemory> {
         try_clone_each(values, Self::try_clone)
     }
 
-    /// Appends the wire forms of all values; overridden where they can be copied at once.
+    /// Appends the wire forms of all values; overridden for types that are copied in one block.
     fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
         values.iter().for_each(|value| value.write(out));
     }
 
-    /// Reads `values.len()` values into those that are there; overridden where they can be copied at once.
+    /// Reads `values.len()` values; overridden for types that are copied in one block.
     ///
     /// # Errors
     /// As [`Wire::read_into`].
@@ -153,17 +151,17 @@ pub const fn fixed_sum(first: Option<usize>, second: Option<usize>) -> Option<us
     }
 }
 
-/// The whole of `bytes` as one value.
+/// Decodes all of `bytes`.
 ///
 /// # Errors
-/// As [`Wire::read_into`], and when bytes are left over.
+/// As [`Wire::read_into`], and if bytes remain.
 pub fn decode<'a, T: Wire + Default>(bytes: impl Into<Bytes<'a>>) -> Result<T, DecodeError> {
     let mut value = T::default();
     decode_into(&mut value, bytes)?;
     Ok(value)
 }
 
-/// The whole of `bytes` as one value, using the buffers of the one that is there.
+/// Decodes all of `bytes` into an existing value, and reuses its buffers.
 ///
 /// # Errors
 /// As [`decode`].
@@ -173,10 +171,10 @@ pub fn decode_into<'a, T: Wire>(value: &mut T, bytes: impl Into<Bytes<'a>>) -> R
     reader.finish()
 }
 
-/// The whole of `bytes` as a view.
+/// Decodes all of `bytes` as a view.
 ///
 /// # Errors
-/// As [`Wire::read_view`], and when bytes are left over.
+/// As [`Wire::read_view`], and if bytes remain.
 pub fn decode_view<'a, T: Wire>(bytes: impl Into<Bytes<'a>>) -> Result<T::View<'a>, DecodeError> {
     let mut reader = Reader::new(bytes);
     let view = T::read_view(&mut reader)?;
@@ -184,7 +182,7 @@ pub fn decode_view<'a, T: Wire>(bytes: impl Into<Bytes<'a>>) -> Result<T::View<'
     Ok(view)
 }
 
-/// The wire form of a value in a vector of its own.
+/// The wire form of a value in a new vector.
 pub fn encode<T: Wire>(value: &T) -> Vec<u8> {
     let mut out = Vec::new();
     value.write(&mut out);
@@ -283,7 +281,7 @@ mod tests {
     fn bytes_that_end_early_or_late_are_refused() {
         assert_eq!(
             decode::<u32>(&[1, 2]).unwrap_err().kind(),
-            DecodeErrorKind::Truncated { needed: 4, left: 2 }
+            DecodeErrorKind::Truncated { needed: 4, remaining: 2 }
         );
         assert_eq!(decode::<u8>(&[1, 2]).unwrap_err().kind(), DecodeErrorKind::TrailingBytes { count: 1 });
     }

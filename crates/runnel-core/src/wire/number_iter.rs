@@ -4,7 +4,7 @@ use super::{Bytes, Number};
 use core::marker::PhantomData;
 use core::slice::ChunksExact;
 
-/// Bytes of another process that are copied at once: whole numbers of every kind.
+/// Bytes per copy from another process's memory: a multiple of every element size.
 const PART: usize = 64;
 
 /// The numbers of a [`LeSlice`](super::LeSlice), or the bytes of [`Bytes`], in order.
@@ -24,14 +24,14 @@ enum Source<'a> {
 #[derive(Clone, Debug)]
 struct Foreign<'a> {
     part: [u8; PART],
-    /// The bytes of `part` that come next, and how many are in use.
+    /// The next byte of `part`, and the number of bytes in use.
     next: usize,
     end: usize,
     rest: Bytes<'a>,
 }
 
 impl<'a, T: Number> LeSliceIter<'a, T> {
-    /// The numbers that lie in `bytes`; a last incomplete one is left out.
+    /// The numbers in `bytes`; an incomplete last one is ignored.
     pub(super) fn new(bytes: Bytes<'a>) -> Self {
         let source = match bytes.as_slice() {
             Some(bytes) => Source::Own(bytes.chunks_exact(size_of::<T>())),
@@ -40,7 +40,7 @@ impl<'a, T: Number> LeSliceIter<'a, T> {
         Self { source, numbers: PhantomData }
     }
 
-    fn left(&self) -> usize {
+    fn remaining(&self) -> usize {
         match &self.source {
             Source::Own(chunks) => chunks.len(),
             Source::Foreign(foreign) => (foreign.end - foreign.next + foreign.rest.len()) / size_of::<T>(),
@@ -59,7 +59,7 @@ impl Foreign<'_> {
         }
     }
 
-    /// What is left of a part; `None` once nothing is left at all.
+    /// The rest of a part; `None` at the end.
     fn take_part(&mut self) -> Option<&[u8]> {
         self.refill();
         let part = self.part.get(core::mem::replace(&mut self.next, self.end)..self.end)?;
@@ -86,7 +86,7 @@ impl<T: Number> Iterator for LeSliceIter<'_, T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left(), Some(self.left()))
+        (self.remaining(), Some(self.remaining()))
     }
 
     fn fold<B, F: FnMut(B, T) -> B>(self, init: B, mut f: F) -> B {

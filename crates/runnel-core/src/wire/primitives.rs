@@ -5,7 +5,7 @@ use super::{Bytes, DecodeError, DecodeErrorKind, LeSlice, NoMemory, Reader, Seq,
 use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 
-/// How values are copied that hold no memory of their own.
+/// Copies of values without heap memory.
 macro_rules! copied {
     () => {
         #[inline]
@@ -120,8 +120,8 @@ impl Wire for u8 {
     }
 }
 
-/// Values that are read one by one, each from the bytes of one of `$wire`; those of one byte are written at once. Any bytes
-/// are one.
+/// Values that are read one by one from the bytes of a `$wire`; one-byte values are written in one block. All bytes are
+/// valid.
 macro_rules! through {
     ($type:ty, zero: $zero:expr, align: $align:literal, $wire:ty, $to:expr, $from:expr $(, at once as $bytes:ty)?) => {
         impl Wire for $type {
@@ -170,7 +170,7 @@ macro_rules! through {
 }
 through!(i8, zero: 0, align: 1, u8, |value| *value as u8, |byte| byte as i8, at once as u8);
 
-/// A byte that is 0 or 1. Others are refused, as the ROS 2 middlewares do: they show that the bytes are no such message.
+/// A byte that is 0 or 1. Other values are refused, as in the ROS 2 middlewares: the bytes are not a message of this type.
 impl Wire for bool {
     const MIN_LEN: usize = 1;
     const FIXED_LEN: Option<usize> = Some(1);

@@ -2,7 +2,7 @@
 
 use super::{Bytes, DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
 
-/// A cursor over received bytes. No count it gives exceeds what the bytes can hold.
+/// A cursor over received bytes. Its counts never exceed the remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: Bytes<'a>,
@@ -15,8 +15,8 @@ pub struct Reader<'a> {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct End {
-    /// Bytes that are left then; `None` without a length header.
-    left: Option<usize>,
+    /// Remaining bytes at its end; `None` without a length header.
+    remaining: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
     /// Passes over the bytes before a value that is aligned to `to`, a power of two.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn align(&mut self, to: usize) -> Result<(), DecodeError> {
         match self.encoding.padding(self.position, to) {
@@ -57,11 +57,11 @@ impl<'a> Reader<'a> {
     /// Takes the next `count` bytes.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<Bytes<'a>, DecodeError> {
         let Some((taken, rest)) = self.rest.split_at(count) else {
-            return Err(DecodeErrorKind::Truncated { needed: count, left: self.rest.len() }.into());
+            return Err(DecodeErrorKind::Truncated { needed: count, remaining: self.rest.len() }.into());
         };
         self.rest = rest;
         self.position = self.position.wrapping_add(count);
@@ -71,67 +71,67 @@ impl<'a> Reader<'a> {
     /// Takes the next `N` bytes as an array.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let Some((taken, rest)) = self.rest.split_array::<N>() else {
-            return Err(DecodeErrorKind::Truncated { needed: N, left: self.rest.len() }.into());
+            return Err(DecodeErrorKind::Truncated { needed: N, remaining: self.rest.len() }.into());
         };
         self.rest = rest;
         self.position = self.position.wrapping_add(N);
         Ok(taken)
     }
 
-    /// Reads a 32-bit count of elements that take at least `min_len` bytes each.
+    /// Reads a 32-bit count of elements of at least `min_len` bytes each.
     ///
     /// # Errors
-    /// When the bytes left cannot hold so many.
+    /// If the remaining bytes are too few for this count.
     #[inline]
     pub fn count(&mut self, min_len: usize) -> Result<usize, DecodeError> {
-        let (count, left) = (self.length()?, self.rest.len());
+        let (count, remaining) = (self.length()?, self.rest.len());
         let is_beyond = match min_len {
             0 => count > MAX_EMPTY_ELEMENTS,
-            _ => count.checked_mul(min_len).is_none_or(|needed| needed > left),
+            _ => count.checked_mul(min_len).is_none_or(|needed| needed > remaining),
         };
         if is_beyond {
-            return Err(DecodeErrorKind::CountBeyondMessage { count, left }.into());
+            return Err(DecodeErrorKind::CountBeyondMessage { count, remaining }.into());
         }
         Ok(count)
     }
 
-    /// Reads what leads a sequence or array: in [`Encoding::Xcdr2`] the length in bytes, unless it is of `primitives`.
+    /// Reads the length prefix of a sequence or array: in [`Encoding::Xcdr2`] the length in bytes, unless it is of `primitives`.
     ///
     /// # Errors
-    /// When fewer bytes are left.
+    /// If fewer bytes remain.
     #[inline]
     pub fn enter(&mut self, primitives: bool) -> Result<End, DecodeError> {
         if self.encoding != Encoding::Xcdr2 || primitives {
-            return Ok(End { left: None });
+            return Ok(End { remaining: None });
         }
         let needed = self.length()?;
-        let left = self.rest.len();
-        match left.checked_sub(needed) {
-            Some(left) => Ok(End { left: Some(left) }),
-            None => Err(DecodeErrorKind::Truncated { needed, left }.into()),
+        let remaining = self.rest.len();
+        match remaining.checked_sub(needed) {
+            Some(remaining) => Ok(End { remaining: Some(remaining) }),
+            None => Err(DecodeErrorKind::Truncated { needed, remaining }.into()),
         }
     }
 
-    /// Leaves what was [entered](Reader::enter).
+    /// Leaves a sequence or array that was [entered](Reader::enter).
     ///
     /// # Errors
-    /// When it was not as long as it said.
+    /// If its length differs from its prefix.
     #[inline]
     pub fn leave(&self, end: End) -> Result<(), DecodeError> {
-        match end.left {
-            Some(left) if left != self.rest.len() => Err(DecodeErrorKind::WrongLength.into()),
+        match end.remaining {
+            Some(remaining) if remaining != self.rest.len() => Err(DecodeErrorKind::WrongLength.into()),
             _ => Ok(()),
         }
     }
 
     /// Leaves out the last bytes, but for `len` of those not yet read.
     pub(super) fn shorten(&mut self, len: usize) -> Result<(), DecodeError> {
-        let left = self.rest.len();
-        let truncated = || DecodeErrorKind::Truncated { needed: len, left };
+        let remaining = self.rest.len();
+        let truncated = || DecodeErrorKind::Truncated { needed: len, remaining };
         (self.rest, _) = self.rest.split_at(len).ok_or_else(truncated)?;
         Ok(())
     }
@@ -143,11 +143,11 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.array()?) as usize)
     }
 
-    /// Ends the reading. In ROS 2 bytes may be left: some peers fill up the last word, and what Fast DDS serializes for its
-    /// user to publish ends in as many as its estimate of the length was too large.
+    /// Ends the reading. In ROS 2 bytes may remain: some peers pad the last word, and Fast DDS's serialized messages have the
+    /// estimated length, which may be too large.
     ///
     /// # Errors
-    /// When bytes are left over in ROS 1.
+    /// If bytes remain in ROS 1.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),

@@ -10,13 +10,13 @@ compile_error!(
     "Runnel views received arrays in place, which are little-endian: big-endian hosts are not supported"
 );
 
-/// Numbers as they lie in a message: little-endian, at any alignment.
+/// Numbers in a message: little-endian, at any alignment.
 pub struct LeSlice<'a, T> {
     bytes: Bytes<'a>,
     numbers: PhantomData<T>,
 }
 
-/// A number that [`LeSlice`] can hold.
+/// An element type of [`LeSlice`].
 pub trait Number: bytemuck::Pod {}
 
 macro_rules! numbers {
@@ -25,7 +25,7 @@ macro_rules! numbers {
 numbers!(u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
 impl<'a, T: Number> LeSlice<'a, T> {
-    /// The numbers that lie in `bytes`; a last incomplete one is left out.
+    /// The numbers in `bytes`; an incomplete last one is ignored.
     pub fn from_wire(bytes: impl Into<Bytes<'a>>) -> Self {
         Self { bytes: bytes.into(), numbers: PhantomData }
     }
@@ -35,12 +35,12 @@ impl<'a, T: Number> LeSlice<'a, T> {
         Self::from_wire(bytemuck::cast_slice::<T, u8>(numbers))
     }
 
-    /// How many numbers there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.bytes.len() / size_of::<T>()
     }
 
-    /// True if there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -50,7 +50,7 @@ impl<'a, T: Number> LeSlice<'a, T> {
         self.bytes
     }
 
-    /// The numbers as a slice, if they lie in memory of this process and happen to be aligned there.
+    /// The numbers as a slice, if they are in memory of this process and aligned.
     pub fn as_slice(&self) -> Option<&'a [T]> {
         bytemuck::try_cast_slice(self.bytes.as_slice()?).ok()
     }
@@ -107,7 +107,7 @@ pub struct Seq<'a, T> {
 
 enum Source<'a, T> {
     /// `count` values that were read once already, so that reading them again fails only if another process has written
-    /// them meanwhile: then those from there on are left out.
+    /// them meanwhile: then the rest is dropped.
     Bytes {
         reader: Reader<'a>,
         count: usize,
@@ -133,7 +133,7 @@ impl<'a, T: Wire> Seq<'a, T> {
         Self { source: Source::Values(values) }
     }
 
-    /// How many values there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         match self.source {
             Source::Bytes { count, .. } => count,
@@ -141,7 +141,7 @@ impl<'a, T: Wire> Seq<'a, T> {
         }
     }
 
-    /// True if there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -150,7 +150,7 @@ impl<'a, T: Wire> Seq<'a, T> {
     pub fn iter(&self) -> SeqIter<'a, T> {
         SeqIter {
             source: match self.source {
-                Source::Bytes { reader, count } => Cursor::Bytes { reader, left: count },
+                Source::Bytes { reader, count } => Cursor::Bytes { reader, remaining: count },
                 Source::Values(values) => Cursor::Values(values.iter()),
             },
         }
@@ -204,7 +204,7 @@ pub struct SeqIter<'a, T> {
 }
 
 enum Cursor<'a, T> {
-    Bytes { reader: Reader<'a>, left: usize },
+    Bytes { reader: Reader<'a>, remaining: usize },
     Values(core::slice::Iter<'a, T>),
 }
 
@@ -213,8 +213,8 @@ impl<'a, T: Wire> Iterator for SeqIter<'a, T> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
             Cursor::Values(values) => values.next().map(T::view),
-            Cursor::Bytes { reader, left } => {
-                *left = left.checked_sub(1)?;
+            Cursor::Bytes { reader, remaining } => {
+                *remaining = remaining.checked_sub(1)?;
                 T::read_view(reader).ok()
             }
         }

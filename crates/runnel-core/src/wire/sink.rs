@@ -14,13 +14,13 @@ pub trait Sink {
         Encoding::Ros1
     }
 
-    /// Takes as many zeros as come before a value that is aligned to `to`, a power of two.
+    /// Writes the padding before a value that is aligned to `to`, a power of two.
     #[inline]
     fn align(&mut self, to: usize) {
         let _ = to;
     }
 
-    /// False if bytes are only counted here, so that what they are does not matter.
+    /// False if bytes are only counted, so that their values do not matter.
     #[inline]
     fn keeps_bytes(&self) -> bool {
         true
@@ -34,11 +34,11 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// Memory of a fixed size, such as what a peer will read in place. It keeps what fits and counts all, so that after
-/// one attempt it is known how much is needed.
+/// Memory of a fixed size, such as memory that a peer reads in place. It keeps the bytes that fit and counts all bytes, so
+/// that the required size is known after one attempt.
 #[derive(Debug)]
 pub struct SliceSink<'a> {
-    /// What is still free: nothing once something did not fit.
+    /// The free memory; empty once bytes did not fit.
     rest: &'a mut [u8],
     capacity: usize,
     len: usize,
@@ -50,17 +50,17 @@ impl<'a> SliceSink<'a> {
         Self { capacity: memory.len(), rest: memory, len: 0 }
     }
 
-    /// How many bytes were put, whether or not they fit.
+    /// Number of written bytes, including those that did not fit.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True if nothing was put.
+    /// Whether nothing was put.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// True if all that was put is there.
+    /// Whether all bytes fit.
     pub fn fits(&self) -> bool {
         self.len <= self.capacity
     }
@@ -86,19 +86,19 @@ fn fill_up(rest: &mut [u8], bytes: &[u8]) {
     rest.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
 }
 
-/// Counts bytes and keeps none.
+/// Counts bytes without keeping them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByteCount {
     len: usize,
 }
 
 impl ByteCount {
-    /// How many bytes were put.
+    /// Number of written bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True if nothing was put.
+    /// Whether nothing was put.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

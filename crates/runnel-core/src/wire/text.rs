@@ -1,7 +1,7 @@
-//! Wire form of text: a 32-bit count of bytes, then UTF-8. In ROS 2 a zero byte ends it, which is counted.
+//! Wire form of text: a 32-bit count of bytes, then UTF-8. In ROS 2 the count includes a terminating zero byte.
 //!
-//! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
-//! text then has replacement characters; a view of the text is refused.
+//! ROS 1 accepts any bytes as text, so peers may send text that is not UTF-8: a Latin-1 name, a driver's raw response. An
+//! owned text then gets replacement characters; a view of it is refused.
 
 use super::memory::try_clone_text;
 use super::{Bytes, DecodeError, DecodeErrorKind, NoMemory, Reader, Seq, Sink, Text, Wire};
@@ -30,7 +30,7 @@ impl Wire for String {
         let mut copy = core::mem::take(self).into_bytes();
         copy.clear();
         bytes.append_to(&mut copy)?;
-        // The copy is what is checked: another process may write the memory that it was made from.
+        // The copy is checked: another process may write the original memory.
         match Self::from_utf8(copy) {
             Ok(text) => *self = text,
             Err(not_utf8) => push_lossy(self, not_utf8.as_bytes())?,
@@ -64,7 +64,7 @@ fn reserve(text: &mut String, bytes: usize) -> Result<(), DecodeErrorKind> {
     text.try_reserve(bytes).map_err(|_| DecodeErrorKind::NoMemory { bytes })
 }
 
-/// Appends bytes with replacement characters, of three bytes each, for what is not UTF-8.
+/// Appends bytes, with replacement characters of three bytes for invalid UTF-8.
 fn push_lossy(text: &mut String, bytes: &[u8]) -> Result<(), DecodeErrorKind> {
     let replacement = |chunk: &Utf8Chunk<'_>| if chunk.invalid().is_empty() { "" } else { "\u{fffd}" };
     reserve(text, bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replacement(&chunk).len()).sum())?;

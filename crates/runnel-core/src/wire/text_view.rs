@@ -7,11 +7,11 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
-/// The longest text that is copied without memory of its own, in bytes. Most names of frames are shorter.
+/// The longest text that is copied without heap memory, in bytes. Most frame names are shorter.
 const SHORT: usize = 38;
 
-/// The text of a view, which reads like a `&str`: borrowed where it lies, or copied if that is memory that another process can
-/// write. What is copied was checked as UTF-8 after that, so that it stays what it is.
+/// The text of a view, which dereferences to `&str`: borrowed, or copied if another process can write the memory. A copy is
+/// checked as UTF-8 after copying, so that it stays valid.
 #[derive(Clone)]
 pub struct Text<'a>(Place<'a>);
 

@@ -1,10 +1,9 @@
 //! Messages as lines of comma-separated values: the flat line of `ros2 topic echo --csv`, and the table that
 //! `rostopic echo -p` prints for plotting.
 //!
-//! Text that holds a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, and what they
-//! print for it is ambiguous. RFC 4180 has no escapes, so text with other control characters stands as a JSON string
-//! within its quotes, and so does text that begins with a quote: `"""a\u001b[2J"""`. A reader that decodes cells which begin
-//! with a quote as JSON has every text as it was.
+//! Text with a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, so their output is ambiguous.
+//! RFC 4180 has no escapes: text with other control characters, or that begins with a quote, is written as a JSON string in
+//! quotes: `"""a\u001b[2J"""`. A reader that decodes cells which begin with a quote as JSON gets the original text.
 
 use super::print::{EchoOptions, abbreviated, nanoseconds, number_text, time_since, truncated};
 use super::seconds::{duration, time};
@@ -23,7 +22,7 @@ pub fn to_csv(message: &DynamicMessage, options: &EchoOptions) -> String {
 /// The values of one field or element, by its path.
 ///
 /// # Errors
-/// When the path leads nowhere.
+/// If the path leads nowhere.
 pub fn field_to_csv(
     message: &DynamicMessage,
     path: &str,
@@ -89,8 +88,8 @@ pub fn plot_header(value: ValueRef<'_>, options: &EchoOptions) -> String {
     format!("%time,{}", names.join(","))
 }
 
-/// A line of values: first `now` in nanoseconds (rostopic takes the header's stamp where there is one), truth values
-/// as 0 and 1, times in nanoseconds.
+/// A line of values: first `now` in nanoseconds (rostopic uses the header's stamp, if any), booleans as 0 and 1, times in
+/// nanoseconds.
 pub fn plot_row(value: ValueRef<'_>, now: Time, options: &EchoOptions) -> String {
     let mut cells = Vec::new();
     plot_cells(value, options, &mut cells);
@@ -145,7 +144,7 @@ fn plot_cells(value: ValueRef<'_>, options: &EchoOptions, cells: &mut Vec<String
 mod tests {
     use super::*;
 
-    /// The text of a cell, as the module's documentation says.
+    /// Decodes a cell, as described in the module's documentation.
     fn decoded(cell: &str) -> String {
         let Some(inner) = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')) else {
             return cell.to_owned();

@@ -3,7 +3,7 @@
 use crate::dynamic::DynamicErrorKind;
 use std::fmt;
 
-/// A text is not the message it should be: what is wrong, in which field, and where in the text.
+/// Error in the text of a message, with the field and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlError {
     pub(super) path: String,
@@ -11,7 +11,7 @@ pub struct YamlError {
     pub(super) kind: YamlErrorKind,
 }
 
-/// What can be wrong with a text.
+/// Kind of error in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum YamlErrorKind {
     /// It is not YAML (or JSON), or not one document.
@@ -21,31 +21,31 @@ pub enum YamlErrorKind {
         /// Its length in bytes.
         len: usize,
     },
-    /// Lists and mappings lie more than [`MAX_BRACKETS`](super::MAX_BRACKETS) deep in one another, or may do so, or the
-    /// text has more directives than any needs.
+    /// Lists and mappings are, or may be, nested more than [`MAX_BRACKETS`](super::MAX_BRACKETS) deep, or the text has too
+    /// many directives.
     TooDeep,
     /// A value does not fit its field, a field does not exist, or the message would be too large.
     Message(DynamicErrorKind),
-    /// A field is given twice.
-    GivenTwice,
-    /// Values without names are given, but not one for each field.
+    /// A field has two values.
+    SetTwice,
+    /// The number of values without names differs from the number of fields.
     ValueCount {
         /// The type whose fields they are for.
         message: String,
-        /// How many values there are.
-        given: usize,
-        /// How many fields there are.
+        /// Number of values.
+        values: usize,
+        /// Number of fields.
         expected: usize,
     },
 }
 
 impl YamlError {
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &YamlErrorKind {
         &self.kind
     }
 
-    /// The field in which it is wrong, such as `pose.position.x`; empty for the message as a whole.
+    /// The path of the field, such as `pose.position.x`; empty for the complete message.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -67,11 +67,13 @@ impl fmt::Display for YamlErrorKind {
         match self {
             Self::Syntax(reason) => write!(f, "{reason}"),
             Self::TooLong { len } => write!(f, "{len} bytes of text, where {} are allowed", super::MAX_TEXT),
-            Self::TooDeep => write!(f, "lists and mappings may lie more than {} deep", super::MAX_BRACKETS),
+            Self::TooDeep => {
+                write!(f, "lists and mappings may be nested more than {} deep", super::MAX_BRACKETS)
+            }
             Self::Message(kind) => kind.fmt(f),
-            Self::GivenTwice => f.write_str("given twice"),
-            Self::ValueCount { message, given, expected } => {
-                write!(f, "{given} values without names, where {message} has {expected} fields")
+            Self::SetTwice => f.write_str("set twice"),
+            Self::ValueCount { message, values, expected } => {
+                write!(f, "{values} values without names, but {message} has {expected} fields")
             }
         }
     }

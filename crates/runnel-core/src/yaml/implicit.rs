@@ -4,7 +4,7 @@
 
 use super::parse::parse_yaml_bool;
 
-/// True if unquoted `text` is text, and not a number, a truth value, a date or nothing.
+/// Whether unquoted `text` is text, and not a number, a truth value, a date or nothing.
 pub(super) fn is_text(text: &str) -> bool {
     let word =
         matches!(text, "" | "~" | "null" | "Null" | "NULL" | "<<" | "=") || parse_yaml_bool(text).is_some();
@@ -62,7 +62,7 @@ fn is_digit_or_underscore(c: u8) -> bool {
     is_digit(c) || c == b'_'
 }
 
-/// What is left of a text to be matched; `None` once something did not match.
+/// Unmatched rest of a text; `None` after a mismatch.
 #[derive(Clone, Copy)]
 struct Scan<'a>(Option<&'a [u8]>);
 

@@ -1,8 +1,8 @@
 //! Messages as JSON.
 //!
 //! Field names are kept as they are and in order, times are `{"secs": 1, "nsecs": 2}` (in ROS 2 `{"sec": 1, "nanosec": 2}`),
-//! whole numbers of 64 bits are numbers. What JSON has no number for is one of the strings `"nan"`, `"inf"` and `"-inf"`, so
-//! that nothing is lost; [`from_json`](super::from_json) reads these back.
+//! 64-bit integers are numbers. Floats that JSON cannot express are the strings `"nan"`, `"inf"` and `"-inf"`, which
+//! [`from_json`](super::from_json) reads back.
 
 use super::number::python_float;
 use super::seconds::{duration, names, time};
@@ -25,7 +25,7 @@ pub fn to_json_in(generation: Generation, message: &DynamicMessage) -> Json {
 /// One field or element, by its path, with times as in this generation.
 ///
 /// # Errors
-/// When the path leads nowhere.
+/// If the path leads nowhere.
 pub fn field_to_json(
     generation: Generation,
     message: &DynamicMessage,

@@ -1,12 +1,12 @@
 //! Text forms of messages: YAML as rostopic prints and accepts it, JSON, and CSV.
 //!
-//! [`to_yaml`] prints what `rostopic echo` prints, to the byte, with two exceptions: `char[]`, which rostopic shows as
-//! a Python byte string, is a list of numbers as every other array; and times are as the wire has them, where rostopic
-//! brings those that lie in no nested message to less than a second of nanoseconds.
+//! [`to_yaml`] prints the same bytes as `rostopic echo`, with two exceptions: `char[]`, which rostopic prints as a Python byte
+//! string, is a list of numbers as every other array; and times are printed as on the wire, where rostopic normalizes the
+//! nanoseconds of top-level times.
 //!
-//! [`from_yaml`] takes what `rostopic pub` takes, and all that [`to_yaml`] prints unabridged, which rostopic does not
-//! (`nan`, `1e+16`, text outside ASCII). It does not take what rostopic takes by accident: `true` for a number, 2 for
-//! a truth value, a field given twice; nor base sixty (`12:30`), `<<` and `!!binary`.
+//! [`from_yaml`] accepts the input of `rostopic pub`, and the complete output of [`to_yaml`], which rostopic does not (`nan`,
+//! `1e+16`, text outside ASCII). It refuses input that rostopic accepts by accident: `true` for a number, 2 for a boolean, a
+//! field set twice; also base sixty (`12:30`), `<<` and `!!binary`.
 //!
 //! Nothing in a text is evaluated. The length of a text ([`MAX_TEXT`]), the depth of its lists and mappings
 //! ([`MAX_BRACKETS`]) and the memory of its message are bounded, however often an alias repeats an anchor.

@@ -19,8 +19,8 @@ pub fn python_float(value: f64) -> String {
     }
 }
 
-/// The shortest digits that read back as `value`, with an exponent. Where two of one length are equally near, Python
-/// takes the even one and Rust the upper; rounding to a given length takes the even one in both.
+/// The shortest digits that parse to `value`, with an exponent. If two of the same length are equally near, Python chooses
+/// the even one and Rust the upper one; rounding to a given length chooses the even one in both.
 fn shortest(value: f64) -> String {
     let shortest = format!("{value:e}");
     let digits = shortest.bytes().take_while(|c| *c != b'e').filter(u8::is_ascii_digit).count();

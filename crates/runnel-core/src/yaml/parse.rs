@@ -1,7 +1,6 @@
 //! Numbers and truth values in spellings of YAML 1.1 and Python that are text in YAML 1.2.
 
-/// A whole number in the spellings of YAML 1.1 that YAML 1.2 takes for text: `0` before octal digits, and underscores
-/// between digits.
+/// Parses integers of YAML 1.1 that are text in YAML 1.2: `0` before octal digits, and underscores between digits.
 pub fn parse_yaml_int(text: &str) -> Option<i128> {
     let plain = text.replace('_', "");
     let (negative, digits) = match plain.strip_prefix(['-', '+']) {
@@ -24,7 +23,7 @@ pub fn parse_yaml_int(text: &str) -> Option<i128> {
     Some(if negative { -number } else { number })
 }
 
-/// A float in spellings that YAML 1.2 takes for text: Python's `nan` and `inf`, and underscores between digits.
+/// Parses floats that are text in YAML 1.2: Python's `nan` and `inf`, and underscores between digits.
 pub(super) fn parse_python_float(text: &str) -> Option<f64> {
     match text.to_ascii_lowercase().as_str() {
         "nan" => return Some(f64::NAN),

@@ -8,24 +8,24 @@ use crate::schema::{Arity, Element, Field, Generation};
 use crate::time::Time;
 use std::fmt::Write;
 
-/// How to print a message, in YAML, as a line of CSV or for plotting; JSON is always printed whole.
+/// Options for printing a message as YAML, as a line of CSV or for plotting; JSON is always complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoOptions {
     /// How times and durations are shown: with `secs` and `nsecs` as rostopic does, or with `sec` and `nanosec` as
     /// `ros2 topic echo` does.
     pub generation: Generation,
-    /// Only say of arrays what they are, as `rostopic echo --noarr`: `"<array type: float32, length: 3>"`. As there,
-    /// the type of an array of fixed length reads `float64[36`.
+    /// Print only type and length of arrays, as `rostopic echo --noarr`: `"<array type: float32, length: 3>"`. As there, the
+    /// type of a fixed-length array is printed as `float64[36`.
     pub no_arr: bool,
-    /// Only say of strings how long they are, as `rostopic echo --nostr`: `"<string length: 5>"`. As there, strings
-    /// within arrays of messages are printed.
+    /// Print only the length of strings, as `rostopic echo --nostr`: `"<string length: 5>"`. As there, strings in arrays of
+    /// messages are printed.
     pub no_str: bool,
-    /// Print so many elements of an array and so many characters of a string, and `...` for the rest, as
-    /// `ros2 topic echo` does; `None` to print all.
+    /// Maximum number of printed elements of an array or characters of a string, followed by `...`, as in
+    /// `ros2 topic echo`; `None` to print all.
     pub truncate: Option<usize>,
-    /// Print numbers in so many columns, as `rostopic echo -w`: whole ones filled up with spaces, others cut.
+    /// Width of numbers in columns, as `rostopic echo -w`: integers are padded with spaces, floats truncated.
     pub width: Option<usize>,
-    /// Print times as the time that lies between this one and them, as `rostopic echo --offset`.
+    /// Print times relative to this one, as `rostopic echo --offset`.
     pub since: Option<Time>,
 }
 
@@ -52,7 +52,7 @@ pub fn to_yaml(message: &DynamicMessage, options: &EchoOptions) -> String {
 /// duration begins with a line break.
 ///
 /// # Errors
-/// When the path leads nowhere.
+/// If the path leads nowhere.
 pub fn field_to_yaml(
     message: &DynamicMessage,
     path: &str,
@@ -77,7 +77,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// The fields of a message, each on lines of its own.
+    /// The fields of a message, each on separate lines.
     fn message(&mut self, message: &DynamicMessage, indent: usize) {
         for (index, (field, value)) in message.fields().enumerate() {
             if index > 0 {
@@ -204,7 +204,7 @@ impl Printer {
     }
 }
 
-/// A number in so many columns, or as many as its whole part takes.
+/// A number with this width, or the width of its integer part if that is longer.
 fn fixed(value: f64, width: usize) -> String {
     let text = if value.is_finite() { format!("{value:.width$}") } else { number_text(ValueRef::F64(value)) };
     let whole = text.find('.').unwrap_or(0);
@@ -223,7 +223,7 @@ pub(super) fn number_text(value: ValueRef<'_>) -> String {
     }
 }
 
-/// What stands for a field that is not to be printed; `None` if it is.
+/// The placeholder of a field that is not printed; `None` for other fields.
 pub(super) fn abbreviated(field: &Field, value: &Value, options: &EchoOptions) -> Option<String> {
     let text = field.element.is_text();
     match (field.arity, value) {
@@ -257,14 +257,14 @@ pub(super) fn truncated(text: &str, most: Option<usize>) -> std::borrow::Cow<'_,
     }
 }
 
-/// Seconds and nanoseconds of a time, or of what lies between it and an earlier one: seconds rounded down.
+/// Seconds, rounded down, and nanoseconds of a time, or of its difference to an earlier one.
 pub(super) fn time_since(value: Time, earlier: Option<Time>, generation: Generation) -> (i64, i64) {
     let Some(earlier) = earlier else { return time(value, generation) };
     let between = nanoseconds(time(value, generation)) - nanoseconds(time(earlier, generation));
     (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
 }
 
-/// Both as one number, which 64 bits hold since either comes from 32.
+/// Both as nanoseconds; they fit in 64 bits since both come from 32-bit numbers.
 pub(super) fn nanoseconds((sec, nanosec): (i64, i64)) -> i64 {
     sec * 1_000_000_000 + nanosec
 }

@@ -3,7 +3,7 @@
 use crate::schema::Generation;
 use crate::time::{Duration, Time};
 
-/// What ROS calls seconds and nanoseconds in a generation.
+/// Field names of seconds and nanoseconds in a generation.
 pub(super) fn names(generation: Generation) -> [&'static str; 2] {
     match generation {
         Generation::Ros1 => ["secs", "nsecs"],

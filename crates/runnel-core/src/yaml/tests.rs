@@ -32,7 +32,7 @@ fn error_names_field_and_place() {
             "pose.position.q: no such field; geometry_msgs/Point has x, y, z (line 3, column 5)",
         ),
         ("header: {seq: -1}", "header.seq: -1 is out of the range of uint32 (line 1, column 15)"),
-        ("header: {seq: 1, seq: 2}", "header.seq: given twice (line 1, column 18)"),
+        ("header: {seq: 1, seq: 2}", "header.seq: set twice (line 1, column 18)"),
         (
             "header: {frame_id: [a]}",
             "header.frame_id: expected string, found something else (line 1, column 20)",
@@ -52,7 +52,7 @@ fn error_names_field_and_place() {
         ("pose: 5", "pose: expected geometry_msgs/Pose, found the number 5 (line 1, column 7)"),
         (
             "pose: {position: [1, 2]}",
-            "pose.position: 2 values without names, where geometry_msgs/Point has 3 fields (line 1, column 18)",
+            "pose.position: 2 values without names, but geometry_msgs/Point has 3 fields (line 1, column 18)",
         ),
         ("{}\n---\n{}", "more than one YAML document"),
     ];
@@ -150,7 +150,7 @@ fn several_arguments_give_one_field_each() {
     let message = from_yaml_args(&schema, &["1", "[x, y]"], NOW).unwrap();
     assert_eq!(message.get("b[1]"), Ok(ValueRef::String("y")));
     let error = |arguments: &[&str]| from_yaml_args(&schema, arguments, NOW).unwrap_err().to_string();
-    assert_eq!(error(&["1", "2", "3"]), "3 values without names, where a/One has 2 fields");
+    assert_eq!(error(&["1", "2", "3"]), "3 values without names, but a/One has 2 fields");
     assert_eq!(error(&["1", "2"]), "b: expected string[], found the number 2 (line 1, column 1)");
     assert_eq!(
         from_yaml_args(&schema, &[], NOW),
@@ -177,7 +177,7 @@ fn message_of_text_is_bounded() {
             assert!(from_json(&schema, &nested, NOW).is_err());
         }
     }
-    assert!(refused(&schema, &"[".repeat(129)).contains("may lie more than 128 deep"));
+    assert!(refused(&schema, &"[".repeat(129)).contains("may be nested more than 128 deep"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::implicit::is_text;
 /// A line is broken where it would go past this column.
 const WIDTH: usize = 80;
 
-/// Where a text of an outermost value goes on after a line break.
+/// Column of continuation lines of an outermost value.
 const INDENT: usize = 2;
 
 /// A text that is a field's value: quoted doubly, or `''` if it is empty.
@@ -18,8 +18,8 @@ pub(super) fn item_text(text: &str) -> String {
     block_text(text, INDENT, INDENT)
 }
 
-/// A text in a block, which begins at a column and goes on at another after a line break: unquoted where that reads
-/// back as the text, else quoted singly if it can be, else doubly.
+/// A text in a block that begins at `column` and continues at `indent` after a line break: unquoted if that parses back as the
+/// text, otherwise in single quotes if possible, otherwise in double quotes.
 pub fn block_text(text: &str, column: usize, indent: usize) -> String {
     let line = Line::at(column, indent);
     if !text.bytes().all(|c| matches!(c, b' '..=b'~' | b'\n')) || text.contains("\n ") || text.contains(" \n")
@@ -32,7 +32,7 @@ pub fn block_text(text: &str, column: usize, indent: usize) -> String {
     }
 }
 
-/// True if text of printable ASCII can stand unquoted in a block sequence without being taken for structure.
+/// Whether printable ASCII text is valid unquoted in a block sequence.
 fn can_be_plain(text: &str) -> bool {
     let followed_by_space = |index: usize| text.as_bytes().get(index + 1).is_none_or(|c| *c == b' ');
     let mut before = b' ';
@@ -53,7 +53,7 @@ fn can_be_plain(text: &str) -> bool {
     !marker && !text.is_empty() && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
-/// Text as it goes out, with the column it has come to.
+/// Output text with its current column.
 struct Line {
     out: String,
     column: usize,
@@ -92,7 +92,7 @@ fn single_quoted(text: &str, mut line: Line) -> String {
     while let Some(run) = runs.next() {
         let last = runs.rest.is_empty();
         if run.starts_with('\n') {
-            // One break more than there are in the text: a single one reads back as a space.
+            // One line break more than in the text: a single one is parsed as a space.
             line.out.push_str(run);
             line.wrap();
         } else if run == " " && line.column > WIDTH && !first && !last {
@@ -125,7 +125,7 @@ impl<'a> Runs<'a> {
 fn double_quoted(text: &str, mut line: Line) -> String {
     line.put("\"");
     let mut chars = text.chars().peekable();
-    // Characters that go out as they are wait here, since a line is broken before the word that goes past its end.
+    // Unescaped characters are collected here, since a line is broken before the word that exceeds its end.
     let mut word = String::new();
     let mut first = true;
     while let Some(c) = chars.next() {
@@ -160,7 +160,7 @@ fn double_quoted(text: &str, mut line: Line) -> String {
     line.out
 }
 
-/// The escape of a character that does not go out as it is.
+/// The escape of a character, if it needs one.
 fn escape(c: char) -> Option<String> {
     let short = match c {
         '"' => "\\\"",

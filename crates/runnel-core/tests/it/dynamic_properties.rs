@@ -1,4 +1,4 @@
-//! What holds for dynamic messages of random values, and for random bytes and texts.
+//! Properties of dynamic messages with random values, and of random bytes and texts.
 #![cfg(feature = "yaml")]
 
 use proptest::collection::vec;
@@ -25,7 +25,7 @@ fn schema() -> Arc<Schema> {
     Schema::from_full_text(&TypeName::new("a", "Top"), &parts.join(RULE)).unwrap()
 }
 
-/// One change of a message: where, and to what.
+/// One change of a message: path and value.
 fn change() -> impl Strategy<Value = (&'static str, Value)> {
     let texts = || prop_oneof![any::<String>(), "[ -~\n]{0,100}", "[a '\n]{0,200}"];
     let time = (any::<i32>(), any::<u32>()).prop_map(|(sec, nanosec)| Time { sec, nanosec });
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// The bytes of the message with every NaN as the one that texts stand for.
+/// The bytes of the message with every NaN replaced by the one that texts parse to.
 fn without_nan_bits(message: &DynamicMessage) -> Vec<u8> {
     let mut message = message.clone();
     if let Ok(d) = message.get("d").map(|value| value.as_f64())

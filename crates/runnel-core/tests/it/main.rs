@@ -1,4 +1,4 @@
-//! Messages and values against what the originals make of them.
+//! Messages and values, compared with the original implementations.
 #![cfg(feature = "yaml")]
 
 mod dynamic_properties;

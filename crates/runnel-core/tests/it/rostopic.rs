@@ -1,4 +1,4 @@
-//! Messages and command lines against what ROS Noetic's own tools make of them: `data/rostopic.json`, written by
+//! Messages and command lines, compared with the output of ROS Noetic's tools: `data/rostopic.json`, written by
 //! `data/make_vectors.py`.
 #![cfg(feature = "yaml")]
 
@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the vectors take for the current time.
+/// The current time of the vectors.
 const NOW: Time = Time { sec: 100, nanosec: 5 };
 
 struct Vectors {

@@ -50,7 +50,7 @@ pub enum Accepted {
     Taken,
     /// The subscription has the message, or it was counted as lost. RTPS may acknowledge it.
     Duplicate,
-    /// The message is discarded: it lies beyond the credit in number or bytes, or another path will carry it. RTPS must
+    /// The message is discarded: it is beyond the credit in number or bytes, or another path will carry it. RTPS must
     /// not acknowledge it, so that the writer sends it again.
     Discarded,
 }

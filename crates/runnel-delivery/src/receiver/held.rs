@@ -129,7 +129,7 @@ impl<M> Window<M> {
         }
     }
 
-    /// Records the part of a GAP that lies within the credit. Held messages stay.
+    /// Records the part of a GAP within the credit. Held messages stay.
     pub(super) fn mark_gap(&mut self, path: PathId, from: u64, to: u64, credit: u64) {
         let to = to.min(credit);
         if from >= to {

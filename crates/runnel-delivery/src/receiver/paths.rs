@@ -28,7 +28,7 @@ pub(super) struct ReceiverPath {
     pub(super) position: u64,
     /// The number after the greatest received one, unless the path is RTPS with resending.
     pub(super) highest_received: u64,
-    /// A range of irrelevant numbers whose end lies beyond the window.
+    /// A range of irrelevant numbers whose end is beyond the window.
     far_gap: Option<(u64, u64)>,
     pub(super) drain: Drain,
 }

@@ -1,7 +1,7 @@
 //! Changes of path: a path comes up, goes down, or is selected.
 //!
 //! A requested change is made only in [`Active`](SenderState::Active): a Skip ends the old path, and the new one begins
-//! at the first unsent message. The sender answers the death of a path at once: the best living path begins at the
+//! at the first unsent message. The sender answers the death of a path immediately: the best living path begins at the
 //! first message that the dead one may not have delivered. It carries the messages that the dead path returned; the
 //! rest is skipped, and the receiver counts the missing ones as lost.
 
@@ -60,7 +60,7 @@ impl fmt::Display for SwitchError {
 impl core::error::Error for SwitchError {}
 
 impl<M> Sender<M> {
-    /// Adds an established path. The first one carries messages at once; a further one after
+    /// Adds an established path. The first one carries messages immediately; a further one after
     /// [`switch_path`](Self::switch_path) or when the active one goes down.
     ///
     /// # Errors
@@ -145,8 +145,8 @@ impl<M> Sender<M> {
         }
     }
 
-    /// Removes a path that is dead or closed. `returned` holds the messages that it took and knows to be undelivered.
-    /// Other messages that it took are lost, unless the subscriber has them.
+    /// Removes a path that is dead or closed. `returned` contains the messages that it accepted and that are known to be undelivered.
+    /// Other messages that it accepted are lost, unless the subscriber has them.
     pub fn path_down(&mut self, path: PathId, returned: impl IntoIterator<Item = Numbered<M>>) {
         let Some(index) = self.paths.iter().position(|known| known.path.id == path) else { return };
         let dead = self.paths.swap_remove(index);
@@ -176,7 +176,7 @@ impl<M> Sender<M> {
         }
     }
 
-    /// Returns whether the path can begin at once: a path without numbers must not overtake messages that the
+    /// Returns whether the path can begin immediately: a path without numbers must not overtake messages that the
     /// subscriber may still read from the dead one.
     fn can_begin_immediately(&self, next: PathId) -> bool {
         self.path(next).is_some_and(|next| next.path.is_numbered())
@@ -220,7 +220,7 @@ impl<M> Sender<M> {
     fn begin_on(&mut self, path: PathId, from: u64) {
         if self.path(path).is_some_and(|new| !new.path.is_numbered()) {
             // The receiver could not recognise a duplicate.
-            self.queue.drop_before(self.taken);
+            self.queue.drop_before(self.next_unsent);
         }
         let (reached, first_unsent) = (self.reached, self.first_unsent());
         let Some(new) = self.path_mut(path) else { return };

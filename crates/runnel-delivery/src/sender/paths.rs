@@ -19,7 +19,7 @@ pub(super) struct SenderPath {
     pub(super) open: u64,
     /// The number after the highest that it ever carried or skipped.
     pub(super) highest: u64,
-    /// End of its last Skip, which it had not taken when the pair left it.
+    /// End of its last Skip, which it had not next_unsent when the pair left it.
     pub(super) last_skip: Option<u64>,
     /// The pair has left it, and its Close is due.
     pub(super) is_left: bool,

@@ -20,8 +20,8 @@ pub struct SenderSnapshot<M> {
     pub reached: u64,
     /// The number at which the next path begins.
     pub from: u64,
-    /// The number after the highest that any path took.
-    pub taken: u64,
+    /// The number after the highest one that a path accepted.
+    pub next_unsent: u64,
     /// No path still carries a message before `from`.
     pub is_settled: bool,
     /// Number of dropped messages.
@@ -41,10 +41,10 @@ impl<M> Sender<M> {
             SenderState::Waiting { from } => from,
             _ => self.first_unsent(),
         };
-        let Self { id, next_number, epoch, reached, taken, is_settled, .. } = self;
+        let Self { id, next_number, epoch, reached, next_unsent, is_settled, .. } = self;
         let dropped = self.queue.dropped();
         let messages = self.queue.into_messages();
-        SenderSnapshot { id, next_number, epoch, reached, from, taken, is_settled, dropped, messages }
+        SenderSnapshot { id, next_number, epoch, reached, from, next_unsent, is_settled, dropped, messages }
     }
 
     /// Restores a sender without a path. Its first path begins at the subscriber's position. Inconsistent numbers are
@@ -55,13 +55,22 @@ impl<M> Sender<M> {
         max_bytes: usize,
         credit: Credit,
     ) -> Self {
-        let SenderSnapshot { id, next_number, epoch, reached, from, taken, is_settled, dropped, messages } =
-            snapshot;
+        let SenderSnapshot {
+            id,
+            next_number,
+            epoch,
+            reached,
+            from,
+            next_unsent,
+            is_settled,
+            dropped,
+            messages,
+        } = snapshot;
         let mut sender = Self::new(SenderOptions { id, first: next_number, policy, max_bytes, credit });
         let next_number = sender.next_number;
         sender.epoch = epoch;
         sender.is_settled = is_settled;
-        sender.taken = taken.clamp(1, next_number);
+        sender.next_unsent = next_unsent.clamp(1, next_number);
         sender.reached = reached.clamp(1, next_number);
         sender.queue.count_dropped(dropped);
         let is_plausible = |message: &Numbered<M>| (1..next_number).contains(&message.number);

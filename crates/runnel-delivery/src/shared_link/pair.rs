@@ -1,4 +1,4 @@
-//! Subscriptions and pairs of a shared link, as the subscriber's end knows them.
+//! Subscriptions and pairs of a shared link at the subscriber's end.
 
 use super::PairId;
 

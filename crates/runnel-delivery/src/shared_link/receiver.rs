@@ -181,7 +181,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.returned.push_back(id);
     }
 
-    /// Limits unmatched pairs. The limit is higher for returning ones, since many can be lost at once.
+    /// Limits unmatched pairs. The limit is higher for returning ones, since many can be lost simultaneously.
     fn forget_unmatched(&mut self) {
         for (most, is_returning) in [(MAX_UNMATCHED, false), (MAX_RETURNING, true)] {
             let is_meant = |pair: &Pair<S>| !pair.is_matched && pair.is_returning == is_returning;

@@ -98,7 +98,7 @@ fn subscription_relocates_without_loss_or_duplicate() {
 }
 
 #[test]
-fn both_ends_relocate_at_once() {
+fn both_ends_relocate_simultaneously() {
     relocates(Moved::Both);
 }
 

@@ -20,7 +20,7 @@ enum Trouble {
     None,
     /// RTPS loses pairs, at either end first, together with datagrams. Writers hold unacknowledged messages.
     Blackouts,
-    /// Writers hold only so many messages.
+    /// Writers hold only this number of messages.
     BlackoutsWithDepth(usize),
     /// The link's queue also drops messages.
     BlackoutsWithSlowLink,
@@ -454,7 +454,7 @@ fn run(seed: u64, trouble: Trouble) -> u64 {
         assert_eq!(
             scene.sender.carries(writer),
             is_needed(writer),
-            "seed {seed}: the link carries what is needed"
+            "seed {seed}: the link carries the needed messages"
         );
     }
     scene.resent

@@ -62,7 +62,7 @@ fn choose(moves: &[Move], is_calm: bool, random: &mut Random) -> Option<Move> {
     None
 }
 
-/// Takes random steps until the end, or until so many were taken.
+/// Takes random steps until the end, or up to a number of steps.
 pub fn take_steps(
     world: &mut World,
     config: &Config,

@@ -297,7 +297,7 @@ impl World {
         self.oracle.check_bounds(&self.receiver, config)
     }
 
-    /// Reads a connection to its end at once, or waits for datagrams.
+    /// Reads a connection to its end immediately, or waits for datagrams.
     fn drain(&mut self, config: &Config, index: usize) -> Result<(), Fault> {
         if self.lines[index].kind == Kind::Best || !self.takes_more(index) {
             self.lines[index].drain = true;

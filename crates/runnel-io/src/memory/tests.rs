@@ -1,4 +1,4 @@
-use super::available::{available, left_to_groups};
+use super::available::{available, available_to_groups};
 use super::*;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -267,29 +267,29 @@ fn cgroup_limit_is_found_in_both_versions() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     };
-    let left = |groups: &str| left_to_groups(&folder, groups);
+    let available_bytes = |groups: &str| available_to_groups(&folder, groups);
     // Version 1. A container sees only its own group, as the root.
     let first = "5:cpu:/docker/1\n4:memory:/docker/1\n0::/\n";
-    assert_eq!(left(first), None);
+    assert_eq!(available_bytes(first), None);
     write("memory/memory.limit_in_bytes", "4800\n");
     write("memory/memory.usage_in_bytes", "3000\n");
-    assert_eq!(left(first), Some(1500), "all but a sixteenth of the limit");
-    assert_eq!(left("4:cpu:/docker/1\n"), None, "no group of memory");
+    assert_eq!(available_bytes(first), Some(1500), "all but a sixteenth of the limit");
+    assert_eq!(available_bytes("4:cpu:/docker/1\n"), None, "no group of memory");
     write("memory/memory.stat", "cache 900\ntotal_inactive_file 500\n");
-    assert_eq!(left(first), Some(2000));
+    assert_eq!(available_bytes(first), Some(2000));
     // Version 2, with a systemd unit.
     let second = "0::/system.slice/robot.service\n";
-    assert_eq!(left(second), None);
+    assert_eq!(available_bytes(second), None);
     write("system.slice/memory.max", "max\n");
     write("system.slice/memory.current", "800\n");
-    assert_eq!(left(second), None, "no limit");
+    assert_eq!(available_bytes(second), None, "no limit");
     write("system.slice/robot.service/memory.max", "160\n");
     write("system.slice/robot.service/memory.current", "10\n");
     write("system.slice/robot.service/memory.stat", "anon 1\ninactive_file 4\n");
-    assert_eq!(left(second), Some(144));
+    assert_eq!(available_bytes(second), Some(144));
     write("system.slice/memory.max", "960\n");
-    assert_eq!(left(second), Some(100), "the group above has less");
+    assert_eq!(available_bytes(second), Some(100), "the group above has less");
     write("system.slice/robot.service/memory.current", "1000\n");
-    assert_eq!(left(second), Some(0));
+    assert_eq!(available_bytes(second), Some(0));
     std::fs::remove_dir_all(&folder).unwrap();
 }

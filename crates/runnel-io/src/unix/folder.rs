@@ -20,7 +20,7 @@ const STICKY: u32 = 0o1000;
 /// has a group of its own. Peer credentials are checked for every connection anyway.
 ///
 /// # Errors
-/// When it is missing or not a folder, belongs to another user who is not root, or everyone may remove files from it.
+/// If it is missing or not a folder, belongs to another user who is not root, or everyone may remove files from it.
 /// The text does not name the folder.
 pub fn check(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder)?;
@@ -44,7 +44,7 @@ fn refusal(owner: u32, mode: u32, user: u32) -> Option<String> {
 /// moment may lose it, and is then not found by it.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// If the folder cannot be read.
 pub fn remove_dead_sockets(folder: &Path, prefix: &str) -> io::Result<()> {
     for file in fs::read_dir(folder)?.take(MOST_FILES).flatten() {
         let ours = || file.metadata().is_ok_and(|found| found.uid() == host::uid());

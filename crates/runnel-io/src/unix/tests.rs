@@ -176,7 +176,7 @@ fn full_buffer_does_not_block() {
     assert!(!near.send(&block, &[]).unwrap());
     (0..taken).for_each(|_| assert_eq!(packet(&far, 10_001), (block.clone(), 0, false)));
     assert!(near.send(&block, &[]).unwrap());
-    assert!(near.send(&vec![0; 64 << 20], &[]).is_err(), "no socket takes so much at once");
+    assert!(near.send(&vec![0; 64 << 20], &[]).is_err(), "no socket accepts this length in one call");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn payload(message: &DynamicMessage, encoding: Encoding) -> Vec<u8> {
     message.to_payload(encoding).unwrap()
 }
 
-/// The message of a payload, which is what that of the schema is.
+/// Reads a payload, and compares it with the dynamic message.
 fn read<M: Message>(bytes: &[u8], encoding: Encoding) -> M {
     match encoding {
         Encoding::Ros1 => wire::decode(bytes).unwrap(),
@@ -64,7 +64,7 @@ fn in_words(bytes: &[u8]) -> Vec<AtomicUsize> {
     all.as_chunks().0.iter().map(|word| AtomicUsize::new(usize::from_ne_bytes(*word))).collect()
 }
 
-/// Every proper part of a payload is refused, but for one that lacks no more than what fills up the last word.
+/// Every truncated payload is refused, except one that lacks only padding.
 fn parts_are_refused<M: Message>(bytes: &[u8]) {
     for len in 0..bytes.len() {
         assert!(cdr::decode::<M>(&bytes[..len]).is_err(), "{} {len}", M::TYPE);

@@ -12,7 +12,7 @@ use runnel_msgs::{
 use runnel_testkit::net::Rng;
 use std::sync::Arc;
 
-/// What fills memory before a message is written there.
+/// Fill byte of memory before a message is written.
 const NOISE: u8 = 0xa5;
 
 /// The wire form of a message with random contents.
@@ -59,7 +59,7 @@ fn width(primitive: Primitive) -> Option<usize> {
     }
 }
 
-/// What a wire form is made of, in order.
+/// Parts of a wire form, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Leaf {
     Fixed(usize),
@@ -98,9 +98,9 @@ fn field_leaves(field: &Field, part: Option<&Schema>) -> Vec<Leaf> {
 fn tail_of(schema: &Schema) -> Option<Tail> {
     let leaves = leaves(schema);
     let last = leaves.iter().rposition(|leaf| !matches!(leaf, Leaf::Fixed(_)))?;
-    let behind = leaves[last + 1..].iter().map(|leaf| if let Leaf::Fixed(len) = leaf { *len } else { 0 });
+    let after = leaves[last + 1..].iter().map(|leaf| if let Leaf::Fixed(len) = leaf { *len } else { 0 });
     match leaves[last] {
-        Leaf::Numbers(element) => Some(Tail { element, behind: behind.sum() }),
+        Leaf::Numbers(element) => Some(Tail { element, after: after.sum() }),
         _ => None,
     }
 }
@@ -162,7 +162,7 @@ fn fills_in_place_in_ros2<M: Message>(message: &M, emptied: &M, elements: &[u8])
 
 /// The bytes of the same message with an empty last array.
 fn without_tail(bytes: &[u8], tail: Tail, count: usize) -> Vec<u8> {
-    let end = bytes.len() - tail.behind;
+    let end = bytes.len() - tail.after;
     let start = end - count * tail.element;
     assert_eq!(bytes[start - 4..start], (count as u32).to_le_bytes());
     [&bytes[..start - 4], &[0; 4], &bytes[end..]].concat()
@@ -218,7 +218,7 @@ fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
 
 #[test]
 fn what_a_publisher_may_lend_is_known_of_each_type() {
-    let tail = |element, behind| Some(Tail { element, behind });
+    let tail = |element, after| Some(Tail { element, after });
     assert_eq!(sensor_msgs::msg::Image::TAIL, tail(1, 0));
     assert_eq!(sensor_msgs::msg::PointCloud2::TAIL, tail(1, 1));
     assert_eq!(sensor_msgs::msg::LaserScan::TAIL, tail(4, 0));
@@ -246,11 +246,11 @@ fn what_a_publisher_may_lend_is_known_of_each_type() {
 fn memory_that_is_too_small_is_left_alone() {
     let cloud = sensor_msgs::msg::PointCloud2 { is_dense: true, ..Default::default() };
     let needed = len_with_tail(&cloud, Encoding::Ros1, 5).unwrap();
-    for room in 0..needed {
-        let mut memory = vec![NOISE; room];
+    for available in 0..needed {
+        let mut memory = vec![NOISE; available];
         let error = write_with_tail(&cloud, Encoding::Ros1, 5, &mut memory).unwrap_err();
-        assert_eq!(error, TailError::DoesNotFit { message: "sensor_msgs/PointCloud2", needed, room });
-        assert_eq!(memory, vec![NOISE; room]);
+        assert_eq!(error, TailError::DoesNotFit { message: "sensor_msgs/PointCloud2", needed, available });
+        assert_eq!(memory, vec![NOISE; available]);
     }
     assert_eq!(
         write_with_tail(&cloud, Encoding::Ros1, 5, &mut [0; 3]).unwrap_err().to_string(),
@@ -273,7 +273,7 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
                 2,
                 &mut memory,
             ),
-            "the array of sensor_msgs/Joy to be filled in place holds 2 elements already",
+            "the array of sensor_msgs/Joy to be filled in place is not empty: it has 2 elements",
         ),
         (
             write_with_tail(
@@ -315,8 +315,8 @@ fn has_its_length<M: Message>() {
         assert_eq!((sink.len(), sink.fits()), (bytes.len(), true));
         assert_eq!(memory, bytes, "{}", M::TYPE);
 
-        let room = random.below(bytes.len().max(1));
-        let mut sink = SliceSink::new(&mut memory[..room]);
+        let available = random.below(bytes.len().max(1));
+        let mut sink = SliceSink::new(&mut memory[..available]);
         message.write(&mut sink);
         assert_eq!((sink.len(), sink.fits()), (bytes.len(), bytes.is_empty()));
     }

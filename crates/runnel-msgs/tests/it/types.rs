@@ -111,7 +111,7 @@ fn an_error_names_the_field() {
     assert_eq!(error.to_string(), "field K: message ends early: 72 bytes needed, 0 left");
 }
 
-/// What a type says of itself is what its definition says.
+/// Compares a type's constants with its definition.
 fn agrees_with_its_definition<T: Message>() {
     let schema = runnel_msgs::library().message(&TypeName::parse(T::TYPE).unwrap()).unwrap();
     assert_eq!((T::MD5, T::DEFINITION), (schema.md5.as_str(), schema.full_text.as_str()));

@@ -29,7 +29,7 @@ pub enum RequestStep {
     Whole(Request),
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestError {
     /// It is not HTTP; holds the parser's error.
@@ -150,7 +150,7 @@ impl RequestParser {
         self.bytes.len()
     }
 
-    /// True if no byte of a next request has arrived.
+    /// Whether no byte of a next request has arrived.
     pub fn is_idle(&self) -> bool {
         self.bytes.is_empty() && matches!(self.state, State::ExpectHead(_))
     }

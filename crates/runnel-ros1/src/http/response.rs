@@ -15,7 +15,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// Why a response is unusable.
+/// Reason why a response is unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseError {
     /// It is not HTTP; holds the parser's error.
@@ -110,7 +110,7 @@ impl ResponseParser {
         self.bytes.len() + chunks
     }
 
-    /// True if no byte of a next response has arrived.
+    /// Whether no byte of a next response has arrived.
     pub fn is_idle(&self) -> bool {
         self.bytes.is_empty() && matches!(self.state, State::ExpectHead(_))
     }
@@ -131,7 +131,7 @@ impl ResponseParser {
     /// The connection has ended: returns the response that this completes, or `None` if no byte of one had arrived.
     ///
     /// # Errors
-    /// When the connection ended inside a response.
+    /// If the connection ended inside a response.
     pub fn finish(&mut self) -> Result<Option<Response>, ResponseError> {
         match &self.state {
             State::ExpectBody { framing: Framing::UntilEnd, .. } => Ok(self.take_response()),

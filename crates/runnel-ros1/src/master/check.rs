@@ -53,7 +53,7 @@ impl Arg {
     /// The text of the argument; names are resolved.
     ///
     /// # Errors
-    /// What is wrong with the argument.
+    /// The error of the argument.
     pub(super) fn check(self, value: &Value, caller: &str, most: usize) -> Result<String, String> {
         let text = self.text(value).map_err(|why| format!("ERROR: parameter [{}] {why}", self.name()))?;
         let resolved = match self {
@@ -85,7 +85,7 @@ impl Arg {
 /// The caller's name, unresolved.
 ///
 /// # Errors
-/// When it is not a string, or too long.
+/// If it is not a string, or too long.
 pub(super) fn caller_name(value: &Value, most: usize) -> Result<&str, String> {
     let name = value.as_str().ok_or("caller_id must be a string")?;
     if name.len() > most {

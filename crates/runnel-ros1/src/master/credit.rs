@@ -160,11 +160,11 @@ impl SendCredit {
     pub(super) fn forget_unregistered(&mut self, registered: &BTreeSet<Arc<str>>) -> Vec<Arc<str>> {
         let is_probed = |(_, address): &(&Arc<str>, &Address)| address.probe != ProbeState::None;
         let forgotten = self.addresses.iter().filter(|(api, _)| !registered.contains(*api));
-        let asked = forgotten.filter(is_probed).map(|(api, _)| api.clone()).collect();
+        let probed = forgotten.filter(is_probed).map(|(api, _)| api.clone()).collect();
         self.addresses.retain(|api| registered.contains(api));
         self.due.retain(|api| registered.contains(api));
         self.in_progress.retain(|_, call| registered.contains(&call.api));
-        asked
+        probed
     }
 
     /// Whether the bound applies to an address.

@@ -32,8 +32,8 @@ pub enum MasterEvent {
         /// The topic, service or parameter.
         name: String,
     },
-    /// A node registered under the name of another. The older node's registrations were dropped, and it is told to
-    /// shut down.
+    /// A node registered under the name of another. The older node's registrations were dropped, and it is requested
+    /// to shut down.
     TakenOver {
         /// The name.
         name: String,
@@ -53,7 +53,7 @@ pub enum MasterEvent {
     UpdateFailed {
         /// Its URI.
         uri: String,
-        /// What went wrong.
+        /// The error.
         why: UpdateFault,
     },
     /// Updates for a node are withheld until it answers a call: it never has, and they would exceed three times what
@@ -101,7 +101,7 @@ impl fmt::Display for MasterEvent {
             }
             Self::TakenOver { name, old_uri, new_uri } => {
                 let [name, old, new] = [name, old_uri, new_uri].map(|text| sanitize(text));
-                write!(f, "{name} at {old} is replaced by one at {new} and told to shut down")
+                write!(f, "{name} at {old} is replaced by one at {new} and requested to shut down")
             }
             Self::NodeLost { name, uri } => {
                 write!(f, "{} at {} is gone: its registrations are dropped", sanitize(name), sanitize(uri))
@@ -134,7 +134,7 @@ impl fmt::Display for MasterEvent {
     }
 }
 
-/// Why a node could not be notified.
+/// Reason why a node could not be notified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateFault {
     /// Its URI is invalid.

@@ -6,7 +6,7 @@ use core::fmt;
 /// -1 and a text that names the limit; nothing else changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MasterLimits {
-    /// Nodes known at once.
+    /// Nodes registered at a time.
     pub nodes: usize,
     /// Publications, subscriptions, services and parameter subscriptions of one node, together.
     pub registrations_per_node: usize,
@@ -24,11 +24,11 @@ pub struct MasterLimits {
     pub remembered_types: usize,
     /// Updates queued for one node that does not answer.
     pub queued_updates: usize,
-    /// Calls to nodes in progress at once. Nodes that let a call time out share a quarter of them.
+    /// Calls to nodes in progress at a time. Nodes that let a call time out share a quarter of them.
     pub outgoing_calls: usize,
     /// Bytes of updates in progress, past which no further update is started.
     pub update_bytes: usize,
-    /// Liveness probes in progress at once.
+    /// Liveness probes in progress at a time.
     pub probes: usize,
     /// Bytes of the results of one `system.multicall`, counted as parameters are. With the default, they fit one
     /// XML-RPC response.

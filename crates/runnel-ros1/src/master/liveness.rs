@@ -35,7 +35,7 @@ pub(super) struct Liveness {
     nodes: BTreeMap<Arc<str>, NodeLiveness>,
     on_conn: BTreeMap<ConnId, BTreeSet<Arc<str>>>,
     due: Timers<Arc<str>>,
-    asked: BTreeMap<CallId, Arc<str>>,
+    pending_calls: BTreeMap<CallId, Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -153,7 +153,7 @@ impl Liveness {
 
     /// When the next probe is due, if fewer than `most` are in progress.
     pub(super) fn next_due(&self, most: usize) -> Option<Instant> {
-        (self.asked.len() < most).then(|| self.due.next_deadline()).flatten()
+        (self.pending_calls.len() < most).then(|| self.due.next_deadline()).flatten()
     }
 
     /// A probe that is due, if fewer than `most` are in progress. The caller must then call [`Self::probe_sent`] or
@@ -180,7 +180,7 @@ impl Liveness {
         call: CallId,
         answer: ProbeResult,
     ) -> Option<Arc<str>> {
-        let node = self.asked.remove(&call)?;
+        let node = self.pending_calls.remove(&call)?;
         self.on_probe_result(now, &node, answer)
     }
 
@@ -233,11 +233,11 @@ impl Liveness {
                 self.due.cancel(&name);
             }
             Phase::Probing { call, .. } => {
-                self.asked.remove(&call);
+                self.pending_calls.remove(&call);
             }
         }
         if let Phase::Probing { call, .. } = phase {
-            self.asked.insert(call, name);
+            self.pending_calls.insert(call, name);
         }
     }
 }
@@ -327,7 +327,7 @@ mod tests {
         liveness.forget("/n");
         liveness.forget("/m");
         assert!(liveness.nodes.is_empty() && liveness.on_conn.is_empty());
-        assert!(liveness.due.is_empty() && liveness.asked.is_empty());
+        assert!(liveness.due.is_empty() && liveness.pending_calls.is_empty());
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Master {
         self.state.events.dropped()
     }
 
-    /// Whether a connection belongs to the master and is open as far as it knows.
+    /// Whether a connection belongs to the master and is not known to be closed.
     pub fn owns(&self, conn: ConnId) -> bool {
         self.rpc.owns(conn)
     }
@@ -269,10 +269,10 @@ impl Master {
         let consequence = self.state.credit.ended(now, call, &result);
         self.state.follow_up_credit(consequence);
         if let Some(api) = self.state.retries.in_progress(call).map(|(api, _)| api.clone()) {
-            let wanted = self.state.is_wanted(call);
+            let is_wanted = self.state.is_wanted(call);
             let outcome = outcome_of(&result);
             if let Err(error) = result.or_else(accept_closed)
-                && wanted
+                && is_wanted
             {
                 self.update_failed(&api, UpdateFault::Call(error));
             }
@@ -317,8 +317,8 @@ impl Master {
 
     /// Probes an address that has never answered a call and for which updates are withheld.
     fn send_credit_probe(&mut self, now: Instant, api: Arc<str>) {
-        let asked = Uri::parse(&api).ok().and_then(|to| self.call_get_pid(now, &api, &to, Purpose::Probe));
-        if asked.is_none() {
+        let call = Uri::parse(&api).ok().and_then(|to| self.call_get_pid(now, &api, &to, Purpose::Probe));
+        if call.is_none() {
             self.state.credit.unpaid(&api);
         }
     }
@@ -347,7 +347,7 @@ fn options(timeout: Duration) -> CallOptions {
     CallOptions { timeout, total_timeout: timeout * 4, keep_open: false }
 }
 
-/// Forgives the end of a connection: a node that is told to shut down may exit before it answers.
+/// Forgives the end of a connection: a node that is requested to shut down may exit before it answers.
 fn accept_closed(error: CallError) -> Result<Value, CallError> {
     match error {
         CallError::Closed { call, .. } if call.method == SHUTDOWN => Ok(Value::from(0)),

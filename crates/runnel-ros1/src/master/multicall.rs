@@ -23,7 +23,7 @@ pub(super) fn multicall(state: &mut State, request: Request, params: &[Value]) -
     };
     let part = Request { bytes: request.bytes / calls.len().max(1), ..request };
     let mut results = Vec::new();
-    let mut given = 0;
+    let mut response_bytes = 0;
     for (index, entry) in calls.iter().enumerate() {
         let (method, params) =
             parts(entry).map_err(|why| fault(format!("{MULTICALL}: entry {index} {why}")))?;
@@ -32,9 +32,9 @@ pub(super) fn multicall(state: &mut State, request: Request, params: &[Value]) -
             other => Err(fault(format!("params of {method} must be an array, not {}", other.kind()))),
         };
         let result = result.map_or_else(|no| fault_struct(&no), |value| vec![value].into());
-        given += size(&result).bytes;
+        response_bytes += size(&result).bytes;
         results.push(result);
-        if given > state.limits.multicall_bytes {
+        if response_bytes > state.limits.multicall_bytes {
             return Err(fault(format!("{MULTICALL}: entry {index} makes the results larger than the limit")));
         }
     }

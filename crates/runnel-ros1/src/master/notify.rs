@@ -32,7 +32,7 @@ pub(super) enum Notification {
         /// The parameter.
         key: Arc<str>,
     },
-    /// A request to shut down, since another node took its name.
+    /// A request to shut down, since another node registered with its name.
     Shutdown {
         /// The name.
         node: Arc<str>,

@@ -30,11 +30,11 @@ pub trait ParamStore: fmt::Debug + Send {
     /// `None` deletes it. The master makes the change and answers the caller only afterwards.
     ///
     /// # Errors
-    /// Why the change is not stored. The caller gets it as an error, and the parameters stay unchanged.
+    /// Reason why the change is not stored. The caller gets it as an error, and the parameters stay unchanged.
     fn store(&mut self, key: &str, value: Option<&Value>, present: Option<&Value>) -> Result<(), String>;
 }
 
-/// Why a parameter was not set.
+/// Reason why a parameter was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SetError {
     /// The root can only be a struct.

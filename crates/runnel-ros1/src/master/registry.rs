@@ -85,7 +85,7 @@ pub(super) struct RemovedNode {
     pub(super) watched_params: Vec<Arc<str>>,
 }
 
-/// Why nothing was unregistered.
+/// Reason why nothing was unregistered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotRegistered {
     /// The node is unknown.
@@ -228,7 +228,7 @@ impl Registry {
     /// the node is removed.
     ///
     /// # Errors
-    /// Why nothing was unregistered.
+    /// Reason why nothing was unregistered.
     pub(super) fn unregister(
         &mut self,
         (node, api): (&str, &str),
@@ -246,7 +246,7 @@ impl Registry {
     /// Ends the registration of a service. True if it was the node's last, so that the node is removed.
     ///
     /// # Errors
-    /// Why nothing was unregistered.
+    /// Reason why nothing was unregistered.
     pub(super) fn unregister_service(
         &mut self,
         node: &str,

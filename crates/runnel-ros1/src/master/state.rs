@@ -100,7 +100,7 @@ impl State {
     /// is removed.
     ///
     /// # Errors
-    /// When a newer node has replaced the caller, which must shut down, or the registration would exceed a limit.
+    /// If a newer node has replaced the caller, which must shut down, or the registration would exceed a limit.
     /// Nothing has then changed.
     pub(super) fn admit_registration(
         &mut self,
@@ -155,7 +155,7 @@ impl State {
     /// Stores a change of a parameter before it is made, if there is a store.
     ///
     /// # Errors
-    /// When it cannot be stored; the change must then not be made.
+    /// If it cannot be stored; the change must then not be made.
     pub(super) fn store_param(
         &mut self,
         from: Caller<'_>,
@@ -298,20 +298,20 @@ impl State {
     /// by the subscribed namespaces.
     fn condense_queue(&mut self, api: &Arc<str>) {
         let Self { registry, param_subscribers, notifier, retries, .. } = self;
-        let mut told_whole: BTreeSet<Arc<str>> = BTreeSet::new();
+        let mut notified_completely: BTreeSet<Arc<str>> = BTreeSet::new();
         let dropped = notifier.trim(api, |notification| match notification {
             Notification::Publishers { .. } | Notification::Shutdown { .. } => {
                 concerns(registry, param_subscribers, api, notification)
             }
             Notification::Param { node, .. } => {
-                told_whole.insert(node.clone());
+                notified_completely.insert(node.clone());
                 false
             }
         });
         for notification in dropped {
             retries.dropped(&(api.clone(), notification));
         }
-        for node in told_whole {
+        for node in notified_completely {
             for key in registry.names_of(&node, Role::ParamSubscriber) {
                 notifier.push(api, Notification::Param { node: node.clone(), key });
             }
@@ -355,12 +355,12 @@ fn concerns(
     api: &Arc<str>,
     notification: &Notification,
 ) -> bool {
-    let lives_there = |node: &str| registry.api(node) == Some(api);
+    let is_registered_here = |node: &str| registry.api(node) == Some(api);
     match notification {
         Notification::Publishers { node, topic } => {
-            lives_there(node) && registry.has(node, Role::Subscriber, topic)
+            is_registered_here(node) && registry.has(node, Role::Subscriber, topic)
         }
-        Notification::Param { node, key } => lives_there(node) && param_subscribers.covers(node, key),
+        Notification::Param { node, key } => is_registered_here(node) && param_subscribers.covers(node, key),
         Notification::Shutdown { .. } => true,
     }
 }

@@ -24,7 +24,7 @@ pub struct NodeConfig {
     pub pid: i32,
     /// Limits on the resources that peers can make the node use.
     pub limits: Limits,
-    /// What the node announces to peers for shared memory on the same host; nothing if `None`.
+    /// Announcement to peers for shared memory on the same host; not sent if `None`.
     pub same_host: Option<LocalIdentity>,
     /// Random id by which a node in both graphs is recognized in ROS 2; unique per node.
     pub dual_node_id: Option<u64>,
@@ -77,13 +77,13 @@ pub struct TopicSpec {
     pub definition: String,
     /// For a publication: late subscribers get the last message.
     pub latching: bool,
-    /// For a subscription: UDPROS is requested first, then TCPROS. It holds as long as all subscriptions of this node
-    /// to the topic want it.
+    /// For a subscription: UDPROS is requested first, then TCPROS. Used while all subscriptions of this node to the topic
+    /// request it.
     pub udpros: bool,
 }
 
 impl TopicSpec {
-    /// True if the other end's messages can be read: the MD5 sums are equal, or one end accepts any type.
+    /// Whether the other end's messages can be read: the MD5 sums are equal, or one end accepts any type.
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
         self.md5 == md5 || self.md5 == "*" || md5 == "*"
     }
@@ -100,7 +100,7 @@ pub struct ServiceSpec {
     pub md5: String,
 }
 
-/// Why a node cannot publish, subscribe or provide a service.
+/// Reason why a node cannot publish, subscribe or provide a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopicError {
     /// The node already uses the topic with another type.
@@ -109,8 +109,8 @@ pub enum TopicError {
         topic: String,
         /// The type in use.
         has: String,
-        /// The type asked for.
-        asked: String,
+        /// The requested type.
+        requested: String,
     },
     /// The node already provides the service.
     ServiceExists {
@@ -122,10 +122,10 @@ pub enum TopicError {
 impl fmt::Display for TopicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TypeConflict { topic, has, asked } => {
+            Self::TypeConflict { topic, has, requested } => {
                 write!(
                     f,
-                    "topic {topic}: this node already uses it with type {has}, so it cannot use {asked}"
+                    "topic {topic}: this node already uses it with type {has}, so it cannot use {requested}"
                 )
             }
             Self::ServiceExists { service } => write!(f, "service {service}: this node already provides it"),

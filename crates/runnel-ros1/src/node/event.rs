@@ -192,7 +192,7 @@ pub enum NodeEvent {
     },
     /// The master does not answer; the node retries until it does.
     MasterUnreachable {
-        /// What went wrong.
+        /// The error.
         why: MasterFault,
     },
     /// The master answers again, and the node registers everything again.
@@ -209,7 +209,7 @@ pub enum NodeEvent {
     ServiceFailed {
         /// The link.
         link: ServiceLinkId,
-        /// What went wrong.
+        /// The error.
         why: ServiceFailure,
     },
     /// The node has closed a link to a publisher or subscriber, with its connection.
@@ -233,7 +233,7 @@ pub enum NodeEvent {
         /// URI of the publisher's slave API.
         uri: String,
     },
-    /// A peer violated the protocol or did not do what was asked. Nothing else is affected.
+    /// A peer violated the protocol or did not fulfil a request. Nothing else is affected.
     PeerFault {
         /// The peer and the fault.
         why: PeerFault,

@@ -17,7 +17,7 @@ use crate::udpros::MIN_DATAGRAM_LEN;
 pub use master::MasterFault;
 pub use peer::{NextStep, PeerFault};
 
-/// Why a peer's connection header is not accepted.
+/// Reason why a peer's connection header is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeFault {
     /// It sent no header, and was evicted for a newer connection.
@@ -38,33 +38,33 @@ pub enum HandshakeFault {
         /// The node's name.
         node: String,
     },
-    /// A subscriber asks for a topic that the node does not publish.
+    /// A subscriber requests a topic that the node does not publish.
     NotPublished {
         /// The topic.
         topic: String,
         /// The node's name.
         node: String,
     },
-    /// A client asks for a service that the node does not provide.
+    /// A client requests a service that the node does not provide.
     NotProvided {
         /// The service.
         service: String,
         /// The node's name.
         node: String,
     },
-    /// A subscriber asks for a type other than the published one.
-    SubscriberType(Box<AskedType>),
-    /// A client asks for a type other than the provided one.
-    ClientType(Box<AskedType>),
+    /// A subscriber requests a type other than the published one.
+    SubscriberType(Box<RequestedType>),
+    /// A client requests a type other than the provided one.
+    ClientType(Box<RequestedType>),
     /// A publisher or provider offers a type other than the requested one.
-    OfferedType(Box<TypesDiffer>),
+    OfferedType(Box<TypeMismatch>),
     /// A publisher or provider has refused the connection, for this reason.
     Rejected(String),
 }
 
 /// A request for a topic or service by another type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AskedType {
+pub struct RequestedType {
     /// The topic or service.
     pub name: String,
     /// The subscriber or client.
@@ -72,14 +72,14 @@ pub struct AskedType {
     /// The node's name.
     pub node: String,
     /// Both types.
-    pub types: TypesDiffer,
+    pub types: TypeMismatch,
 }
 
 /// The types at the two ends of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypesDiffer {
+pub struct TypeMismatch {
     /// The type of the subscriber or client.
-    pub wanted: TypeSum,
+    pub requested: TypeSum,
     /// The type of the publisher or provider.
     pub offered: TypeSum,
 }
@@ -130,20 +130,25 @@ impl fmt::Display for HandshakeFault {
             Self::NotProvided { service, node } => {
                 write!(f, "service [{service}] is not provided by node [{node}]")
             }
-            Self::SubscriberType(asked) => {
-                let AskedType { name, peer, node, types: TypesDiffer { wanted, offered } } = &**asked;
+            Self::SubscriberType(requested) => {
+                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } =
+                    &**requested;
                 write!(
                     f,
-                    "topic [{name}]: subscriber [{peer}] wants {wanted}, but publisher [{node}] has {offered}"
+                    "topic [{name}]: subscriber [{peer}] wants {requested}, but publisher [{node}] has {offered}"
                 )
             }
-            Self::ClientType(asked) => {
-                let AskedType { name, peer, node, types: TypesDiffer { wanted, offered } } = &**asked;
-                write!(f, "service [{name}]: client [{peer}] wants {wanted}, but node [{node}] has {offered}")
+            Self::ClientType(requested) => {
+                let RequestedType { name, peer, node, types: TypeMismatch { requested, offered } } =
+                    &**requested;
+                write!(
+                    f,
+                    "service [{name}]: client [{peer}] wants {requested}, but node [{node}] has {offered}"
+                )
             }
             Self::OfferedType(types) => {
-                let TypesDiffer { wanted, offered } = &**types;
-                write!(f, "it offers {offered}, but this node asks for {wanted}")
+                let TypeMismatch { requested, offered } = &**types;
+                write!(f, "it offers {offered}, but this node requests {requested}")
             }
             Self::Rejected(why) => write!(f, "it refused the connection: {why}"),
         }
@@ -152,7 +157,7 @@ impl fmt::Display for HandshakeFault {
 
 impl std::error::Error for HandshakeFault {}
 
-/// Why a subscriber does not get UDPROS.
+/// Reason why a subscriber does not get UDPROS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfferFault {
     /// The offer is not `[UDPROS, header, host, port, size]`.
@@ -165,8 +170,8 @@ pub enum OfferFault {
     NoPort,
     /// The offer does not accept datagrams of [`MIN_DATAGRAM_LEN`] bytes.
     DatagramsTooShort,
-    /// Too many subscribers ask at once.
-    TooManyAsking,
+    /// Too many subscribers request datagrams at a time.
+    TooManyRequests,
 }
 
 impl From<HandshakeFault> for OfferFault {
@@ -185,14 +190,14 @@ impl fmt::Display for OfferFault {
             Self::DatagramsTooShort => {
                 write!(f, "the offer does not accept datagrams of {MIN_DATAGRAM_LEN} bytes")
             }
-            Self::TooManyAsking => f.write_str("too many subscribers ask for datagrams at once"),
+            Self::TooManyRequests => f.write_str("too many subscribers request datagrams at a time"),
         }
     }
 }
 
 impl std::error::Error for OfferFault {}
 
-/// Why a link to a publisher failed or ended.
+/// Reason why a link to a publisher failed or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkFault {
     /// The call of `requestTopic` failed.

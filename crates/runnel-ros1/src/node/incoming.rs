@@ -11,7 +11,7 @@ use runnel_core::time::Instant;
 
 use super::dual_node_id;
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
-use super::fault::{AskedType, HandshakeFault, PeerFault, TypeSum, TypesDiffer};
+use super::fault::{HandshakeFault, PeerFault, RequestedType, TypeMismatch, TypeSum};
 use super::same_host::{announce_statements, announced_delivery_id, requested_peer};
 use super::timer::Timer;
 use super::{Conn, Linked, Node};
@@ -125,10 +125,10 @@ impl Node {
             return Err(self.too_many_links());
         }
         if !spec.agrees_with(md5) {
-            let wanted = TypeSum::new(header.get("type").unwrap_or("*"), md5);
-            let types = TypesDiffer { wanted, offered: TypeSum::new(&spec.type_name, &spec.md5) };
+            let requested = TypeSum::new(header.get("type").unwrap_or("*"), md5);
+            let types = TypeMismatch { requested, offered: TypeSum::new(&spec.type_name, &spec.md5) };
             let (name, peer, node) = (topic.to_owned(), subscriber.to_owned(), node.clone());
-            return Err(HandshakeFault::SubscriberType(Box::new(AskedType { name, peer, node, types })));
+            return Err(HandshakeFault::SubscriberType(Box::new(RequestedType { name, peer, node, types })));
         }
         Ok((topic.to_owned(), subscriber.to_owned()))
     }
@@ -143,12 +143,18 @@ impl Node {
         }
     }
 
-    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: &ConnectionHeader) {
+    fn join_subscriber(
+        &mut self,
+        conn: ConnId,
+        topic: String,
+        subscriber: String,
+        requested: &ConnectionHeader,
+    ) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
-        let same_host = self.answer_process(requested_peer(asked), &mut reply);
-        let dual_node_id = dual_node_id::announced_in(asked);
+        let same_host = self.answer_process(requested_peer(requested), &mut reply);
+        let dual_node_id = dual_node_id::announced_in(requested);
         let is_used = same_host.is_some() || self.config.dual_node_id.is_some() && dual_node_id.is_some();
-        let delivery = announced_delivery_id(asked).filter(|_| is_used);
+        let delivery = announced_delivery_id(requested).filter(|_| is_used);
         if delivery.is_some() {
             announce_statements(&mut reply);
         }

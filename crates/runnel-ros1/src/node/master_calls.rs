@@ -177,7 +177,7 @@ impl Node {
     }
 }
 
-/// Why a call to the master failed.
+/// Reason why a call to the master failed.
 enum Failure {
     /// The master answered with a refusal.
     Refused(MasterFault),

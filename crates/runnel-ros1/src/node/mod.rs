@@ -39,9 +39,10 @@ pub use event::{
     LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceServerLink, SubscriberLink,
 };
 pub use fault::{
-    AskedType, HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, TypeSum, TypesDiffer,
+    HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, RequestedType, TypeMismatch,
+    TypeSum,
 };
-pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
+pub use service_links::{ServiceClientSpec, ServiceFailure, ServiceLinkId};
 
 use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
@@ -130,7 +131,7 @@ impl Node {
         self.config.uri()
     }
 
-    /// Connections that are open or being opened, as far as the node knows, including those handed to the driver.
+    /// Connections that are open or being opened, including those handed to the driver.
     pub fn connection_count(&self) -> usize {
         self.conns.len() + self.rpc.connection_count()
     }
@@ -146,10 +147,10 @@ impl Node {
         self.local_nodes = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
 
-    /// Publishes a topic. A second call for the same topic checks the type, and latches if either call asked for it.
+    /// Publishes a topic. A second call for the same topic checks the type, and latches if either call requested it.
     ///
     /// # Errors
-    /// When the node publishes the topic with another type.
+    /// If the node publishes the topic with another type.
     pub fn advertise(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
         if let Some(has) = self.publications.get_mut(&spec.topic) {
             same_type(has, &spec)?;
@@ -163,10 +164,10 @@ impl Node {
     }
 
     /// Subscribes to a topic. A second call for the same topic checks the type, and leaves UDPROS unless both calls
-    /// asked for it.
+    /// requested it.
     ///
     /// # Errors
-    /// When the node subscribes to the topic with another type.
+    /// If the node subscribes to the topic with another type.
     pub fn subscribe(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
         if let Some(has) = self.subscriptions.get(&spec.topic) {
             same_type(&has.spec, &spec)?;
@@ -401,10 +402,11 @@ fn canonical(uri: &str) -> Result<String, UriError> {
     Uri::parse(uri).map(|uri| Uri { path, ..uri }.to_string())
 }
 
-fn same_type(has: &TopicSpec, asked: &TopicSpec) -> Result<(), TopicError> {
-    if has.agrees_with(&asked.md5) {
+fn same_type(has: &TopicSpec, requested: &TopicSpec) -> Result<(), TopicError> {
+    if has.agrees_with(&requested.md5) {
         return Ok(());
     }
-    let (topic, has, asked) = (asked.topic.clone(), has.type_name.clone(), asked.type_name.clone());
-    Err(TopicError::TypeConflict { topic, has, asked })
+    let (topic, has, requested) =
+        (requested.topic.clone(), has.type_name.clone(), requested.type_name.clone());
+    Err(TopicError::TypeConflict { topic, has, requested })
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, PublisherLink};
-use super::fault::{HandshakeFault, LinkFault, NextStep, PeerFault, TypeSum, TypesDiffer};
+use super::fault::{HandshakeFault, LinkFault, NextStep, PeerFault, TypeMismatch, TypeSum};
 use super::timer::Timer;
 use super::{Conn, Linked, Node, Purpose};
 use super::{dual_node_id, same_host};
@@ -43,11 +43,11 @@ impl Node {
         self.subscriptions.get_mut(topic)?.links.get_mut(uri)
     }
 
-    /// Requests the address of a topic from a publisher, after opening a socket if UDPROS is wanted.
+    /// Requests the address of a topic from a publisher, after opening a socket for UDPROS.
     fn ask_address(&mut self, now: Instant, topic: &str, uri: &str) {
         let Some(subscription) = self.subscriptions.get(topic) else { return };
-        let wanted = subscription.spec.udpros;
-        if wanted && subscription.links.get(uri).is_some_and(|link| !link.tcpros_only) {
+        let udpros = subscription.spec.udpros;
+        if udpros && subscription.links.get(uri).is_some_and(|link| !link.tcpros_only) {
             let conn = self.open_for_publisher(topic, uri);
             self.set_link(topic, uri, LinkState::ExpectPort { conn });
         } else {
@@ -89,7 +89,7 @@ impl Node {
         call: CallId,
         answer: Result<Value, CallError>,
     ) {
-        let asked = match self.link_mut(topic, uri).map(|link| &link.state) {
+        let requested = match self.link_mut(topic, uri).map(|link| &link.state) {
             Some(LinkState::ExpectAddress { call: expected, datagrams }) if *expected == call => *datagrams,
             _ => return,
         };
@@ -99,9 +99,9 @@ impl Node {
             Ok(value) => Address::of(&value),
             Err(error) => Err(LinkFault::Call(Box::new(error))),
         };
-        match (address, asked) {
+        match (address, requested) {
             (Ok(Address::Tcpros(to)), _) => {
-                asked.into_iter().for_each(|conn| self.close_datagrams(conn));
+                requested.into_iter().for_each(|conn| self.close_datagrams(conn));
                 self.connect_link(now, topic, uri, to);
             }
             (Ok(Address::Udpros(offer)), Some(conn)) => self.take_datagrams(now, conn, topic, uri, offer),
@@ -143,7 +143,7 @@ impl Node {
         while let Some((to, (topic, uri))) = self.connect_limit.next() {
             // The link may have ended or started again meanwhile.
             let state = self.link_mut(&topic, &uri).map(|link| &link.state);
-            if matches!(state, Some(LinkState::ExpectSlot { to: wanted }) if *wanted == to) {
+            if matches!(state, Some(LinkState::ExpectSlot { to: waiting }) if *waiting == to) {
                 self.connect_link(now, &topic, &uri, to);
             }
         }
@@ -287,8 +287,9 @@ impl Node {
         header.bounded("callerid")?;
         let spec = self.subscriptions.get(topic).map(|subscription| &subscription.spec);
         if let Some(spec) = spec.filter(|spec| !spec.agrees_with(md5)) {
-            let (wanted, offered) = (TypeSum::new(&spec.type_name, &spec.md5), TypeSum::new(type_name, md5));
-            return Err(HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered })));
+            let (requested, offered) =
+                (TypeSum::new(&spec.type_name, &spec.md5), TypeSum::new(type_name, md5));
+            return Err(HandshakeFault::OfferedType(Box::new(TypeMismatch { requested, offered })));
         }
         Ok(header)
     }
@@ -338,7 +339,7 @@ impl Node {
     }
 
     /// An established link has ended. A publisher that shuts down closes its links a moment before the master reports
-    /// it, so this alone is no fault.
+    /// it, so this is not yet a fault.
     pub(super) fn link_ended(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
         match why {
             Some(why) => self.try_later(now, topic, uri, LinkFault::Closed(Some(why.to_owned()))),
@@ -352,7 +353,7 @@ impl Node {
     }
 }
 
-/// What is known of a link to a publisher when its header is accepted.
+/// State of a link to a publisher when its header is accepted.
 struct AcceptedHeader<'a> {
     conn: ConnId,
     /// The address of the peer.

@@ -13,7 +13,7 @@ impl Node {
         self.registrar.want(Role::Parameter, key);
         self.parameters.insert(key.to_owned(), value);
         self.ask_master(now);
-        // A value that cannot be encoded is refused at once.
+        // A value that cannot be encoded is refused immediately.
         self.serve_rpc(now);
     }
 
@@ -30,7 +30,7 @@ impl Node {
         self.ask_master(now);
     }
 
-    /// Method and parameters of the registration call; `None` if it is no longer wanted.
+    /// Method and parameters of the registration call; `None` if it was cancelled.
     pub(super) fn parameter_registration(&self, role: Role, key: &str) -> Option<(&'static str, [Value; 3])> {
         let name = Value::from(self.config.name.as_str());
         match role {

@@ -13,24 +13,24 @@ use runnel_core::time::Instant;
 
 use super::event::Role;
 
-/// Calls to the master in progress at once.
+/// Calls to the master in progress at a time.
 const OUTSTANDING: usize = 8;
 
 /// Interval of attempts to reach the master.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long the master must report no owner of the node's name before the name is taken as free. A newer node of that
+/// Time during which the master must report no owner of the node's name before the name is considered free. A newer node of that
 /// name that waited for the master retries every [`RETRY_INTERVAL`] and must come first.
 const OWNER_CONFIRM_DELAY: Duration = Duration::from_millis(700);
 
-/// How long the publisher lists of a returned master only add publishers.
+/// Time during which the publisher lists of a returned master only add publishers.
 const ADDITIVE_PERIOD: Duration = Duration::from_secs(10);
 
 /// One registration, and its state at the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     /// It is to be registered; otherwise it is to be unregistered and removed.
-    wanted: bool,
+    desired: bool,
     state: Registration,
 }
 
@@ -57,7 +57,7 @@ impl Entry {
 /// State of the connection to the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MasterState {
-    /// The master answers, as far as is known.
+    /// The last call to the master was answered.
     Reachable,
     /// The master did not answer; the next attempt is at `retry`.
     Unreachable { retry: Instant },
@@ -121,9 +121,9 @@ impl Registrar {
     /// Requests a registration.
     pub(super) fn want(&mut self, role: Role, topic: &str) {
         let entry = self.entries.entry((role, topic.to_owned()));
-        let entry = entry.or_insert(Entry { wanted: true, state: Registration::Unknown });
-        if !entry.wanted {
-            *entry = Entry { wanted: true, state: Registration::Stale };
+        let entry = entry.or_insert(Entry { desired: true, state: Registration::Unknown });
+        if !entry.desired {
+            *entry = Entry { desired: true, state: Registration::Stale };
         }
     }
 
@@ -134,7 +134,7 @@ impl Registrar {
             Some(Entry { state: Registration::Unknown | Registration::Refused, .. }) => {
                 self.entries.remove(&key);
             }
-            Some(entry) => *entry = Entry { wanted: false, state: Registration::Stale },
+            Some(entry) => *entry = Entry { desired: false, state: Registration::Stale },
             None => {}
         }
     }
@@ -200,7 +200,7 @@ impl Registrar {
         }
         let ((role, topic), entry) = self.entries.iter_mut().find(|(_, entry)| entry.is_due())?;
         entry.state = Registration::Pending;
-        let ask = if entry.wanted { MasterRequest::Register } else { MasterRequest::Unregister };
+        let ask = if entry.desired { MasterRequest::Register } else { MasterRequest::Unregister };
         Some(ask(*role, topic.clone()))
     }
 
@@ -208,7 +208,7 @@ impl Registrar {
     pub(super) fn registered(&mut self, role: Role, topic: &str, accepted: bool) -> bool {
         self.has_been_registered |= accepted;
         self.is_outage_reported = false;
-        let entry = self.entries.get_mut(&(role, topic.to_owned())).filter(|entry| entry.wanted);
+        let entry = self.entries.get_mut(&(role, topic.to_owned())).filter(|entry| entry.desired);
         match entry {
             Some(entry) => {
                 entry.state = if accepted { Registration::Registered } else { Registration::Refused }
@@ -221,7 +221,8 @@ impl Registrar {
     /// The master has unregistered an entry.
     pub(super) fn unregistered(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
-        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.state == Registration::Pending) {
+        if self.entries.get(&key).is_some_and(|entry| !entry.desired && entry.state == Registration::Pending)
+        {
             self.entries.remove(&key);
         }
     }
@@ -272,11 +273,11 @@ impl Registrar {
         false
     }
 
-    /// Marks everything as unregistered. Entries that are no longer wanted are dropped if the master does not know
+    /// Marks everything as unregistered. Entries that are no longer desired are dropped if the master does not know
     /// the node.
     fn mark_all_unregistered(&mut self, now: Instant, is_node_known: bool) {
         self.additive_until = now + ADDITIVE_PERIOD;
-        self.entries.retain(|_, entry| entry.wanted || is_node_known);
+        self.entries.retain(|_, entry| entry.desired || is_node_known);
         // A master that knows the node has kept its parameters, and later changes by other nodes.
         let affected =
             self.entries.iter_mut().filter(|((role, _), _)| !is_node_known || *role != Role::Parameter);
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_node_registers_at_once() {
+    fn unknown_node_registers_immediately() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Subscriber, "/a");
         registrar.next_request(NOW);

@@ -78,11 +78,11 @@ impl Node {
     /// Announces this process in the answer to a subscriber or client that has announced its own.
     pub(super) fn answer_process(
         &self,
-        asked: Option<LocalPeerId>,
+        requested: Option<LocalPeerId>,
         reply: &mut ConnectionHeader,
     ) -> Option<LocalPeerId> {
         let identity = self.config.same_host.as_ref()?;
-        asked.inspect(|_| announce(identity, reply, None))
+        requested.inspect(|_| announce(identity, reply, None))
     }
 }
 

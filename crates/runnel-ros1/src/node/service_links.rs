@@ -9,7 +9,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, ServiceServerLink};
-use super::fault::{HandshakeFault, MasterFault, TypeSum, TypesDiffer};
+use super::fault::{HandshakeFault, MasterFault, TypeMismatch, TypeSum};
 use super::same_host;
 use super::timer::Timer;
 use super::{Conn, Node, Purpose};
@@ -27,7 +27,7 @@ pub struct ServiceLinkId(pub u64);
 
 /// A service to be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedService {
+pub struct ServiceClientSpec {
     /// Global name, such as `/add_two_ints`.
     pub service: String,
     /// Service type; `*` if unknown.
@@ -36,25 +36,25 @@ pub struct WantedService {
     pub md5: String,
     /// The connection stays open for more than one call.
     pub persistent: bool,
-    /// Only the provider's header is wanted; no call is made.
+    /// Only requests the provider's header; no call is made.
     pub probe: bool,
 }
 
-/// Why a service cannot be called, or a call got no answer.
+/// Reason why a service cannot be called, or a call got no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceFailure {
     /// The master knows no provider.
     NotProvided,
     /// The master did not answer.
     MasterSilent {
-        /// What went wrong.
+        /// The error.
         why: MasterFault,
     },
     /// The provider cannot be reached.
     Unreachable {
         /// The provider's address.
         at: String,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
     /// The handshake with the provider failed.
@@ -71,7 +71,7 @@ pub enum ServiceFailure {
         /// The error, if there was one.
         why: Option<String>,
     },
-    /// A step took too long.
+    /// A step exceeded its time limit.
     TimedOut {
         /// The step.
         waiting_for: &'static str,
@@ -106,7 +106,7 @@ impl std::error::Error for ServiceFailure {}
 /// A link to a service.
 #[derive(Debug)]
 pub(super) struct ServiceLink {
-    wanted: WantedService,
+    spec: ServiceClientSpec,
     state: State,
     /// Pause after the next failure, if the service is awaited.
     pause: Option<Duration>,
@@ -152,26 +152,26 @@ impl Node {
     pub fn open_service(
         &mut self,
         now: Instant,
-        wanted: WantedService,
+        spec: ServiceClientSpec,
         until: Option<Instant>,
     ) -> ServiceLinkId {
-        let id = self.add_service_link(wanted, None);
+        let id = self.add_service_link(spec, None);
         self.set_service_deadline(id, until);
         self.look_up_service(now, id);
         id
     }
 
-    fn add_service_link(&mut self, wanted: WantedService, pause: Option<Duration>) -> ServiceLinkId {
+    fn add_service_link(&mut self, spec: ServiceClientSpec, pause: Option<Duration>) -> ServiceLinkId {
         self.last_service_link += 1;
         let id = ServiceLinkId(self.last_service_link);
-        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress, pause });
+        self.service_links.insert(id, ServiceLink { spec, state: State::ExpectAddress, pause });
         id
     }
 
     fn look_up_service(&mut self, now: Instant, id: ServiceLinkId) {
         let Some(link) = self.service_links.get_mut(&id) else { return };
         link.state = State::ExpectAddress;
-        let params = [self.config.name.as_str().into(), link.wanted.service.as_str().into()];
+        let params = [self.config.name.as_str().into(), link.spec.service.as_str().into()];
         self.call_master(now, "lookupService", &params, Purpose::LookupService(id));
     }
 
@@ -247,18 +247,18 @@ impl Node {
 
     /// The connection is open: send the header.
     pub(super) fn service_connected(&mut self, id: ServiceLinkId) {
-        let Some(ServiceLink { wanted, state, .. }) = self.service_links.get_mut(&id) else { return };
+        let Some(ServiceLink { spec, state, .. }) = self.service_links.get_mut(&id) else { return };
         let State::ExpectConnection { conn, to } = state else { return };
         let (conn, to) = (*conn, to.clone());
-        let persistent = wanted.persistent;
+        let persistent = spec.persistent;
         let mut fields = vec![
             ("callerid", self.config.name.as_str()),
-            ("md5sum", &wanted.md5),
-            ("persistent", if wanted.persistent { "1" } else { "0" }),
-            ("service", &wanted.service),
-            ("type", &wanted.type_name),
+            ("md5sum", &spec.md5),
+            ("persistent", if spec.persistent { "1" } else { "0" }),
+            ("service", &spec.service),
+            ("type", &spec.type_name),
         ];
-        if wanted.probe {
+        if spec.probe {
             fields.push(("probe", "1"));
         }
         let mut header = ConnectionHeader::new(fields);
@@ -277,7 +277,7 @@ impl Node {
         let State::ExpectHeader { conn, to, reader, token } = &mut link.state else { return };
         let checked = match reader.take(&mut bytes, Vec::new) {
             Ok(None) => return,
-            Ok(Some(header)) => check_provider(&link.wanted, &header),
+            Ok(Some(header)) => check_provider(&link.spec, &header),
             Err(error) => Err(HandshakeFault::Length(error)),
         };
         let (conn, to, token) = (*conn, to.clone(), *token);
@@ -318,7 +318,7 @@ impl Node {
 }
 
 /// Checks the provider's header.
-fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
+fn check_provider(spec: &ServiceClientSpec, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
     let header = ConnectionHeader::parse(bytes)?;
     if let Some(why) = header.get("error") {
         return Err(HandshakeFault::Rejected(sanitize(why)));
@@ -327,10 +327,10 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
     for kept in ["callerid", "type"] {
         header.bounded(kept)?;
     }
-    if md5 != wanted.md5 && ![md5, &wanted.md5].contains(&"*") {
+    if md5 != spec.md5 && ![md5, &spec.md5].contains(&"*") {
         let offered = TypeSum::new(header.get("type").unwrap_or("a type"), md5);
-        let wanted = TypeSum::new(&wanted.type_name, &wanted.md5);
-        return Err(HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered })));
+        let requested = TypeSum::new(&spec.type_name, &spec.md5);
+        return Err(HandshakeFault::OfferedType(Box::new(TypeMismatch { requested, offered })));
     }
     Ok(header)
 }

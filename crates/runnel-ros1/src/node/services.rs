@@ -5,7 +5,7 @@ use runnel_core::time::Instant;
 
 use super::config::{NodeConfig, ServiceSpec};
 use super::event::{NodeEvent, ServiceClientLink};
-use super::fault::{AskedType, HandshakeFault, TypeSum, TypesDiffer};
+use super::fault::{HandshakeFault, RequestedType, TypeMismatch, TypeSum};
 use super::same_host::requested_peer;
 use super::{Conn, Node, Role, TopicError};
 use crate::header::ConnectionHeader;
@@ -16,7 +16,7 @@ impl Node {
     /// Provides a service.
     ///
     /// # Errors
-    /// When the node already provides a service of that name.
+    /// If the node already provides a service of that name.
     pub fn advertise_service(&mut self, now: Instant, spec: ServiceSpec) -> Result<(), TopicError> {
         if self.services.contains_key(&spec.service) {
             return Err(TopicError::ServiceExists { service: spec.service });
@@ -59,18 +59,18 @@ impl Node {
             return Err(self.too_many_links());
         }
         if md5 != spec.md5 && md5 != "*" {
-            let wanted = TypeSum::new(header.get("type").unwrap_or("*"), md5);
-            let types = TypesDiffer { wanted, offered: TypeSum::new(&spec.type_name, &spec.md5) };
+            let requested = TypeSum::new(header.get("type").unwrap_or("*"), md5);
+            let types = TypeMismatch { requested, offered: TypeSum::new(&spec.type_name, &spec.md5) };
             let (name, peer, node) = (service.to_owned(), client.to_owned(), node.clone());
-            return Err(HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types })));
+            return Err(HandshakeFault::ClientType(Box::new(RequestedType { name, peer, node, types })));
         }
         let persistent = matches!(header.get("persistent"), Some("1" | "true"));
-        let asked = requested_peer(header).filter(|_| persistent);
-        Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent, asked })
+        let requested = requested_peer(header).filter(|_| persistent);
+        Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent, requested })
     }
 
     pub(super) fn join_service_client(&mut self, conn: ConnId, client: Client, rest: &[u8]) {
-        let Client { service, name, persistent, asked } = client;
+        let Client { service, name, persistent, requested } = client;
         let Some(spec) = self.services.get(&service) else { return };
         let [request, response] = ["Request", "Response"].map(|part| format!("{}{part}", spec.type_name));
         let mut reply = ConnectionHeader::new([
@@ -81,7 +81,7 @@ impl Node {
             ("service", &service),
             ("type", &spec.type_name),
         ]);
-        let same_host = self.answer_process(asked, &mut reply);
+        let same_host = self.answer_process(requested, &mut reply);
         self.send(conn, reply.emit());
         self.count_as_linked(conn);
         self.conns.insert(conn, Conn::ServiceClient);
@@ -97,5 +97,5 @@ pub(super) struct Client {
     name: String,
     persistent: bool,
     /// The client's identity for shared memory.
-    asked: Option<LocalPeerId>,
+    requested: Option<LocalPeerId>,
 }

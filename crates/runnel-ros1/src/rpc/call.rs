@@ -36,7 +36,7 @@ impl fmt::Display for CallTarget {
     }
 }
 
-/// Why a call failed. Every variant names the call.
+/// Reason why a call failed. Every variant names the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallError {
     /// No connection could be opened.

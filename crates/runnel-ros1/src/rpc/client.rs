@@ -47,7 +47,7 @@ struct Link {
     parser: ResponseParser,
 }
 
-/// What a connection waits for.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// To be open, for this call.
@@ -379,7 +379,7 @@ impl Client {
         }
     }
 
-    /// Releases a connection that has ended, so that its queue goes on with another.
+    /// Releases a connection that has ended, so that its queue continues on another.
     fn release_connection(&mut self, link: &Link, shared: &mut Shared) {
         if link.kept {
             if let Some(queue) = self.shared_queues.get_mut(&link.to) {

@@ -15,14 +15,14 @@ pub struct RpcConfig {
     /// Bytes that a client may send ahead while its call is in service; past it, its connection is closed. Default:
     /// 64 KiB.
     pub max_pipelined: usize,
-    /// Client connections that may be open at once. Default: 512.
+    /// Client connections that may be open at a time. Default: 512.
     pub max_server_connections: usize,
     /// Servers to which a connection is kept open; calls to further ones get a connection each. Default: 512.
     pub max_kept_connections: usize,
     /// Calls to one server, each with its own connection, that may be in progress; others wait in a queue. A Python
     /// server has a backlog of 5 connections, and connecting beyond that takes a second. Default: 4.
     pub max_connections_per_server: usize,
-    /// Calls that may be in progress or waiting; others fail at once. Default: 4096.
+    /// Calls that may be in progress or waiting; others fail immediately. Default: 4096.
     pub max_queued_calls: usize,
     /// Time in which a whole request must arrive: for the first one from the opening of the connection, for others
     /// from their first byte. Default: 10 s.

@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::http::{RequestError, ResponseError};
 use crate::xmlrpc::DecodeError;
 
-/// Why a client is refused, or its connection closed.
+/// Reason why a client is refused, or its connection closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientFault {
     /// It connected at the connection limit, while every open connection was waiting for an answer.
@@ -70,7 +70,7 @@ impl fmt::Display for ClientFault {
 
 impl core::error::Error for ClientFault {}
 
-/// Why a server's answer is unusable.
+/// Reason why a server's response is unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerFault {
     /// It arrived before the request was sent.

@@ -60,12 +60,12 @@ impl RpcPeer {
         self.shared.new_conn_id()
     }
 
-    /// Whether a connection belongs to this peer and is open as far as it knows.
+    /// Whether a connection belongs to this peer and is not known to be closed.
     pub fn owns(&self, conn: ConnId) -> bool {
         self.server.has(conn) || self.client.has(conn)
     }
 
-    /// Connections that are open or being opened, as far as this peer knows.
+    /// Connections that are open or being opened.
     pub fn connection_count(&self) -> usize {
         self.server.connection_count() + self.client.connection_count()
     }

@@ -31,7 +31,7 @@ struct ClientConnection {
     idle_since: Instant,
 }
 
-/// What a connection waits for.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The first byte of a request.

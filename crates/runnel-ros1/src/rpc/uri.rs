@@ -49,11 +49,11 @@ impl fmt::Display for Uri {
 pub struct UriError {
     /// The text, or its beginning if it is long.
     pub text: String,
-    /// What is wrong.
+    /// The kind of error.
     pub problem: UriProblem,
 }
 
-/// What is wrong with a URI.
+/// Error of a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriProblem {
     /// Longer than [`MAX_URI`].
@@ -130,8 +130,8 @@ fn named(authority: &str) -> Result<(&str, &str), UriProblem> {
 /// Whether a host name has only letters, digits, dots, hyphens and underscores (which robots' names do have), within
 /// the bound.
 fn is_name(text: &str) -> bool {
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    (1..=MAX_HOST).contains(&text.len()) && text.bytes().all(sound)
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    (1..=MAX_HOST).contains(&text.len()) && text.bytes().all(is_valid)
 }
 
 /// Splits an IPv6 address, with an optional zone (`%eth0`), from the port after bracket and colon.

@@ -9,7 +9,7 @@ use runnel_core::wire::{GrowingSink, NoMemory, Sink, try_write};
 /// Bytes reserved for a message before any of it has arrived.
 const FIRST_STEP: usize = 64 * 1024;
 
-/// Most bytes that are reserved ahead of what has arrived.
+/// Maximum bytes that are reserved beyond those received.
 const LONGEST_STEP: usize = 4 << 20;
 
 /// Lengths that a reader accepts.
@@ -21,7 +21,7 @@ pub enum AcceptedLength {
     Exactly(usize),
 }
 
-/// Why a frame cannot be read.
+/// Reason why a frame cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
     /// The announced length exceeds the limit for all messages.
@@ -160,7 +160,7 @@ impl FrameReader {
     /// supplies a buffer to reuse when a message begins; its content does not matter.
     ///
     /// # Errors
-    /// When a length is not accepted, or memory is short. The stream cannot be read further.
+    /// If a length is not accepted, or memory is short. The stream cannot be read further.
     pub fn take_item(
         &mut self,
         input: &mut &[u8],
@@ -188,7 +188,7 @@ impl FrameReader {
     /// reuse when a frame begins; its content does not matter.
     ///
     /// # Errors
-    /// When a length is not accepted, or memory is short. The stream cannot be read further.
+    /// If a length is not accepted, or memory is short. The stream cannot be read further.
     pub fn take(
         &mut self,
         input: &mut &[u8],
@@ -215,7 +215,7 @@ impl FrameReader {
     /// bytes; `spare` works as there.
     ///
     /// # Errors
-    /// When the length is not accepted.
+    /// If the length is not accepted.
     pub fn begin_unframed(
         &mut self,
         length: usize,
@@ -254,7 +254,7 @@ impl FrameReader {
         Some(whole)
     }
 
-    /// True if the next byte is the first of a frame.
+    /// Whether the next byte is the first of a frame.
     pub fn is_between_frames(&self) -> bool {
         matches!(self.state, State::ExpectLength { count: 0, .. })
     }
@@ -324,7 +324,7 @@ pub fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 /// As [`frame`], without aborting when memory runs out.
 ///
 /// # Errors
-/// When there is no memory for the message; the error gives its size. `out` is then empty.
+/// If there is no memory for the message; the error gives its size. `out` is then empty.
 pub fn try_frame(out: &mut Vec<u8>, write: impl FnOnce(&mut GrowingSink)) -> Result<(), NoMemory> {
     let body = out.len() + LENGTH;
     try_write(out, |out| {

@@ -47,7 +47,7 @@ impl ResponseReader {
     /// Consumes `input` up to the end of the next response, and returns it if it is complete.
     ///
     /// # Errors
-    /// When a length is not accepted, or memory is short. The stream cannot be read further.
+    /// If a length is not accepted, or memory is short. The stream cannot be read further.
     pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, FrameError> {
         let succeeded = match self.succeeded {
             Some(succeeded) => succeeded,

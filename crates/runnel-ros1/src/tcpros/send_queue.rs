@@ -73,12 +73,12 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
         self.bound
     }
 
-    /// True if the front is partly sent or is a preamble.
+    /// Whether the front is partly sent or is a preamble.
     pub fn is_partly_sent(&self) -> bool {
         self.sent > 0 || !self.preamble.is_empty()
     }
 
-    /// True if nothing waits: a message may be sent at once.
+    /// Whether nothing waits: a message may be sent immediately.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.preamble.is_empty()
     }
@@ -88,7 +88,7 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
         self.messages.len() + usize::from(!self.preamble.is_empty())
     }
 
-    /// True if one more message of `bytes` bytes would push out another.
+    /// Whether one more message of `bytes` bytes would push out another.
     pub fn is_full(&self, bytes: usize) -> bool {
         let waiting = self.unsent();
         waiting > 0 && (waiting >= self.bound.messages || self.bytes + LENGTH + bytes > self.bound.bytes)
@@ -117,7 +117,7 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
     /// bytes are never dropped and count as no message. Returns the number of messages that count as sent.
     ///
     /// # Errors
-    /// When there is no memory for these bytes and the rest of that message. The queue is then unchanged.
+    /// If there is no memory for these bytes and the rest of that message. The queue is then unchanged.
     pub fn insert_preamble(&mut self, bytes: &[u8]) -> Result<u64, NoMemory> {
         let partly_sent = self.messages.front().filter(|_| self.pinned_count() > 0);
         let [length, message] = partly_sent.map_or([&[][..]; 2], |partly_sent| partly_sent.parts(self.sent));

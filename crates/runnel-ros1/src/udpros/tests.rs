@@ -110,13 +110,13 @@ fn too_long_message_is_refused_and_uses_id() {
 
 #[test]
 fn datagram_limits_are_clamped() {
-    for (asked, longest) in [
+    for (requested, longest) in [
         (0, MIN_DATAGRAM_LEN),
         (MIN_DATAGRAM_LEN, MIN_DATAGRAM_LEN),
         (1000, 1000),
         (1 << 20, MAX_DATAGRAM_LEN),
     ] {
-        let fragment = datagrams(&mut Fragmenter::new(LINK, asked), &message(200_000));
+        let fragment = datagrams(&mut Fragmenter::new(LINK, requested), &message(200_000));
         assert_eq!(fragment[0].len(), longest);
     }
 }
@@ -130,10 +130,11 @@ fn single_loss_costs_one_message_and_is_counted() {
     // The loss of the first message is unknown: a late subscriber has lost nothing. That of the last is unknown until
     // another follows.
     let (first, last) = (messages[0].len(), all.len() - messages[3].len());
-    for gone in first..last {
-        let rest = all.iter().enumerate().filter(|(place, _)| *place != gone).map(|(_, datagram)| datagram);
+    for missing in first..last {
+        let rest =
+            all.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, datagram)| datagram);
         let (whole, lost) = take_all(rest);
-        assert_eq!((whole.len(), lost), (3, 1), "without datagram {gone}");
+        assert_eq!((whole.len(), lost), (3, 1), "without datagram {missing}");
         assert!(whole.iter().all(|whole| *whole == message(3 * MIN_DATAGRAM_LEN)));
     }
 }

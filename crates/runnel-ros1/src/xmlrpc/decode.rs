@@ -20,7 +20,7 @@ pub struct Call {
 /// Decodes a `<methodCall>` document of any bytes.
 ///
 /// # Errors
-/// When the document is not an XML-RPC call, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// If the document is not an XML-RPC call, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
     let mut parser = Parser::new(body)?;
     parser.call().map_err(|error| DecodeError { method: parser.method.take(), ..error })
@@ -29,7 +29,7 @@ pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
 /// Decodes a `<methodResponse>` document of any bytes: the value of the answer, or the fault that it reports.
 ///
 /// # Errors
-/// When the document is not an XML-RPC response, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// If the document is not an XML-RPC response, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn decode_response(body: &[u8]) -> Result<Result<Value, Fault>, DecodeError> {
     Parser::new(body)?.response()
 }
@@ -207,9 +207,9 @@ impl<'a> Parser<'a> {
         Ok(token.markup)
     }
 
-    fn require(&mut self, wanted: Markup, name: &'static str) -> Result<(), DecodeError> {
+    fn require(&mut self, expected: Markup, name: &'static str) -> Result<(), DecodeError> {
         let found = self.markup()?;
-        if found == wanted { Ok(()) } else { Err(self.unexpected(found, name)) }
+        if found == expected { Ok(()) } else { Err(self.unexpected(found, name)) }
     }
 
     fn require_blank(&self, text: &str) -> Result<(), DecodeError> {

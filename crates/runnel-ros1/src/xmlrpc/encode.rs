@@ -9,7 +9,7 @@ const PROLOGUE: &str = "<?xml version=\"1.0\"?>";
 /// Encodes a call.
 ///
 /// # Errors
-/// When a text has a character that XML cannot hold, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// If a text has a character that XML cannot hold, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn encode_call<'a>(
     method: &str,
     params: impl IntoIterator<Item = &'a Value>,
@@ -24,7 +24,7 @@ pub fn encode_call<'a>(
 /// Encodes the response to a call: a value, or a fault.
 ///
 /// # Errors
-/// When a text has a character that XML cannot hold, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// If a text has a character that XML cannot hold, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn encode_response(answer: &Result<Value, Fault>) -> Result<Vec<u8>, EncodeError> {
     let mut writer = Writer::new();
     match writer.response(answer) {

@@ -16,11 +16,11 @@ pub struct DecodeError {
     pub element: &'static str,
     /// Byte offset in the document.
     pub offset: usize,
-    /// What is wrong.
+    /// The kind of error.
     pub problem: DecodeProblem,
 }
 
-/// What is wrong with a document.
+/// Error of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeProblem {
     /// The bytes are not UTF-8.
@@ -102,11 +102,11 @@ impl core::error::Error for DecodeError {}
 pub struct EncodeError {
     /// The method of the call, or `None` for a response.
     pub method: Option<String>,
-    /// What is wrong.
+    /// The kind of error.
     pub problem: EncodeProblem,
 }
 
-/// What is wrong with a value to be written.
+/// Error of a value to be encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EncodeProblem {
     /// A character that XML cannot hold, even escaped.

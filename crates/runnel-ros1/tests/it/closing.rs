@@ -1,4 +1,4 @@
-//! Shutdown of a node: it unregisters at once, within a bounded time.
+//! Shutdown of a node: it unregisters immediately, within a bounded time.
 
 use runnel_ros1::node::NodeEvent;
 use runnel_ros1::xmlrpc::Value;
@@ -102,7 +102,7 @@ fn closing_takes_at_most_one_second() {
 }
 
 #[test]
-fn node_without_topics_closes_at_once() {
+fn node_without_topics_closes_immediately() {
     let mut net = Net::new(1);
     let node = net.node("/n", "a");
     net.stop(node);

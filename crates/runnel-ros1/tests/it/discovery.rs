@@ -159,10 +159,10 @@ fn topics_of_one_node_are_separate() {
     }
     net.subscribe(listener, "/b");
     net.run_until("they are linked", secs(1), |net| net.publishers(listener, "/b") == ["/talker"]);
-    net.publish(talker, "/a", "not asked for");
-    net.publish(talker, "/b", "asked for");
+    net.publish(talker, "/a", "not requested");
+    net.publish(talker, "/b", "requested");
     net.run_for(secs(1));
-    assert_eq!(net.received_texts(listener), ["asked for"]);
+    assert_eq!(net.received_texts(listener), ["requested"]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn unpublished_topic_can_be_published_again() {
         net.subscribe(listener, "/chatter");
         net.run_until("they are linked", secs(2), |net| linked(net, talker, listener));
         net.with_node(talker, |node, now| node.unadvertise(now, "/chatter"));
-        assert_eq!(net.subscribers(talker, "/chatter"), Vec::<String>::new(), "at once");
+        assert_eq!(net.subscribers(talker, "/chatter"), Vec::<String>::new(), "immediately");
         net.run_until("the link is gone", secs(2), |net| net.publishers(listener, "/chatter").is_empty());
         net.run_for(secs(60));
         assert_eq!(net.master_of(master).registration_count(), 1, "seed {seed}: the subscription is left");
@@ -186,7 +186,7 @@ fn unpublished_topic_can_be_published_again() {
 }
 
 #[test]
-fn republishing_at_once_gives_one_link() {
+fn immediate_republishing_gives_one_link() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);
         net.master("hub");
@@ -252,11 +252,14 @@ fn second_type_in_one_node_is_refused() {
     net.advertise(node, "/chatter");
     net.subscribe(node, "/other");
     net.run_for(secs(1));
-    let told = |role, topic: &str| {
+    let registrations = |role, topic: &str| {
         let is_it = |event: &&NodeEvent| matches!(event, NodeEvent::Registered { role: r, name: t } if *r == role && t == topic);
         net.events(node).iter().filter(is_it).count()
     };
-    assert_eq!((told(Role::Publisher, "/chatter"), told(Role::Subscriber, "/other")), (1, 1));
+    assert_eq!(
+        (registrations(Role::Publisher, "/chatter"), registrations(Role::Subscriber, "/other")),
+        (1, 1)
+    );
     let other =
         TopicSpec { type_name: "std_msgs/Int16".into(), md5: "1".repeat(32), ..text_topic("/chatter") };
     let refused = net.with_node(node, |node, now| node.advertise(now, other)).expect_err("another type");

@@ -53,8 +53,8 @@ fn registrations_return_and_links_stay() {
             "seed {seed}"
         );
         for app in [talker, listener] {
-            let told = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterReconnected)];
-            let [lost, back] = told.map(|wanted| count(&net, app, wanted));
+            let predicates = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterReconnected)];
+            let [lost, back] = predicates.map(|wanted| count(&net, app, wanted));
             assert!(lost <= 1 && back == 1, "seed {seed}: {lost} reports of the loss, {back} of the return");
         }
         assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
@@ -102,8 +102,8 @@ fn after_a_return() -> (Net, App, App, [runnel_testkit::net::FakePublisher; 2]) 
         "lookupNode" => Some(Ok(answer(-1, "unknown node [/listener]", ""))),
         _ => Some(Ok(answer(1, "", Vec::new()))),
     });
-    let is_told = |net: &Net| net.calls(second).iter().any(|call| call.method == "registerSubscriber");
-    net.run_until("the new master is told", secs(5), is_told);
+    let is_notified = |net: &Net| net.calls(second).iter().any(|call| call.method == "registerSubscriber");
+    net.run_until("the new master gets the registration", secs(5), is_notified);
     net.settle();
     (net, second, listener, ps)
 }
@@ -181,7 +181,7 @@ fn hanging_master_is_replaced_by_answering_one() {
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
     net.advertise(talker, TOPIC);
     net.subscribe(listener, TOPIC);
-    net.run_until("it is told", secs(11), |net| count(net, talker, unreachable) == 1);
+    net.run_until("it gets the update", secs(11), |net| count(net, talker, unreachable) == 1);
     net.run_for(secs(60));
     assert_eq!(count(&net, talker, unreachable), 1, "once");
     let open = net.node_of(talker).connection_count();
@@ -308,10 +308,10 @@ fn malformed_master_answers_count_as_refusals() {
         net.run_for(secs(60));
         assert_eq!(net.publishers(node, TOPIC), Vec::<String>::new());
         assert!(net.calls(master).len() < 5, "{odd:?}: {} calls", net.calls(master).len());
-        let told = |event: &NodeEvent| {
+        let is_reported = |event: &NodeEvent| {
             matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerFault { .. })
         };
-        assert_eq!(count(&net, node, told), 1, "{odd:?}: {:#?}", net.events(node));
+        assert_eq!(count(&net, node, is_reported), 1, "{odd:?}: {:#?}", net.events(node));
     }
 }
 

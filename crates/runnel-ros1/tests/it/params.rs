@@ -104,7 +104,7 @@ fn missing_parameter_is_reported_as_none() {
     assert_eq!(
         reported_changes(&net, node, &mut seen),
         [("/robot".to_owned(), None)],
-        "the new master knows of none"
+        "the new master has none"
     );
     set(&mut net, other, "/robot/speed", 1.5);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use runnel_ros1::header::{HeaderError, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{
-    HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeSum, TypesDiffer,
+    HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeMismatch, TypeSum,
 };
 use runnel_ros1::tcpros::frame;
 use runnel_testkit::net::{App, Conditions, FakePublisher, Net, publisher_header, secs, text_topic};
@@ -84,7 +84,7 @@ fn type_mismatch_is_refused_with_both_types() {
     net.settle();
     assert!(net.is_over(socket));
     let [wanted, offered] = [text_topic(TOPIC), other].map(|spec| TypeSum::new(&spec.type_name, &spec.md5));
-    let types = HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered }));
+    let types = HandshakeFault::OfferedType(Box::new(TypeMismatch { requested: wanted, offered }));
     assert_eq!(fault_of(&net, listener, &odd), Some(types));
     assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
 }
@@ -220,10 +220,10 @@ fn publisher_text_is_logged_on_one_line() {
     let words = format!("no\n[ERROR] [/other]: forged\u{1b}[2J{}", "x".repeat(100_000));
     net.answer_subscriber(&odd, &[("error", &words)]);
     net.settle();
-    let told = net.events(listener).iter().find_map(|event| match event {
+    let line = net.events(listener).iter().find_map(|event| match event {
         NodeEvent::PeerFault { why: why @ PeerFault::Publisher { .. } } => Some(why.to_string()),
         _ => None,
     });
-    let told = told.expect("a line");
-    assert!(told.contains(r"no\n[ERROR] [/other]: forged\x1b[2Jxxx") && told.len() < 500, "{told:.600}");
+    let line = line.expect("a line");
+    assert!(line.contains(r"no\n[ERROR] [/other]: forged\x1b[2Jxxx") && line.len() < 500, "{line:.600}");
 }

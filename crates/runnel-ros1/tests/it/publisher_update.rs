@@ -40,7 +40,7 @@ fn linked_publisher_is_not_linked_again() {
     }
     net.run_for(secs(30));
     assert_eq!((net.accepted_count(ps[0].app), net.is_over(socket)), (0, false));
-    assert_eq!(net.calls(ps[0].app).len(), 1, "asked for its address once");
+    assert_eq!(net.calls(ps[0].app).len(), 1, "one request for its address");
 }
 
 #[test]
@@ -117,12 +117,12 @@ fn invalid_uri_is_skipped() {
     assert_eq!(reply, answer(0, "Bad xml-rpc URI: []", 0), "as roscpp answers");
     welcome(&mut net, &ps[0]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
-    let told = net.events(listener).iter().filter_map(|event| match event {
+    let reports = net.events(listener).iter().filter_map(|event| match event {
         NodeEvent::PeerFault { why: PeerFault::PublisherUris { faults, .. } } => Some(faults),
         _ => None,
     });
     let texts: Vec<Vec<&str>> =
-        told.map(|faults| faults.iter().map(|fault| fault.text.as_str()).collect()).collect();
+        reports.map(|faults| faults.iter().map(|fault| fault.text.as_str()).collect()).collect();
     assert_eq!(texts, [["", "http://", "rosrpc://p:1", "http://p:99999/"]], "{:#?}", net.events(listener));
 }
 
@@ -189,13 +189,13 @@ fn publishers_beyond_limit_wait_for_free_place() {
     net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri, &ps[2].uri]);
     net.run_for(secs(5));
     assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1"]);
-    let told = |event: &NodeEvent| match event {
+    let is_reported = |event: &NodeEvent| match event {
         NodeEvent::PeerFault { why: PeerFault::TooManyPublishers { first, others: 0, limit: 2, .. } } => {
             *first == ps[2].uri
         }
         _ => false,
     };
-    assert!(net.events(listener).iter().any(told), "and it is reported");
+    assert!(net.events(listener).iter().any(is_reported), "and it is reported");
     net.update(master, listener, TOPIC, &[&ps[1].uri, &ps[2].uri]);
     welcome(&mut net, &ps[2]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p1", "/p2"]);
@@ -212,19 +212,19 @@ fn unlinked_publishers_are_one_log_line() {
     let reply = net.update_answer(master, listener, TOPIC, &all);
     assert_eq!(reply, answer(0, "Bad xml-rpc URI: [rosrpc://p:1]", 0), "as roscpp answers");
     net.settle();
-    let told = |event: &&NodeEvent| match event {
+    let is_reported = |event: &&NodeEvent| match event {
         NodeEvent::PeerFault { why } => !matches!(why, PeerFault::Publisher { .. }),
         _ => false,
     };
-    let told: Vec<&NodeEvent> = net.events(listener)[before..].iter().filter(told).collect();
+    let reports: Vec<&NodeEvent> = net.events(listener)[before..].iter().filter(is_reported).collect();
     assert!(
         matches!(
-            told[..],
+            reports[..],
             [
                 NodeEvent::PeerFault { why: PeerFault::PublisherUris { .. } },
                 NodeEvent::PeerFault { why: PeerFault::TooManyPublishers { others: 4996, .. } },
             ]
         ),
-        "{told:#?}"
+        "{reports:#?}"
     );
 }

@@ -37,8 +37,8 @@ fn welcome(net: &mut Net, publisher: &FakePublisher) -> Socket {
     socket
 }
 
-/// Time until the publisher is asked for its address again.
-fn until_asked(net: &mut Net, publisher: &FakePublisher) -> Duration {
+/// Time until the next request for the publisher's address.
+fn time_until_request(net: &mut Net, publisher: &FakePublisher) -> Duration {
     let (before, app) = (net.calls(publisher.app).len(), publisher.app);
     net.run_until("it is asked again", secs(25), |net| net.calls(app).len() > before)
 }
@@ -52,9 +52,9 @@ fn broken_link_reconnects_after_100_ms() {
     let (mut net, _, talker, listener) = linked_pair(1);
     assert_eq!(net.break_links(talker, listener, Port::Tcpros), 1);
     assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new());
-    let took =
+    let elapsed =
         net.run_until("they are linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-    assert!(close_to(took, millis(100)), "{took:?}");
+    assert!(close_to(elapsed, millis(100)), "{elapsed:?}");
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
     assert_eq!((net.received_texts(listener), net.leaks()), (vec!["hello".to_owned()], Vec::new()));
@@ -69,8 +69,8 @@ fn retry_pauses_grow_to_twenty_seconds() {
     net.close_socket(socket);
     let mut pause = millis(100);
     for attempt in 0..12 {
-        let took = until_asked(&mut net, &publisher);
-        assert!(close_to(took, pause), "try {attempt}: {took:?} instead of {pause:?}");
+        let elapsed = time_until_request(&mut net, &publisher);
+        assert!(close_to(elapsed, pause), "try {attempt}: {elapsed:?} instead of {pause:?}");
         pause = (pause * 2).min(secs(20));
     }
 }
@@ -81,14 +81,17 @@ fn closed_link_is_reported_after_one_second() {
     let socket = welcome(&mut net, &publisher);
     net.stop_listening(publisher.app, publisher.tcpros_port);
     net.close_socket(socket);
-    let told = |event: &&NodeEvent| {
+    let is_reported = |event: &&NodeEvent| {
         let retry = NextStep::Retry;
         matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
     net.run_for(secs(1));
-    assert_eq!((net.calls(publisher.app).len(), net.events(listener).iter().filter(told).count()), (4, 0));
+    assert_eq!(
+        (net.calls(publisher.app).len(), net.events(listener).iter().filter(is_reported).count()),
+        (4, 0)
+    );
     net.run_for(secs(60));
-    assert_eq!(net.events(listener).iter().filter(told).count(), 1);
+    assert_eq!(net.events(listener).iter().filter(is_reported).count(), 1);
 }
 
 #[test]
@@ -98,13 +101,13 @@ fn accepted_header_resets_retry_pause() {
     net.stop_listening(publisher.app, publisher.tcpros_port);
     net.close_socket(socket);
     for _ in 0..5 {
-        until_asked(&mut net, &publisher);
+        time_until_request(&mut net, &publisher);
     }
     net.listen(publisher.app, publisher.tcpros_port, Port::Tcpros);
     let socket = welcome(&mut net, &publisher);
     net.close_socket(socket);
-    let took = until_asked(&mut net, &publisher);
-    assert!(close_to(took, millis(100)), "{took:?}");
+    let elapsed = time_until_request(&mut net, &publisher);
+    assert!(close_to(elapsed, millis(100)), "{elapsed:?}");
 }
 
 #[test]
@@ -114,8 +117,8 @@ fn closing_publisher_is_retried_with_growing_pauses() {
         let socket = net.accept_socket(publisher.app);
         net.write(socket, &[9, 0]);
         net.close_socket(socket);
-        let took = until_asked(&mut net, &publisher);
-        assert!(close_to(took, millis(pause)), "{took:?}");
+        let elapsed = time_until_request(&mut net, &publisher);
+        assert!(close_to(elapsed, millis(pause)), "{elapsed:?}");
     }
     welcome(&mut net, &publisher);
     assert_eq!(net.publishers(listener, TOPIC), ["/talker"]);

@@ -62,13 +62,13 @@ fn refusal_is_retried_until_publisher_is_ready() {
     net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.calls(publisher.app).len(), 4);
-    let told = |event: &NodeEvent| match event {
+    let is_reported = |event: &NodeEvent| match event {
         NodeEvent::PeerFault { why: PeerFault::Publisher { fault, .. } } => {
             *fault == LinkFault::RequestDeclined("Unknown Error".to_owned())
         }
         _ => false,
     };
-    assert!(net.events(listener).iter().any(told), "the reason is reported");
+    assert!(net.events(listener).iter().any(is_reported), "the reason is reported");
 }
 
 #[test]
@@ -90,13 +90,13 @@ fn malformed_answers_are_reported_and_retried() {
         let (mut net, listener, publisher) = scene(vec![Ok(value.clone()), Ok(address(port_of_scene()))]);
         net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
         net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-        let told = |event: &NodeEvent| match event {
+        let is_reported = |event: &NodeEvent| match event {
             NodeEvent::PeerFault { why: PeerFault::Publisher { uri, next: NextStep::Retry, .. } } => {
                 *uri == publisher.uri
             }
             _ => false,
         };
-        assert!(net.events(listener).iter().any(told), "{value:?}");
+        assert!(net.events(listener).iter().any(is_reported), "{value:?}");
         assert_eq!(net.leaks(), Vec::<String>::new());
     }
 }
@@ -193,11 +193,11 @@ fn removed_publisher_is_not_asked_again() {
     net.update(master, listener, TOPIC, &[]);
     net.update(master, listener, TOPIC, &[&publisher.uri]);
     net.run_for(secs(9));
-    let told = |event: &NodeEvent| {
+    let is_reported = |event: &NodeEvent| {
         let retry = NextStep::Retry;
         matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
-    assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
+    assert!(!net.events(listener).iter().any(is_reported), "{:#?}", net.events(listener));
 }
 
 /// A listener of 20 topics, all of one scripted publisher, which answers `requestTopic` with `answers`.

@@ -1,7 +1,7 @@
 //! Header fields by which the ends of a link recognize that they are on one host.
 
 use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
-use runnel_ros1::node::{NodeEvent, Port, WantedService};
+use runnel_ros1::node::{NodeEvent, Port, ServiceClientSpec};
 use runnel_testkit::net::{
     App, FakePublisher, Net, Socket, publisher_header, secs, subscriber_header, text_service, text_topic,
 };
@@ -192,8 +192,8 @@ fn called(persistent: bool) -> [Option<LocalPeerId>; 2] {
     net.run_for(secs(1));
     let spec = text_service("/echo");
     let (service, type_name, md5) = (spec.service, spec.type_name, spec.md5);
-    let wanted = WantedService { service, type_name, md5, persistent, probe: false };
-    let link = net.call_service_as(client, wanted, "hello", secs(5));
+    let spec = ServiceClientSpec { service, type_name, md5, persistent, probe: false };
+    let link = net.call_service_as(client, spec, "hello", secs(5));
     net.run_for(secs(1));
     assert_eq!(net.answers(client, link), [Ok("hello".to_owned())]);
     let at_server = net.events(server).iter().find_map(|event| match event {
@@ -204,7 +204,7 @@ fn called(persistent: bool) -> [Option<LocalPeerId>; 2] {
         NodeEvent::ServiceLinked(link) => Some(link.same_host),
         _ => None,
     });
-    [at_server, at_client].map(|told| told.expect("a link"))
+    [at_server, at_client].map(|events| events.expect("a link"))
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Services: lookup, single and persistent calls, and their failures.
 
 use runnel_ros1::node::{
-    AskedType, HandshakeFault, NodeEvent, PeerFault, ServiceFailure, TypeSum, TypesDiffer, WantedService,
+    HandshakeFault, NodeEvent, PeerFault, RequestedType, ServiceClientSpec, ServiceFailure, TypeMismatch,
+    TypeSum,
 };
 use runnel_testkit::net::{App, CallFailure, FAIL, Net, SILENCE, Socket, millis, secs, text_service};
 
@@ -17,9 +18,9 @@ fn scene() -> (Net, App, App) {
     (net, server, client)
 }
 
-fn wanted() -> WantedService {
+fn client_spec() -> ServiceClientSpec {
     let spec = text_service(SERVICE);
-    WantedService {
+    ServiceClientSpec {
         service: spec.service,
         type_name: spec.type_name,
         md5: spec.md5,
@@ -28,8 +29,8 @@ fn wanted() -> WantedService {
     }
 }
 
-fn failure(net: &mut Net, client: App, wanted: WantedService) -> ServiceFailure {
-    let link = net.call_service_as(client, wanted, "hello", secs(5));
+fn failure(net: &mut Net, client: App, spec: ServiceClientSpec) -> ServiceFailure {
+    let link = net.call_service_as(client, spec, "hello", secs(5));
     net.run_for(secs(6));
     match net.answers(client, link).as_slice() {
         [Err(CallFailure::None(why))] => why.clone(),
@@ -66,8 +67,8 @@ fn failing_service_gives_reason() {
 #[test]
 fn persistent_link_carries_many_calls() {
     let (mut net, server, client) = scene();
-    let wanted = WantedService { persistent: true, ..wanted() };
-    let link = net.call_service_as(client, wanted, "1", secs(5));
+    let client_spec = ServiceClientSpec { persistent: true, ..client_spec() };
+    let link = net.call_service_as(client, client_spec, "1", secs(5));
     net.run_for(secs(1));
     net.with_node(client, |node, _| node.set_service_deadline(link, None));
     for request in ["2", FAIL, "3"] {
@@ -84,38 +85,42 @@ fn persistent_link_carries_many_calls() {
 }
 
 #[test]
-fn missing_provider_is_reported_at_once() {
+fn missing_provider_is_reported_immediately() {
     let (mut net, _, client) = scene();
-    let wanted = WantedService { service: "/nothing".into(), ..wanted() };
-    assert_eq!(failure(&mut net, client, wanted), ServiceFailure::NotProvided);
+    let client_spec = ServiceClientSpec { service: "/nothing".into(), ..client_spec() };
+    assert_eq!(failure(&mut net, client, client_spec), ServiceFailure::NotProvided);
     unharmed(&mut net, client);
 }
 
 #[test]
 fn type_mismatch_is_refused_with_both_types() {
     let (mut net, server, client) = scene();
-    let wanted = WantedService { type_name: "test/Other".into(), md5: "8".repeat(32), ..wanted() };
-    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, wanted) else { panic!("refused") };
+    let client_spec =
+        ServiceClientSpec { type_name: "test/Other".into(), md5: "8".repeat(32), ..client_spec() };
+    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, client_spec) else {
+        panic!("refused")
+    };
     let spec = text_service(SERVICE);
-    let types = TypesDiffer {
-        wanted: TypeSum::new("test/Other", &"8".repeat(32)),
+    let types = TypeMismatch {
+        requested: TypeSum::new("test/Other", &"8".repeat(32)),
         offered: TypeSum::new("test/Echo", &spec.md5),
     };
     let (name, peer, node) = (SERVICE.to_owned(), "/client".to_owned(), "/server".to_owned());
-    let expected = HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types }));
+    let expected = HandshakeFault::ClientType(Box::new(RequestedType { name, peer, node, types }));
     assert_eq!(why, HandshakeFault::Rejected(expected.to_string()));
-    let told = |event: &NodeEvent| match event {
+    let is_reported = |event: &NodeEvent| match event {
         NodeEvent::PeerFault { why: PeerFault::Incoming { fault, .. } } => *fault == expected,
         _ => false,
     };
-    assert!(net.events(server).iter().any(told), "the server reports it, too");
+    assert!(net.events(server).iter().any(is_reported), "the server reports it, too");
     unharmed(&mut net, client);
 }
 
 #[test]
 fn any_type_is_accepted_by_both_ends() {
     let (mut net, _, client) = scene();
-    let link = net.call_service_as(client, WantedService { md5: "*".into(), ..wanted() }, "x", secs(5));
+    let link =
+        net.call_service_as(client, ServiceClientSpec { md5: "*".into(), ..client_spec() }, "x", secs(5));
     net.run_for(secs(1));
     assert_eq!(net.answers(client, link), [Ok("x".to_owned())]);
 }
@@ -161,7 +166,7 @@ fn server_death_during_call_is_reported() {
 fn closed_server_port_is_unreachable() {
     let (mut net, server, client) = scene();
     net.kill(server);
-    let why = failure(&mut net, client, wanted());
+    let why = failure(&mut net, client, client_spec());
     assert!(matches!(why, ServiceFailure::Unreachable { .. } | ServiceFailure::NotProvided), "{why}");
 }
 
@@ -189,7 +194,7 @@ fn timeout_names_the_pending_step() {
 fn missing_master_is_named() {
     let mut net = Net::new(1);
     let client = net.node("/client", "b");
-    let why = failure(&mut net, client, wanted());
+    let why = failure(&mut net, client, client_spec());
     assert!(matches!(why, ServiceFailure::MasterSilent { .. }), "{why}");
 }
 
@@ -207,7 +212,7 @@ fn services_are_registered_at_returned_master() {
     unharmed(&mut net, client);
     net.stop(server);
     net.run_for(secs(2));
-    assert_eq!(failure(&mut net, client, wanted()), ServiceFailure::NotProvided);
+    assert_eq!(failure(&mut net, client, client_spec()), ServiceFailure::NotProvided);
 }
 
 /// A scripted client that connects to the server and sends this header.
@@ -242,9 +247,10 @@ fn probe_is_answered_with_type() {
 #[test]
 fn probe_gets_type_without_call() {
     let (mut net, _, client) = scene();
-    let wanted = WantedService { type_name: "*".into(), md5: "*".into(), probe: true, ..wanted() };
+    let client_spec =
+        ServiceClientSpec { type_name: "*".into(), md5: "*".into(), probe: true, ..client_spec() };
     let until = net.now() + secs(5);
-    let link = net.with_node(client, |node, now| node.open_service(now, wanted, Some(until)));
+    let link = net.with_node(client, |node, now| node.open_service(now, client_spec, Some(until)));
     net.run_for(secs(1));
     let linked = net.events(client).iter().find_map(|event| match event {
         NodeEvent::ServiceLinked(linked) => Some(linked),
@@ -278,7 +284,7 @@ fn missing_client_fields_are_named() {
 }
 
 #[test]
-fn request_may_follow_header_at_once() {
+fn request_may_follow_header_immediately() {
     let (mut net, server, client) = scene();
     let peer = net.fake("peer", "c");
     let socket = net.dial_tcpros(peer, server);
@@ -293,7 +299,7 @@ fn request_may_follow_header_at_once() {
     net.settle();
     let received = net.received(socket);
     assert!(received.ends_with(b"\x01\x05\0\0\0hello"), "{received:?}");
-    assert!(net.is_over(socket), "a client that does not ask for more calls gets one");
+    assert!(net.is_over(socket), "a client that requests no persistent connection makes one call");
     unharmed(&mut net, client);
 }
 
@@ -332,7 +338,7 @@ fn awaited_service_is_linked_once_provided() {
     let mut net = Net::new(1);
     net.master("hub");
     let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
-    let wanted = WantedService { probe: true, ..wanted() };
+    let wanted = ServiceClientSpec { probe: true, ..wanted() };
     let link = net.with_node(client, |node, now| node.await_service(now, wanted));
     net.run_for(secs(20));
     assert!(!is_linked(&net, client));
@@ -349,7 +355,7 @@ fn awaited_service_is_linked_once_provided() {
 fn wait_for_service_outlasts_killed_provider() {
     let (mut net, server, client) = scene();
     net.kill(server);
-    let wanted = WantedService { probe: true, ..wanted() };
+    let wanted = ServiceClientSpec { probe: true, ..wanted() };
     net.with_node(client, |node, now| node.await_service(now, wanted));
     net.run_for(secs(5));
     assert!(!is_linked(&net, client));
@@ -364,7 +370,7 @@ fn ended_wait_for_service_looks_up_no_more() {
     let mut net = Net::new(1);
     net.master("hub");
     let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
-    let wanted = WantedService { probe: true, ..wanted() };
+    let wanted = ServiceClientSpec { probe: true, ..wanted() };
     let link = net.with_node(client, |node, now| node.await_service(now, wanted));
     net.run_for(secs(2));
     net.with_node(client, |node, _| node.close_service(link));

@@ -211,8 +211,8 @@ fn updates_are_answered_and_parameters_reported() {
     let talker = scene.talker;
     let (status, _, _) = scene.call(talker, "paramUpdate", &["/master".into(), "/x/".into(), 7.into()]);
     assert_eq!(status, 1);
-    let told = |event: &NodeEvent| matches!(event, NodeEvent::ParameterChanged { key, value: Some(Value::Int(7)) } if key == "/x");
-    assert!(scene.net.events(talker).iter().any(told));
+    let is_reported = |event: &NodeEvent| matches!(event, NodeEvent::ParameterChanged { key, value: Some(Value::Int(7)) } if key == "/x");
+    assert!(scene.net.events(talker).iter().any(is_reported));
     let uri = scene.net.node_of(talker).uri();
     let params = ["/master".into(), "/none".into(), texts(&[])];
     let reply = scene.net.call(scene.tool, &uri, "publisherUpdate", &params);

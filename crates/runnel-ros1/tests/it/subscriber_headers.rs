@@ -146,13 +146,13 @@ fn malformed_header_is_refused_and_peer_named() {
         net.write(socket, &bytes);
         net.settle();
         refusal(&net, talker, socket);
-        let told = |event: &NodeEvent| match event {
+        let is_reported = |event: &NodeEvent| match event {
             NodeEvent::PeerFault { why: PeerFault::Incoming { peer, fault: HandshakeFault::Header(_) } } => {
                 peer.to_string().starts_with("10.0.0.")
             }
             _ => false,
         };
-        assert!(net.events(talker).iter().any(told), "{bytes:?}");
+        assert!(net.events(talker).iter().any(is_reported), "{bytes:?}");
     }
 }
 
@@ -167,7 +167,7 @@ fn header_may_arrive_bytewise() {
 }
 
 #[test]
-fn too_long_header_is_closed_at_once() {
+fn too_long_header_is_closed_immediately() {
     for claimed in [MAX_HEADER as u32 + 1, u32::MAX] {
         let (mut net, talker, peer) = scene();
         let socket = net.dial_tcpros(peer, talker);
@@ -274,16 +274,16 @@ fn subscriber_with_too_long_name_is_refused() {
 fn repeated_silent_connections_leave_nothing() {
     let config = Net::new(1).node_config("/n", "a");
     let (mut node, now) = (Node::new(config), Instant(0));
-    let mut told = 0;
+    let mut events = 0;
     for _ in 0..10_000 {
         node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap())
             .expect("an older connection is evicted");
-        told += std::iter::from_fn(|| node.poll_event()).count();
+        events += std::iter::from_fn(|| node.poll_event()).count();
         while node.poll_transmit().is_some() {}
     }
     assert_eq!(
-        (node.connection_count(), told),
+        (node.connection_count(), events),
         (512, 10_000 - 512),
-        "each evicted connection is reported at once"
+        "each evicted connection is reported immediately"
     );
 }

@@ -270,7 +270,7 @@ fn topic_end_answers_pending_udpros_request() {
         let call = encode_call("requestTopic", &["/c".into(), TOPIC.into(), offers]).unwrap();
         let socket = net.connect_socket(caller, "t", uri.endpoint.port);
         net.write(socket, &http::request("t", "/", &call, false));
-        net.run_until("a socket is asked for", secs(1), |net| net.datagram_sockets(talker) == 1);
+        net.run_until("a socket is requested", secs(1), |net| net.datagram_sockets(talker) == 1);
         net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
         net.run_until("the call is answered", secs(1), |net| net.is_over(socket));
         let answer = String::from_utf8_lossy(net.received(socket)).into_owned();

@@ -16,7 +16,7 @@ use runnel_testkit::net::{
 
 use crate::udpros_common::{TOPIC, framed, has_reported, header, sent, udpros_topic};
 
-/// A listener that wants UDPROS, with a scripted publisher. Its answers come from the list, the last one repeats;
+/// A listener that requests UDPROS, with a scripted publisher. Its answers come from the list, the last one repeats;
 /// without any it answers with its TCPROS port.
 fn scene(answers: Vec<Value>) -> (Net, App, FakePublisher) {
     let mut net = Net::new(1);
@@ -42,7 +42,7 @@ fn udpros_answer(number: i32, header: Value) -> Value {
 }
 
 /// A header as roscpp answers it: without `latching`.
-fn sound_header() -> Value {
+fn valid_header() -> Value {
     let spec = text_topic(TOPIC);
     let fields = [("callerid", "/talker"), ("md5sum", spec.md5.as_str()), ("type", spec.type_name.as_str())];
     header(&fields)
@@ -78,7 +78,7 @@ fn tcpros_only_publisher_is_linked_by_tcpros() {
 
 #[test]
 fn datagrams_are_accepted_by_connection_id() {
-    let (mut net, listener, publisher) = scene(vec![udpros_answer(-2, sound_header())]);
+    let (mut net, listener, publisher) = scene(vec![udpros_answer(-2, valid_header())]);
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     let [_, _, Value::Array(offers)] = net.calls(publisher.app)[0].params.as_slice() else { panic!() };
     let port = offers[0].as_array().unwrap()[3].as_int().unwrap() as u16;
@@ -95,7 +95,7 @@ fn datagrams_are_accepted_by_connection_id() {
 type Check = fn(&LinkFault) -> bool;
 
 #[test]
-fn invalid_udpros_answer_falls_back_at_once() {
+fn invalid_udpros_answer_falls_back_immediately() {
     let other_type = [("callerid", "/t"), ("md5sum", "8"), ("type", "a/B")];
     let number: Value = 5.into();
     let row = |fields: Vec<Value>| answer(1, "", fields);
@@ -121,7 +121,7 @@ fn invalid_udpros_answer_falls_back_at_once() {
         (no_address, row(vec![name.clone(), host.clone(), number.clone()])),
         (
             no_address,
-            row(vec![name.clone(), host.clone(), 70_000.into(), number.clone(), 1500.into(), sound_header()]),
+            row(vec![name.clone(), host.clone(), 70_000.into(), number.clone(), 1500.into(), valid_header()]),
         ),
         (no_address, row(vec!["UNKNOWN".into(), host, number])),
         (declined, answer(0, "Unknown Error", 0)),
@@ -148,7 +148,7 @@ fn unanswered_udpros_request_is_repeated() {
     let (mut net, listener, publisher) = scene(vec![]);
     let mut quiet = true;
     net.answer_with(publisher.app, move |_, _| {
-        (!std::mem::take(&mut quiet)).then(|| Ok(udpros_answer(1, sound_header())))
+        (!std::mem::take(&mut quiet)).then(|| Ok(udpros_answer(1, valid_header())))
     });
     net.run_until("it is linked", secs(30), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     let timed_out = |fault: &LinkFault| matches!(fault, LinkFault::Call(error) if matches!(**error, CallError::TimedOut { .. }));
@@ -172,7 +172,7 @@ fn late_answer_to_cancelled_request_is_ignored() {
     let mut number = 0;
     net.answer_with(publisher.app, move |_, _| {
         number += 1;
-        Some(Ok(udpros_answer(number, sound_header())))
+        Some(Ok(udpros_answer(number, valid_header())))
     });
     net.run_for(secs(1));
     net.stall(publisher.app);

@@ -9,7 +9,7 @@ use runnel_testkit::net::{App, Net, text_topic};
 
 pub const TOPIC: &str = "/chatter";
 
-/// A topic whose subscription wants UDPROS.
+/// A topic whose subscription requests UDPROS.
 pub fn udpros_topic() -> TopicSpec {
     TopicSpec { udpros: true, ..text_topic(TOPIC) }
 }
@@ -28,7 +28,7 @@ pub fn framed(number: u32, id: u8, text: &str) -> Vec<u8> {
     [&number.to_le_bytes()[..], &[0, id, 1, 0], &length, text.as_bytes()].concat()
 }
 
-/// All bytes that a node wants to send, on all connections.
+/// All pending bytes of a node, on all connections.
 pub fn sent(node: &mut Node) -> String {
     let bytes = std::iter::from_fn(|| node.poll_transmit()).flat_map(|transmit| match transmit {
         Transmit::Send { bytes, .. } => bytes,

@@ -159,13 +159,13 @@ impl Endpoint {
 fn parse_qos(role: Role, list: Parameters<'_>) -> Result<QoS, AnnounceError> {
     let number = |id, default| list.find(id).map_or(Ok(default), |mut value| value.u32());
     let time = |id| list.find(id).map_or(Ok(None), duration);
-    let unsaid = if role == Role::Writer { 2 } else { 1 };
+    let default_kind = if role == Role::Writer { 2 } else { 1 };
     let (kind, lease) = match list.find(pid::LIVELINESS) {
         Some(mut value) => (value.u32()?, duration(value)?),
         None => (0, None),
     };
     let mut qos = QoS {
-        reliability: match number(pid::RELIABILITY, unsaid)? {
+        reliability: match number(pid::RELIABILITY, default_kind)? {
             2.. => Reliability::Reliable,
             _ => Reliability::BestEffort,
         },
@@ -186,7 +186,7 @@ fn parse_qos(role: Role, list: Parameters<'_>) -> Result<QoS, AnnounceError> {
     Ok(qos)
 }
 
-/// Maps the liveliness kind. "Manual by participant" lies between the two kinds of ROS: offered, it counts as the
+/// Maps the liveliness kind. "Manual by participant" is between the two kinds of ROS: offered, it counts as the
 /// lesser; requested, as the greater.
 fn liveliness(role: Role, kind: u32) -> Liveliness {
     match (kind, role) {

@@ -68,7 +68,7 @@ impl Participant {
     }
 
     /// Returns whether submessages of a writer to all readers are for a local reader. They are not if it is paused and
-    /// another one is not: the writer knows the difference, and addresses each alone. Once it has resumed the reader,
+    /// another one is not: the writer knows the difference, and addresses each separately. Once it has resumed the reader,
     /// which begins with a HEARTBEAT to it, it may address both together again.
     pub(super) fn is_served_by_all(&self, reader: EntityId, writer: Guid, of_writer: &[EntityId]) -> bool {
         let proxy_of = |reader: &EntityId| self.readers.get(reader).and_then(|reader| reader.writer(writer));

@@ -91,7 +91,7 @@ impl Participant {
         }
     }
 
-    /// Checks a discovery writer that has changed an announcement: it is asked for a HEARTBEAT, which contradicts a
+    /// Checks a discovery writer that has changed an announcement: a HEARTBEAT is requested from it, which contradicts a
     /// sample that it has not written. While its position is in doubt, the HEARTBEAT may agree with a forged sample, so
     /// all samples are read again.
     pub(super) fn check_discovery(&mut self, now: Instant, writer: Guid) {

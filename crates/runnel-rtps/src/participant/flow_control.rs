@@ -18,7 +18,7 @@ impl Participant {
         writers.retain(|writer| self.deliver_held(now, reader, *writer));
         let progressed = writers.clone();
         while !writers.is_empty() {
-            // One of each in turn, so that none takes all the capacity.
+            // Round-robin, so that none takes all the capacity.
             writers.retain(|writer| self.deliver_held(now, reader, *writer));
         }
         progressed.into_iter().for_each(|writer| self.acknowledge_progress(reader, writer));

@@ -183,11 +183,11 @@ impl Participant {
     /// Unmatches the readers of a participant from a user writer.
     fn unmatch_readers(&mut self, local: EntityId, prefix: GuidPrefix) {
         let Some(writer) = self.user_writers.get_mut(&local) else { return };
-        let left: Vec<Guid> = writer.matched.extract_if(prefix.endpoints(), |_| true).collect();
-        if !left.is_empty() {
+        let unmatched: Vec<Guid> = writer.matched.extract_if(prefix.endpoints(), |_| true).collect();
+        if !unmatched.is_empty() {
             self.update_writer(local, Change::Unmatched(prefix.endpoints()));
         }
-        left.into_iter().for_each(|remote| self.push_event(Event::Unmatched { local, remote }));
+        unmatched.into_iter().for_each(|remote| self.push_event(Event::Unmatched { local, remote }));
     }
 
     /// Unmatches a remote endpoint that is gone.

@@ -289,7 +289,7 @@ impl Participant {
         !self.events.is_empty()
     }
 
-    /// Returns the next sample of the last call. Take samples that lie in a datagram before the next datagram is
+    /// Returns the next sample of the last call. Take samples that are in a datagram before the next datagram is
     /// handled.
     pub fn poll_sample(&mut self) -> Option<Sample> {
         self.samples.pop_front()

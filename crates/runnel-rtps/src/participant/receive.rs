@@ -301,11 +301,13 @@ impl Participant {
             let Some(of) = self.readers.get_mut(&reader) else { continue };
             let has_capacity = of.has_capacity();
             let Some(proxy) = of.writer_mut(writer) else { continue };
-            if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
-                let digest = proxy.digest(&whole.bytes, context.stamp);
+            if let Some(complete) = proxy.take_fragments(context.now, frag, context.stamp) {
+                let digest = proxy.digest(&complete.bytes, context.stamp);
                 match proxy.arrive(context.now, (frag.number, digest), has_capacity) {
-                    Arrival::Deliver => self.deliver_owned(context.now, reader, writer, (frag.number, whole)),
-                    Arrival::Early => self.hold(context.now, (reader, writer), frag.number, whole),
+                    Arrival::Deliver => {
+                        self.deliver_owned(context.now, reader, writer, (frag.number, complete))
+                    }
+                    Arrival::Early => self.hold(context.now, (reader, writer), frag.number, complete),
                     Arrival::Late => {}
                 }
             }

@@ -1,7 +1,7 @@
 //! Moved participants: announcements from new addresses.
 //!
 //! A participant that sends our prefix from an unknown address announces that it has moved. Both prefixes are public by
-//! multicast, so the announcement may be forged: the participant is first asked at its old address, and is believed to
+//! multicast, so the announcement may be forged: the participant is first checks_sent at its old address, and is believed to
 //! have moved only if no answer arrives from there.
 //!
 //! From a known address it may announce other locators. They are believed when three consecutive announcements contain
@@ -31,18 +31,18 @@ pub(super) struct Relocation {
     data: ParticipantData,
     /// It was announced from a known address of the participant.
     pub is_known: bool,
-    asked: u32,
-    /// When it is asked again, or believed.
+    checks_sent: u32,
+    /// When it is checks_sent again, or believed.
     pub next: Instant,
 }
 
 impl Peer {
-    /// Returns the destination of discovery: the announced new address, while it is asked there.
+    /// Returns the destination of discovery: the announced new address, while it is checks_sent there.
     pub(super) fn discovery_address(&self, config: &Config) -> SocketAddr {
         let there = self
             .relocation
             .as_ref()
-            .filter(|relocation| relocation.is_known && relocation.asked > CHECKS_AT_OLD_ADDRESS);
+            .filter(|relocation| relocation.is_known && relocation.checks_sent > CHECKS_AT_OLD_ADDRESS);
         let there = there.and_then(|relocation| {
             choose_addresses(config, &relocation.data, relocation.from, |ip| self.is_at(config, ip))
         });
@@ -131,17 +131,17 @@ impl Participant {
     ) {
         let prefix = data.prefix;
         if let Some(peer) = self.peers.get_mut(prefix) {
-            peer.relocation = Some(Relocation { from, data, is_known, asked: 0, next: now });
+            peer.relocation = Some(Relocation { from, data, is_known, checks_sent: 0, next: now });
             self.check_move(now, prefix);
         }
     }
 
-    /// Handles an acknowledgement of discovery: a participant that was asked at its new address is there.
+    /// Handles an acknowledgement of discovery: a participant that was checks_sent at its new address is there.
     pub(super) fn complete_move_check(&mut self, now: Instant, prefix: GuidPrefix) {
         let peer = self.peers.get_mut(prefix);
         let relocation = peer.and_then(|peer| peer.relocation.take_if(|relocation| relocation.is_known));
         if let Some(Relocation { from, data, .. }) =
-            relocation.filter(|relocation| relocation.asked > CHECKS_AT_OLD_ADDRESS)
+            relocation.filter(|relocation| relocation.checks_sent > CHECKS_AT_OLD_ADDRESS)
         {
             self.accept_data(now, from, data);
         }
@@ -156,8 +156,9 @@ impl Participant {
             } else {
                 CHECKS_AT_OLD_ADDRESS
             };
-            if relocation.asked < most {
-                (relocation.asked, relocation.next) = (relocation.asked + 1, now + CHECK_INTERVAL);
+            if relocation.checks_sent < most {
+                (relocation.checks_sent, relocation.next) =
+                    (relocation.checks_sent + 1, now + CHECK_INTERVAL);
                 self.remind(prefix);
             } else if let Some(Relocation { from, data, is_known: false, .. }) = peer.relocation.take() {
                 self.accept_data(now, from, data);

@@ -1,4 +1,4 @@
-//! Remembered participants and endpoints whose end was announced. The announcement ends their links at once but may
+//! Remembered participants and endpoints whose end was announced. The announcement ends their links immediately but may
 //! have been forged: they are remembered for a while, and restored when the same participant or endpoint sends again.
 //! Their restored data may also have been forged: their discovery writers are read again, and endpoints that these do
 //! not announce are dropped for good.

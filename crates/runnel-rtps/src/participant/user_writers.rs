@@ -1,4 +1,4 @@
-//! User writers as the participant knows them, and their updates. History and datagrams belong to
+//! The participant's state of user writers, and their updates. History and datagrams belong to
 //! [`UserWriter`](crate::UserWriter).
 
 use super::Participant;

@@ -36,7 +36,7 @@ impl Budget {
         self.size
     }
 
-    /// Returns whether so many bytes are free.
+    /// Returns whether this number of bytes is free.
     pub fn has(&self, bytes: usize) -> bool {
         self.claimed.load(Ordering::Relaxed).saturating_add(bytes) <= self.size
     }

@@ -39,7 +39,7 @@ struct Incomplete {
     /// A later sample has arrived, so all fragments were sent.
     passed: bool,
     /// All missing fragments up to this one were requested.
-    asked: u32,
+    requested_up_to: u32,
     /// When its last fragment arrived.
     arrived: Instant,
     /// Evidence against its size.
@@ -71,7 +71,7 @@ impl Incomplete {
             highest: 0,
             first_missing: 1,
             passed: false,
-            asked: 0,
+            requested_up_to: 0,
             arrived: Instant(0),
             sizes: Evidence::default(),
             _claim: claim,
@@ -186,8 +186,8 @@ impl Fragments {
         if sample.missing > 0 {
             return None;
         }
-        let whole = self.samples.remove(&frag.number)?;
-        let Incomplete { bytes, stamp, is_key, related, .. } = whole;
+        let complete = self.samples.remove(&frag.number)?;
+        let Incomplete { bytes, stamp, is_key, related, .. } = complete;
         Some(Complete { bytes, stamp, is_key, related })
     }
 
@@ -321,9 +321,10 @@ impl Fragments {
     }
 
     /// Records requested fragments.
-    pub fn note_asked(&mut self, number: SequenceNumber, missing: &FragmentSet) {
+    pub fn note_requested(&mut self, number: SequenceNumber, missing: &FragmentSet) {
         if let Some(sample) = self.samples.get_mut(&number) {
-            sample.asked = missing.iter().last().map_or(sample.asked, |last| last.max(sample.asked));
+            sample.requested_up_to =
+                missing.iter().last().map_or(sample.requested_up_to, |last| last.max(sample.requested_up_to));
         }
     }
 
@@ -331,8 +332,8 @@ impl Fragments {
     /// highest known one, and as many as a set holds.
     pub fn missing(&self, number: SequenceNumber, again: bool) -> Option<FragmentSet> {
         let sample = self.samples.get(&number)?;
-        let asked = if again { 0 } else { sample.asked };
-        let mut next = sample.missing_from(sample.first_missing.max(asked.saturating_add(1)));
+        let requested_up_to = if again { 0 } else { sample.requested_up_to };
+        let mut next = sample.missing_from(sample.first_missing.max(requested_up_to.saturating_add(1)));
         let mut set = FragmentSet::new(next?);
         while let Some(fragment) = next.filter(|fragment| set.insert(*fragment)) {
             next = sample.missing_from(fragment.saturating_add(1));

@@ -30,7 +30,7 @@ pub(crate) struct Reader {
     unmatched: VecDeque<UnmatchedWriter>,
     /// The greatest acknowledgement count of forgotten writers.
     forgotten: u32,
-    /// How many more samples its user accepts; `None` if unlimited.
+    /// Number of further samples that its user accepts; `None` if unlimited.
     capacity: Option<usize>,
     /// Index of the first writer when capacity becomes available.
     turn: usize,
@@ -71,10 +71,10 @@ impl Reader {
         if let Some(writer) = self.writers.get_mut(&spec.guid) {
             return writer.move_to(spec.address);
         }
-        let left = self.unmatched.iter().position(|left| left.writer == spec.guid);
-        let left = left.and_then(|index| self.unmatched.remove(index));
-        let writer = match left {
-            Some(left) => WriterProxy::rematched(spec, left),
+        let unmatched = self.unmatched.iter().position(|unmatched| unmatched.writer == spec.guid);
+        let unmatched = unmatched.and_then(|index| self.unmatched.remove(index));
+        let writer = match unmatched {
+            Some(unmatched) => WriterProxy::rematched(spec, unmatched),
             None => WriterProxy::with_count_after(spec, self.forgotten),
         };
         self.writers.insert(writer.guid(), Box::new(writer));
@@ -82,20 +82,20 @@ impl Reader {
 
     /// Unmatches a writer. Returns whether it was matched.
     pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
-        let Some(left) = self.writers.remove(&writer) else { return false };
-        self.remember_or_forget(&left);
+        let Some(unmatched) = self.writers.remove(&writer) else { return false };
+        self.remember_or_forget(&unmatched);
         true
     }
 
     /// Unmatches all writers of a participant.
     pub fn unmatch_all(&mut self, prefix: GuidPrefix) {
-        let left: Vec<_> = self.writers.extract_if(prefix.endpoints(), |_, _| true).collect();
-        left.iter().for_each(|(_, writer)| self.remember_or_forget(writer));
+        let unmatched: Vec<_> = self.writers.extract_if(prefix.endpoints(), |_, _| true).collect();
+        unmatched.iter().for_each(|(_, writer)| self.remember_or_forget(writer));
     }
 
-    fn remember_or_forget(&mut self, left: &WriterProxy) {
-        let state = left.unmatched_state();
-        match left.is_worth_remembering() {
+    fn remember_or_forget(&mut self, unmatched: &WriterProxy) {
+        let state = unmatched.unmatched_state();
+        match unmatched.is_worth_remembering() {
             true => self.remember(state),
             // Thousands of silent writers must not displace one that has sent samples.
             false => self.note_forgotten(state.acknowledgements),
@@ -104,18 +104,18 @@ impl Reader {
 
     /// As [`WriterProxy::note_received`], for an unmatched writer.
     pub fn note_received_of_unmatched(&mut self, writer: Guid, from: SequenceNumber, to: SequenceNumber) {
-        if let Some(left) = self.unmatched.iter_mut().find(|left| left.writer == writer) {
-            left.note_received(from, to);
+        if let Some(unmatched) = self.unmatched.iter_mut().find(|unmatched| unmatched.writer == writer) {
+            unmatched.note_received(from, to);
         }
     }
 
-    fn remember(&mut self, left: UnmatchedWriter) {
+    fn remember(&mut self, unmatched: UnmatchedWriter) {
         if self.unmatched.len() >= MAX_LEFT
             && let Some(UnmatchedWriter { acknowledgements, .. }) = self.unmatched.pop_front()
         {
             self.note_forgotten(acknowledgements);
         }
-        self.unmatched.push_back(left);
+        self.unmatched.push_back(unmatched);
     }
 
     /// Records the acknowledgement count of a forgotten writer.

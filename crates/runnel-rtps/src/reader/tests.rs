@@ -99,7 +99,7 @@ fn samples_before_first_are_lost_unless_held() {
 fn best_effort_gap_is_lost_and_late_sample_ignored() {
     let mut proxy = proxy(false);
     assert_eq!(receive(&mut proxy, at(0), 10), Arrival::Deliver);
-    assert_eq!(proxy.take_lost(), 0, "what was before is not known");
+    assert_eq!(proxy.take_lost(), 0, "earlier samples are unknown");
     assert_eq!(receive(&mut proxy, at(1), 13), Arrival::Deliver);
     assert_eq!((proxy.take_lost(), receive(&mut proxy, at(2), 12)), (2, Arrival::Late));
     assert!(!proxy.has_answer_due());
@@ -132,7 +132,7 @@ fn samples_beyond_capacity_are_requested_later() {
     assert!(!proxy.hold(at(2), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
     assert!(!proxy.has_answer_due(), "all are requested");
     proxy.handle_timeout(at(20));
-    assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be sent in vain");
+    assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be discarded");
     assert_eq!(receive(&mut proxy, at(21), 1), Arrival::Deliver);
     assert_eq!(missing(&mut proxy, at(21)), [4, 5, 6, 7, 8, 9], "2 was requested before");
 }
@@ -140,13 +140,13 @@ fn samples_beyond_capacity_are_requested_later() {
 #[test]
 fn silent_writer_is_asked_while_matched() {
     let mut proxy = proxy(true);
-    let (mut now, mut asked) = (at(0), 0);
+    let (mut now, mut requests) = (at(0), 0);
     while now < at(60_000) {
-        asked += u32::from(proxy.answer(now, READER).is_some());
-        now = proxy.timeout().expect("it is asked again");
+        requests += u32::from(proxy.answer(now, READER).is_some());
+        now = proxy.timeout().expect("it is requested again");
         proxy.handle_timeout(now);
     }
-    assert!((30..60).contains(&asked), "{asked} times within a minute");
+    assert!((30..60).contains(&requests), "{requests} times within a minute");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn frequent_heartbeats_do_not_delay_retry() {
 }
 
 /// Declares samples before `end` irrelevant.
-fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
+fn gap(proxy: &mut WriterProxy, start: i64, end: i64) {
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));
 }
 
@@ -182,14 +182,14 @@ fn gaps_beyond_limit_are_requested_again() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     // Each second one, from 3 on: 300 ranges.
-    (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
+    (0..300).for_each(|index| gap(&mut proxy, 3 + 2 * index, 4 + 2 * index));
     proxy.heartbeat(at(1), &heartbeat(1, 700, 2));
     assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     // 256 of them are remembered: the last is 513. A range that touches another takes no entry, and one between two
     // frees one.
-    gone(&mut proxy, 514, 515);
-    gone(&mut proxy, 4, 5);
-    gone(&mut proxy, 516, 518);
+    gap(&mut proxy, 514, 515);
+    gap(&mut proxy, 4, 5);
+    gap(&mut proxy, 516, 518);
     assert_eq!(missing(&mut proxy, at(2))[..3], [2, 6, 8]);
     for number in [2].into_iter().chain((6..514).step_by(2)) {
         assert_eq!(receive(&mut proxy, at(3), number), Arrival::Deliver, "{number}");
@@ -202,8 +202,8 @@ fn gaps_beyond_limit_are_requested_again() {
 fn gap_at_position_counts_beyond_limit() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
-    gone(&mut proxy, 1, 3);
+    (0..300).for_each(|index| gap(&mut proxy, 3 + 2 * index, 4 + 2 * index));
+    gap(&mut proxy, 1, 3);
     assert_eq!(proxy.due(), Some(SequenceNumber(4)));
     proxy.heartbeat(at(1), &heartbeat(1000, 1000, 2));
     assert_eq!(
@@ -217,7 +217,7 @@ fn overlapping_gaps_count_losses_once() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     for (start, end) in [(5, 9), (6, 8), (8, 11), (3, 5), (20, 21), (3, 11)] {
-        gone(&mut proxy, start, end);
+        gap(&mut proxy, start, end);
     }
     // 1, 2 and 11 to 19 are lost.
     proxy.heartbeat(at(1), &heartbeat(21, 21, 2));
@@ -247,7 +247,7 @@ fn requests_per_loss(takes: u64) -> f64 {
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
     let mut in_flight = VecDeque::new();
-    let mut asked = BTreeMap::<i64, u32>::new();
+    let mut requests = BTreeMap::<i64, u32>::new();
     for millis in 10..20_000 {
         let (now, sent) = (at(millis), millis as i64 / 10);
         if millis % 10 == 0 && sent % 10 != 5 {
@@ -259,12 +259,12 @@ fn requests_per_loss(takes: u64) -> f64 {
         while proxy.take_held().is_some() {}
         if proxy.handle_timeout(now) {
             for number in missing(&mut proxy, now) {
-                *asked.entry(number).or_default() += 1;
+                *requests.entry(number).or_default() += 1;
                 in_flight.push_back((now + Duration::from_millis(takes), number));
             }
         }
     }
-    let late: Vec<u32> = asked.values().rev().skip(2).take(20).copied().collect();
+    let late: Vec<u32> = requests.values().rev().skip(2).take(20).copied().collect();
     f64::from(late.iter().sum::<u32>()) / late.len() as f64
 }
 
@@ -277,7 +277,7 @@ fn slow_repairs_are_requested_once() {
 }
 
 #[test]
-fn fast_link_requests_lost_repair_at_once() {
+fn fast_link_requests_lost_repair_immediately() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     for turn in 0..20 {
@@ -359,8 +359,8 @@ fn rematched_writer_continues_and_restarted_one_begins() {
     let last_count = first.answer(at(1), READER).expect("an answer").0.count;
     let again = |last| {
         let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
-        let asked = proxy.answer(at(9), READER).expect("a greeting").0;
-        assert!(asked.count > last_count, "the writer would ignore it");
+        let requests = proxy.answer(at(9), READER).expect("a greeting").0;
+        assert!(requests.count > last_count, "the writer would ignore it");
         proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
         proxy.heartbeat(at(9), &heartbeat(3, last, 9));
         (proxy.due().map(|number| number.0), proxy.take_lost())

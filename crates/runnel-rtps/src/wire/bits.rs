@@ -29,7 +29,7 @@ impl Bits {
         self.iter().next().is_none()
     }
 
-    /// Sets a bit, and extends the bitmap to hold it. Returns false, without effect, if it lies beyond [`BITS`].
+    /// Sets a bit, and extends the bitmap to hold it. Returns false, without effect, if it is beyond [`BITS`].
     pub fn set(&mut self, bit: u32) -> bool {
         let Some(word) = self.words.get_mut((bit / 32) as usize) else { return false };
         *word |= 1 << (31 - bit % 32);

@@ -31,7 +31,7 @@ impl<'a> Cursor<'a> {
     /// Fewer are left.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
-            return Err(WireError::Truncated { needed: count, left: self.rest.len() });
+            return Err(WireError::Truncated { needed: count, remaining: self.rest.len() });
         };
         self.rest = rest;
         Ok(taken)
@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
     /// Fewer are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
-            return Err(WireError::Truncated { needed: N, left: self.rest.len() });
+            return Err(WireError::Truncated { needed: N, remaining: self.rest.len() });
         };
         self.rest = rest;
         Ok(*taken)
@@ -93,7 +93,7 @@ pub enum WireError {
         /// Required bytes.
         needed: usize,
         /// Available bytes.
-        left: usize,
+        remaining: usize,
     },
     /// A field has an invalid value.
     Invalid {
@@ -109,7 +109,9 @@ impl fmt::Display for WireError {
         match self {
             Self::NotRtps => f.write_str("not an RTPS message"),
             Self::Version { major, minor } => write!(f, "RTPS version {major}.{minor}, which is not 2.x"),
-            Self::Truncated { needed, left } => write!(f, "{needed} bytes are needed and {left} are left"),
+            Self::Truncated { needed, remaining } => {
+                write!(f, "{needed} bytes are needed and {remaining} remain")
+            }
             Self::Invalid { what, field } => write!(f, "{what} with an invalid {field}"),
         }
     }
@@ -133,8 +135,8 @@ mod tests {
     #[test]
     fn truncated_read_fails_without_advance() {
         let mut cursor = Cursor::new(&[1, 2, 3], true);
-        assert_eq!(cursor.u32(), Err(WireError::Truncated { needed: 4, left: 3 }));
-        assert_eq!(cursor.take(usize::MAX), Err(WireError::Truncated { needed: usize::MAX, left: 3 }));
+        assert_eq!(cursor.u32(), Err(WireError::Truncated { needed: 4, remaining: 3 }));
+        assert_eq!(cursor.take(usize::MAX), Err(WireError::Truncated { needed: usize::MAX, remaining: 3 }));
         assert_eq!(cursor.rest(), [1, 2, 3]);
     }
 }

@@ -138,7 +138,10 @@ mod tests {
     fn non_rtps_datagram_is_refused() {
         let mut out = vec![];
         begin(&mut out, VendorId([1, 16]), PREFIX);
-        assert_eq!(Message::parse(&out[..19]).unwrap_err(), WireError::Truncated { needed: 12, left: 11 });
+        assert_eq!(
+            Message::parse(&out[..19]).unwrap_err(),
+            WireError::Truncated { needed: 12, remaining: 11 }
+        );
         out[0] = b'X';
         assert_eq!(Message::parse(&out).unwrap_err(), WireError::NotRtps);
         out[0] = b'R';

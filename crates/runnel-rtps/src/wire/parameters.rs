@@ -87,9 +87,9 @@ impl<'a> Parameters<'a> {
     /// # Errors
     /// The bytes end before the sentinel.
     pub fn parse(from: &mut Cursor<'a>) -> Result<Self, WireError> {
-        let whole = *from;
+        let parameters = *from;
         while parse_one(from)?.is_some() {}
-        Ok(Self { rest: whole })
+        Ok(Self { rest: parameters })
     }
 
     /// Returns the parameters in order, without padding.

@@ -207,7 +207,10 @@ mod tests {
         let bytes = [0x01, 1, 0, 0, 0x06, 1, 200, 0, 1, 2, 3, 4];
         let mut submessages = Submessages::new(&bytes);
         assert!(submessages.next().unwrap().is_ok());
-        assert_eq!(submessages.next().unwrap().unwrap_err(), WireError::Truncated { needed: 200, left: 4 });
+        assert_eq!(
+            submessages.next().unwrap().unwrap_err(),
+            WireError::Truncated { needed: 200, remaining: 4 }
+        );
         assert!(submessages.next().is_none());
     }
 

@@ -140,12 +140,12 @@ impl<B: Lend> Writer<B> {
 
     /// Unmatches the readers in a range.
     pub fn unmatch_readers(&mut self, readers: RangeInclusive<Guid>) {
-        let left = self.readers.remove_range(readers);
-        if left.is_empty() {
+        let unmatched = self.readers.remove_range(readers);
+        if unmatched.is_empty() {
             return;
         }
         if !self.id.is_builtin() {
-            left.into_iter().for_each(|reader| self.unmatched.put(reader));
+            unmatched.into_iter().for_each(|reader| self.unmatched.put(reader));
         }
         self.trim();
     }
@@ -314,8 +314,8 @@ impl<B: Lend> Writer<B> {
 
     /// Returns when [`Writer::handle_timeout`] is due.
     pub fn timeout(&self) -> Option<Instant> {
-        let left = self.unmatched.timeout(self.history.last());
-        self.readers.iter().filter_map(ReaderProxy::reminder).chain(left).min()
+        let unmatched = self.unmatched.timeout(self.history.last());
+        self.readers.iter().filter_map(ReaderProxy::reminder).chain(unmatched).min()
     }
 
     /// Schedules a liveliness heartbeat to every reader.

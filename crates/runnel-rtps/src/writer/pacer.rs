@@ -3,7 +3,7 @@
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// Token bucket: sends a burst at once, and then at a steady rate.
+/// Token bucket: sends a burst immediately, and then at a steady rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     rate: Rate,
@@ -16,7 +16,7 @@ pub(crate) struct Pacer {
 pub struct Rate {
     /// Bytes per second.
     pub bytes_per_second: u64,
-    /// Bytes at once.
+    /// Bytes of a burst.
     pub burst: u64,
 }
 
@@ -67,8 +67,8 @@ mod tests {
             }
             pacer.note_sent(now, 1000);
         }
-        let took = now.since(begin);
-        assert!(took >= Duration::from_millis(97) && took <= Duration::from_millis(99), "{took:?}");
+        let elapsed = now.since(begin);
+        assert!(elapsed >= Duration::from_millis(97) && elapsed <= Duration::from_millis(99), "{elapsed:?}");
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl UnmatchedReaders {
         self.readers.len() < before
     }
 
-    /// Returns when [`UnmatchedReaders::expire`] is due: at once if a reader waits without a recorded time.
+    /// Returns when [`UnmatchedReaders::expire`] is due: immediately if a reader waits without a recorded time.
     pub fn timeout(&self, last: SequenceNumber) -> Option<Instant> {
         let waiting =
             self.readers.iter().filter(|(reader, since)| since.is_some() || reader.releasable() < last);

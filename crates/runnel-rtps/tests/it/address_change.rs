@@ -34,8 +34,11 @@ fn participant_with_replaced_address_stays_matched() {
         let begun = net.now;
         net.write(0, writer, &sample(1, 100)).unwrap();
         net.run_until("the sample arrives", secs(10), |net| net.texts(1, reader).len() == 1);
-        let took = net.now.since(begun);
-        assert!(took < secs(if loss == 0 { 1 } else { 5 }), "loss {loss} seed {seed} {mover}: {took:?}");
+        let elapsed = net.now.since(begun);
+        assert!(
+            elapsed < secs(if loss == 0 { 1 } else { 5 }),
+            "loss {loss} seed {seed} {mover}: {elapsed:?}"
+        );
         // The writer asks once per second by then, and request or answer may be lost.
         let most = secs(if loss == 0 { 1 } else { 8 });
         net.run_until("that is known", most, |net| net.nodes[0].participant.unacknowledged(writer) == 0);

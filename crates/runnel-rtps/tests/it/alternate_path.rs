@@ -87,7 +87,7 @@ fn suspended_reader_is_sent_and_held_nothing() {
     let bytes = sample(1, 100);
     for _ in 0..1000 {
         let back = pair.net.write(0, pair.writer, &bytes).unwrap();
-        assert_eq!(back.as_deref(), Some(&bytes[..]), "it is free at once");
+        assert_eq!(back.as_deref(), Some(&bytes[..]), "it is free immediately");
     }
     pair.net.run_for(millis(500));
     assert_eq!(pair.net.nodes[0].participant.unacknowledged(pair.writer), 0);
@@ -125,7 +125,7 @@ fn late_joiner_on_memory_gets_kept_samples_first() {
     pair.switch_to_memory();
     (0..2).for_each(|_| pair.write());
     pair.arrive(usize::MAX);
-    assert!(pair.delivered.is_empty(), "what was before is still to come");
+    assert!(pair.delivered.is_empty(), "earlier samples are still to come");
     pair.net.blackout = false;
     pair.net.run_for(secs(2));
     pair.take_rtps();

@@ -1,6 +1,6 @@
 //! Random sequences of forged datagrams between live participants: see `attack`.
 //!
-//! `ATTACK_SEEDS=1000` tests so many inputs, `ATTACK_FIRST=102` begins with that one, and `ATTACK_INPUT=00ab..` plays
+//! `ATTACK_SEEDS=1000` sets the number of inputs, `ATTACK_FIRST=102` begins with that one, and `ATTACK_INPUT=00ab..` plays
 //! this one. `ATTACK_KINDS=Gap,Heartbeat` allows only these attacks, and `ATTACK_KINDS=all` every attack.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

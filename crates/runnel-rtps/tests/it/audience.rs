@@ -7,16 +7,16 @@ use runnel_rtps::EndpointOptions;
 #[test]
 fn writer_matches_only_its_audience() {
     let mut net = Net::new(1);
-    let (teller, old, new) = (net.add(), net.add(), net.add());
+    let (talker, old, new) = (net.add(), net.add(), net.add());
     let qos = QoS::keep_last(1).transient_local();
     let (now, stamp) = (net.now, net.stamp());
-    let participant = &mut net.nodes[teller].participant;
+    let participant = &mut net.nodes[talker].participant;
     let hashed = |endpoint: &runnel_rtps::announce::Endpoint| !endpoint.user_data.is_empty();
     let to_new = participant.create_writer_for(now, stamp, options("nodes", qos), hashed);
     let to_old = participant
         .create_writer_for(now, stamp, options("nodes", qos), |endpoint| endpoint.user_data.is_empty());
     for (writer, number) in [(to_new, 1), (to_old, 2)] {
-        net.write(teller, writer, &sample(number, 8)).unwrap();
+        net.write(talker, writer, &sample(number, 8)).unwrap();
     }
     let without = net.reader(old, "nodes", qos);
     let declared = EndpointOptions { user_data: b"typehash=RIHS01_00;".to_vec(), ..options("nodes", qos) };

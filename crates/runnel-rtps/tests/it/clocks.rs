@@ -42,7 +42,7 @@ fn assert_delivery(net: &mut Net, writer: EntityId, reader: EntityId, first: u32
 }
 
 #[test]
-fn clock_leap_of_minutes_is_healed_at_once() {
+fn clock_leap_of_minutes_is_healed_immediately() {
     for jumper in 0..2 {
         let (mut net, writer, reader) = pair(1, QoS::keep_all());
         net.leap(jumper, secs(300));

@@ -24,42 +24,42 @@ fn talker_and_observer(seed: u64, conditions: Conditions) -> (Net, usize, usize)
     }
     net.run_for(secs(1));
     net.conditions = conditions;
-    let looker = net.add();
-    (net, talker, looker)
+    let observer = net.add();
+    (net, talker, observer)
 }
 
 #[test]
 fn participant_is_complete_after_all_announcements() {
-    let (mut net, talker, looker) = talker_and_observer(1, Conditions::GOOD);
-    assert!(!is_complete(&net, talker, looker));
-    net.run_until("all is known", secs(1), |net| is_complete(net, talker, looker));
-    assert_eq!(known(&net, talker, looker), 80);
+    let (mut net, talker, observer) = talker_and_observer(1, Conditions::GOOD);
+    assert!(!is_complete(&net, talker, observer));
+    net.run_until("all is known", secs(1), |net| is_complete(net, talker, observer));
+    assert_eq!(known(&net, talker, observer), 80);
     net.writer(talker, "rt/late", QoS::default());
     net.run_until("late endpoints are known", secs(1), |net| {
-        known(net, talker, looker) == 81 && is_complete(net, talker, looker)
+        known(net, talker, observer) == 81 && is_complete(net, talker, observer)
     });
 }
 
 #[test]
 fn participant_completes_on_bad_network() {
     for seed in 0..20 {
-        let (mut net, talker, looker) = talker_and_observer(seed, Conditions::bad(30));
-        net.run_until("all is known", secs(10), |net| is_complete(net, talker, looker));
-        assert_eq!(known(&net, talker, looker), 80, "seed {seed}");
+        let (mut net, talker, observer) = talker_and_observer(seed, Conditions::bad(30));
+        net.run_until("all is known", secs(10), |net| is_complete(net, talker, observer));
+        assert_eq!(known(&net, talker, observer), 80, "seed {seed}");
     }
 }
 
 #[test]
 fn silent_participant_is_incomplete_and_empty_one_complete() {
     let mut net = Net::new(1);
-    let (silent, looker) = (net.add(), net.add());
-    net.run_until("the endpoints match", secs(1), |net| is_complete(net, silent, looker));
+    let (silent, observer) = (net.add(), net.add());
+    net.run_until("the endpoints match", secs(1), |net| is_complete(net, silent, observer));
     // It announces itself once, and then never receives or sends.
     let deaf = net.add();
     net.run_for(millis(0));
     net.nodes[deaf].stopped = true;
     net.run_for(secs(1));
-    let participant = &net.nodes[looker].participant;
+    let participant = &net.nodes[observer].participant;
     let prefix = net.nodes[deaf].participant.prefix();
     let announced: Vec<_> =
         participant.announced().map(|peer| (peer.data.prefix, peer.is_proved())).collect();

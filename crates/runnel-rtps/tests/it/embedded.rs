@@ -200,7 +200,7 @@ fn ended_endpoints_hide_none_from_embedded_peer() {
     net.writer(0, "rt/more", QoS::default());
     let acknowledged =
         |net: &Net| net.nodes[0].participant.unacknowledged(EntityId::PUBLICATIONS_WRITER) == 0;
-    board.run_until(&mut net, "it knows all", |net, _| acknowledged(net));
+    board.run_until(&mut net, "it has discovered all", |net, _| acknowledged(net));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Run of three contradictions: so many consecutive datagrams that contradict the state are believed, and no fewer. A
+//! Run of three contradictions: three consecutive datagrams that contradict the state are believed, and no fewer. A
 //! slow link is quiet for most of a second, so nothing else keeps a forged datagram from being believed.
 
 use runnel_core::qos::QoS;
@@ -79,7 +79,7 @@ fn forged_datagram_on_quiet_link_costs_few_datagrams() {
         }
         let cost = sent(&attacked) - sent(&quiet);
         assert!((6..=30).contains(&cost), "{what}: three forged datagrams cost {cost}");
-        // Counts that are a little ahead are believed at once, and corrected each time.
+        // Counts that are a little ahead are believed immediately, and corrected each time.
         let corrected = if what == "counts" { 0 } else { 3 };
         assert_eq!(corrections(&attacked), corrected, "{what}");
         (0..SAMPLES).for_each(|_| attacked.write(PAUSE));

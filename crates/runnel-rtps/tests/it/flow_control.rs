@@ -54,7 +54,7 @@ fn keep_all_writer_waits_for_reader_capacity() {
     assert_eq!(received(&net, reader), (0..7).collect::<Vec<_>>());
     net.run_for(millis(5));
     let next = write_until_full(&mut net, writer, next, 1000, 10);
-    assert_eq!(next as usize, KEPT + 7, "so many are acknowledged at once");
+    assert_eq!(next as usize, KEPT + 7, "all are acknowledged immediately");
     net.run_for(secs(1));
     assert_eq!(received(&net, reader).len(), 7);
 }

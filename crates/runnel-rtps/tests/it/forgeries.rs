@@ -350,7 +350,7 @@ fn reboot(scene: &mut Scene, node: usize, qos: QoS) -> EntityId {
     if node == 0 { scene.net.writer(0, TOPIC, qos) } else { scene.net.reader(1, TOPIC, qos) }
 }
 
-/// Checks a link whose writer's or reader's participant restarts with its GUID after so many samples and so long.
+/// Checks a link whose writer's or reader's participant restarts with its GUID after this number of samples and this time.
 fn link_survives_reboot(
     node: usize,
     vendor: VendorId,

@@ -46,7 +46,7 @@ fn received(net: &Net, reader: EntityId) -> Vec<u32> {
 fn reflected_discovery_amplifies_at_most_threefold() {
     assert!(reflects_at_most_threefold(10) > 0, "a stranger is answered");
     let reflected = reflects_at_most_threefold(4000);
-    assert_eq!(reflected, 0, "what we say of ourselves is longer than what a stranger may cost");
+    assert_eq!(reflected, 0, "our announcement is longer than the limit for an unproved participant");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Participants that are reached by IPv6, alone or in addition to IPv4.
+//! Participants that are reached by IPv6, with or without IPv4.
 
 use crate::net::{GROUP, Net, millis, sample, secs};
 use runnel_core::qos::QoS;

@@ -117,7 +117,7 @@ fn one_address_cannot_exclude_other_participants() {
     let other = add_nonexistent(&mut net, 100, ([10, 9, 9, 8], 7410).into());
     assert!(net.nodes[0].participant.peer(other).is_some_and(|peer| peer.is_proved()));
     let refused: Vec<_> = net.nodes[0].events.iter().filter_map(refusal).collect();
-    assert_eq!(refused, [([10, 9, 9, 9].into(), 1)], "reported at once, and then at intervals");
+    assert_eq!(refused, [([10, 9, 9, 9].into(), 1)], "reported immediately, and then at intervals");
 }
 
 #[test]

@@ -26,16 +26,16 @@ fn time_to_match(seed: u64, conditions: Conditions, before: Duration) -> Duratio
 fn newcomer_matches_within_a_second_at_30_percent_loss() {
     for before in [Duration::ZERO, secs(10)] {
         for seed in 0..100 {
-            let took = time_to_match(seed, Conditions::bad(30), before);
-            assert!(took < secs(1), "with one that has run for {before:?}, seed {seed}: {took:?}");
+            let elapsed = time_to_match(seed, Conditions::bad(30), before);
+            assert!(elapsed < secs(1), "with one that has run for {before:?}, seed {seed}: {elapsed:?}");
         }
     }
 }
 
 #[test]
 fn newcomer_matches_after_two_round_trips() {
-    let took = time_to_match(1, Conditions { delay: millis(1), ..Conditions::GOOD }, secs(10));
-    assert!(took <= millis(4), "{took:?}");
+    let elapsed = time_to_match(1, Conditions { delay: millis(1), ..Conditions::GOOD }, secs(10));
+    assert!(elapsed <= millis(4), "{elapsed:?}");
 }
 
 #[test]

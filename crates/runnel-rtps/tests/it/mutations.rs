@@ -1,6 +1,6 @@
 //! Links survive thousands of mutated datagrams.
 //!
-//! `MUTATED=600000` tests so many, [`ROUND`] for each seed, and `MUTATED_FIRST=102` begins with that seed.
+//! `MUTATED=600000` sets their number, [`ROUND`] for each seed, and `MUTATED_FIRST=102` begins with that seed.
 
 use crate::attack::play_mutations;
 

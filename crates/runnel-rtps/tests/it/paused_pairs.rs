@@ -10,7 +10,7 @@ fn numbers(net: &Net, reader: EntityId) -> Vec<u32> {
     net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect()
 }
 
-/// Creates a writer of the first participant, and so many readers of the second, to which it has sent sample 0.
+/// Creates a writer of the first participant, and readers of the second, to which it has sent sample 0.
 fn matched(readers: usize, qos: QoS) -> (Net, EntityId, Vec<EntityId>) {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());

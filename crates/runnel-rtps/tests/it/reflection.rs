@@ -56,7 +56,7 @@ fn third_party_traffic_stays_within_credit() {
     }
     net.run_for(secs(300));
     assert!(to_victim(&net) <= 3 * sent, "{} bytes for {sent}", to_victim(&net));
-    assert!(net.undeliverable[&attacker] > 3 * sent, "where it is, it is sent what it requests");
+    assert!(net.undeliverable[&attacker] > 3 * sent, "the requested samples are sent to its real address");
 }
 
 #[test]

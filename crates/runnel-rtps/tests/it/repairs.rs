@@ -126,7 +126,7 @@ fn readers_of_one_participant_use_own_addresses() {
     InfoDestination { prefix: ours }.emit(&mut greeting);
     let ports = [7501, 7502, 7503].map(|port| std::net::SocketAddr::new(address.ip(), port));
     let like = net.nodes[0].participant.endpoint(ours.with(like)).unwrap().clone();
-    // Announces so many readers, each with a port; the third time it is the second again, with another port.
+    // Announces readers, each with a port; the third time it is the second again, with another port.
     let endpoint = |index: usize| Endpoint {
         guid: prefix.with(EntityId::user_reader(index.min(1) as u32 + 1)),
         unicast: vec![ports[index]],
@@ -167,7 +167,7 @@ fn readers_of_one_participant_use_own_addresses() {
     assert_eq!(say(&message(prefix, |out| announce(out, 3..=3))), [true, false, true]);
 }
 
-/// A reader that was stopped is notified at once, although another is still receiving the oldest and is notified later.
+/// A reader that was stopped is notified immediately, although another is still receiving the oldest and is notified later.
 #[test]
 fn displaced_samples_are_lost_to_unserved_readers() {
     let qos = QoS::keep_last(5);

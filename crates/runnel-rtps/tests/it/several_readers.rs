@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const TOPIC: &str = "rt/chatter";
 
-/// Creates a writer of the first participant with this rate, and so many readers of the second.
+/// Creates a writer of the first participant with this rate, and readers of the second.
 fn talk_to(readers: usize, rate: u64) -> (Net, EntityId, Vec<EntityId>) {
     let mut net = Net::new(1);
     net.add_with(|config| config.other_host = Path { datagram: 1444, rate: Rate::steady(rate) });
@@ -57,18 +57,18 @@ fn several_readers_share_one_flight_window() {
 
 #[test]
 fn several_readers_share_one_fragment_rate() {
-    let took = |readers| -> Duration {
+    let elapsed = |readers| -> Duration {
         let (mut net, writer, ids) = talk_to(readers, 1_000_000);
         net.write(0, writer, &sample(1, 200_000)).unwrap();
         net.run_until("the sample arrives", secs(5), |net| ids.iter().all(|id| net.texts(1, *id).len() == 1))
     };
-    let to_one = took(1);
+    let to_one = elapsed(1);
     assert!(to_one > millis(150));
-    assert_eq!((took(2), took(10)), (to_one, to_one));
+    assert_eq!((elapsed(2), elapsed(10)), (to_one, to_one));
 }
 
-/// Datagrams to the readers that the writer knows also reach a new one. The writer repeats for the others what was written before
-/// the new one is due anything.
+/// Datagrams to the readers that the writer knows also reach a new one. The writer repeats for the others samples from before the
+/// first sample of the new one.
 #[test]
 fn new_reader_has_no_gap_behind_samples_resent_to_others() {
     for seed in 1..40 {

@@ -1,6 +1,6 @@
 //! Soak test: on any network and with little capacity, kept samples arrive once and in order at all readers.
 //!
-//! `SOAK_SEEDS=1000` tests so many seeds, and `SOAK_FIRST=102` begins with that one.
+//! `SOAK_SEEDS=1000` sets the number of seeds, and `SOAK_FIRST=102` begins with that one.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const APART: u32 = 1000;
 /// Number of rounds on a bad network.
 const BAD_ROUNDS: u32 = 300;
 
-/// Seeds that once failed and no other test did: displacement, and requests in vain.
+/// Seeds that once failed and no other test did: displacement, and useless requests.
 const FOUND: [u64; 4] = [14, 38, 42, 102];
 
 /// Time for completion afterwards.

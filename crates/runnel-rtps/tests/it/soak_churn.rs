@@ -1,7 +1,7 @@
 //! Soak test of churn: participants and endpoints come, go, are lost and discovered again. No reader receives a sample
 //! twice or out of order, and on a good network all compatible endpoints match and receive new samples.
 //!
-//! `SOAK_SEEDS=1000` tests so many seeds, and `SOAK_FIRST=25` begins with that one.
+//! `SOAK_SEEDS=1000` sets the number of seeds, and `SOAK_FIRST=25` begins with that one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

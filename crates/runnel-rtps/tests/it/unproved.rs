@@ -24,7 +24,7 @@ fn named(net: &mut Net, number: u32, at: SocketAddr) -> GuidPrefix {
     prefix
 }
 
-/// Announces so many readers, each equal to the node's own.
+/// Announces readers, each equal to the node's own.
 fn announce_readers(net: &mut Net, prefix: GuidPrefix, at: SocketAddr, like: EntityId, count: u32) {
     let own = net.nodes[0].participant.prefix().with(like);
     let like = net.nodes[0].participant.endpoint(own).unwrap().clone();
@@ -64,7 +64,7 @@ fn unproved_peer_announces_few_endpoints_until_proved() {
 }
 
 #[test]
-fn peers_with_many_endpoints_match_at_once() {
+fn peers_with_many_endpoints_match_immediately() {
     let mut net = Net::new(1);
     let _ = [net.add(), net.add()];
     for _ in 0..200 {

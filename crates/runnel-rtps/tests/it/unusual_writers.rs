@@ -84,9 +84,9 @@ fn send_early_heartbeat(stranger: &Stranger, net: &mut Net, writer: EntityId, re
     stranger.send(net, &message(stranger.prefix, |out| heartbeat.emit(out)));
 }
 
-/// Returns whether a reader receives the fourth sample of the stranger's writer at once, because the early HEARTBEAT
+/// Returns whether a reader receives the fourth sample of the stranger's writer immediately, because the early HEARTBEAT
 /// stated the first number.
-fn receives_fourth_at_once(stranger: &Stranger, net: &mut Net, reader: EntityId) -> bool {
+fn receives_fourth_immediately(stranger: &Stranger, net: &mut Net, reader: EntityId) -> bool {
     let writer = EntityId::user_writer(1);
     send_early_heartbeat(stranger, net, writer, reader);
     let endpoint = stranger.endpoint(net, reader, writer);
@@ -108,7 +108,7 @@ fn early_heartbeat_survives_those_of_unknown_writers() {
         send_early_heartbeat(&noisy, &mut net, EntityId::user_writer(number), reader);
     }
     let stranger = Stranger::discover(&mut net, 2);
-    assert!(receives_fourth_at_once(&stranger, &mut net, reader));
+    assert!(receives_fourth_immediately(&stranger, &mut net, reader));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn early_heartbeat_survives_those_to_ended_readers() {
         net.remove(0, reader);
     }
     let reader = net.reader(0, TOPIC, QoS::default());
-    assert!(receives_fourth_at_once(&stranger, &mut net, reader));
+    assert!(receives_fourth_immediately(&stranger, &mut net, reader));
 }
 
 /// The HEARTBEAT stated the first number, and nothing repeats it.

@@ -288,7 +288,7 @@ fn silent_peer_in_discovery_gets_no_empty_datagrams() {
     net.nodes[peer].stopped = false;
     let known =
         |net: &Net| net.nodes[peer].participant.peers().map(|other| other.endpoints.len()).sum::<usize>();
-    net.run_until("it knows all", secs(5), |net| known(net) == 900);
+    net.run_until("it has discovered all", secs(5), |net| known(net) == 900);
 }
 
 /// The writer publishes nothing more: only the time shows that the reader does not return.
@@ -305,7 +305,7 @@ fn samples_of_unmatched_reader_are_released() {
     net.run_until("the disposal arrives", secs(3), |net| !net.is_matched(0, writer));
     assert!(Arc::strong_count(&bytes) > 1, "it may come back");
     net.run_for(secs(10));
-    // The last sample lies in the datagram memory, which the next one replaces.
+    // The last sample is in the datagram memory, which the next one replaces.
     net.write(0, writer, &sample(2, 8)).unwrap();
     assert_eq!(Arc::strong_count(&bytes), 1);
 }

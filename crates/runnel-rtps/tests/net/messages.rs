@@ -111,7 +111,7 @@ pub fn acknowledgement(of: &[u8]) -> Option<Vec<u8>> {
     }))
 }
 
-/// Returns fragments of a sample of `len` bytes: so many from the first on, of `fragment_len` bytes each.
+/// Returns fragments of a sample of `len` bytes: `count` from the first on, of `fragment_len` bytes each.
 pub fn fragments(
     (from, writer): (GuidPrefix, EntityId),
     len: u32,

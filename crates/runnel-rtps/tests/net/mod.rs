@@ -453,7 +453,7 @@ impl Net {
         }
     }
 
-    /// Runs until `done`; returns how long that took.
+    /// Runs until `done`; returns how long that elapsed.
     #[track_caller]
     pub fn run_until(&mut self, what: &str, most: Duration, done: impl Fn(&Net) -> bool) -> Duration {
         let (begin, until) = (self.now, self.now + most);

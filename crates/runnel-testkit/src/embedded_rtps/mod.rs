@@ -163,7 +163,7 @@ impl EmbeddedRtps {
         (self.writers.len() + self.readers.len() + 1) as u8
     }
 
-    /// True if every writer has matched a reader, and every reader the writer of its topic.
+    /// Whether every writer has matched a reader, and every reader the writer of its topic.
     pub fn has_matched(&self) -> bool {
         self.writers.iter().chain(&self.readers).all(|endpoint| !endpoint.matched.is_empty())
     }

@@ -7,13 +7,13 @@ use std::time::Duration;
 pub struct Conditions {
     /// Shortest and longest delay of a segment. Segments of one connection stay in order.
     pub latency: (Duration, Duration),
-    /// How bytes sent at once are split into segments.
+    /// How bytes of one write are split into segments.
     pub split: Split,
     /// Percentage of segments that are held back until the next one has arrived, and read together with it.
     pub merged: u32,
 }
 
-/// How bytes sent at once are split into segments.
+/// How bytes of one write are split into segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// Not split.

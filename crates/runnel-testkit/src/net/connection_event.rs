@@ -1,4 +1,4 @@
-//! Connection events of programs, delivered at once or when a stopped program resumes.
+//! Connection events of programs, delivered immediately or when a stopped program resumes.
 
 use std::collections::VecDeque;
 

@@ -142,7 +142,7 @@ impl Net {
     /// Makes a scripted peer call a server, and waits for the result, at most a minute.
     ///
     /// # Errors
-    /// When the call fails.
+    /// If the call fails.
     pub fn call(&mut self, app: App, to: &str, method: &str, params: &[Value]) -> Result<Value, CallError> {
         let to = Uri::parse(to).expect("an address");
         let (now, options) =
@@ -156,7 +156,7 @@ impl Net {
     /// Connects a scripted peer, and waits until the connection is open.
     ///
     /// # Panics
-    /// When it is not open within 10 s.
+    /// If it is not open within 10 s.
     pub fn connect_socket(&mut self, app: App, host: &str, port: u16) -> Socket {
         let socket = self.begin_connect(app, host, port);
         self.run_until("the socket is connected", secs(10), |net| {
@@ -184,7 +184,7 @@ impl Net {
 
     /// Waits for the next raw connection to a scripted peer, at most a minute.
     pub fn accept_socket(&mut self, app: App) -> Socket {
-        self.run_until("somebody connects", secs(60), |net| !net.fake_of(app).accepted.is_empty());
+        self.run_until("a peer connects", secs(60), |net| !net.fake_of(app).accepted.is_empty());
         let conn = self.fake_mut(app).accepted.remove(0);
         Socket { app, conn }
     }

@@ -36,7 +36,7 @@ impl Net {
 
     /// Resumes a stopped program.
     pub fn resume(&mut self, app: App) {
-        self.note(format!("{} goes on", self.running[app.0].name));
+        self.note(format!("{} resumes", self.running[app.0].name));
         self.running[app.0].stalled = false;
         self.deliver_backlog(app);
         self.pump(app);

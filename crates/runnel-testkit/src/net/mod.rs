@@ -102,7 +102,7 @@ pub struct Net {
     /// Events held for disconnected hosts.
     held: Vec<NetEvent>,
     event_count: u64,
-    wakes_at_once: u32,
+    wakes_at_same_time: u32,
     trace: Trace,
 }
 
@@ -133,7 +133,7 @@ impl Net {
             agenda: BTreeMap::new(),
             held: Vec::new(),
             event_count: 0,
-            wakes_at_once: 0,
+            wakes_at_same_time: 0,
             trace: Trace::default(),
         }
     }
@@ -169,7 +169,7 @@ impl Net {
     /// Processes events until a condition is met; returns the time that this took.
     ///
     /// # Panics
-    /// When it is not met within that time.
+    /// If it is not met within that time.
     #[track_caller]
     pub fn run_until(&mut self, what: &str, within: Duration, mut met: impl FnMut(&Net) -> bool) -> Duration {
         let (start, end) = (self.now, self.now + within);
@@ -216,16 +216,13 @@ impl Net {
     fn turn_clock(&mut self, to: Instant) {
         if to > self.now {
             self.now = to;
-            self.wakes_at_once = 0;
+            self.wakes_at_same_time = 0;
         }
     }
 
     fn wake_programs(&mut self) {
-        self.wakes_at_once += 1;
-        assert!(
-            self.wakes_at_once < WAKES_AT_ONCE,
-            "a program wants to be woken at the same moment for ever"
-        );
+        self.wakes_at_same_time += 1;
+        assert!(self.wakes_at_same_time < WAKES_AT_ONCE, "a program requests the same wake-up time forever");
         for index in 0..self.running.len() {
             if self.running[index].poll_timeout().is_some_and(|at| at <= self.now) {
                 self.running[index].wakes += 1;
@@ -264,7 +261,7 @@ impl Net {
     /// Lets a program listen at a port of its host.
     ///
     /// # Panics
-    /// When another program listens there.
+    /// If another program listens there.
     pub fn listen(&mut self, app: App, port: u16, kind: Port) {
         let host = self.running[app.0].host.clone();
         let before = self.doors.insert((host, port), (app, kind));

@@ -275,7 +275,7 @@ impl Net {
     /// The engine of a node.
     ///
     /// # Panics
-    /// When the program is not a node.
+    /// If the program is not a node.
     pub fn node_of(&self, app: App) -> &Node {
         &self.node_program(app).node
     }
@@ -296,7 +296,7 @@ impl Net {
     /// Makes a node publish a topic.
     ///
     /// # Panics
-    /// When it publishes the topic with another type.
+    /// If it publishes the topic with another type.
     pub fn advertise_as(&mut self, app: App, spec: TopicSpec) {
         if spec.latching {
             self.node_program_mut(app).latching.insert(spec.topic.clone());
@@ -312,7 +312,7 @@ impl Net {
     /// Makes a node subscribe to a topic.
     ///
     /// # Panics
-    /// When it subscribes to the topic with another type.
+    /// If it subscribes to the topic with another type.
     pub fn subscribe_as(&mut self, app: App, spec: TopicSpec) {
         self.with_node(app, |node, now| node.subscribe(now, spec)).expect("one type for the topic");
     }

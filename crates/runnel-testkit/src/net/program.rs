@@ -117,7 +117,7 @@ impl Program {
         }
     }
 
-    /// Whether it has ended by itself.
+    /// Whether it has ended without being stopped.
     pub(super) fn is_finished(&self) -> bool {
         matches!(self, Self::Node(node) if node.finished)
     }
@@ -156,7 +156,7 @@ impl Net {
     /// The engine of a master.
     ///
     /// # Panics
-    /// When the program is not a master.
+    /// If the program is not a master.
     pub fn master_of(&self, app: App) -> &Master {
         match &self.running[app.0].program {
             Program::Master(master) => master,

@@ -7,8 +7,8 @@ use runnel_core::bounds::MAX_MESSAGE;
 use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{
-    NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
-    WantedService,
+    NodeEvent, ServiceClientLink, ServiceClientSpec, ServiceFailure, ServiceLinkId, ServiceServerLink,
+    ServiceSpec,
 };
 use runnel_ros1::tcpros::{FrameReader, ResponseReader, append_response, frame};
 
@@ -23,7 +23,7 @@ pub const FAIL: &str = "fail";
 /// Result of a call.
 pub type Answer = Result<String, CallFailure>;
 
-/// Why a call has no response.
+/// Reason why a call has no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallFailure {
     /// The service reported a failure.
@@ -145,7 +145,7 @@ impl Net {
     /// Makes a node provide a service that echoes each text.
     ///
     /// # Panics
-    /// When it already provides a service of that name.
+    /// If it already provides a service of that name.
     pub fn provide(&mut self, app: App, service: &str) {
         let spec = text_service(service);
         self.with_node(app, |node, now| node.advertise_service(now, spec)).expect("no service of that name");
@@ -160,21 +160,21 @@ impl Net {
         within: Duration,
     ) -> ServiceLinkId {
         let ServiceSpec { service, type_name, md5 } = text_service(service);
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
-        self.call_service_as(app, wanted, request, within)
+        let spec = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };
+        self.call_service_as(app, spec, request, within)
     }
 
     /// Makes a node call a service, once or as the first of several calls.
     pub fn call_service_as(
         &mut self,
         app: App,
-        wanted: WantedService,
+        spec: ServiceClientSpec,
         request: &str,
         within: Duration,
     ) -> ServiceLinkId {
         let until = self.now() + within;
-        let persistent = wanted.persistent;
-        let id = self.with_node(app, |node, now: Instant| node.open_service(now, wanted, Some(until)));
+        let persistent = spec.persistent;
+        let id = self.with_node(app, |node, now: Instant| node.open_service(now, spec, Some(until)));
         let link = self.services_mut(app).links.entry(id).or_default();
         (link.request, link.persistent) = (framed(request), persistent);
         id
@@ -183,7 +183,7 @@ impl Net {
     /// Sends another request on an established link.
     ///
     /// # Panics
-    /// When it was never established.
+    /// If it was never established.
     pub fn call_again(&mut self, app: App, link: ServiceLinkId, request: &str) {
         let conn = self.services_mut(app).links[&link].conn.expect("a link that stood");
         self.transmit_from(app, Transmit::Send { conn, bytes: framed(request) });

@@ -44,7 +44,7 @@ fn closed_port_refuses_and_unknown_host_fails() {
     let mut net = Net::new(1);
     let caller = net.fake("caller", "a");
     net.fake("other", "b");
-    let refused = net.call(caller, "http://b:9/", "getPid", &[]).expect_err("nobody listens");
+    let refused = net.call(caller, "http://b:9/", "getPid", &[]).expect_err("no listener");
     assert!(refused.to_string().contains("refused"), "{refused}");
     let unknown = net.call(caller, "http://nowhere:9/", "getPid", &[]).expect_err("no such host");
     assert!(unknown.to_string().contains("not known"), "{unknown}");
@@ -118,7 +118,7 @@ fn connections_of_killed_program_end() {
     assert!(net.is_over(first) && net.is_over(second) && !net.is_running(server));
     let third = net.begin_connect(client, "b", 5);
     net.settle();
-    assert!(net.is_over(third), "nobody listens any more");
+    assert!(net.is_over(third), "no listener any more");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Connections of the network.
 //!
 //! A connection consists of two pipes. Events in a pipe (connection request, segments, end) come out in order.
-//! Programs get them as [`ConnectionEvent`], at once or when they resume.
+//! Programs get them as [`ConnectionEvent`], immediately or when they resume.
 
 use std::net::SocketAddr;
 
@@ -211,7 +211,7 @@ impl Net {
         }
     }
 
-    /// Removes a connection at once, with everything in transit; its programs get the reason.
+    /// Removes a connection immediately, with everything in transit; its programs get the reason.
     pub(super) fn break_wire(&mut self, wire: WireId, why: &str) {
         let Some(line) = self.wires.remove(&wire) else { return };
         for end in line.ends {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-/// True if every thread of each process in the group is stopped or has ended.
+/// Whether every thread of each process in the group is stopped or has ended.
 pub(super) fn is_stopped(group: Pid) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return false };
     let mut of_group = processes.flatten().filter(|process| {

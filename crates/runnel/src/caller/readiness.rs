@@ -6,7 +6,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::answer::Answer;
-use runnel_ros1::node::WantedService;
+use runnel_ros1::node::ServiceClientSpec;
 
 use super::{Caller, response};
 use crate::data::{CallPath, PendingCall};
@@ -25,7 +25,8 @@ const MIN_LOOKUP_TIMEOUT: Duration = Duration::from_millis(250);
 impl Caller {
     /// Queries the provider of the service, and its type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
-        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let wanted =
+            ServiceClientSpec { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let pending = PendingCall::new();
         let (asks, call) = (self.asks(None), Arc::clone(&pending));
         let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, call);
@@ -70,7 +71,8 @@ impl Caller {
     pub(crate) fn begin_wait(&self) -> Result<Arc<PendingCall>, Error> {
         let (pending, mut driver) = (PendingCall::new(), self.node.driver());
         let in_ros2 = self.ros2.is_some_and(|client| driver.await_server(client, &pending));
-        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let wanted =
+            ServiceClientSpec { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let in_ros1 =
             self.node.is_in_ros1() && driver.await_service(self.node.key, wanted, &pending).is_some();
         if in_ros1 || in_ros2 { Ok(Arc::clone(&pending)) } else { Err(Error::ShuttingDown) }

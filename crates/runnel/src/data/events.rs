@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(received(&[500, 500]), (vec![500, 500], 0));
         assert_eq!(received(&[3, 500, 500]), (vec![500, 500], 1));
         assert_eq!(received(&[500, 500, 1, 1000]), (vec![1000], 3));
-        assert_eq!(received(&[1, 1001]), (vec![1001], 1), "one always has room");
+        assert_eq!(received(&[1, 1001]), (vec![1001], 1), "the queue always has space for one");
         assert_eq!(received(&[1001, 1]), (vec![1], 1));
     }
 

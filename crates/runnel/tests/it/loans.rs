@@ -606,7 +606,7 @@ fn unsupported_loans_are_errors() {
     assert!(why.starts_with("topic /texts: std_msgs/String does not end in an array"), "{why}");
     let images = node.create_publisher::<Image>("images", 1).unwrap();
     let why = error_text(images.loan(&image(3).full, 1));
-    assert!(why.contains("sensor_msgs/Image to be filled in place holds 3 elements already"), "{why}");
+    assert!(why.contains("sensor_msgs/Image to be filled in place is not empty: it has 3 elements"), "{why}");
     assert!(matches!(images.loan(&Image::default(), 1_000_000_000), Err(Error::TooLong { .. })));
     let why = error_text(images.loan(&Image::default(), usize::MAX));
     assert!(why.contains("cannot hold"), "{why}");

@@ -1,4 +1,4 @@
-// Makes an endpoint of every profile on one topic: `matrix TOPIC writers|readers TAG`. See peers/rclpy/matrix.py.
+// Creates an endpoint of every profile on one topic: `matrix TOPIC writers|readers TAG`. See peers/rclpy/matrix.py.
 #include "matrix.h"
 
 #include "peer.h"
@@ -19,25 +19,25 @@ static dds_qos_t *qos_of_number(unsigned number) {
 
 static void on_readers(dds_entity_t writer, const dds_publication_matched_status_t status, void *number) {
   (void)writer;
-  say("%u matched %u", (unsigned)(uintptr_t)number, status.current_count);
+  print_line("%u matched %u", (unsigned)(uintptr_t)number, status.current_count);
 }
 
 static void on_writers(dds_entity_t reader, const dds_subscription_matched_status_t status, void *number) {
   (void)reader;
-  say("%u matched %u", (unsigned)(uintptr_t)number, status.current_count);
+  print_line("%u matched %u", (unsigned)(uintptr_t)number, status.current_count);
 }
 
 static void on_refused_readers(dds_entity_t writer, const dds_offered_incompatible_qos_status_t status, void *number) {
   (void)writer;
-  say("%u refused %u", (unsigned)(uintptr_t)number, status.total_count);
+  print_line("%u refused %u", (unsigned)(uintptr_t)number, status.total_count);
 }
 
 static void on_refused_writers(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *number) {
   (void)reader;
-  say("%u refused %u", (unsigned)(uintptr_t)number, status.total_count);
+  print_line("%u refused %u", (unsigned)(uintptr_t)number, status.total_count);
 }
 
-static dds_listener_t *told(unsigned number) {
+static dds_listener_t *new_listener(unsigned number) {
   dds_listener_t *listener = dds_create_listener((void *)(uintptr_t)number);
   dds_lset_publication_matched(listener, on_readers);
   dds_lset_subscription_matched(listener, on_writers);
@@ -49,30 +49,32 @@ static dds_listener_t *told(unsigned number) {
 static void write_all(dds_entity_t participant, dds_entity_t topic, const char *tag) {
   dds_entity_t writers[PROFILES];
   for (unsigned number = 0; number < PROFILES; ++number)
-    writers[number] = checked(dds_create_writer(participant, topic, qos_of_number(number), told(number)), "writer");
-  say("ready");
-  while (!asked_to_end) {
+    writers[number] = checked(dds_create_writer(participant, topic, qos_of_number(number), new_listener(number)),
+                              "writer");
+  print_line("ready");
+  while (!stop_requested) {
     for (unsigned number = 0; number < PROFILES; ++number) {
       char text[64];
       snprintf(text, sizeof text, "%s %u", tag, number);
       checked(dds_write(writers[number], &(Text){text}), "write");
     }
-    for (int turn = 0; turn < 20 && !asked_to_end; ++turn) dds_sleepfor(DDS_MSECS(50));
+    for (int wait = 0; wait < 20 && !stop_requested; ++wait) dds_sleepfor(DDS_MSECS(50));
   }
 }
 
 static void read_all(dds_entity_t participant, dds_entity_t topic) {
-  static Heard heard;
+  static ReceptionLog log;
   dds_entity_t readers[PROFILES];
   for (unsigned number = PROFILES; number-- > 0;)
-    readers[number] = checked(dds_create_reader(participant, topic, qos_of_number(number), told(number)), "reader");
-  say("ready");
-  for (; !asked_to_end; dds_sleepfor(DDS_MSECS(20)))
+    readers[number] = checked(dds_create_reader(participant, topic, qos_of_number(number), new_listener(number)),
+                              "reader");
+  print_line("ready");
+  for (; !stop_requested; dds_sleepfor(DDS_MSECS(20)))
     for (unsigned number = 0; number < PROFILES; ++number) {
       void *sample = NULL;
       dds_sample_info_t info;
       while (checked(dds_take(readers[number], &sample, &info, 1, 1), "take") > 0) {
-        if (info.valid_data) hear(&heard, number, ((Text *)sample)->data);
+        if (info.valid_data) log_first(&log, number, ((Text *)sample)->data);
         checked(dds_return_loan(readers[number], &sample, 1), "return");
         sample = NULL;
       }
@@ -81,10 +83,10 @@ static void read_all(dds_entity_t participant, dds_entity_t topic) {
 
 int main(int argc, char **argv) {
   const Matrix matrix = matrix_of(argc, argv);
-  Words words = {.kind = TEXT};
-  memcpy(words.topic, matrix.topic, sizeof words.topic);
+  Options options = {.kind = TEXT};
+  memcpy(options.topic, matrix.topic, sizeof options.topic);
   const dds_entity_t participant = checked(dds_create_participant(domain_id(), NULL, NULL), "participant");
-  const dds_entity_t topic = topic_of(participant, &words);
+  const dds_entity_t topic = topic_of(participant, &options);
   matrix.writes ? write_all(participant, topic, matrix.tag) : read_all(participant, topic);
-  checked(dds_delete(participant), "end");
+  checked(dds_delete(participant), "delete");
 }

@@ -1,24 +1,24 @@
-// What talker.c and listener.c share: quality of service, a message of any kind, and what endpoints are told.
+// Shared parts of talker.c and listener.c: quality of service, topics, and printed events.
 #pragma once
 
 #include <dds/dds.h>
 
 #include "messages.h"
-#include "words.h"
+#include "options.h"
 
 typedef std_msgs_msg_dds__String_ Text;
 typedef std_msgs_msg_dds__UInt8MultiArray_ Octets;
 typedef runnel_test_msg_dds__Keyed_ Keyed;
 
-// The result of a call of Cyclone DDS that must not fail.
-int32_t checked(int32_t result, const char *what);
+// Returns the result of a call of Cyclone DDS; exits if it is an error.
+int32_t checked(int32_t result, const char *action);
 
-// The topic that the command line names, of a participant.
-dds_entity_t topic_of(dds_entity_t participant, const Words *words);
+// Creates the topic of the command line.
+dds_entity_t topic_of(dds_entity_t participant, const Options *options);
 
-// The quality of service that the command line asks for.
-dds_qos_t *qos_of(const Words *words);
+// Creates the QoS of the command line.
+dds_qos_t *qos_of(const Options *options);
 
-// Has an endpoint print `matched NOW`, `incompatible POLICY TOTAL`, `deadline missed TOTAL`, `liveliness lost TOTAL`,
+// A listener that prints `matched NOW`, `incompatible POLICY TOTAL`, `deadline missed TOTAL`, `liveliness lost TOTAL`,
 // `liveliness ALIVE DEAD` and `lost TOTAL`.
 dds_listener_t *events(void);

@@ -1,4 +1,6 @@
-"""Makes an endpoint of every profile on one topic: `matrix.py TOPIC writers|readers TAG`. See peers/rclpy/matrix.py."""
+"""Creates an endpoint of every profile on one topic: `matrix.py TOPIC writers|readers TAG`.
+
+See peers/rclpy/matrix.py."""
 import os
 import sys
 
@@ -9,7 +11,7 @@ from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
-from peer import String, end_on_signals, ended, say
+from peer import String, end_on_signals, ended, print_line
 
 PROFILES = 72
 SECONDS = [None, 120, 60]
@@ -29,44 +31,46 @@ def profile(number):
     )
 
 
-class Told(Listener):
+class Events(Listener):
     def __init__(self, number):
         super().__init__()
         self.number = number
 
     def on_publication_matched(self, _endpoint, status):
-        say("{} matched {}".format(self.number, status.current_count))
+        print_line("{} matched {}".format(self.number, status.current_count))
 
     on_subscription_matched = on_publication_matched
 
     def on_offered_incompatible_qos(self, _endpoint, status):
-        say("{} refused {}".format(self.number, status.total_count))
+        print_line("{} refused {}".format(self.number, status.total_count))
 
     on_requested_incompatible_qos = on_offered_incompatible_qos
 
 
-def write(participant, place, tag):
-    made = [DataWriter(participant, place, qos=profile(number), listener=Told(number)) for number in range(PROFILES)]
-    say("ready")
+def write(participant, topic, tag):
+    endpoints = [
+        DataWriter(participant, topic, qos=profile(number), listener=Events(number)) for number in range(PROFILES)
+    ]
+    print_line("ready")
     while not ended.wait(1):
-        for number, writer in enumerate(made):
+        for number, writer in enumerate(endpoints):
             writer.write(String("{} {}".format(tag, number)))
 
 
-def read(participant, place, _tag):
-    made = {
-        number: DataReader(participant, place, qos=profile(number), listener=Told(number))
+def read(participant, topic, _tag):
+    endpoints = {
+        number: DataReader(participant, topic, qos=profile(number), listener=Events(number))
         for number in reversed(range(PROFILES))
     }
-    say("ready")
+    print_line("ready")
     heard = set()
     while not ended.wait(0.05):
-        for number, reader in made.items():
+        for number, reader in endpoints.items():
             for message in reader.take(N=100):
                 line = "{} heard {}".format(number, message.data)
                 if line not in heard:
                     heard.add(line)
-                    say(line)
+                    print_line(line)
 
 
 name, role, tag = sys.argv[1:]

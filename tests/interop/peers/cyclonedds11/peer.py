@@ -57,7 +57,7 @@ ended = threading.Event()
 
 
 def numbered(message_class, number, size):
-    """The message of a number."""
+    """Message `number`."""
     text = "hello {}".format(number).ljust(size, ".")
     if message_class is String:
         return String(text)
@@ -79,19 +79,19 @@ def describe(message):
 
 
 def parser():
-    words = argparse.ArgumentParser()
-    words.add_argument("topic")
-    words.add_argument("--type", default="std_msgs/msg/String", choices=TYPES)
-    words.add_argument("--count", type=int, default=0)
-    words.add_argument("--reliability", default="reliable", choices=["reliable", "best_effort"])
-    words.add_argument("--durability", default="volatile", choices=["volatile", "transient_local"])
-    words.add_argument("--depth", type=int, default=1000)
-    words.add_argument("--deadline", type=float)
-    words.add_argument("--lifespan", type=float)
-    words.add_argument("--liveliness", default="automatic", choices=["automatic", "manual_by_topic"])
-    words.add_argument("--lease", type=float)
-    words.add_argument("--xcdr2", action="store_true", help="offer, or accept, only this encoding")
-    return words
+    options_parser = argparse.ArgumentParser()
+    options_parser.add_argument("topic")
+    options_parser.add_argument("--type", default="std_msgs/msg/String", choices=TYPES)
+    options_parser.add_argument("--count", type=int, default=0)
+    options_parser.add_argument("--reliability", default="reliable", choices=["reliable", "best_effort"])
+    options_parser.add_argument("--durability", default="volatile", choices=["volatile", "transient_local"])
+    options_parser.add_argument("--depth", type=int, default=1000)
+    options_parser.add_argument("--deadline", type=float)
+    options_parser.add_argument("--lifespan", type=float)
+    options_parser.add_argument("--liveliness", default="automatic", choices=["automatic", "manual_by_topic"])
+    options_parser.add_argument("--lease", type=float)
+    options_parser.add_argument("--xcdr2", action="store_true", help="offer, or accept, only this encoding")
+    return options_parser
 
 
 def qos(options):
@@ -134,29 +134,29 @@ class Events(Listener):
 
     def on_publication_matched(self, _writer, status):
         self.matched = status.current_count
-        say("matched {}".format(status.current_count))
+        print_line("matched {}".format(status.current_count))
 
     def on_subscription_matched(self, _reader, status):
-        say("matched {}".format(status.current_count))
+        print_line("matched {}".format(status.current_count))
 
     def on_offered_incompatible_qos(self, _writer, status):
-        say("incompatible {} {}".format(self.POLICIES.get(status.last_policy_id, "other"), status.total_count))
+        print_line("incompatible {} {}".format(self.POLICIES.get(status.last_policy_id, "other"), status.total_count))
 
     on_requested_incompatible_qos = on_offered_incompatible_qos
 
     def on_offered_deadline_missed(self, _writer, status):
-        say("deadline missed {}".format(status.total_count))
+        print_line("deadline missed {}".format(status.total_count))
 
     on_requested_deadline_missed = on_offered_deadline_missed
 
     def on_liveliness_lost(self, _writer, status):
-        say("liveliness lost {}".format(status.total_count))
+        print_line("liveliness lost {}".format(status.total_count))
 
     def on_liveliness_changed(self, _reader, status):
-        say("liveliness {} {}".format(status.alive_count, status.not_alive_count))
+        print_line("liveliness {} {}".format(status.alive_count, status.not_alive_count))
 
     def on_sample_lost(self, _reader, status):
-        say("lost {}".format(status.total_count))
+        print_line("lost {}".format(status.total_count))
 
 
 def end_on_signals():
@@ -166,12 +166,12 @@ def end_on_signals():
 
 
 def topic(options):
-    """A participant and the topic that the command line names. Signals set `ended` from here on."""
+    """A participant and the topic of the command line. Signals set `ended` from here on."""
     end_on_signals()
     participant = DomainParticipant(int(os.environ.get("ROS_DOMAIN_ID", "0")))
     return participant, Topic(participant, "rt" + options.topic, TYPES[options.type])
 
 
-def say(line):
+def print_line(line):
     """Prints a line in one write: events arrive on other threads."""
     os.write(1, (line + "\n").encode())

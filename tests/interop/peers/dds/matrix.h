@@ -1,11 +1,11 @@
-// Every profile of a topic, as peers/rclpy/matrix.py makes them: `matrix TOPIC writers|readers TAG`.
+// QoS profiles of peers/rclpy/matrix.py: `matrix TOPIC writers|readers TAG`.
 #pragma once
 
-#include "words.h"
+#include "options.h"
 
 enum { PROFILES = 72 };
 
-// Of what has no time, that is below zero.
+// Times in seconds; negative if infinite.
 typedef struct {
   bool reliable, transient_local, manual_by_topic, keeps_all;
   double deadline, lease;
@@ -29,26 +29,26 @@ static inline Matrix matrix_of(int argc, char **argv) {
   if (argc != 4) fail(argv[0], "usage: TOPIC writers|readers TAG");
   Matrix matrix = {"", chosen(argv[2], "readers", "writers"), argv[3]};
   snprintf(matrix.topic, sizeof matrix.topic, "rt%s", argv[1]);
-  signal(SIGINT, ask_to_end);
-  signal(SIGTERM, ask_to_end);
+  signal(SIGINT, request_stop);
+  signal(SIGTERM, request_stop);
   return matrix;
 }
 
-// What the readers have heard. There are at most two tags.
+// Received messages by reader, tag and writer. There are at most two tags.
 typedef struct {
   char tags[2][32];
-  bool heard[PROFILES][2][PROFILES];
-} Heard;
+  bool received[PROFILES][2][PROFILES];
+} ReceptionLog;
 
-// Tells of the first message of each writer.
-static inline void hear(Heard *heard, unsigned reader, const char *text) {
+// Prints the first message of each writer.
+static inline void log_first(ReceptionLog *log, unsigned reader, const char *text) {
   char tag[32];
   unsigned writer;
-  if (sscanf(text, "%31s %u", tag, &writer) != 2 || writer >= PROFILES) fail(text, "no message of a matrix");
-  unsigned place = 0;
-  while (place < 2 && heard->tags[place][0] && strcmp(heard->tags[place], tag) != 0) ++place;
-  if (place == 2) fail(tag, "a third tag");
-  snprintf(heard->tags[place], sizeof heard->tags[place], "%s", tag);
-  if (!heard->heard[reader][place][writer]) say("%u heard %s", reader, text);
-  heard->heard[reader][place][writer] = true;
+  if (sscanf(text, "%31s %u", tag, &writer) != 2 || writer >= PROFILES) fail(text, "not a message of a matrix");
+  unsigned index = 0;
+  while (index < 2 && log->tags[index][0] && strcmp(log->tags[index], tag) != 0) ++index;
+  if (index == 2) fail(tag, "a third tag");
+  snprintf(log->tags[index], sizeof log->tags[index], "%s", tag);
+  if (!log->received[reader][index][writer]) print_line("%u heard %s", reader, text);
+  log->received[reader][index][writer] = true;
 }

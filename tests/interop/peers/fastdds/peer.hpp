@@ -1,4 +1,4 @@
-// What talker.cpp and listener.cpp share: the participant, messages of any kind, quality of service.
+// Shared parts of talker.cpp and listener.cpp: participant, serialized messages, quality of service.
 #pragma once
 
 #include <fastdds/dds/domain/DomainParticipant.hpp>
@@ -13,7 +13,7 @@
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
 
-#include "words.h"
+#include "options.h"
 
 namespace peer {
 
@@ -23,20 +23,20 @@ namespace rtps = eprosima::fastrtps::rtps;
 /// A serialized message, without the encapsulation header.
 using Message = std::vector<uint8_t>;
 
-inline uint32_t number_at(const Message& message, size_t place) {
+inline uint32_t number_at(const Message& message, size_t offset) {
   uint32_t number = 0;
-  if (place + sizeof number <= message.size()) std::memcpy(&number, message.data() + place, sizeof number);
+  if (offset + sizeof number <= message.size()) std::memcpy(&number, message.data() + offset, sizeof number);
   return number;
 }
 
-/// Takes off what follows the message up to the next multiple of four bytes.
+/// Removes the padding after the message.
 inline void trim(Kind kind, Message& message) {
-  const size_t ahead = kind == TEXT ? 4 : kind == KEYED ? 8 : 12;
-  const size_t size = ahead + number_at(message, ahead - 4);
+  const size_t header_size = kind == TEXT ? 4 : kind == KEYED ? 8 : 12;
+  const size_t size = header_size + number_at(message, header_size - 4);
   if (size < message.size()) message.resize(size);
 }
 
-/// Gives a message its header, and takes it off.
+/// Type support of serialized messages: adds and removes the encapsulation header.
 class Type : public fast::TopicDataType {
  public:
   explicit Type(Kind kind) : kind_(kind) {
@@ -85,39 +85,40 @@ inline eprosima::fastrtps::Duration_t duration(double seconds) {
   return eprosima::fastrtps::Duration_t(static_cast<long double>(seconds));
 }
 
-/// Sets what the command line asks for.
+/// Sets the QoS of the command line.
 template <class Qos>
-void set(Qos& qos, const Words& words) {
-  const auto depth = static_cast<int32_t>(words.depth);
-  qos.reliability().kind = words.best_effort ? fast::BEST_EFFORT_RELIABILITY_QOS : fast::RELIABLE_RELIABILITY_QOS;
-  qos.durability().kind = words.transient_local ? fast::TRANSIENT_LOCAL_DURABILITY_QOS : fast::VOLATILE_DURABILITY_QOS;
+void set(Qos& qos, const Options& options) {
+  const auto depth = static_cast<int32_t>(options.depth);
+  qos.reliability().kind = options.best_effort ? fast::BEST_EFFORT_RELIABILITY_QOS : fast::RELIABLE_RELIABILITY_QOS;
+  qos.durability().kind = options.transient_local ? fast::TRANSIENT_LOCAL_DURABILITY_QOS : fast::VOLATILE_DURABILITY_QOS;
   qos.history().kind = depth ? fast::KEEP_LAST_HISTORY_QOS : fast::KEEP_ALL_HISTORY_QOS;
   if (depth) qos.history().depth = depth;
   qos.resource_limits().max_samples_per_instance = std::max(depth, 1000);
   qos.resource_limits().max_samples = 10 * std::max(depth, 1000);
-  qos.liveliness().kind = words.manual_by_topic ? fast::MANUAL_BY_TOPIC_LIVELINESS_QOS : fast::AUTOMATIC_LIVELINESS_QOS;
-  if (words.lease >= 0) {
-    qos.liveliness().lease_duration = duration(words.lease);
-    qos.liveliness().announcement_period = duration(words.lease / 3);
+  qos.liveliness().kind =
+      options.manual_by_topic ? fast::MANUAL_BY_TOPIC_LIVELINESS_QOS : fast::AUTOMATIC_LIVELINESS_QOS;
+  if (options.lease >= 0) {
+    qos.liveliness().lease_duration = duration(options.lease);
+    qos.liveliness().announcement_period = duration(options.lease / 3);
   }
-  if (words.deadline >= 0) qos.deadline().period = duration(words.deadline);
-  if (words.lifespan >= 0) qos.lifespan().duration = duration(words.lifespan);
+  if (options.deadline >= 0) qos.deadline().period = duration(options.deadline);
+  if (options.lifespan >= 0) qos.lifespan().duration = duration(options.lifespan);
   qos.endpoint().history_memory_policy = rtps::DYNAMIC_REUSABLE_MEMORY_MODE;
 }
 
-/// The participant and the topic that the command line names; when this goes, the others are told.
-struct Place {
-  explicit Place(const Words& words) {
+/// The participant and the topic of the command line. The destructor announces the end to other participants.
+struct TopicContext {
+  explicit TopicContext(const Options& options) {
     participant = fast::DomainParticipantFactory::get_instance()->create_participant(
         domain_id(), fast::PARTICIPANT_QOS_DEFAULT);
     if (!participant) fail("participant", "refused");
-    fast::TypeSupport type(new Type(words.kind));
+    fast::TypeSupport type(new Type(options.kind));
     type.register_type(participant);
-    topic = participant->create_topic(words.topic, type.get_type_name(), fast::TOPIC_QOS_DEFAULT);
+    topic = participant->create_topic(options.topic, type.get_type_name(), fast::TOPIC_QOS_DEFAULT);
     if (!topic) fail("topic", "refused");
   }
 
-  ~Place() {
+  ~TopicContext() {
     participant->delete_contained_entities();
     fast::DomainParticipantFactory::get_instance()->delete_participant(participant);
   }
@@ -126,7 +127,7 @@ struct Place {
   fast::Topic* topic;
 };
 
-/// Waits for milliseconds.
-inline void rest(unsigned milliseconds) { usleep(1000 * milliseconds); }
+/// Sleeps.
+inline void sleep_ms(unsigned milliseconds) { usleep(1000 * milliseconds); }
 
 }  // namespace peer

@@ -1,5 +1,5 @@
-// Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends it. With
-// `--dispose`, the instances of keyed messages are disposed of before that.
+// Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal. With
+// `--dispose`, disposes the instances of keyed messages before `done`.
 //
 // Prints `ready` once it publishes, and as events `matched NOW`, `incompatible POLICY TOTAL`, `deadline missed TOTAL` and
 // `liveliness lost TOTAL`.
@@ -11,28 +11,28 @@ class Events : public fast::DataWriterListener {
  public:
   void on_publication_matched(fast::DataWriter*, const fast::PublicationMatchedStatus& status) override {
     readers = status.current_count;
-    say("matched %d", status.current_count);
+    print_line("matched %d", status.current_count);
   }
   void on_offered_incompatible_qos(fast::DataWriter*, const fast::OfferedIncompatibleQosStatus& status) override {
-    say("incompatible %s %u", policy(status.last_policy_id), status.total_count);
+    print_line("incompatible %s %u", policy(status.last_policy_id), status.total_count);
   }
   void on_offered_deadline_missed(fast::DataWriter*, const fast::OfferedDeadlineMissedStatus& status) override {
-    say("deadline missed %u", status.total_count);
+    print_line("deadline missed %u", status.total_count);
   }
   void on_liveliness_lost(fast::DataWriter*, const fast::LivelinessLostStatus& status) override {
-    say("liveliness lost %u", status.total_count);
+    print_line("liveliness lost %u", status.total_count);
   }
 
   std::atomic<int32_t> readers{0};
 };
 
-static Message message_of(const Words& words, uint32_t number) {
-  const size_t wished = size_of(&words, number);
-  uint8_t* data = payload(words.kind, number, wished);
-  const size_t size = words.kind == OCTETS ? wished : strlen(reinterpret_cast<char*>(data));
-  const Body body = body_of(words.kind, key_of(number), data, size);
+static Message new_message(const Options& options, uint32_t number) {
+  const size_t requested_size = size_of(&options, number);
+  uint8_t* data = payload(options.kind, number, requested_size);
+  const size_t size = options.kind == OCTETS ? requested_size : strlen(reinterpret_cast<char*>(data));
+  const Body body = body_of(options.kind, key_of(number), data, size);
   const Message message(body.bytes, body.bytes + body.size);
-  tell("sent", number, body);
+  print_message("sent", number, body);
   free(body.bytes);
   free(data);
   return message;
@@ -47,23 +47,23 @@ static void dispose(fast::DataWriter* writer) {
 }
 
 int main(int argc, char** argv) {
-  const Words words = words_of(argc, argv);
-  Place place(words);
+  const Options options = parse_options(argc, argv);
+  TopicContext context(options);
   Events events;
-  auto* publisher = place.participant->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
+  auto* publisher = context.participant->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
   fast::DataWriterQos qos;
-  set(qos, words);
+  set(qos, options);
   qos.publish_mode().kind = fast::SYNCHRONOUS_PUBLISH_MODE;
-  auto* writer = publisher->create_datawriter(place.topic, qos, &events);
+  auto* writer = publisher->create_datawriter(context.topic, qos, &events);
   if (!writer) fail("writer", "refused");
-  say("ready");
-  while (!asked_to_end && !may_begin(&words, static_cast<unsigned long>(events.readers))) rest(10);
-  for (uint32_t number = 1; !asked_to_end && (words.count == 0 || number <= words.count); ++number) {
-    Message message = message_of(words, number);
+  print_line("ready");
+  while (!stop_requested && !may_publish(&options, static_cast<unsigned long>(events.readers))) sleep_ms(10);
+  for (uint32_t number = 1; !stop_requested && (options.count == 0 || number <= options.count); ++number) {
+    Message message = new_message(options, number);
     if (!writer->write(&message)) fail("write", "refused");
-    if (words.rate > 0) rest(static_cast<unsigned>(1000 / words.rate));
+    if (options.rate > 0) sleep_ms(static_cast<unsigned>(1000 / options.rate));
   }
-  if (words.dispose && words.kind == KEYED) dispose(writer);
-  say("done");
-  while (!asked_to_end) rest(50);
+  if (options.dispose && options.kind == KEYED) dispose(writer);
+  print_line("done");
+  while (!stop_requested) sleep_ms(50);
 }

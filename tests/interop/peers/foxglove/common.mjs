@@ -1,5 +1,5 @@
-// What talker.mjs and listener.mjs share: the options of the command line, a node, the messages, and their canonical
-// bytes. The library is looked up by NODE_PATH, since it is not installed beside these files.
+// Shared parts of talker.mjs and listener.mjs: command-line options, node, messages, and their canonical bytes. NODE_PATH
+// leads to the library, which is installed in another folder.
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
@@ -68,19 +68,19 @@ export const TYPES = {
 };
 
 // `TOPIC --key value ... --latch ... __name:=NAME`
-export function parseArguments(words) {
+export function parseArguments(args) {
   const options = { type: "std_msgs/String", count: 0, rate: 0, size: 0, wait: 1, latch: false, nodelay: false };
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i];
-    const key = word.slice(2);
-    if (word.startsWith("__name:=")) options.name = word.slice("__name:=".length);
-    else if (!word.startsWith("--")) options.topic = word;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    const key = arg.slice(2);
+    if (arg.startsWith("__name:=")) options.name = arg.slice("__name:=".length);
+    else if (!arg.startsWith("--")) options.topic = arg;
     else if (typeof options[key] === "boolean") options[key] = true;
-    else if (typeof options[key] === "number") options[key] = Number(words[++i]);
-    else if (key === "type") options.type = words[++i];
-    else throw new Error(`unknown option ${word}`);
+    else if (typeof options[key] === "number") options[key] = Number(args[++i]);
+    else if (key === "type") options.type = args[++i];
+    else throw new Error(`unknown option ${arg}`);
   }
-  if (options.topic === undefined || !(options.type in TYPES)) throw new Error("a topic, or a known --type, is lacking");
+  if (options.topic === undefined || !(options.type in TYPES)) throw new Error("the topic or a known --type is missing");
   return options;
 }
 
@@ -101,7 +101,7 @@ export async function startNode(name) {
   return node;
 }
 
-// Unregisters everything, waits for the master's answers, and ends the process.
+// Unregisters everything, waits for the master's responses, and exits.
 export async function shutDown(node, status) {
   const { rosMasterClient, rosFollower, name } = node;
   const uri = rosFollower.url();

@@ -3,12 +3,12 @@ import { describe, parseArguments, shutDown, startNode } from "./common.mjs";
 
 const options = parseArguments(process.argv.slice(2));
 const node = await startNode(options.name ?? "listener");
-// An update that overtakes the answer to the registration would have it connect twice: ready means answered.
+// If an update overtook the response to the registration, the library would connect twice: ready means registered.
 const register = node.rosMasterClient.registerSubscriber.bind(node.rosMasterClient);
-node.rosMasterClient.registerSubscriber = async (...words) => {
-  const answer = await register(...words);
+node.rosMasterClient.registerSubscriber = async (...args) => {
+  const response = await register(...args);
   console.log("ready");
-  return answer;
+  return response;
 };
 let received = 0;
 const subscription = node.subscribe({ topic: options.topic, dataType: options.type, tcpNoDelay: options.nodelay });

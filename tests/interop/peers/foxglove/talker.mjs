@@ -1,5 +1,5 @@
-// Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends it.
-import { setImmediate as breathe, setTimeout as pause } from "node:timers/promises";
+// Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal.
+import { setImmediate as yieldToEvents, setTimeout as pause } from "node:timers/promises";
 
 import { TYPES, describe, parseArguments, startNode } from "./common.mjs";
 
@@ -18,7 +18,7 @@ for (let number = 1; options.count === 0 || number <= options.count; number++) {
   const message = make(number, options.size);
   await node.publish(options.topic, message);
   console.log(`sent ${number} ${describe(options.type, publication.messageWriter.writeMessage(message))}`);
-  // Without the second, a burst would keep signals and sockets waiting for its end.
-  await (options.rate > 0 ? pause(1000 / options.rate) : breathe());
+  // Without `yieldToEvents`, signals and sockets would wait until the end of a burst.
+  await (options.rate > 0 ? pause(1000 / options.rate) : yieldToEvents());
 }
 console.log("done");

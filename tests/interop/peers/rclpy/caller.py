@@ -1,4 +1,4 @@
-"""Calls a service of std_srvs/SetBool once it is there: `--count` times with true, then once with false. Prints `ready`,
+"""Waits for a service of std_srvs/SetBool and calls it `--count` times with true, then once with false. Prints `ready`,
 `found`, `answered SUCCESS MESSAGE` for each call, and `done`."""
 import argparse
 import sys
@@ -6,22 +6,22 @@ import sys
 from rclpy.utilities import remove_ros_args
 from std_srvs.srv import SetBool
 
-from common import node, say
+from common import node, print_line
 
-words = argparse.ArgumentParser()
-words.add_argument("service")
-words.add_argument("--count", type=int, default=1)
-options = words.parse_args(remove_ros_args(sys.argv)[1:])
+options_parser = argparse.ArgumentParser()
+options_parser.add_argument("service")
+options_parser.add_argument("--count", type=int, default=1)
+options = options_parser.parse_args(remove_ros_args(sys.argv)[1:])
 
-with node("caller") as (this, turn):
+with node("caller") as (this, spin_once):
     client = this.create_client(SetBool, options.service)
-    say("ready")
+    print_line("ready")
     while not client.service_is_ready():
-        turn(0.05)
-    say("found")
+        spin_once(0.05)
+    print_line("found")
     for data in [True] * options.count + [False]:
         answer = client.call_async(SetBool.Request(data=data))
         while not answer.done():
-            turn(0.05)
-        say("answered {} {}".format(answer.result().success, answer.result().message))
-    say("done")
+            spin_once(0.05)
+        print_line("answered {} {}".format(answer.result().success, answer.result().message))
+    print_line("done")

@@ -1,4 +1,4 @@
-"""Messages in plain little-endian CDR with zeros for padding, for which Fast DDS puts whatever memory holds."""
+"""Serializer to plain little-endian CDR with zeros as padding. Fast DDS leaves padding uninitialized."""
 import array
 import struct
 
@@ -10,7 +10,7 @@ FORMATS = {
 }  # fmt: skip
 
 
-def encoded(message):
+def serialized(message):
     """The bytes of a message, without the encapsulation header."""
     writer = Writer()
     writer.message(message)

@@ -11,28 +11,28 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.utilities import remove_ros_args
 
-from cdr import encoded
+from cdr import serialized
 
 
 def parser():
-    """A parser of the options that talkers and listeners share. Durations are in seconds."""
-    words = argparse.ArgumentParser()
-    words.add_argument("topic")
-    words.add_argument("--type", default="std_msgs/msg/String")
-    words.add_argument("--count", type=int, default=0, help="messages, 0 for no end")
-    words.add_argument("--reliability", default="reliable", choices=["reliable", "best_effort"])
-    words.add_argument("--durability", default="volatile", choices=["volatile", "transient_local"])
-    words.add_argument("--depth", type=int, default=1000, help="messages kept, 0 for all")
-    words.add_argument("--deadline", type=float)
-    words.add_argument("--lifespan", type=float)
-    words.add_argument("--liveliness", default="automatic", choices=["automatic", "manual_by_topic"])
-    words.add_argument("--lease", type=float)
-    return words
+    """Parser of the options of talkers and listeners. Durations are in seconds."""
+    options_parser = argparse.ArgumentParser()
+    options_parser.add_argument("topic")
+    options_parser.add_argument("--type", default="std_msgs/msg/String")
+    options_parser.add_argument("--count", type=int, default=0, help="number of messages, 0: without end")
+    options_parser.add_argument("--reliability", default="reliable", choices=["reliable", "best_effort"])
+    options_parser.add_argument("--durability", default="volatile", choices=["volatile", "transient_local"])
+    options_parser.add_argument("--depth", type=int, default=1000, help="history depth, 0: keep all")
+    options_parser.add_argument("--deadline", type=float)
+    options_parser.add_argument("--lifespan", type=float)
+    options_parser.add_argument("--liveliness", default="automatic", choices=["automatic", "manual_by_topic"])
+    options_parser.add_argument("--lease", type=float)
+    return options_parser
 
 
-def parsed(words):
+def parsed(options_parser):
     """The parsed command line without ROS arguments (`--ros-args ...`)."""
-    return words.parse_args(remove_ros_args(sys.argv)[1:])
+    return options_parser.parse_args(remove_ros_args(sys.argv)[1:])
 
 
 def qos(options):
@@ -55,45 +55,44 @@ def qos(options):
 
 
 def events(callbacks):
-    """Has callbacks of a publisher or a subscription print what they are told: `matched NOW`, `incompatible POLICY TOTAL`,
-    `deadline missed TOTAL`, `liveliness lost TOTAL` (at a publisher), `liveliness ALIVE DEAD` and `lost TOTAL` (at a
-    subscription), `incompatible TYPE TOTAL`."""
+    """Sets event callbacks that print `matched NOW`, `incompatible POLICY TOTAL`, `deadline missed TOTAL`,
+    `incompatible type TOTAL`; at a publisher `liveliness lost TOTAL`; at a subscription `liveliness ALIVE DEAD` and
+    `lost TOTAL`."""
 
     def liveliness(event):
         if hasattr(event, "alive_count"):
-            say("liveliness {} {}".format(event.alive_count, event.not_alive_count))
+            print_line("liveliness {} {}".format(event.alive_count, event.not_alive_count))
         else:
-            say("liveliness lost {}".format(event.total_count))
+            print_line("liveliness lost {}".format(event.total_count))
 
     def incompatible(event):
         policy = QoSPolicyKind(event.last_policy_kind).name.lower()
-        say("incompatible {} {}".format(policy, event.total_count))
+        print_line("incompatible {} {}".format(policy, event.total_count))
 
-    callbacks.matched = lambda event: say("matched {}".format(event.current_count))
+    callbacks.matched = lambda event: print_line("matched {}".format(event.current_count))
     callbacks.incompatible_qos = incompatible
-    callbacks.incompatible_type = lambda event: say("incompatible type {}".format(event.total_count))
-    callbacks.deadline = lambda event: say("deadline missed {}".format(event.total_count))
+    callbacks.incompatible_type = lambda event: print_line("incompatible type {}".format(event.total_count))
+    callbacks.deadline = lambda event: print_line("deadline missed {}".format(event.total_count))
     callbacks.liveliness = liveliness
-    callbacks.message_lost = lambda event: say("lost {}".format(event.total_count))
+    callbacks.message_lost = lambda event: print_line("lost {}".format(event.total_count))
     return callbacks
 
 
 @contextlib.contextmanager
 def node(name):
-    """A node, and a function that turns it once and waits at most the given seconds: not at all where these are negative, for
-    ever where there are none. A signal ends it in good order."""
+    """A node, and a function that spins it once with a time-out in seconds: negative for 0, None for no time-out. A
+    signal shuts it down in order."""
     rclpy.init(args=sys.argv)
     this = rclpy.create_node(name, start_parameter_services=False)
     executor = SingleThreadedExecutor()
     executor.add_node(this)
 
-    def turn(seconds=None):
-        # rclpy waits for ever where the time is negative. The time until a deadline is negative when the deadline has passed
-        # since the caller compared it with the clock.
+    def spin_once(seconds=None):
+        # rclpy waits without a time-out if it is negative, which happens when a deadline passes before this call.
         executor.spin_once(timeout_sec=None if seconds is None else max(seconds, 0))
 
     try:
-        yield this, turn
+        yield this, spin_once
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
@@ -104,10 +103,10 @@ def node(name):
 
 def describe(message):
     """Length and CRC-32 of the message in CDR."""
-    body = encoded(message)
+    body = serialized(message)
     return "len {} crc {:08x}".format(len(body), zlib.crc32(body))
 
 
-def say(line):
+def print_line(line):
     """Prints a line in one write."""
     os.write(1, (line + "\n").encode())

@@ -1,5 +1,5 @@
-"""Prints changes of the graph as rclpy sees it: `+ THING` for an addition and `- THING` for a removal, polling ten times
-a second. Things are
+"""Prints changes of the graph in rclpy: `+ ENTITY` for an addition and `- ENTITY` for a removal, polling ten times per
+second. Entities are
 
     node /NAMESPACE/NAME
     topic /NAME TYPE...
@@ -7,18 +7,18 @@ a second. Things are
     publisher|subscription /TOPIC of /NAMESPACE/NAME TYPE HASH gid HEX RELIABILITY DURABILITY HISTORY DEPTH
         deadline NS lifespan NS LIVELINESS lease NS
 
-each in one line. Prints `ready` before the first look. `--hidden` does not leave out topics of ROS itself."""
+each in one line. Prints `ready` before the first poll. `--hidden` includes ROS's own topics."""
 import argparse
 import sys
 
 from rclpy.utilities import remove_ros_args
 
-from common import node, say
+from common import node, print_line
 
-words = argparse.ArgumentParser()
-words.add_argument("--hidden", action="store_true")
-options = words.parse_args(remove_ros_args(sys.argv)[1:])
-OF_ROS = ["/rosout", "/parameter_events"]
+options_parser = argparse.ArgumentParser()
+options_parser.add_argument("--hidden", action="store_true")
+options = options_parser.parse_args(remove_ros_args(sys.argv)[1:])
+ROS_TOPICS = ["/rosout", "/parameter_events"]
 
 
 def full(name, namespace):
@@ -28,45 +28,45 @@ def full(name, namespace):
 def endpoint(kind, topic, info):
     policies, version = info.qos_profile, info.topic_type_hash
     type_hash = "RIHS{:02}_{}".format(version.version, bytes(version.value).hex()) if version.version > 0 else "-"
-    words = [
+    columns = [
         kind, topic, "of", full(info.node_name, info.node_namespace), info.topic_type, type_hash,
         "gid", bytes(info.endpoint_gid).hex(),
         policies.reliability.name, policies.durability.name, policies.history.name, policies.depth,
         "deadline", policies.deadline.nanoseconds, "lifespan", policies.lifespan.nanoseconds,
         policies.liveliness.name, "lease", policies.liveliness_lease_duration.nanoseconds,
     ]  # fmt: skip
-    return " ".join(str(word) for word in words)
+    return " ".join(str(word) for word in columns)
 
 
 def endpoints(this, topic):
-    for kind, of_topic in [
+    for kind, get_info in [
         ("publisher", this.get_publishers_info_by_topic),
         ("subscription", this.get_subscriptions_info_by_topic),
     ]:
-        for info in of_topic(topic):
+        for info in get_info(topic):
             yield endpoint(kind, topic, info)
 
 
-def things(this):
+def entities(this):
     for name, namespace in this.get_node_names_and_namespaces():
         yield "node " + full(name, namespace)
     for name, types in this.get_service_names_and_types():
         yield "service {} {}".format(name, " ".join(types))
     for name, types in this.get_topic_names_and_types(no_demangle=options.hidden):
-        if options.hidden or name not in OF_ROS:
+        if options.hidden or name not in ROS_TOPICS:
             yield "topic {} {}".format(name, " ".join(types))
             if not options.hidden:
                 yield from endpoints(this, name)
 
 
-with node("graph") as (this, turn):
-    say("ready")
-    known = set()
+with node("graph") as (this, spin_once):
+    print_line("ready")
+    previous = set()
     while True:
-        now = set(things(this))
-        for thing in sorted(known - now):
-            say("- " + thing)
-        for thing in sorted(now - known):
-            say("+ " + thing)
-        known = now
-        turn(0.1)
+        now = set(entities(this))
+        for entity in sorted(previous - now):
+            print_line("- " + entity)
+        for entity in sorted(now - previous):
+            print_line("+ " + entity)
+        previous = now
+        spin_once(0.1)

@@ -1,10 +1,10 @@
-"""Makes an endpoint of every profile on one topic: `matrix.py TOPIC writers|readers TAG`.
+"""Creates an endpoint of every profile on one topic: `matrix.py TOPIC writers|readers TAG`.
 
-A profile is a number from 0 to 71, whose digits choose the policies. Writers are made from the weakest offer to the
-strongest, readers from the strongest request to the weakest: an endpoint that has matched the last has discovered all.
+A profile is a number from 0 to 71, whose digits select the policies. Writers are created from the weakest offer to the
+strongest, readers from the strongest request to the weakest. An endpoint that has matched the last one has discovered all.
 
 Each writer publishes `TAG N` every second. Prints `ready`, `N matched NOW` and `N refused TOTAL` for endpoint N, and at
-readers `N heard TAG W` when the first message of a writer comes."""
+readers `N heard TAG W` for the first message of each writer."""
 import sys
 
 from rclpy.duration import Duration
@@ -13,12 +13,12 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProf
 from rclpy.utilities import remove_ros_args
 from std_msgs.msg import String
 
-from common import node, say
+from common import node, print_line
 
 PROFILES = 72
-# More than all that writers publish before a reader takes it.
+# More messages than writers publish before a reader takes them.
 DEPTH = 1000
-# Offers of short times serve every request.
+# Offers of short times satisfy every request.
 SECONDS = [None, 120, 60]
 
 
@@ -38,20 +38,22 @@ def profile(number):
     return qos
 
 
-def told(callbacks, number):
-    callbacks.matched = lambda event: say("{} matched {}".format(number, event.current_count))
-    callbacks.incompatible_qos = lambda event: say("{} refused {}".format(number, event.total_count))
+def printing(callbacks, number):
+    callbacks.matched = lambda event: print_line("{} matched {}".format(number, event.current_count))
+    callbacks.incompatible_qos = lambda event: print_line("{} refused {}".format(number, event.total_count))
     return callbacks
 
 
 def writers(this, topic, tag):
-    made = [
-        this.create_publisher(String, topic, profile(number), event_callbacks=told(PublisherEventCallbacks(), number))
+    endpoints = [
+        this.create_publisher(
+            String, topic, profile(number), event_callbacks=printing(PublisherEventCallbacks(), number)
+        )
         for number in range(PROFILES)
     ]
 
     def publish():
-        for number, publisher in enumerate(made):
+        for number, publisher in enumerate(endpoints):
             publisher.publish(String(data="{} {}".format(tag, number)))
 
     this.create_timer(1.0, publish)
@@ -64,16 +66,16 @@ def readers(this, topic, _tag):
         def on_message(message, number=number, heard=heard):
             if message.data not in heard:
                 heard.add(message.data)
-                say("{} heard {}".format(number, message.data))
+                print_line("{} heard {}".format(number, message.data))
 
         this.create_subscription(
-            String, topic, on_message, profile(number), event_callbacks=told(SubscriptionEventCallbacks(), number)
+            String, topic, on_message, profile(number), event_callbacks=printing(SubscriptionEventCallbacks(), number)
         )
 
 
 topic, role, tag = remove_ros_args(sys.argv)[1:]
-with node("matrix") as (this, turn):
+with node("matrix") as (this, spin_once):
     {"writers": writers, "readers": readers}[role](this, topic, tag)
-    say("ready")
+    print_line("ready")
     while True:
-        turn()
+        spin_once()

@@ -1,6 +1,6 @@
-"""The control node of a Raspberry Pi Mouse as one writes it with rclpy: between the driver's files in the folder that is
-given and the topics. It prints `ready`, and stays until a signal ends it. The motors get power with the first command that
-drives, since the tracer does not ask for it in ROS 2."""
+"""Control node of a Raspberry Pi Mouse in plain rclpy: connects the driver's files in the given folder with topics. Prints
+`ready`, and stays until a signal. The first command that drives switches the motors on, since the tracer requests no
+power in ROS 2."""
 import argparse
 import math
 import os
@@ -9,15 +9,15 @@ from geometry_msgs.msg import Twist
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Int16
 
-from common import node, parsed, say
+from common import node, parsed, print_line
 from mouse import Leds, LightSensors, Switches
 
-STEPS_A_METRE = 400 / (2 * math.pi * 0.024)
+STEPS_PER_METRE = 400 / (2 * math.pi * 0.024)
 TREAD = 0.092
 
-words = argparse.ArgumentParser()
-words.add_argument("folder")
-folder = parsed(words).folder
+options_parser = argparse.ArgumentParser()
+options_parser.add_argument("folder")
+folder = parsed(options_parser).folder
 
 
 def read(name):
@@ -33,9 +33,9 @@ def write(name, text):
 def drive(message):
     if message.linear.x or message.angular.z:
         write("rtmotoren0", 1)
-    across = message.angular.z * TREAD / 2
-    write("rtmotor_raw_l0", round((message.linear.x - across) * STEPS_A_METRE))
-    write("rtmotor_raw_r0", round((message.linear.x + across) * STEPS_A_METRE))
+    difference = message.angular.z * TREAD / 2
+    write("rtmotor_raw_l0", round((message.linear.x - difference) * STEPS_PER_METRE))
+    write("rtmotor_raw_r0", round((message.linear.x + difference) * STEPS_PER_METRE))
 
 
 def light(message):
@@ -43,10 +43,10 @@ def light(message):
         write("rtled{}".format(index), int(lit))
 
 
-with node("control") as (this, turn):
-    kept = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+with node("control") as (this, spin_once):
+    latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     this.create_subscription(Twist, "cmd_vel", drive, 1)
-    this.create_subscription(Leds, "leds", light, kept)
+    this.create_subscription(Leds, "leds", light, latched)
     this.create_subscription(Int16, "buzzer", lambda message: write("rtbuzzer0", message.data), 10)
     sensors = this.create_publisher(LightSensors, "light_sensors", 10)
     switches = this.create_publisher(Switches, "switches", 10)
@@ -56,11 +56,11 @@ with node("control") as (this, turn):
         sensors.publish(LightSensors(forward_r=forward_r, forward_l=forward_l, left=left, right=right))
 
     def publish_switches():
-        held = [read("rtswitch{}".format(index)) == ["0"] for index in range(3)]
-        switches.publish(Switches(switch0=held[0], switch1=held[1], switch2=held[2]))
+        pressed = [read("rtswitch{}".format(index)) == ["0"] for index in range(3)]
+        switches.publish(Switches(switch0=pressed[0], switch1=pressed[1], switch2=pressed[2]))
 
     this.create_timer(1 / 60, publish_sensors)
     this.create_timer(1 / 10, publish_switches)
-    say("ready")
+    print_line("ready")
     while True:
-        turn()
+        spin_once()

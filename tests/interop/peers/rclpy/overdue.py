@@ -1,6 +1,6 @@
-"""Turns its node until a deadline that has passed, and prints `turned`."""
-from common import node, say
+"""Spins its node with a deadline in the past, and prints `spun`."""
+from common import node, print_line
 
-with node("overdue") as (_, turn):
-    turn(-1)
-    say("turned")
+with node("overdue") as (_, spin_once):
+    spin_once(-1)
+    print_line("spun")

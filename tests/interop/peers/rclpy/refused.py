@@ -1,8 +1,8 @@
-"""Creates incompatible pairs, one for each set of policies that are offered too weakly: `refused.py ROLE FAMILY...`.
+"""Creates incompatible endpoints, one for each set of policies that are offered too weakly: `refused.py ROLE FAMILY...`.
 
-A set is a number from 1 to 31, a bit a policy: reliability, durability, deadline, liveliness, its lease. On topic
-`FAMILY_SET` writers (ROLE `writers`) offer too little of that set and enough of all else; readers (`readers`) ask for the most.
-Prints `ready`, and `FAMILY_SET incompatible POLICY TOTAL` for each event of an endpoint."""
+A set is a number from 1 to 31, one bit per policy: reliability, durability, deadline, liveliness, lease duration. On topic
+`FAMILY_SET` writers (ROLE `writers`) offer too little in that set and enough in the other policies; readers (`readers`)
+request the strongest policies. Prints `ready`, and `FAMILY_SET incompatible POLICY TOTAL` for each event of an endpoint."""
 import sys
 
 from rclpy.duration import Duration
@@ -11,16 +11,16 @@ from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSPolicyKind, QoSProf
 from rclpy.utilities import remove_ros_args
 from std_msgs.msg import String
 
-from common import node, say
+from common import node, print_line
 
 SETS = range(1, 32)
 
 
-def offering(lacking):
-    """A QoS that is too weak in the policies of a set."""
+def offered_qos(weak_policies):
+    """A QoS that is too weak in the policies of the set `weak_policies`."""
 
     def pick(bit, enough, too_little):
-        return too_little if lacking & 1 << bit else enough
+        return too_little if weak_policies & 1 << bit else enough
 
     return QoSProfile(
         depth=1,
@@ -32,30 +32,30 @@ def offering(lacking):
     )
 
 
-def told(callbacks, topic):
+def printing(callbacks, topic):
     def incompatible(event):
         policy = QoSPolicyKind(event.last_policy_kind).name.lower()
-        say("{} incompatible {} {}".format(topic, policy, event.total_count))
+        print_line("{} incompatible {} {}".format(topic, policy, event.total_count))
 
     callbacks.incompatible_qos = incompatible
     return callbacks
 
 
-def make(this, role, topic, lacking):
+def create_endpoint(this, role, topic, weak_policies):
     if role == "writers":
         return this.create_publisher(
-            String, topic, offering(lacking), event_callbacks=told(PublisherEventCallbacks(), topic)
+            String, topic, offered_qos(weak_policies), event_callbacks=printing(PublisherEventCallbacks(), topic)
         )
     return this.create_subscription(
-        String, topic, lambda _message: None, offering(0), event_callbacks=told(SubscriptionEventCallbacks(), topic)
+        String, topic, lambda _message: None, offered_qos(0), event_callbacks=printing(SubscriptionEventCallbacks(), topic)
     )
 
 
 role, *families = remove_ros_args(sys.argv)[1:]
-with node("refused") as (this, turn):
+with node("refused") as (this, spin_once):
     for family in families:
-        for lacking in SETS:
-            make(this, role, "{}_{}".format(family, lacking), lacking)
-    say("ready")
+        for weak_policies in SETS:
+            create_endpoint(this, role, "{}_{}".format(family, weak_policies), weak_policies)
+    print_line("ready")
     while True:
-        turn()
+        spin_once()

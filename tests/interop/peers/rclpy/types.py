@@ -1,8 +1,7 @@
 """Reads lines of JSON from a file: {"type": "std_msgs/msg/String", "value": {..}, "payload": "hex"}.
 
-For each, prints the payload that rclpy writes of the value, whether rclpy reads that value from the given payload, and
-the payload of a message that was left as it was made: {"payload": "hex", "same": true, "default": "hex"}. A type that
-is not installed is printed as null.
+For each, prints rclpy's payload of the value, whether rclpy reads that value from the given payload, and the payload of a
+default message: {"payload": "hex", "same": true, "default": "hex"}. Prints null for a type that is not installed.
 """
 import importlib
 import json
@@ -12,11 +11,10 @@ import sys
 import rosidl_parser.definition as idl
 from rclpy.serialization import deserialize_message, serialize_message
 
-# As Runnel names the parts of times.
+# Runnel's names of the fields of times.
 TIME_PARTS = {"sec": "secs", "nanosec": "nsecs"}
 
-
-# Where rclpy keeps the parts of an action that it makes itself.
+# rclpy's paths of the generated messages of an action.
 ACTION_PARTS = {
     "FeedbackMessage": "Impl.FeedbackMessage",
     "SendGoal_Request": "Impl.SendGoalService.Request",
@@ -60,16 +58,16 @@ def fill(cls, value):
     return message
 
 
-def answer(asked):
-    cls = message_class(asked["type"])
+def result_of(case):
+    cls = message_class(case["type"])
     if cls is None:
         return None
-    message = fill(cls, asked["value"])
-    same = deserialize_message(bytes.fromhex(asked["payload"]), cls) == message
+    message = fill(cls, case["value"])
+    same = deserialize_message(bytes.fromhex(case["payload"]), cls) == message
     written = {"payload": message, "default": cls()}
     return {"same": bool(same), **{name: serialize_message(one).hex() for name, one in written.items()}}
 
 
 with open(sys.argv[1]) as lines:
     for line in lines:
-        print(json.dumps(answer(json.loads(line))))
+        print(json.dumps(result_of(json.loads(line))))

@@ -1,4 +1,4 @@
-"""Messages of any type: by name, from and to plain values, and filled with distinct values."""
+"""Messages of any type: looked up by name, converted from and to JSON, and filled with distinct values."""
 import array
 import importlib
 import json
@@ -22,44 +22,44 @@ def named(name):
 
 
 def fields(message):
-    """Name and type of each field; a message with none has a hidden one on the wire, which is left out."""
+    """Name and type of each field, without the hidden field of empty messages."""
     types = zip(message.get_fields_and_field_types(), message.SLOT_TYPES)
     return [(name, kind) for name, kind in types if name != "structure_needs_at_least_one_member"]
 
 
 def to_json(message):
-    """The message in a line of JSON."""
-    return json.dumps(plain(message), separators=(",", ":"))
+    """The message as one line of JSON."""
+    return json.dumps(to_plain(message), separators=(",", ":"))
 
 
-def plain(value):
+def to_plain(value):
     if hasattr(value, "get_fields_and_field_types"):
-        return {name: plain(getattr(value, name)) for name, _ in fields(value)}
+        return {name: to_plain(getattr(value, name)) for name, _ in fields(value)}
     if isinstance(value, bytes):
         return value[0]
     if hasattr(value, "tolist"):
         return value.tolist()
-    return [plain(element) for element in value] if isinstance(value, list) else value
+    return [to_plain(element) for element in value] if isinstance(value, list) else value
 
 
 def from_json(message_class, text):
     """The message from a line of JSON; missing fields have their default values."""
-    return assembled(message_class, json.loads(text))
+    return from_plain(message_class, json.loads(text))
 
 
-def assembled(message_class, values):
+def from_plain(message_class, values):
     message = message_class()
     types = dict(fields(message))
     for name, value in values.items():
-        setattr(message, name, typed(types[name], value))
+        setattr(message, name, field_value(types[name], value))
     return message
 
 
-def typed(kind, value):
+def field_value(kind, value):
     if isinstance(kind, AbstractNestedType):
-        return [typed(kind.value_type, element) for element in value]
+        return [field_value(kind.value_type, element) for element in value]
     if isinstance(kind, NamespacedType):
-        return assembled(class_of(kind), value)
+        return from_plain(class_of(kind), value)
     if isinstance(kind, BasicType) and kind.typename == "octet":
         return bytes([value])
     return value
@@ -69,9 +69,9 @@ def class_of(kind):
     return getattr(importlib.import_module(".".join(kind.namespaces)), kind.name)
 
 
-class Filling:
-    """Counts from a number on, and gives each value that is asked for the next one: `true` if it is odd; itself modulo 100
-    for whole numbers; itself and a half; `s` or `w` and it. Sequences have two elements, or one if they may not have two."""
+class Filler:
+    """Fills fields with consecutive numbers: booleans are true for odd ones, integers are modulo 100, floats add 0.5, strings
+    are `sN` or `wN`. Sequences have two elements, or fewer if bounded."""
 
     def __init__(self, number):
         self.number = number
@@ -103,12 +103,12 @@ class Filling:
 
 
 def numbered(message_class, number, size):
-    """The message of a number: a text or bytes of a size for the types that have such, otherwise values that count from it."""
+    """Message `number`: text or bytes of the given size for types with such a field, otherwise values that count from it."""
     if message_class is String:
         return String(data="hello {}".format(number).ljust(size, "."))
     if message_class is UInt8MultiArray:
         return UInt8MultiArray(data=array.array("B", pattern(number, size)))
-    message = Filling(number).message(message_class)
+    message = Filler(number).message(message_class)
     if hasattr(message, "step") and hasattr(message, "data"):
         message.height, message.width, message.step = 1, size, size
         message.data = array.array("B", pattern(number, size))
@@ -116,5 +116,5 @@ def numbered(message_class, number, size):
 
 
 def pattern(number, size):
-    whole = bytes((number + index) % 251 for index in range(251))
-    return whole * (size // 251) + whole[: size % 251]
+    period = bytes((number + index) % 251 for index in range(251))
+    return period * (size // 251) + period[: size % 251]

@@ -1,5 +1,5 @@
-// Sends goals of 1 to 5 of an action of actionlib/Test at once, cancels those that do not end by themselves once the server has
-// them, and prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
+// Sends goals 1 to 5 of an action of actionlib/Test simultaneously, and cancels 4 and 5 once the server has them. Prints
+// `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
 #include <actionlib/TestAction.h>
 #include <actionlib/client/action_client.h>
 #include <ros/callback_queue.h>
@@ -10,11 +10,11 @@ using Client = actionlib::ActionClient<actionlib::TestAction>;
 using Goal = Client::GoalHandle;
 using actionlib::CommState;
 
-/// Runs callbacks until something is so.
-template <class IsSo>
-static void wait_until(IsSo is_so) {
+/// Runs callbacks until a condition holds.
+template <class Condition>
+static void wait_until(Condition is_met) {
   const ros::WallTime deadline = ros::WallTime::now() + ros::WallDuration(60);
-  while (!is_so()) {
+  while (!is_met()) {
     if (ros::WallTime::now() > deadline) {
       std::cerr << "the deadline passed" << std::endl;
       std::exit(1);

@@ -1,5 +1,5 @@
-// An action of actionlib/Test, any number of goals at once. A goal of 1 is reached, 2 is aborted, 3 is rejected, 4
-// is accepted and worked on, with feedback of 7, until it is cancelled, 5 waits until it is.
+// Server of an action of actionlib/Test with concurrent goals. Goal 1 succeeds, 2 is aborted, 3 is rejected; 4 is active,
+// with feedback 7, until it is cancelled; 5 is pending until it is cancelled.
 #include <actionlib/TestAction.h>
 #include <actionlib/server/action_server.h>
 

@@ -1,5 +1,5 @@
-// A line tracer as one writes it with roscpp. The first press samples the floor, the second the line, the third sets off.
-// It prints `ready`, and stays until a signal ends it.
+// Line tracer in plain roscpp. The first press samples the floor, the second the line, the third starts. Prints `ready`, and
+// stays until a signal.
 #include <geometry_msgs/Twist.h>
 #include <raspimouse_msgs/Leds.h>
 #include <raspimouse_msgs/LightSensors.h>
@@ -79,7 +79,7 @@ class Tracer {
     cmd_vel_.publish(twist);
   }
 
-  // Which samples there are: for whoever presses the switches.
+  // Shows the existing samples to the user.
   void show() {
     raspimouse_msgs::Leds leds;
     leds.led0 = sampled_.size() > 0;

@@ -1,4 +1,4 @@
-// What talker.cpp and listener.cpp share: the options of the command line, the messages, and their canonical bytes.
+// Shared parts of these programs: command-line options, messages, and their canonical bytes.
 #pragma once
 
 #include <geometry_msgs/Twist.h>
@@ -38,12 +38,12 @@ class Options {
     }
   }
 
-  std::string text(const std::string& key, const std::string& otherwise) const {
+  std::string text(const std::string& key, const std::string& default_value) const {
     const auto found = values_.find(key);
-    return found == values_.end() ? otherwise : found->second;
+    return found == values_.end() ? default_value : found->second;
   }
-  double number(const std::string& key, double otherwise) const {
-    return std::stod(text(key, std::to_string(otherwise)));
+  double number(const std::string& key, double default_value) const {
+    return std::stod(text(key, std::to_string(default_value)));
   }
   bool flag(const std::string& key) const { return values_.count(key) != 0; }
 
@@ -83,10 +83,10 @@ inline void fill(geometry_msgs::Twist& message, uint32_t number, size_t) {
   message.angular.x = -n, message.angular.y = 0.1, message.angular.z = 1e-300;
 }
 
-/// Publishers overwrite Header.seq, so it counts as 0.
+/// Publishers overwrite Header.seq: it is compared as 0.
 template <class M>
-void forget_sequence(M&) {}
-inline void forget_sequence(sensor_msgs::Image& message) { message.header.seq = 0; }
+void clear_sequence(M&) {}
+inline void clear_sequence(sensor_msgs::Image& message) { message.header.seq = 0; }
 
 inline uint32_t crc32(const uint8_t* bytes, size_t size) {
   uint32_t crc = ~0u;
@@ -100,7 +100,7 @@ inline uint32_t crc32(const uint8_t* bytes, size_t size) {
 /// Length and CRC-32 of the serialized message.
 template <class M>
 std::string describe(M message) {
-  forget_sequence(message);
+  clear_sequence(message);
   std::vector<uint8_t> body(ros::serialization::serializationLength(message));
   ros::serialization::OStream stream(body.data(), static_cast<uint32_t>(body.size()));
   ros::serialization::serialize(stream, message);
@@ -109,7 +109,7 @@ std::string describe(M message) {
   return text;
 }
 
-/// Calls `run` with an empty message of the type that is named.
+/// Calls `run` with an empty message of the named type.
 template <class Run>
 int with_type(const std::string& type, Run run) {
   if (type == "std_msgs/String") return run(std_msgs::String());

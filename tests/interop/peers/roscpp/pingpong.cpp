@@ -1,6 +1,6 @@
 // A closed loop of two nodes: `--role ping` publishes on TOPIC/ping and waits for the answer on TOPIC/pong before
-// the next; `--role pong` sends back what comes. `ping` prints the round trips in microseconds, and with `--raw FILE`
-// writes each one there.
+// the next; `--role pong` sends back each message. `ping` prints the round trips in microseconds; `--raw FILE` writes
+// each of them to a file.
 #include <time.h>
 
 #include <algorithm>
@@ -79,6 +79,6 @@ int main(int argc, char** argv) {
   const std::string role = options.text("--role", "");
   if (role == "ping") return ping(options);
   if (role == "pong") return pong(options);
-  std::cerr << "which --role, ping or pong?" << std::endl;
+  std::cerr << "--role must be ping or pong" << std::endl;
   return 2;
 }

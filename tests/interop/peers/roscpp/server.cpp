@@ -1,4 +1,4 @@
-// Provides a service of std_srvs/SetBool: true is answered with the number of the call, false fails.
+// Provides a service of std_srvs/SetBool: the response to true holds the number of the call, false fails.
 #include <std_srvs/SetBool.h>
 
 #include "peer.hpp"

@@ -1,6 +1,5 @@
-// Sends goals of 1, of 2 and of 4, which it cancels, to an action of actionlib/Test, one after the other; with `--preempt` then
-// one of 4 and, while that is worked on, one of 1. Prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for
-// each, then `done`.
+// Sends goals 1, 2 and 4 to an action of actionlib/Test, one after the other, and cancels 4. With `--preempt` it sends 4
+// again, and 1 while 4 is active. Prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
 #include <actionlib/TestAction.h>
 #include <actionlib/client/simple_action_client.h>
 #include <ros/callback_queue.h>
@@ -9,8 +8,8 @@
 
 using actionlib::SimpleClientGoalState;
 
-/// Callbacks run on this thread while it waits: with a thread of its own for them, SimpleActionClient complains of an answer
-/// that comes before it keeps the handle of the goal that it has sent, whoever the server is.
+/// Callbacks run on the waiting thread. With a separate thread, SimpleActionClient logs an error, with any server, if a
+/// response arrives before it has stored the handle of the sent goal.
 class Client {
  public:
   explicit Client(const std::string& action) : client_(action, false) {
@@ -23,20 +22,20 @@ class Client {
     number_ = number;
     actionlib::TestGoal goal;
     goal.goal = number;
-    heard_ = false;
+    has_feedback_ = false;
     client_.sendGoal(goal, {}, {}, [this, number](const actionlib::TestFeedbackConstPtr& message) {
       std::cout << "feedback " << number << " " << message->feedback << std::endl;
-      heard_ = true;
+      has_feedback_ = true;
     });
   }
 
   void wait_until_active() {
-    wait_until([&] { return client_.getState() == SimpleClientGoalState::ACTIVE && heard_; });
+    wait_until([&] { return client_.getState() == SimpleClientGoalState::ACTIVE && has_feedback_; });
   }
 
   void cancel() { client_.cancelGoal(); }
 
-  void tell() {
+  void print_result() {
     wait_until([&] { return client_.getState().isDone(); });
     const SimpleClientGoalState end = client_.getState();
     std::cout << "goal " << number_ << " " << end.toString() << " " << client_.getResult()->result << " "
@@ -44,23 +43,23 @@ class Client {
   }
 
  private:
-  template <class IsSo>
-  static void wait_until(IsSo is_so) {
+  template <class Condition>
+  static void wait_until(Condition is_met) {
     const ros::WallTime deadline = ros::WallTime::now() + ros::WallDuration(60);
-    while (!is_so()) {
+    while (!is_met()) {
       if (ros::WallTime::now() > deadline) fail("the deadline passed");
       ros::getGlobalCallbackQueue()->callAvailable(ros::WallDuration(0.01));
     }
   }
 
-  [[noreturn]] static void fail(const char* why) {
-    std::cerr << why << std::endl;
+  [[noreturn]] static void fail(const char* reason) {
+    std::cerr << reason << std::endl;
     std::exit(1);
   }
 
   actionlib::SimpleActionClient<actionlib::TestAction> client_;
   int number_ = 0;
-  bool heard_ = false;
+  bool has_feedback_ = false;
 };
 
 int main(int argc, char** argv) {
@@ -69,18 +68,18 @@ int main(int argc, char** argv) {
   Client first(options.topic), second(options.topic);
   for (const int number : {1, 2}) {
     first.send(number);
-    first.tell();
+    first.print_result();
   }
   first.send(4);
   first.wait_until_active();
   first.cancel();
-  first.tell();
+  first.print_result();
   if (options.flag("--preempt")) {
     first.send(4);
     first.wait_until_active();
     second.send(1);
-    first.tell();
-    second.tell();
+    first.print_result();
+    second.print_result();
   }
   std::cout << "done" << std::endl;
   return 0;

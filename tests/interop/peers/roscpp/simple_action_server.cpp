@@ -1,5 +1,5 @@
-// An action of actionlib/Test, one goal at a time. A goal of 1 is reached, 2 is aborted, any other is worked on, with
-// feedback of 7, until it is preempted.
+// Server of an action of actionlib/Test with one goal at a time. Goal 1 succeeds, 2 is aborted, any other is active, with
+// feedback 7, until it is preempted.
 #include <actionlib/TestAction.h>
 #include <actionlib/server/simple_action_server.h>
 

@@ -1,4 +1,4 @@
-// Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends it.
+// Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal.
 #include "peer.hpp"
 
 template <class M>
@@ -7,8 +7,8 @@ int talk(const peer::Options& options) {
   const auto queue = static_cast<uint32_t>(options.number("--queue", 1000));
   ros::Publisher publisher = node.advertise<M>(options.topic, queue, options.flag("--latch"));
   std::cout << "ready" << std::endl;
-  const auto awaited = static_cast<uint32_t>(options.number("--wait", 1));
-  while (ros::ok() && publisher.getNumSubscribers() < awaited) ros::WallDuration(0.01).sleep();
+  const auto subscriptions = static_cast<uint32_t>(options.number("--wait", 1));
+  while (ros::ok() && publisher.getNumSubscribers() < subscriptions) ros::WallDuration(0.01).sleep();
 
   const double rate = options.number("--rate", 0);
   ros::WallRate pace(rate > 0 ? rate : 1);

@@ -1,5 +1,5 @@
-"""Sends goals of 1 to 5 of an action of actionlib/Test at once, cancels those that do not end by themselves once the server
-has them, and prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`."""
+"""Sends goals 1 to 5 of an action of actionlib/Test simultaneously, and cancels 4 and 5 once the server has them. Prints
+`feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`."""
 import threading
 
 import actionlib
@@ -7,7 +7,7 @@ import rospy
 from actionlib import CommState, TerminalState
 from actionlib.msg import TestAction, TestGoal
 
-from common import action_name, say, start
+from common import action_name, print_line, start
 
 start("action_client")
 client = actionlib.ActionClient(action_name(), TestAction)
@@ -27,9 +27,9 @@ def on_feedback(handle, message):
         changed.notify_all()
 
 
-def wait_until(is_so):
+def wait_until(condition):
     with changed:
-        if not changed.wait_for(is_so, 60):
+        if not changed.wait_for(condition, 60):
             raise SystemExit("the deadline passed")
 
 
@@ -44,7 +44,7 @@ goals[5].cancel()
 wait_until(lambda: all(goal.get_comm_state() == CommState.DONE for goal in goals.values()))
 for number, goal in goals.items():
     for value in feedback.get(number, []):
-        say("feedback {} {}".format(number, value))
+        print_line("feedback {} {}".format(number, value))
     status = TerminalState.to_string(goal.get_terminal_state())
-    say("goal {} {} {} {}".format(number, status, goal.get_result().result, goal.get_goal_status_text()))
-say("done")
+    print_line("goal {} {} {} {}".format(number, status, goal.get_result().result, goal.get_goal_status_text()))
+print_line("done")

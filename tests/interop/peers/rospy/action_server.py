@@ -1,16 +1,16 @@
-"""An action of actionlib/Test, any number of goals at once. A goal of 1 is reached, 2 is aborted, 3 is rejected, 4
-is accepted and worked on, with feedback of 7, until it is cancelled, 5 waits until it is."""
+"""Server of an action of actionlib/Test with concurrent goals. Goal 1 succeeds, 2 is aborted, 3 is rejected; 4 is active,
+with feedback 7, until it is cancelled; 5 is pending until it is cancelled."""
 import actionlib
 from actionlib.msg import TestAction, TestFeedback, TestResult
 
-from common import action_name, answer_when_connected, say, start
+from common import action_name, answer_when_connected, print_line, start
 
-gone = start("action_server")
+unregistered = start("action_server")
 
 
 def on_goal(handle):
     number = handle.get_goal().goal
-    say("goal {}".format(number))
+    print_line("goal {}".format(number))
     if number == 3:
         handle.set_rejected(TestResult(3), "too much")
     elif number != 5:
@@ -25,12 +25,12 @@ def on_goal(handle):
 
 def on_cancel(handle):
     number = handle.get_goal().goal
-    say("cancel {}".format(number))
+    print_line("cancel {}".format(number))
     handle.set_canceled(TestResult(number), "as you wish")
 
 
 server = actionlib.ActionServer(action_name(), TestAction, on_goal, on_cancel, False)
 answer_when_connected(server)
 server.start()
-say("ready")
-gone.wait()
+print_line("ready")
+unregistered.wait()

@@ -1,4 +1,4 @@
-"""Reads every message of a bag, and prints topic, type and number of messages for each topic."""
+"""Reads all messages of a bag, and prints topic, type and number of messages for each topic."""
 import sys
 
 import rosbag

@@ -5,7 +5,7 @@ import argparse
 import rospy
 from std_srvs.srv import SetBool
 
-from common import say, start
+from common import print_line, start
 
 parser = argparse.ArgumentParser()
 parser.add_argument("service")
@@ -15,9 +15,9 @@ options = parser.parse_args(rospy.myargv()[1:])
 
 def call(proxy, data):
     try:
-        say("answer {}".format(proxy(data).message))
+        print_line("answer {}".format(proxy(data).message))
     except rospy.ServiceException as failure:
-        say("failed {}".format(failure))
+        print_line("failed {}".format(failure))
 
 
 start("caller")
@@ -30,4 +30,4 @@ persistent = rospy.ServiceProxy(options.service, SetBool, persistent=True)
 for _ in range(options.count):
     call(persistent, True)
 persistent.close()
-say("done")
+print_line("done")

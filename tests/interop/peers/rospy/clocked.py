@@ -1,15 +1,15 @@
 """Prints `now SECONDS` when ROS time has changed, in whole seconds."""
 import rospy
 
-from common import say, start
+from common import print_line, start
 
-gone = start("clocked")
-say("ready")
-said = None
+unregistered = start("clocked")
+print_line("ready")
+printed = None
 while not rospy.is_shutdown():
     now = int(rospy.get_time())
-    if now != said:
-        said = now
-        say("now {}".format(now))
+    if now != printed:
+        printed = now
+        print_line("now {}".format(now))
     # Wall clock: ROS time may stand still.
-    gone.wait(0.01)
+    unregistered.wait(0.01)

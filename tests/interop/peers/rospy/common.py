@@ -52,7 +52,7 @@ def arguments(*options):
     parser = argparse.ArgumentParser()
     parser.add_argument("topic")
     parser.add_argument("--type", default="std_msgs/String", choices=TYPES)
-    parser.add_argument("--count", type=int, default=0, help="messages, 0 for no end")
+    parser.add_argument("--count", type=int, default=0, help="number of messages, 0: without end")
     for name, kind, default in options:
         if kind is bool:
             parser.add_argument(name, action="store_true")
@@ -62,31 +62,31 @@ def arguments(*options):
 
 
 def start(name):
-    """Makes the node. The event is set when it has unregistered: a process that ends earlier stays registered."""
-    gone = threading.Event()
+    """Creates the node. The returned event is set once it has unregistered: a process that exits earlier stays registered."""
+    unregistered = threading.Event()
     rospy.init_node(name)
-    # Hooks run in the order in which they were added, and rospy's own are there by now.
-    rospy.core.add_shutdown_hook(lambda _reason: gone.set())
-    return gone
+    # Hooks run in the order in which they were added: rospy's own were added before.
+    rospy.core.add_shutdown_hook(lambda _reason: unregistered.set())
+    return unregistered
 
 
 def action_name():
-    """The action that the command line names."""
+    """The action name of the command line."""
     return rospy.myargv()[1]
 
 
 def answer_when_connected(server):
-    """Lets an action server accept a goal once the client receives its answers: rospy reports a subscriber as connected before
-    it sends anything to it."""
-    take = server.internal_goal_callback
+    """Delays goals until the client receives feedback and results: rospy reports a subscriber as connected before it sends
+    to it."""
+    accept = server.internal_goal_callback
 
-    def wait_and_take(goal):
+    def wait_and_accept(goal):
         client = goal._connection_header["callerid"]
         while not all(topic.impl.has_connection(client) for topic in [server.feedback_pub, server.result_pub]):
             rospy.sleep(0.01)
-        take(goal)
+        accept(goal)
 
-    server.internal_goal_callback = wait_and_take
+    server.internal_goal_callback = wait_and_accept
 
 
 def describe(message):
@@ -102,6 +102,6 @@ def describe(message):
     return "len {} crc {:08x}".format(len(body), zlib.crc32(body))
 
 
-def say(line):
+def print_line(line):
     """Prints a line in one write: callbacks on other threads print, too."""
     os.write(1, (line + "\n").encode())

@@ -1,11 +1,11 @@
-"""A node with all kinds of endpoints, for commands that print it: latched topics, a subscription and services."""
+"""A node with all kinds of endpoints as input of commands: latched topics, a subscription and services."""
 import rospy
 from geometry_msgs.msg import Pose, PoseArray, Twist
 from sensor_msgs.srv import SetCameraInfo, SetCameraInfoResponse
 from std_msgs.msg import Int32, String
 from std_srvs.srv import Empty, EmptyResponse, SetBool, SetBoolResponse, Trigger
 
-from common import say, start
+from common import print_line, start
 
 
 def poses():
@@ -27,7 +27,7 @@ def fail(_request):
     raise rospy.ServiceException("it cannot be done")
 
 
-gone = start("front")
+unregistered = start("front")
 latched = []
 for topic, message in [
     ("/zebra", String(data="it's a \"text\"")),
@@ -44,6 +44,6 @@ services = [
     rospy.Service("/fail", Trigger, fail),
     rospy.Service("/camera", SetCameraInfo, lambda _request: SetCameraInfoResponse(True, "")),
 ]
-say("ready")
+print_line("ready")
 rospy.spin()
-gone.wait()
+unregistered.wait()

@@ -3,33 +3,33 @@ import threading
 
 import rospy
 
-from common import TYPES, arguments, describe, say, start
+from common import TYPES, arguments, describe, print_line, start
 
 options = arguments(("--nodelay", bool, False))
 message_class, _ = TYPES[options.type]
 received = 0
-# Each publisher's messages come on a thread of their own.
+# Messages of each publisher arrive on a separate thread.
 receiving = threading.Lock()
-enough = threading.Event()
+finished = threading.Event()
 
 
 def on_message(message):
     global received
     with receiving:
-        if enough.is_set():
+        if finished.is_set():
             return
         received += 1
-        say("got {} {}".format(received, describe(message)))
+        print_line("got {} {}".format(received, describe(message)))
         if received == options.count:
-            enough.set()
+            finished.set()
 
 
-gone = start("listener")
+unregistered = start("listener")
 subscriber = rospy.Subscriber(options.topic, message_class, on_message, tcp_nodelay=options.nodelay)
-say("ready")
-while not enough.wait(0.05) and not rospy.is_shutdown():
+print_line("ready")
+while not finished.wait(0.05) and not rospy.is_shutdown():
     pass
 if received == options.count:
-    say("done")
-rospy.signal_shutdown("heard enough")
-gone.wait()
+    print_line("done")
+rospy.signal_shutdown("all messages received")
+unregistered.wait()

@@ -1,11 +1,11 @@
 """Logs a line of each of two levels every 100 ms: `NAME warns` and `NAME details`."""
 import rospy
 
-from common import say, start
+from common import print_line, start
 
-gone = start("logger")
+unregistered = start("logger")
 name = rospy.get_name()
-say("ready")
+print_line("ready")
 rate = rospy.Rate(10)
 while not rospy.is_shutdown():
     rospy.logwarn("%s warns", name)
@@ -14,4 +14,4 @@ while not rospy.is_shutdown():
         rate.sleep()
     except rospy.ROSInterruptException:
         break
-gone.wait()
+unregistered.wait()

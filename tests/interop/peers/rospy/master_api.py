@@ -15,8 +15,8 @@ CASES = []
 
 
 class Mismatch(Exception):
-    def __init__(self, what, expected, came):
-        super().__init__(f"{what}: expected {expected}, came {came}")
+    def __init__(self, subject, expected, got):
+        super().__init__(f"{subject}: expected {expected}, got {got}")
 
 
 class TimedTransport(xmlrpc.client.Transport):
@@ -81,7 +81,7 @@ class FakeNode:
 
 
 class Context:
-    """What a case works with: the master, names of its own, nodes closed at its end."""
+    """Context of a case: the master, a namespace, and nodes that are closed at the case's end."""
 
     def __init__(self, uri, ns):
         self.uri = uri
@@ -112,7 +112,7 @@ class Context:
             raise Mismatch(f"{method}{args}", "code 1", reply)
         return reply[2]
 
-    def gives(self, expected, method, *args):
+    def returns(self, expected, method, *args):
         same(f"{method}{args}", expected, self.value(method, *args))
 
     def refused(self, method, *args):
@@ -166,14 +166,14 @@ def identical(a, b):
     return a == b
 
 
-def same(what, expected, came):
-    if not identical(expected, came):
-        raise Mismatch(what, repr(expected), repr(came))
+def same(subject, expected, got):
+    if not identical(expected, got):
+        raise Mismatch(subject, repr(expected), repr(got))
 
 
-def holds(what, condition, came):
+def holds(subject, condition, got):
     if not condition:
-        raise Mismatch(what, "true", repr(came))
+        raise Mismatch(subject, "true", repr(got))
 
 
 def case(function):
@@ -200,43 +200,43 @@ def get_uri_is_an_http_uri_with_the_port(c):
 @case
 def unknown_method_is_a_fault(c):
     try:
-        came = c.raw("noSuchMethod", c.caller)
+        got = c.raw("noSuchMethod", c.caller)
     except xmlrpc.client.Fault:
         return
-    raise Mismatch("noSuchMethod", "a fault", came)
+    raise Mismatch("noSuchMethod", "a fault", got)
 
 
 @case
 def multicall_answers_each_call(c):
     key = c.name("k")
-    came = c.master.system.multicall([
+    got = c.master.system.multicall([
         {"methodName": "setParam", "params": [c.caller, key, 3]},
         {"methodName": "getParam", "params": [c.caller, key]},
     ])
-    same("codes and values", [[1, 0], [1, 3]], [[r[0][0], r[0][2]] for r in came])
+    same("codes and values", [[1, 0], [1, 3]], [[r[0][0], r[0][2]] for r in got])
 
 
 @case
-def multicall_goes_on_after_a_bad_call(c):
-    came = c.master.system.multicall([
+def multicall_continues_after_a_bad_call(c):
+    got = c.master.system.multicall([
         {"methodName": "noSuchMethod", "params": []},
         {"methodName": "getPid", "params": []},
         {"methodName": "getPid", "params": [c.caller]},
     ])
-    same("number of answers", 3, len(came))
-    holds("a fault struct", sorted(came[0]) == ["faultCode", "faultString"], came[0])
-    same("codes", [-1, 1], [came[1][0][0], came[2][0][0]])
+    same("number of answers", 3, len(got))
+    holds("a fault struct", sorted(got[0]) == ["faultCode", "faultString"], got[0])
+    same("codes", [-1, 1], [got[1][0][0], got[2][0][0]])
 
 
 @case
 def malformed_multicall_is_a_fault(c):
     for bad in (5, [5], [{}]):
         try:
-            came = c.master.system.multicall(bad)
+            got = c.master.system.multicall(bad)
         except xmlrpc.client.Fault:
             continue
-        raise Mismatch(f"multicall of {bad}", "a fault", came)
-    still_answers(c)
+        raise Mismatch(f"multicall of {bad}", "a fault", got)
+    assert_still_answers(c)
 
 
 @case
@@ -257,7 +257,7 @@ def multicall_unregisters_a_node_as_rospy_does(c):
 
 
 @case
-def callers_at_once_are_all_answered(c):
+def concurrent_callers_are_all_answered(c):
     answers = []
 
     def work(i):
@@ -320,8 +320,8 @@ def publishing_twice_counts_once(c):
     c.publish(node, topic)
     c.publish(node, topic)
     same("nodes", [node.name], c.state(0)[topic])
-    c.gives(1, "unregisterPublisher", node.name, topic, node.uri)
-    c.gives(0, "unregisterPublisher", node.name, topic, node.uri)
+    c.returns(1, "unregisterPublisher", node.name, topic, node.uri)
+    c.returns(0, "unregisterPublisher", node.name, topic, node.uri)
 
 
 @case
@@ -330,12 +330,12 @@ def subscribing_twice_counts_once(c):
     c.subscribe(node, topic)
     c.subscribe(node, topic)
     same("nodes", [node.name], c.state(1)[topic])
-    c.gives(1, "unregisterSubscriber", node.name, topic, node.uri)
-    c.gives(0, "unregisterSubscriber", node.name, topic, node.uri)
+    c.returns(1, "unregisterSubscriber", node.name, topic, node.uri)
+    c.returns(0, "unregisterSubscriber", node.name, topic, node.uri)
 
 
 @case
-def new_publishers_are_told_to_subscribers(c):
+def subscribers_are_notified_of_new_publishers(c):
     sub, a, b, topic = c.node("sub"), c.node("a"), c.node("b"), c.name("t")
     c.subscribe(sub, topic)
     c.publish(a, topic)
@@ -345,7 +345,7 @@ def new_publishers_are_told_to_subscribers(c):
 
 
 @case
-def removed_publishers_are_told_to_subscribers(c):
+def subscribers_are_notified_of_removed_publishers(c):
     sub, a, b, topic = c.node("sub"), c.node("a"), c.node("b"), c.name("t")
     c.publish(a, topic)
     c.publish(b, topic)
@@ -357,7 +357,7 @@ def removed_publishers_are_told_to_subscribers(c):
 
 
 @case
-def every_subscriber_is_told(c):
+def every_subscriber_is_notified(c):
     a, b, pub, topic = c.node("a"), c.node("b"), c.node("pub"), c.name("t")
     c.subscribe(a, topic)
     c.subscribe(b, topic)
@@ -367,31 +367,31 @@ def every_subscriber_is_told(c):
 
 
 @case
-def unsubscribed_node_is_not_told(c):
+def unsubscribed_node_is_not_notified(c):
     sub, pub = c.node("sub"), c.node("pub")
     left, kept = c.name("left"), c.name("kept")
     c.subscribe(sub, left)
     c.subscribe(sub, kept)
-    c.gives(1, "unregisterSubscriber", sub.name, left, sub.uri)
+    c.returns(1, "unregisterSubscriber", sub.name, left, sub.uri)
     c.publish(pub, left)
     c.publish(pub, kept)
     sub.wait_publishers(kept, [pub.uri])
-    same("topics told", [kept], [args[1] for args in sub.of("publisherUpdate")])
+    same("notified topics", [kept], [args[1] for args in sub.of("publisherUpdate")])
 
 
 @case
-def publisher_is_not_told_of_others(c):
+def publisher_is_not_notified_of_other_publishers(c):
     a, b, topic, own = c.node("a"), c.node("b"), c.name("t"), c.name("own")
     c.publish(a, topic)
     c.subscribe(a, own)
     c.publish(b, topic)
     c.publish(b, own)
     a.wait_publishers(own, [b.uri])
-    same("topics told", [own], [args[1] for args in a.of("publisherUpdate")])
+    same("notified topics", [own], [args[1] for args in a.of("publisherUpdate")])
 
 
 @case
-def dead_subscriber_does_not_hold_up_others(c):
+def dead_subscriber_does_not_delay_others(c):
     dead, live, pub, topic = c.node("dead"), c.node("live"), c.node("pub"), c.name("t")
     c.subscribe(dead, topic)
     c.subscribe(live, topic)
@@ -402,14 +402,14 @@ def dead_subscriber_does_not_hold_up_others(c):
 
 
 @case
-def hanging_subscriber_does_not_hold_up_others(c):
+def hanging_subscriber_does_not_delay_others(c):
     stuck, live, pub, topic = c.node("stuck"), c.node("live"), c.node("pub"), c.name("t")
     stuck.open.clear()
     c.subscribe(stuck, topic)
     c.publish(pub, topic)
     stuck.wait_publishers(topic, [pub.uri])
     c.subscribe(live, topic)
-    c.gives(1, "unregisterPublisher", pub.name, topic, pub.uri)
+    c.returns(1, "unregisterPublisher", pub.name, topic, pub.uri)
     live.wait_publishers(topic, [])
 
 
@@ -429,27 +429,27 @@ def private_topic_lies_below_the_node(c):
 
 @case
 def unregister_publisher_of_unknown_node_is_0(c):
-    c.gives(0, "unregisterPublisher", c.name("nobody"), c.name("t"), "http://127.0.0.1:1/")
+    c.returns(0, "unregisterPublisher", c.name("nobody"), c.name("t"), "http://127.0.0.1:1/")
 
 
 @case
 def unregister_subscriber_of_unknown_node_is_0(c):
-    c.gives(0, "unregisterSubscriber", c.name("nobody"), c.name("t"), "http://127.0.0.1:1/")
+    c.returns(0, "unregisterSubscriber", c.name("nobody"), c.name("t"), "http://127.0.0.1:1/")
 
 
 @case
 def unregister_of_unknown_topic_is_0(c):
     node = c.node()
     c.publish(node, c.name("t"))
-    c.gives(0, "unregisterPublisher", node.name, c.name("other"), node.uri)
-    c.gives(0, "unregisterSubscriber", node.name, c.name("other"), node.uri)
+    c.returns(0, "unregisterPublisher", node.name, c.name("other"), node.uri)
+    c.returns(0, "unregisterSubscriber", node.name, c.name("other"), node.uri)
 
 
 @case
 def unregister_at_another_uri_is_0_and_changes_nothing(c):
     node, topic = c.node(), c.name("t")
     c.publish(node, topic)
-    c.gives(0, "unregisterPublisher", node.name, topic, "http://127.0.0.1:1/")
+    c.returns(0, "unregisterPublisher", node.name, topic, "http://127.0.0.1:1/")
     same("nodes", [node.name], c.state(0).get(topic))
 
 
@@ -532,7 +532,7 @@ def published_topics_of_a_subgraph(c):
 @case
 def published_topics_of_an_empty_subgraph(c):
     c.publish(c.node(), c.name("t"))
-    c.gives([], "getPublishedTopics", c.caller, c.name("nothing"))
+    c.returns([], "getPublishedTopics", c.caller, c.name("nothing"))
 
 
 @case
@@ -551,7 +551,7 @@ def subscribed_topic_is_not_published(c):
 def unregistered_topic_is_not_published(c):
     node, topic = c.node(), c.name("t")
     c.publish(node, topic)
-    c.gives(1, "unregisterPublisher", node.name, topic, node.uri)
+    c.returns(1, "unregisterPublisher", node.name, topic, node.uri)
     same("topics", [], c.published(""))
 
 
@@ -575,7 +575,7 @@ def system_state_lists_every_node_of_a_topic(c):
 
 
 @case
-def system_state_forgets_the_unregistered(c):
+def system_state_omits_unregistered_nodes(c):
     node, topic = c.node(), c.name("t")
     c.publish(node, topic)
     c.subscribe(node, topic)
@@ -588,17 +588,17 @@ def system_state_forgets_the_unregistered(c):
 
 
 @case
-def lookup_node_gives_its_uri(c):
+def lookup_node_returns_its_uri(c):
     node = c.node()
     c.subscribe(node, c.name("t"))
-    c.gives(node.uri, "lookupNode", c.caller, node.name)
+    c.returns(node.uri, "lookupNode", c.caller, node.name)
 
 
 @case
-def lookup_node_takes_a_relative_name(c):
+def lookup_node_accepts_a_relative_name(c):
     node = c.node()
     c.subscribe(node, c.name("t"))
-    c.gives(node.uri, "lookupNode", c.caller, "node")
+    c.returns(node.uri, "lookupNode", c.caller, "node")
 
 
 @case
@@ -607,21 +607,21 @@ def lookup_of_an_unknown_node_is_refused(c):
 
 
 @case
-def node_is_forgotten_with_its_last_registration(c):
+def node_is_removed_with_its_last_registration(c):
     node = c.node()
     c.publish(node, c.name("a"))
     c.publish(node, c.name("b"))
     c.value("unregisterPublisher", node.name, c.name("a"), node.uri)
-    c.gives(node.uri, "lookupNode", c.caller, node.name)
+    c.returns(node.uri, "lookupNode", c.caller, node.name)
     c.value("unregisterPublisher", node.name, c.name("b"), node.uri)
     c.refused("lookupNode", c.caller, node.name)
 
 
 @case
-def node_known_by_its_service_alone(c):
+def node_is_known_by_only_a_service(c):
     node = c.node()
     c.serve(node, c.name("s"), "rosrpc://127.0.0.1:1")
-    c.gives(node.uri, "lookupNode", c.caller, node.name)
+    c.returns(node.uri, "lookupNode", c.caller, node.name)
 
 
 @case
@@ -644,7 +644,7 @@ def node_of_a_taken_name_loses_its_registrations(c):
     rows = [c.state(0).get(c.name("published")), c.state(1).get(c.name("subscribed")), c.state(2).get(c.name("s"))]
     same("rows of the old node", [None, None, None], rows)
     same("publishers", [new.name], c.state(0).get(c.name("t")))
-    c.gives(new.uri, "lookupNode", c.caller, new.name)
+    c.returns(new.uri, "lookupNode", c.caller, new.name)
 
 
 @case
@@ -652,7 +652,7 @@ def unregister_by_the_replaced_node_is_0(c):
     old, new, topic = c.node("twin"), c.node("twin"), c.name("t")
     c.publish(old, topic)
     c.publish(new, topic)
-    c.gives(0, "unregisterPublisher", old.name, topic, old.uri)
+    c.returns(0, "unregisterPublisher", old.name, topic, old.uri)
     same("publishers", [new.name], c.state(0).get(topic))
 
 
@@ -663,7 +663,7 @@ def replaced_node_may_take_the_name_back(c):
     c.publish(second, topic)
     c.publish(first, topic)
     second.wait("shutdown", lambda args: True, "a call")
-    c.gives(first.uri, "lookupNode", c.caller, first.name)
+    c.returns(first.uri, "lookupNode", c.caller, first.name)
 
 
 @case
@@ -672,7 +672,7 @@ def name_of_an_unregistered_node_is_free_without_shutdown(c):
     c.publish(old, topic)
     c.value("unregisterPublisher", old.name, topic, old.uri)
     c.publish(new, topic)
-    c.gives(new.uri, "lookupNode", c.caller, new.name)
+    c.returns(new.uri, "lookupNode", c.caller, new.name)
     same("calls of shutdown", [], old.of("shutdown"))
 
 
@@ -684,7 +684,7 @@ def name_may_be_taken_with_any_registration(c):
     nodes[0].wait("shutdown", lambda args: True, "a call")
     c.serve(nodes[2], c.name("s"), "rosrpc://127.0.0.1:1")
     nodes[1].wait("shutdown", lambda args: True, "a call")
-    c.gives(nodes[2].uri, "lookupNode", c.caller, nodes[2].name)
+    c.returns(nodes[2].uri, "lookupNode", c.caller, nodes[2].name)
 
 
 @case
@@ -703,15 +703,15 @@ def node_registering_again_at_its_uri_stays(c):
 
 
 @case
-def lookup_service_gives_its_api(c):
+def lookup_service_returns_its_api(c):
     c.serve(c.node(), c.name("s"), "rosrpc://127.0.0.1:1")
-    c.gives("rosrpc://127.0.0.1:1", "lookupService", c.caller, c.name("s"))
+    c.returns("rosrpc://127.0.0.1:1", "lookupService", c.caller, c.name("s"))
 
 
 @case
-def lookup_service_takes_a_relative_name(c):
+def lookup_service_accepts_a_relative_name(c):
     c.serve(c.node(), c.name("s"), "rosrpc://127.0.0.1:1")
-    c.gives("rosrpc://127.0.0.1:1", "lookupService", c.caller, "s")
+    c.returns("rosrpc://127.0.0.1:1", "lookupService", c.caller, "s")
 
 
 @case
@@ -723,30 +723,30 @@ def lookup_of_an_unknown_service_is_refused(c):
 def unregister_service_is_1_then_0(c):
     node, service, api = c.node(), c.name("s"), "rosrpc://127.0.0.1:1"
     c.serve(node, service, api)
-    c.gives(1, "unregisterService", node.name, service, api)
+    c.returns(1, "unregisterService", node.name, service, api)
     c.refused("lookupService", c.caller, service)
-    c.gives(0, "unregisterService", node.name, service, api)
+    c.returns(0, "unregisterService", node.name, service, api)
 
 
 @case
 def unregister_of_unknown_service_is_0(c):
-    c.gives(0, "unregisterService", c.name("nobody"), c.name("s"), "rosrpc://127.0.0.1:1")
+    c.returns(0, "unregisterService", c.name("nobody"), c.name("s"), "rosrpc://127.0.0.1:1")
 
 
 @case
 def unregister_service_with_another_api_is_0(c):
     node, service = c.node(), c.name("s")
     c.serve(node, service, "rosrpc://127.0.0.1:1")
-    c.gives(0, "unregisterService", node.name, service, "rosrpc://127.0.0.1:2")
-    c.gives("rosrpc://127.0.0.1:1", "lookupService", c.caller, service)
+    c.returns(0, "unregisterService", node.name, service, "rosrpc://127.0.0.1:2")
+    c.returns("rosrpc://127.0.0.1:1", "lookupService", c.caller, service)
 
 
 @case
-def last_provider_takes_a_service_over(c):
+def last_provider_replaces_a_service(c):
     a, b, service = c.node("a"), c.node("b"), c.name("s")
     c.serve(a, service, "rosrpc://127.0.0.1:1")
     c.serve(b, service, "rosrpc://127.0.0.1:2")
-    c.gives("rosrpc://127.0.0.1:2", "lookupService", c.caller, service)
+    c.returns("rosrpc://127.0.0.1:2", "lookupService", c.caller, service)
     same("providers", [b.name], c.state(2).get(service))
 
 
@@ -755,9 +755,9 @@ def former_provider_cannot_unregister_a_service(c):
     a, b, service = c.node("a"), c.node("b"), c.name("s")
     c.serve(a, service, "rosrpc://127.0.0.1:1")
     c.serve(b, service, "rosrpc://127.0.0.1:2")
-    c.gives(0, "unregisterService", a.name, service, "rosrpc://127.0.0.1:1")
-    c.gives("rosrpc://127.0.0.1:2", "lookupService", c.caller, service)
-    c.gives(1, "unregisterService", b.name, service, "rosrpc://127.0.0.1:2")
+    c.returns(0, "unregisterService", a.name, service, "rosrpc://127.0.0.1:1")
+    c.returns("rosrpc://127.0.0.1:2", "lookupService", c.caller, service)
+    c.returns(1, "unregisterService", b.name, service, "rosrpc://127.0.0.1:2")
 
 
 # Parameters
@@ -812,14 +812,14 @@ def param_struct(c):
 
 
 @case
-def set_struct_is_got_below(c):
+def fields_of_a_set_struct_are_readable(c):
     c.set(c.name("tree"), {"a": {"b": 1}, "c": "x"})
     same("leaf", 1, c.get(c.name("tree/a/b")))
     same("branch", {"b": 1}, c.get(c.name("tree/a")))
 
 
 @case
-def set_leaves_are_got_as_a_struct(c):
+def set_leaves_are_readable_as_a_struct(c):
     c.set(c.name("tree/a/b"), 1)
     c.set(c.name("tree/c"), "x")
     same("tree", {"a": {"b": 1}, "c": "x"}, c.get(c.name("tree")))
@@ -843,11 +843,11 @@ def set_below_a_plain_value_replaces_it(c):
 def get_below_a_plain_value_is_refused(c):
     c.set(c.name("k"), 1)
     c.refused("getParam", c.caller, c.name("k/below"))
-    c.gives(False, "hasParam", c.caller, c.name("k/below"))
+    c.returns(False, "hasParam", c.caller, c.name("k/below"))
 
 
 @case
-def whole_tree_is_got_at_the_root(c):
+def root_returns_the_complete_tree(c):
     c.set(c.name("k"), 7)
     tree = c.get("/")
     for part in c.name("k").strip("/").split("/"):
@@ -856,7 +856,7 @@ def whole_tree_is_got_at_the_root(c):
 
 
 @case
-def set_at_the_root_replaces_the_whole_tree(c):
+def set_at_the_root_replaces_the_complete_tree(c):
     before = c.get("/")
     try:
         c.set("/", {"only": {"this": 1}})
@@ -882,20 +882,20 @@ def delete_at_the_root_is_refused(c):
 
 
 @case
-def slashes_in_a_row_count_as_one(c):
+def repeated_slashes_count_as_one(c):
     c.set("/" + c.name("a") + "///b", 1)
     same("leaf", 1, c.get(c.name("a/b")))
 
 
 @case
-def param_names_take_any_characters(c):
+def param_names_accept_any_characters(c):
     for tail in ("a b", "1st", "x-y", "\u65e5\u672c"):
         c.set(c.name(tail), tail)
         same("getParam", tail, c.get(c.name(tail)))
 
 
 @case
-def slash_at_the_end_of_a_key_does_not_matter(c):
+def trailing_slash_of_a_key_is_ignored(c):
     c.set(c.name("a/"), 1)
     same("without", 1, c.get(c.name("a")))
     same("with", 1, c.get(c.name("a/")))
@@ -910,24 +910,24 @@ def missing_param_is_refused(c):
 @case
 def has_param_is_a_boolean(c):
     c.set(c.name("tree/k"), 0)
-    c.gives(True, "hasParam", c.caller, c.name("tree/k"))
-    c.gives(True, "hasParam", c.caller, c.name("tree"))
-    c.gives(False, "hasParam", c.caller, c.name("nothing"))
+    c.returns(True, "hasParam", c.caller, c.name("tree/k"))
+    c.returns(True, "hasParam", c.caller, c.name("tree"))
+    c.returns(False, "hasParam", c.caller, c.name("nothing"))
 
 
 @case
-def deleted_param_is_gone(c):
+def deleted_param_is_removed(c):
     c.set(c.name("k"), 1)
-    c.gives(0, "deleteParam", c.caller, c.name("k"))
-    c.gives(False, "hasParam", c.caller, c.name("k"))
+    c.returns(0, "deleteParam", c.caller, c.name("k"))
+    c.returns(False, "hasParam", c.caller, c.name("k"))
 
 
 @case
-def deleted_tree_is_gone_with_all_below(c):
+def deleted_tree_is_removed_with_its_children(c):
     c.set(c.name("tree"), {"a": {"b": 1}})
     c.set(c.name("kept"), 2)
-    c.gives(0, "deleteParam", c.caller, c.name("tree"))
-    c.gives(False, "hasParam", c.caller, c.name("tree/a/b"))
+    c.returns(0, "deleteParam", c.caller, c.name("tree"))
+    c.returns(False, "hasParam", c.caller, c.name("tree/a/b"))
     same("rest", {"kept": 2}, c.get(c.ns))
 
 
@@ -941,12 +941,12 @@ def param_names_are_relative_to_the_caller(c):
     c.set("k", 1)
     same("at the namespace", 1, c.get(c.name("k")))
     same("relative get", 1, c.get("k"))
-    c.gives(True, "hasParam", c.caller, "k")
-    c.gives(0, "deleteParam", c.caller, "k")
+    c.returns(True, "hasParam", c.caller, "k")
+    c.returns(0, "deleteParam", c.caller, "k")
 
 
 @case
-def private_param_lies_below_the_node(c):
+def private_param_is_below_the_node(c):
     c.set("~k", 1)
     same("below the node", 1, c.get(c.caller + "/k"))
     same("private get", 1, c.get("~k"))
@@ -956,22 +956,22 @@ def private_param_lies_below_the_node(c):
 def search_prefers_the_nearest_param(c):
     c.set(c.name("k"), 1)
     c.set(c.name("a/b/k"), 2)
-    c.gives(c.name("a/b/k"), "searchParam", c.name("a/b/node"), "k")
-    c.gives(c.name("k"), "searchParam", c.name("a/node"), "k")
+    c.returns(c.name("a/b/k"), "searchParam", c.name("a/b/node"), "k")
+    c.returns(c.name("k"), "searchParam", c.name("a/node"), "k")
 
 
 @case
 def search_begins_below_the_caller(c):
     c.set(c.name("k"), 1)
     c.set(c.name("node/k"), 2)
-    c.gives(c.name("node/k"), "searchParam", c.name("node"), "k")
+    c.returns(c.name("node/k"), "searchParam", c.name("node"), "k")
 
 
 @case
 def search_goes_up_to_the_root(c):
     key = c.ns.strip("/") + "_top"
     c.set("/" + key, 1)
-    c.gives("/" + key, "searchParam", c.name("a/b/c/node"), key)
+    c.returns("/" + key, "searchParam", c.name("a/b/c/node"), key)
     c.value("deleteParam", c.caller, "/" + key)
 
 
@@ -979,25 +979,25 @@ def search_goes_up_to_the_root(c):
 def search_of_a_path_matches_its_first_part(c):
     c.set(c.name("a/tree/other"), 1)
     c.set(c.name("tree/leaf"), 2)
-    c.gives(c.name("a/tree/leaf"), "searchParam", c.name("a/node"), "tree/leaf")
+    c.returns(c.name("a/tree/leaf"), "searchParam", c.name("a/node"), "tree/leaf")
 
 
 @case
 def search_of_an_absolute_name_is_a_look_up(c):
     c.set(c.name("k"), 1)
-    c.gives(c.name("k"), "searchParam", c.caller, c.name("k"))
+    c.returns(c.name("k"), "searchParam", c.caller, c.name("k"))
     c.refused("searchParam", c.caller, c.name("nothing"))
 
 
 @case
 def search_of_a_private_name_fails(c):
     c.set("~k", 1)
-    came = c.call("searchParam", c.caller, "~k")
-    holds("code is not 1", came[0] != 1, came)
+    got = c.call("searchParam", c.caller, "~k")
+    holds("code is not 1", got[0] != 1, got)
 
 
 @case
-def search_for_nothing_is_refused(c):
+def search_for_an_empty_name_is_refused(c):
     c.refused("searchParam", c.caller, "no_such_parameter_anywhere")
 
 
@@ -1012,160 +1012,160 @@ def param_names_are_the_leaves(c):
 # Subscribed parameters
 
 
-def follow(c, node, key):
+def subscribe_param(c, node, key):
     return c.value("subscribeParam", node.name, node.uri, key)
 
 
 @case
-def subscribe_param_gives_the_value(c):
+def subscribe_param_returns_the_value(c):
     c.set(c.name("k"), [1, "x"])
-    same("value", [1, "x"], follow(c, c.node(), c.name("k")))
+    same("value", [1, "x"], subscribe_param(c, c.node(), c.name("k")))
 
 
 @case
-def subscribe_of_an_unset_param_gives_an_empty_struct(c):
-    same("value", {}, follow(c, c.node(), c.name("k")))
+def subscribe_of_an_unset_param_returns_an_empty_struct(c):
+    same("value", {}, subscribe_param(c, c.node(), c.name("k")))
 
 
 @case
-def change_is_told_with_a_slash_at_the_end(c):
+def change_is_sent_with_a_trailing_slash(c):
     node = c.node()
-    follow(c, node, c.name("k"))
+    subscribe_param(c, node, c.name("k"))
     c.set(c.name("k"), 5)
     node.wait_param(c.name("k/"), 5)
 
 
 @case
-def subscribe_param_takes_a_relative_name(c):
+def subscribe_param_accepts_a_relative_name(c):
     node = c.node()
-    follow(c, node, "k")
+    subscribe_param(c, node, "k")
     c.set(c.name("k"), 5)
     node.wait_param(c.name("k/"), 5)
 
 
 @case
-def change_below_is_told_with_its_own_key(c):
+def change_of_a_child_is_sent_with_its_own_key(c):
     node = c.node()
-    follow(c, node, c.name("tree"))
+    subscribe_param(c, node, c.name("tree"))
     c.set(c.name("tree/a/b"), 5)
     node.wait_param(c.name("tree/a/b/"), 5)
 
 
 @case
-def change_above_is_told_with_the_part(c):
+def change_of_a_parent_is_sent_with_the_subscribed_part(c):
     node = c.node()
-    follow(c, node, c.name("tree/a"))
+    subscribe_param(c, node, c.name("tree/a"))
     c.set(c.name("tree"), {"a": 5, "b": 6})
     node.wait_param(c.name("tree/a/"), 5)
 
 
 @case
-def deletion_is_told_as_an_empty_struct(c):
+def deletion_is_sent_as_an_empty_struct(c):
     node = c.node()
     c.set(c.name("k"), 5)
-    follow(c, node, c.name("k"))
+    subscribe_param(c, node, c.name("k"))
     c.value("deleteParam", c.caller, c.name("k"))
     node.wait_param(c.name("k/"), {})
 
 
 @case
-def setter_is_not_told_of_its_own_change(c):
+def setter_is_not_notified_of_its_own_change(c):
     node = c.node()
-    follow(c, node, c.name("k"))
+    subscribe_param(c, node, c.name("k"))
     c.value("setParam", node.name, c.name("k"), 1)
     c.set(c.name("k"), 2)
     node.wait_param(c.name("k/"), 2)
-    same("values told", [2], [args[2] for args in node.of("paramUpdate")])
+    same("notified values", [2], [args[2] for args in node.of("paramUpdate")])
 
 
 @case
-def change_of_a_like_named_param_is_not_told(c):
+def change_of_a_param_with_the_same_prefix_is_not_sent(c):
     node = c.node()
-    follow(c, node, c.name("k"))
+    subscribe_param(c, node, c.name("k"))
     c.set(c.name("key"), 1)
     c.set(c.name("k"), 2)
     node.wait_param(c.name("k/"), 2)
-    same("keys told", [c.name("k/")], [args[1] for args in node.of("paramUpdate")])
+    same("notified keys", [c.name("k/")], [args[1] for args in node.of("paramUpdate")])
 
 
 @case
-def every_follower_of_a_param_is_told(c):
+def every_subscriber_of_a_param_is_notified(c):
     a, b = c.node("a"), c.node("b")
-    follow(c, a, c.name("k"))
-    follow(c, b, c.name("k"))
+    subscribe_param(c, a, c.name("k"))
+    subscribe_param(c, b, c.name("k"))
     c.set(c.name("k"), "x")
     a.wait_param(c.name("k/"), "x")
     b.wait_param(c.name("k/"), "x")
 
 
 @case
-def unsubscribed_param_is_not_told(c):
+def unsubscribed_param_is_not_sent(c):
     node = c.node()
-    follow(c, node, c.name("left"))
-    follow(c, node, c.name("kept"))
-    c.gives(1, "unsubscribeParam", node.name, node.uri, c.name("left"))
+    subscribe_param(c, node, c.name("left"))
+    subscribe_param(c, node, c.name("kept"))
+    c.returns(1, "unsubscribeParam", node.name, node.uri, c.name("left"))
     c.set(c.name("left"), 1)
     c.set(c.name("kept"), 2)
     node.wait_param(c.name("kept/"), 2)
-    same("keys told", [c.name("kept/")], [args[1] for args in node.of("paramUpdate")])
+    same("notified keys", [c.name("kept/")], [args[1] for args in node.of("paramUpdate")])
 
 
 @case
 def unsubscribe_of_a_param_not_subscribed_is_1(c):
     node = c.node()
-    c.gives(1, "unsubscribeParam", node.name, node.uri, c.name("k"))
+    c.returns(1, "unsubscribeParam", node.name, node.uri, c.name("k"))
 
 
 @case
-def unsubscribe_by_one_follower_leaves_the_other(c):
+def unsubscribe_by_one_subscriber_keeps_the_other(c):
     a, b = c.node("a"), c.node("b")
-    follow(c, a, c.name("k"))
-    follow(c, b, c.name("k"))
-    c.gives(1, "unsubscribeParam", a.name, a.uri, c.name("k"))
+    subscribe_param(c, a, c.name("k"))
+    subscribe_param(c, b, c.name("k"))
+    c.returns(1, "unsubscribeParam", a.name, a.uri, c.name("k"))
     c.set(c.name("k"), 1)
     b.wait_param(c.name("k/"), 1)
 
 
 @case
-def follower_of_the_root_is_told_of_all(c):
+def subscriber_of_the_root_is_notified_of_all_changes(c):
     node = c.node()
-    follow(c, node, "/")
+    subscribe_param(c, node, "/")
     c.set(c.name("k"), 1)
     node.wait_param(c.name("k/"), 1)
     c.value("unsubscribeParam", node.name, node.uri, "/")
 
 
 @case
-def deletion_above_is_told_as_an_empty_struct(c):
+def deletion_of_a_parent_is_sent_as_an_empty_struct(c):
     node = c.node()
     c.set(c.name("tree"), {"a": {"b": 1}})
-    follow(c, node, c.name("tree/a/b"))
+    subscribe_param(c, node, c.name("tree/a/b"))
     c.value("deleteParam", c.caller, c.name("tree"))
     node.wait_param(c.name("tree/a/b/"), {})
 
 
 @case
-def replacement_above_without_the_part_is_told_as_an_empty_struct(c):
+def replacement_of_a_parent_without_the_part_is_sent_as_an_empty_struct(c):
     node = c.node()
     c.set(c.name("tree"), {"a": 1})
-    follow(c, node, c.name("tree/a"))
+    subscribe_param(c, node, c.name("tree/a"))
     c.set(c.name("tree"), {"z": 1})
     node.wait_param(c.name("tree/a/"), {})
 
 
 @case
-def follower_of_a_param_is_a_known_node_while_it_follows(c):
+def subscriber_of_a_param_is_a_known_node_while_subscribed(c):
     node = c.node()
-    follow(c, node, c.name("k"))
-    c.gives(node.uri, "lookupNode", c.caller, node.name)
-    c.gives(1, "unsubscribeParam", node.name, node.uri, c.name("k"))
+    subscribe_param(c, node, c.name("k"))
+    c.returns(node.uri, "lookupNode", c.caller, node.name)
+    c.returns(1, "unsubscribeParam", node.name, node.uri, c.name("k"))
     c.refused("lookupNode", c.caller, node.name)
 
 
 @case
-def param_is_followed_beyond_the_last_registration(c):
+def param_subscription_outlives_the_last_registration(c):
     node, topic = c.node(), c.name("t")
-    follow(c, node, c.name("k"))
+    subscribe_param(c, node, c.name("k"))
     c.publish(node, topic)
     c.value("unregisterPublisher", node.name, topic, node.uri)
     c.set(c.name("k"), 1)
@@ -1173,16 +1173,16 @@ def param_is_followed_beyond_the_last_registration(c):
 
 
 @case
-def replaced_node_is_not_told_of_params(c):
+def replaced_node_is_not_notified_of_params(c):
     old, new, other = c.node("twin"), c.node("twin"), c.node("other")
     c.publish(old, c.name("t"))
-    follow(c, old, c.name("k"))
-    follow(c, other, c.name("k"))
+    subscribe_param(c, old, c.name("k"))
+    subscribe_param(c, other, c.name("k"))
     c.publish(new, c.name("t"))
     old.wait("shutdown", lambda args: True, "a call")
     c.set(c.name("k"), 1)
     other.wait_param(c.name("k/"), 1)
-    same("values told to the old node", [], old.of("paramUpdate"))
+    same("values sent to the old node", [], old.of("paramUpdate"))
 
 
 # Wrong arguments
@@ -1197,14 +1197,14 @@ ARITY = {
 }
 
 
-def still_answers(c):
+def assert_still_answers(c):
     c.value("getPid", c.caller)
 
 
 def all_refused(c, calls):
     for method, *args in calls:
         c.refused(method, *args)
-    still_answers(c)
+    assert_still_answers(c)
 
 
 @case
@@ -1223,7 +1223,7 @@ def no_arguments_are_refused(c):
 
 
 @case
-def bad_arity_is_said(c):
+def wrong_arity_is_named(c):
     same("reply", [-1, "Error: bad call arity", []], c.raw("registerPublisher", c.caller))
 
 
@@ -1276,7 +1276,7 @@ def wrong_kinds_of_caller_are_refused(c):
 
 
 @case
-def wrong_kinds_of_looked_up_names_are_refused(c):
+def wrong_kinds_of_lookup_names_are_refused(c):
     for bad in (5, True, ["x"], {"a": 1}):
         all_refused(c, [["lookupNode", c.caller, bad], ["lookupService", c.caller, bad]])
 
@@ -1326,7 +1326,7 @@ def invalid_characters_are_refused(c):
 
 
 @case
-def global_namespace_is_no_topic(c):
+def global_namespace_is_not_a_topic(c):
     all_refused(c, [
         ["registerPublisher", c.caller, "/", STRING, "http://127.0.0.1:1/"],
         ["registerSubscriber", c.caller, "/", STRING, "http://127.0.0.1:1/"],
@@ -1344,13 +1344,13 @@ def wrong_kinds_of_subgraph_are_refused(c):
 
 
 @case
-def wrong_kinds_of_asking_caller_are_refused(c):
+def wrong_kinds_of_query_caller_are_refused(c):
     methods = ("getPid", "getUri", "getSystemState", "getTopicTypes", "getParamNames")
     all_refused(c, [[method, bad] for method in methods for bad in (5, True, ["x"], {"a": 1})])
 
 
 @case
-def refused_registration_leaves_nothing(c):
+def refused_registration_changes_nothing(c):
     node = c.node()
     c.refused("registerPublisher", node.name, c.name("a b"), STRING, node.uri)
     c.refused("lookupNode", c.caller, node.name)
@@ -1367,7 +1367,7 @@ def failure_of(function, uri, ns):
     except Mismatch as mismatch:
         return str(mismatch)
     except Exception as error:
-        return f"expected no error, came {type(error).__name__}: {error}"
+        return f"expected no error, got {type(error).__name__}: {error}"
     finally:
         c.close()
     return None

@@ -1,8 +1,7 @@
 """Prints `KIND TYPE MD5 CRC FILE` for every definition that rosmsg and rossrv list; KIND is msg or srv.
 
-The MD5 is computed from the definition file by the generators' own library, and is the one that `rosmsg md5` prints:
-where a generated class is installed, which is where `rosmsg md5` takes it from, the two must agree. CRC is the CRC-32 of
-a message's full text, as connection headers carry it, and - for a service.
+genmsg computes the MD5 from the definition file. It must equal the MD5 of the generated class, if installed, which
+`rosmsg md5` prints. CRC is the CRC-32 of a message's full text in connection headers, and - for a service.
 """
 import os
 import zlib

@@ -1,4 +1,4 @@
-"""The messages of raspimouse_msgs, made from their definitions: no package of Debian's has them."""
+"""The messages of raspimouse_msgs, generated from their definitions: no Debian package contains them."""
 import os
 
 from genpy.dynamic import generate_dynamic

@@ -1,5 +1,5 @@
-"""The control node of a Raspberry Pi Mouse as one writes it with rospy: between the driver's files in the folder that is
-given and the topics. It prints `ready`, and stays until a signal ends it."""
+"""Control node of a Raspberry Pi Mouse in plain rospy: connects the driver's files in the given folder with topics. Prints
+`ready`, and stays until a signal."""
 import math
 import os
 import sys
@@ -10,7 +10,7 @@ from mouse import Leds, LightSensors, Switches
 from std_msgs.msg import Int16
 from std_srvs.srv import SetBool, SetBoolResponse
 
-STEPS_A_METRE = 400 / (2 * math.pi * 0.024)
+STEPS_PER_METRE = 400 / (2 * math.pi * 0.024)
 TREAD = 0.092
 
 folder = rospy.myargv()[1]
@@ -27,9 +27,9 @@ def write(name, text):
 
 
 def drive(message):
-    across = message.angular.z * TREAD / 2
-    write("rtmotor_raw_l0", round((message.linear.x - across) * STEPS_A_METRE))
-    write("rtmotor_raw_r0", round((message.linear.x + across) * STEPS_A_METRE))
+    difference = message.angular.z * TREAD / 2
+    write("rtmotor_raw_l0", round((message.linear.x - difference) * STEPS_PER_METRE))
+    write("rtmotor_raw_r0", round((message.linear.x + difference) * STEPS_PER_METRE))
 
 
 def light(message):
@@ -52,13 +52,13 @@ switches = rospy.Publisher("switches", Switches, queue_size=10)
 print("ready")
 sys.stdout.flush()
 pace = rospy.Rate(60)
-turn = 0
+iteration = 0
 while not rospy.is_shutdown():
     forward_r, right, left, forward_l = map(int, read("rtlightsensor0"))
     sensors.publish(forward_r=forward_r, forward_l=forward_l, left=left, right=right)
-    if turn % 6 == 0:
+    if iteration % 6 == 0:
         switches.publish(*(read("rtswitch{}".format(index)) == ["0"] for index in range(3)))
-    turn += 1
+    iteration += 1
     try:
         pace.sleep()
     except rospy.ROSInterruptException:

@@ -1,5 +1,5 @@
-"""A line tracer as one writes it with rospy. The first press samples the floor, the second the line, the third sets off. It
-prints `ready`, and stays until a signal ends it."""
+"""Line tracer in plain rospy. The first press samples the floor, the second the line, the third starts. Prints `ready`, and
+stays until a signal."""
 import sys
 
 import rospy
@@ -9,8 +9,8 @@ from std_srvs.srv import SetBool
 
 SAMPLES = 20
 SPEED, GAIN, OUTER = 0.25, 2.5, 1.6
-# What the lamps show while a press is awaited: for the floor, for the line, to set off.
-LAMPS = [(False, False, False, False), (True, False, False, False), (True, True, False, False)]
+# LEDs while a press is awaited: for the floor, for the line, to start.
+LED_STATES = [(False, False, False, False), (True, False, False, False), (True, True, False, False)]
 
 
 class Tracer:
@@ -23,7 +23,7 @@ class Tracer:
         self.cmd_vel = rospy.Publisher("cmd_vel", Twist, queue_size=10, tcp_nodelay=True)
         self.leds = rospy.Publisher("leds", Leds, queue_size=10, latch=True)
         self.motor_power = rospy.ServiceProxy("motor_power", SetBool)
-        self.leds.publish(*LAMPS[0])
+        self.leds.publish(*LED_STATES[0])
         rospy.Subscriber("light_sensors", LightSensors, self.sense, queue_size=1, tcp_nodelay=True)
         rospy.Subscriber("switches", Switches, self.press)
 
@@ -51,15 +51,15 @@ class Tracer:
         if len(self.sampling) == SAMPLES:
             self.sampled.append([sum(values) / SAMPLES for values in zip(*self.sampling)])
             self.sampling = None
-            self.leds.publish(*LAMPS[len(self.sampled)])
+            self.leds.publish(*LED_STATES[len(self.sampled)])
 
     def follow(self, row):
         dark = [(floor - value) / (floor - line) for floor, line, value in zip(*self.sampled, row)]
-        seen = [share > 0.5 for share in dark]
-        if seen[1] or seen[2]:
+        is_dark = [share > 0.5 for share in dark]
+        if is_dark[1] or is_dark[2]:
             self.error = dark[1] - dark[2]
-        elif seen[0] or seen[3]:
-            self.error = OUTER if seen[0] else -OUTER
+        elif is_dark[0] or is_dark[3]:
+            self.error = OUTER if is_dark[0] else -OUTER
         twist = Twist()
         twist.linear.x = SPEED * (1 - 0.4 * min(abs(self.error), 1))
         twist.angular.z = GAIN * self.error

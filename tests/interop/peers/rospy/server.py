@@ -1,10 +1,10 @@
-"""Provides a service of std_srvs/SetBool: true is answered with the number of the call, false fails."""
+"""Provides a service of std_srvs/SetBool: the response to true holds the number of the call, false fails."""
 import argparse
 
 import rospy
 from std_srvs.srv import SetBool, SetBoolResponse
 
-from common import say, start
+from common import print_line, start
 
 parser = argparse.ArgumentParser()
 parser.add_argument("service")
@@ -15,14 +15,14 @@ calls = 0
 def answer(request):
     global calls
     calls += 1
-    say("asked {}".format(calls))
+    print_line("asked {}".format(calls))
     if not request.data:
         raise rospy.ServiceException("it must stay on")
     return SetBoolResponse(success=True, message="call {}".format(calls))
 
 
-gone = start("server")
+unregistered = start("server")
 service = rospy.Service(options.service, SetBool, answer)
-say("ready")
+print_line("ready")
 rospy.spin()
-gone.wait()
+unregistered.wait()

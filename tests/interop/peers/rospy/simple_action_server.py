@@ -1,16 +1,16 @@
-"""An action of actionlib/Test, one goal at a time. A goal of 1 is reached, 2 is aborted, any other is worked on, with
-feedback of 7, until it is preempted."""
+"""Server of an action of actionlib/Test with one goal at a time. Goal 1 succeeds, 2 is aborted, any other is active, with
+feedback 7, until it is preempted."""
 import actionlib
 import rospy
 from actionlib.msg import TestAction, TestFeedback, TestResult
 
-from common import action_name, answer_when_connected, say, start
+from common import action_name, answer_when_connected, print_line, start
 
-gone = start("simple_action_server")
+unregistered = start("simple_action_server")
 
 
 def execute(goal):
-    say("goal {}".format(goal.goal))
+    print_line("goal {}".format(goal.goal))
     if goal.goal == 1:
         server.set_succeeded(TestResult(1), "reached")
     elif goal.goal == 2:
@@ -25,5 +25,5 @@ def execute(goal):
 server = actionlib.SimpleActionServer(action_name(), TestAction, execute, False)
 answer_when_connected(server.action_server)
 server.start()
-say("ready")
-gone.wait()
+print_line("ready")
+unregistered.wait()

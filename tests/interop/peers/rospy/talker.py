@@ -1,7 +1,7 @@
-"""Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends it."""
+"""Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal."""
 import rospy
 
-from common import TYPES, arguments, describe, say, start
+from common import TYPES, arguments, describe, print_line, start
 
 options = arguments(
     ("--rate", float, 0.0),
@@ -11,9 +11,9 @@ options = arguments(
     ("--latch", bool, False),
 )
 message_class, make = TYPES[options.type]
-gone = start("talker")
+unregistered = start("talker")
 publisher = rospy.Publisher(options.topic, message_class, queue_size=options.queue, latch=options.latch)
-say("ready")
+print_line("ready")
 while publisher.get_num_connections() < options.wait and not rospy.is_shutdown():
     rospy.sleep(0.01)
 pace = rospy.Rate(options.rate) if options.rate else None
@@ -23,9 +23,9 @@ while not rospy.is_shutdown() and (options.count == 0 or number < options.count)
     message = make(number, options.size)
     description = describe(message)
     publisher.publish(message)
-    say("sent {} {}".format(number, description))
+    print_line("sent {} {}".format(number, description))
     if pace:
         pace.sleep()
-say("done")
+print_line("done")
 rospy.spin()
-gone.wait()
+unregistered.wait()

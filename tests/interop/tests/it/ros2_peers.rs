@@ -20,7 +20,7 @@ fn rclpy_peer_returns_from_overdue_wait() {
     for distro in [Distro::Kilted, Distro::Jazzy] {
         let graph = Ros2Graph::new();
         let mut peer = graph.rclpy(distro, "overdue.py", "overdue", &[]);
-        peer.wait_for_line(|line| line == "turned", deadline_in(TIMEOUT)).unwrap();
+        peer.wait_for_line(|line| line == "spun", deadline_in(TIMEOUT)).unwrap();
     }
 }
 

@@ -5,13 +5,13 @@ use super::literal;
 use super::{MAX_BOUND, ParseError};
 use std::borrow::Cow;
 
-/// What a line declares.
+/// Declaration on a line.
 pub(super) enum Declaration {
     Constant(Constant),
     Field(Field),
 }
 
-/// What is wrong with a line, before file and line number are known.
+/// Error of a line, without file and line number.
 pub(super) struct Fault {
     /// Bytes before the place.
     at: usize,
@@ -23,7 +23,7 @@ impl Fault {
     /// The longest text that an error repeats, in characters.
     const MAX_FOUND: usize = 60;
 
-    /// At byte `at` of `line` something else was expected than the word that stands there.
+    /// Error at byte `at` of `line`, with the word found there.
     pub(super) fn new(line: &str, at: usize, expected: Cow<'static, str>) -> Self {
         let rest = line.get(at..).unwrap_or_default();
         let found = rest.split_whitespace().next().unwrap_or_default();
@@ -42,8 +42,8 @@ impl Fault {
     }
 }
 
-/// Reads one line. `None` if it holds nothing but space, ROS 2 annotations such as `@key`, and comment; otherwise the
-/// declaration and the byte at which its name begins.
+/// Parses one line. `None` if it contains only white space, ROS 2 annotations such as `@key`, or a comment; otherwise the
+/// declaration and the offset of its name.
 pub(super) fn parse_line(line: &str, package: &str) -> Result<Option<(Declaration, usize)>, Fault> {
     let mut cursor = Cursor { line, at: 0 };
     let mut words = std::iter::from_fn(|| cursor.word(|_| false));
@@ -64,7 +64,7 @@ pub(super) fn parse_line(line: &str, package: &str) -> Result<Option<(Declaratio
     Ok(Some((Declaration::Field(field), name_at)))
 }
 
-/// True of what begins an annotation, which says nothing here.
+/// Whether a word begins an annotation, which is ignored.
 pub(super) fn is_annotation(word: &str) -> bool {
     word.starts_with('@')
 }
@@ -94,7 +94,7 @@ fn check_name(line: &str, at: usize, name: &str, expected: &'static str) -> Resu
     if is_identifier(name) { Ok(()) } else { Err(Fault::new(line, at, expected.into())) }
 }
 
-/// Reads a type such as `uint8`, `string<=10[<=3]`, `Point[4]` or `std_msgs/Header`.
+/// Parses a type such as `uint8`, `string<=10[<=3]`, `Point[4]` or `std_msgs/Header`.
 fn parse_type(line: &str, at: usize, text: &str, package: &str) -> Result<(Element, Arity), Fault> {
     let base_end = text.find(['<', '[']).unwrap_or(text.len());
     let (base, mut rest) = text.split_at(base_end);
@@ -121,7 +121,7 @@ fn parse_element(base: &str, package: &str) -> Option<Element> {
         _ if is_identifier(base) => TypeName::new(package, base),
         _ => return None,
     };
-    // ROS 2 spells these two as messages; they are what ROS 1 has as types of the language.
+    // In ROS 2 these two are messages, in ROS 1 primitive types.
     Some(match (name.package.as_str(), name.name.as_str()) {
         ("builtin_interfaces", "Time") => Element::Primitive(Primitive::Time),
         ("builtin_interfaces", "Duration") => Element::Primitive(Primitive::Duration),
@@ -160,7 +160,7 @@ fn with_bound(element: Element, bound: usize) -> Option<Element> {
     }
 }
 
-/// Reads `[]`, `[n]`, `[<=n]` or nothing; gives what follows. An error gives the text from where it lies.
+/// Parses `[]`, `[n]`, `[<=n]` or nothing; returns the rest. An error contains the text at its position.
 fn parse_arity(text: &str) -> Result<(Arity, &str), (&str, Cow<'static, str>)> {
     let Some(inner) = text.strip_prefix('[') else { return Ok((Arity::One, text)) };
     let (arity, rest) = if let Some(bound) = inner.strip_prefix("<=") {
@@ -175,7 +175,7 @@ fn parse_arity(text: &str) -> Result<(Arity, &str), (&str, Cow<'static, str>)> {
     rest.strip_prefix(']').map(|rest| (arity, rest)).ok_or((rest, "\"]\"".into()))
 }
 
-/// Reads a number of elements; gives what follows.
+/// Parses a number of elements; returns the rest.
 fn parse_bound(text: &str) -> Result<(usize, &str), Cow<'static, str>> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -191,7 +191,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// What follows.
+    /// The rest of the line.
     pub(super) fn rest(&self) -> &'a str {
         self.line.get(self.at..).unwrap_or_default()
     }
@@ -214,7 +214,8 @@ impl<'a> Cursor<'a> {
         self.line.len() - self.rest().trim_start().len()
     }
 
-    /// Takes the next word, which ends at space, a comment and where `ends` says; gives where it begins.
+    /// Consumes the next word, which ends at white space, a comment, or a character for which `ends` is true; returns its
+    /// offset.
     fn word(&mut self, ends: fn(char) -> bool) -> Option<(usize, &'a str)> {
         self.peek()?;
         self.at = self.after_space();
@@ -225,7 +226,7 @@ impl<'a> Cursor<'a> {
         Some((start, rest.get(..end)?))
     }
 
-    /// Takes `wanted` if it is the next character that is not space.
+    /// Consumes `wanted` if it is the next character that is not white space.
     pub(super) fn take(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         if found {

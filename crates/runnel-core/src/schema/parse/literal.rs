@@ -4,15 +4,15 @@ use super::super::types::{Arity, Element, Literal, Primitive};
 use super::line::{Cursor, Fault};
 use std::borrow::Cow;
 
-/// Reads what follows a constant's `=`: its value, and the text that counts for the MD5.
+/// Parses the text after a constant's `=`: its value, and the text for the MD5.
 pub(super) fn parse_constant<'a>(
     cursor: &Cursor<'a>,
     primitive: Primitive,
     spelling: &str,
 ) -> Result<(Literal, &'a str), Fault> {
     if primitive.is_text() {
-        // In ROS 1 all that follows is the text, quotes and `#` too, and so it is hashed. A text that stands
-        // whole in quotes is read as ROS 2 means it.
+        // In ROS 1 the rest of the line is the text, including quotes and `#`, and is hashed. A text that is completely in
+        // quotes has its value in ROS 2.
         let text = cursor.rest().trim();
         let value = quoted_to_end(text).unwrap_or_else(|| text.to_owned());
         check_bound(primitive, &value).map_err(|expected| cursor.fault(expected))?;
@@ -23,7 +23,7 @@ pub(super) fn parse_constant<'a>(
     Ok((value, text))
 }
 
-/// Reads what follows a field's name.
+/// Parses the text after a field's name.
 pub(super) fn parse_default(
     cursor: &Cursor<'_>,
     element: &Element,
@@ -68,7 +68,7 @@ impl Values<'_> {
         }
     }
 
-    /// One value, which ends before one of `ends` unless it stands in quotes.
+    /// One value, which ends before one of `ends` unless it is quoted.
     fn scalar(&mut self, ends: &[char]) -> Result<Literal, Fault> {
         let start = self.cursor.after_space();
         let rest = self.cursor.rest().trim_start();
@@ -93,8 +93,7 @@ fn before_comment(text: &str) -> &str {
     text.split('#').next().unwrap_or_default().trim()
 }
 
-/// A text that begins with a quote and has the same quote later: what stands between, and the length of all.
-/// A quote within is written with a backslash.
+/// A quoted text: its content, and the length including quotes. A backslash escapes a quote.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let mut value = String::new();
@@ -126,7 +125,7 @@ fn check_bound(primitive: Primitive, value: &str) -> Result<(), Cow<'static, str
     }
 }
 
-/// One value of a primitive type, or what was expected.
+/// Parses one value of a primitive type; the error is the expected text.
 fn parse_scalar(primitive: Primitive, spelling: &str, text: &str) -> Result<Literal, Cow<'static, str>> {
     match primitive {
         Primitive::Bool => parse_bool(text).map(Literal::Bool).ok_or("true, false, 1 or 0".into()),
@@ -135,7 +134,7 @@ fn parse_scalar(primitive: Primitive, spelling: &str, text: &str) -> Result<Lite
             check_bound(primitive, text).map(|()| Literal::Text(text.to_owned()))
         }
         Primitive::Time | Primitive::Duration => Err("the end of the line (a time has no default)".into()),
-        _ => parse_whole(primitive, spelling, text).map(Literal::Int),
+        _ => parse_integer(primitive, spelling, text).map(Literal::Int),
     }
 }
 
@@ -155,15 +154,15 @@ fn parse_float(primitive: Primitive, text: &str) -> Result<f64, Cow<'static, str
     Ok(value)
 }
 
-fn parse_whole(primitive: Primitive, spelling: &str, text: &str) -> Result<i128, Cow<'static, str>> {
+fn parse_integer(primitive: Primitive, spelling: &str, text: &str) -> Result<i128, Cow<'static, str>> {
     let (least, most) = range(primitive, spelling);
     let value = whole_number(text).filter(|value| (least..=most).contains(value));
-    let value = value.ok_or_else(|| format!("a whole number from {least} to {most}"))?;
+    let value = value.ok_or_else(|| format!("an integer from {least} to {most}"))?;
     // What ROS 2 counts as a byte above 127 is the same byte as a negative one in ROS 1.
     Ok(if primitive == Primitive::I8 && value > 127 { value - 256 } else { value })
 }
 
-/// The values that a type takes. `byte` has a sign in ROS 1 and none in ROS 2.
+/// The range of a type. `byte` is signed in ROS 1 and unsigned in ROS 2.
 fn range(primitive: Primitive, spelling: &str) -> (i128, i128) {
     match primitive {
         Primitive::I8 if spelling.starts_with("byte") => (-128, 255),

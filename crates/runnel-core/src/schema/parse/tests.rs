@@ -26,7 +26,7 @@ fn other(package: &str, name: &str) -> Element {
     Element::Message(TypeName::new(package, name))
 }
 
-/// The value that a constant's type and text come to.
+/// The value of a constant with this type and text.
 fn constant(type_name: &str, text: &str) -> Literal {
     let def = message(&format!("{type_name} X={text}"));
     let constant = def.constants.into_iter().next().unwrap();
@@ -167,13 +167,13 @@ fn errors_name_place_and_reason() {
         ("int8[<=] x", "Foo.msg:1:8: expected a size of at most 16777216, found \"]\""),
         ("int8[3 x", "Foo.msg:1:7: expected \"]\", found \"x\""),
         ("int8[][] x", "Foo.msg:1:7: expected a space, found \"[]\""),
-        ("uint8 X=256", "Foo.msg:1:9: expected a whole number from 0 to 255, found \"256\""),
-        ("int8 X=128", "Foo.msg:1:8: expected a whole number from -128 to 127, found \"128\""),
-        ("int8 X= --1", "Foo.msg:1:9: expected a whole number from -128 to 127, found \"--1\""),
-        ("uint64 X=-1", "Foo.msg:1:10: expected a whole number from 0 to 18446744073709551615, found \"-1\""),
+        ("uint8 X=256", "Foo.msg:1:9: expected an integer from 0 to 255, found \"256\""),
+        ("int8 X=128", "Foo.msg:1:8: expected an integer from -128 to 127, found \"128\""),
+        ("int8 X= --1", "Foo.msg:1:9: expected an integer from -128 to 127, found \"--1\""),
+        ("uint64 X=-1", "Foo.msg:1:10: expected an integer from 0 to 18446744073709551615, found \"-1\""),
         (
             "int32 X=",
-            "Foo.msg:1:9: expected a whole number from -2147483648 to 2147483647, found the end of the line",
+            "Foo.msg:1:9: expected an integer from -2147483648 to 2147483647, found the end of the line",
         ),
         ("bool X=yes", "Foo.msg:1:8: expected true, false, 1 or 0, found \"yes\""),
         ("float64 X=1,5", "Foo.msg:1:11: expected a number, found \"1,5\""),
@@ -187,12 +187,12 @@ fn errors_name_place_and_reason() {
         ),
         ("Bar X=1", "Foo.msg:1:1: expected a number type, bool or string for a constant, found \"Bar\""),
         ("int8 X-Y=1", "Foo.msg:1:6: expected a constant name, found \"X-Y=1\""),
-        ("int8 x y", "Foo.msg:1:8: expected a whole number from -128 to 127, found \"y\""),
+        ("int8 x y", "Foo.msg:1:8: expected an integer from -128 to 127, found \"y\""),
         ("string x \"a\" b", "Foo.msg:1:14: expected the end of the line, found \"b\""),
         ("Bar x 1", "Foo.msg:1:7: expected the end of the line (a message has no default), found \"1\""),
         ("time x 1", "Foo.msg:1:8: expected the end of the line (a time has no default), found \"1\""),
         ("int8[] x 1", "Foo.msg:1:10: expected \"[\" and a list of values, found \"1\""),
-        ("int8[] x [1 2]", "Foo.msg:1:11: expected a whole number from -128 to 127, found \"1\""),
+        ("int8[] x [1 2]", "Foo.msg:1:11: expected an integer from -128 to 127, found \"1\""),
         ("int8[] x [1", "Foo.msg:1:12: expected \",\" or \"]\", found the end of the line"),
         ("string[] x ['a' 'b']", "Foo.msg:1:17: expected \",\" or \"]\", found \"'b']\""),
         (

@@ -1,20 +1,20 @@
-//! A copy of memory that others write meanwhile, by loads as wide as the processor has for every program.
+//! Copy of memory that other processes may write concurrently, by the widest loads of the baseline processor.
 //!
-//! Loads of one word each, which are all that the language has for such memory, are not joined to wider ones by a compiler. So
-//! the loop is written in assembly. To the compiler it does what any code could do that loads each byte atomically (relaxed)
-//! and stores it: which bits it gets is not known, and nothing else depends on them. That such loads are allowed on memory
-//! that may only be read is a promise of the processors, which the words rely on as well.
+//! The language has only loads of one word for such memory, and compilers do not combine them. Therefore the loop is written
+//! in assembly. For the compiler it is equivalent to loading each byte atomically (relaxed) and storing it: the values are
+//! unspecified, and nothing else depends on them. The processors guarantee that such loads are valid on read-only memory, as
+//! the word loads require, too.
 
 #![allow(unsafe_code, reason = "inline assembly, with its bounds checked next to it")]
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicUsize;
 
-/// Bytes that are copied at once.
+/// Bytes per iteration of the loop.
 pub(super) const BLOCK: usize = 64;
 
-/// Copies whole blocks of the bytes of `words` from byte `skipped` on, as many as both have room for; how many bytes those are: none
-/// where no loop is written for the processor, and under Miri, which runs no assembly. The rest is left to the caller.
+/// Copies the complete blocks of the bytes of `words` after byte `skipped` that fit into `to`. Returns the number of bytes: 0
+/// for processors without a loop, and under Miri, which runs no assembly. The caller copies the rest.
 #[inline]
 pub(super) fn copy_blocks(words: &[AtomicUsize], skipped: usize, to: &mut [MaybeUninit<u8>]) -> usize {
     let blocks = size_of_val(words).saturating_sub(skipped).min(to.len()) / BLOCK;
@@ -22,8 +22,8 @@ pub(super) fn copy_blocks(words: &[AtomicUsize], skipped: usize, to: &mut [Maybe
         return 0;
     }
     let (from, to) = (words.as_ptr().cast::<u8>().wrapping_add(skipped), to.as_mut_ptr().cast::<u8>());
-    // SAFETY of both: `words` has so many blocks behind its first `skipped` bytes, all of which are there as long as it is
-    // borrowed; `to` has room for them, and nobody else refers to it. Flags and registers that change are named.
+    // SAFETY of both: `words` has this number of blocks after its first `skipped` bytes, valid while it is borrowed; `to` has
+    // capacity for them and is borrowed exclusively. Changed flags and registers are declared.
     cfg_select! {
         all(target_arch = "x86_64", target_feature = "sse2", not(miri)) => unsafe {
             core::arch::asm!(

@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "vectors grow by what is copied into their spare capacity, which is not cleared before"
+    reason = "vectors grow by bytes that are copied into their uninitialized spare capacity"
 )]
 
 use super::blocks::copy_blocks;
@@ -13,18 +13,18 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// Bytes of a word.
 const WORD: usize = size_of::<AtomicUsize>();
 
-/// Bytes that are copied at once before they are looked at: of few bytes, for which a longer buffer would be cleared in vain, and
-/// of many.
+/// Sizes of the buffer into which bytes are copied before use: for few bytes, where clearing a longer buffer would cost more,
+/// and for many.
 const SHORT_PART: usize = 512;
 const PART: usize = 2048;
 
-/// See the module's documentation. Few of them are read by loads of whole words, which the standard library promises for memory
-/// that may only be read, and of which copying takes an eighth of the loads of single bytes; many by [`copy_blocks`].
+/// See the module's documentation. Few bytes are read by word loads, which the standard library allows on read-only memory
+/// and which are an eighth of the byte loads; many bytes by [`copy_blocks`].
 #[derive(Clone, Copy)]
 pub(super) struct Foreign<'a> {
     /// From the word of the first byte on.
     words: &'a [AtomicUsize],
-    /// Bytes of the first word that come before: fewer than a word has.
+    /// Bytes of the first word before the first byte; less than a word.
     skipped: usize,
     len: usize,
 }
@@ -52,10 +52,10 @@ impl<'a> Foreign<'a> {
 
     #[inline]
     pub(super) fn split_at(&self, count: usize) -> Option<(Self, Self)> {
-        let left = self.len.checked_sub(count)?;
+        let remaining = self.len.checked_sub(count)?;
         let start = self.skipped + count;
         let words = self.words.get(start / WORD..)?;
-        Some((Self { len: count, ..*self }, Self { words, skipped: start % WORD, len: left }))
+        Some((Self { len: count, ..*self }, Self { words, skipped: start % WORD, len: remaining }))
     }
 
     // Apart from where it is called, so that the code for bytes of this process stays short there.
@@ -77,16 +77,16 @@ impl<'a> Foreign<'a> {
     pub(super) fn append_to(&self, out: &mut Vec<u8>) {
         let filled = self.fill(out.spare_capacity_mut());
         debug_assert_eq!(filled, self.len, "the vector has capacity for all");
-        // SAFETY: `fill` has written so many bytes at the beginning of the spare capacity.
+        // SAFETY: `fill` has written this number of bytes at the beginning of the spare capacity.
         unsafe { out.set_len(out.len() + filled) };
     }
 
-    /// Copies as many bytes as both have, and gives their number. So many bytes of `to` have been written then.
+    /// Copies the minimum of both lengths, and returns the number of bytes written to `to`.
     fn fill(&self, to: &mut [MaybeUninit<u8>]) -> usize {
         let count = self.len.min(to.len());
         let to = &mut to[..count];
         let copied = copy_blocks(self.words, self.skipped, to);
-        let (_, rest) = self.split_at(copied).expect("no more was copied than there is");
+        let (_, rest) = self.split_at(copied).expect("at most the available bytes are copied");
         rest.copy_by_words(&mut to[copied..]);
         count
     }
@@ -125,7 +125,7 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// Fills `to`, which is no longer, with bytes of the first word behind those that are `skipped`.
+/// Fills `to`, which is not longer than the words, with their bytes after the `skipped` ones.
 fn copy_words(words: &[AtomicUsize], skipped: usize, to: &mut [MaybeUninit<u8>]) {
     if to.is_empty() {
         return;

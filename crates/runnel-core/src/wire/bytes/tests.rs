@@ -7,7 +7,7 @@ use std::thread;
 
 const WORD: usize = size_of::<usize>();
 
-/// Words that hold `bytes` from byte `start` on, and one more.
+/// Words that contain `bytes` from byte `start` on, and one more.
 fn words(start: usize, bytes: &[u8]) -> Vec<AtomicUsize> {
     let mut all = vec![0xff; start];
     all.extend_from_slice(bytes);
@@ -49,7 +49,7 @@ fn shared_bytes_read_like_a_slice() {
     }
 }
 
-/// Of every length around that of a block, from and to every place in a word of 16 bytes, and nothing beside them.
+/// Copies every length around a block's, with every alignment to 16 bytes, and checks the adjacent bytes.
 #[test]
 fn copy_takes_exactly_its_bytes() {
     let expected: Vec<u8> = (0..200).map(|index| (index * 7 % 251) as u8).collect();
@@ -84,12 +84,12 @@ fn copied_bytes_are_old_or_new_while_they_change() {
             }
         });
         let mut copy = [1; 500];
-        let are_sound = (0..if cfg!(miri) { 20 } else { 100_000 }).all(|_| {
+        let all_valid = (0..if cfg!(miri) { 20 } else { 100_000 }).all(|_| {
             shared(&lies, 3, copy.len()).copy_to_slice(&mut copy);
             copy.iter().all(|byte| matches!(byte, 0 | 0xff))
         });
         over.store(true, Ordering::Relaxed);
-        assert!(are_sound);
+        assert!(all_valid);
     });
 }
 
@@ -192,7 +192,7 @@ fn text_is_utf_8_while_its_bytes_change() {
     let bytes = encode(&whole);
     let lies = words(0, &bytes);
     let (before, over) = (lies[1].load(Ordering::Relaxed), AtomicBool::new(false));
-    let is_sound = || match decode_view::<String>(shared(&lies, 0, bytes.len())) {
+    let is_valid = || match decode_view::<String>(shared(&lies, 0, bytes.len())) {
         Ok(text) => core::str::from_utf8(text.as_bytes()).is_ok() && text == whole,
         Err(error) => error.kind() == DecodeErrorKind::NotUtf8,
     };
@@ -203,8 +203,8 @@ fn text_is_utf_8_while_its_bytes_change() {
                 lies[1].store(before, Ordering::Relaxed);
             }
         });
-        let are_sound = (0..20_000).all(|_| is_sound());
+        let all_valid = (0..20_000).all(|_| is_valid());
         over.store(true, Ordering::Relaxed);
-        assert!(are_sound);
+        assert!(all_valid);
     });
 }

@@ -1,4 +1,4 @@
-//! The rules of CDR, each as bytes; and what holds for values and bytes of any kind.
+//! The rules of CDR, each as bytes, and properties of arbitrary values and bytes.
 
 use super::*;
 use crate::time::{Duration, Time};
@@ -30,7 +30,7 @@ crate::message! {
         more "more" [ros2]: Vec<f64>,
         /// Messages without fields.
         nothings "nothings": Vec<Nothing>,
-        /// Texts of which there are few, and short ones.
+        /// A bounded array of bounded texts.
         texts "texts" [most 3 texts 4]: Vec<String>,
         /// Times.
         times "times": [Time; 2],
@@ -68,7 +68,7 @@ fn both<T: Wire>(value: &T) -> [Vec<u8>; 2] {
     })
 }
 
-/// A value after one byte, so that what is aligned shows.
+/// A value after one byte, so that alignment is visible.
 #[track_caller]
 fn after_a_byte<T: Wire + Default + Clone + PartialEq + Debug>(value: T, xcdr1: &[u8], xcdr2: &[u8]) {
     for (encoding, expected) in [(Encoding::Xcdr1, xcdr1), (Encoding::Xcdr2, xcdr2)] {
@@ -218,7 +218,10 @@ fn unsupported_encapsulation_is_named() {
         alloc::format!("{text}"),
         "encapsulation 0x0000, where only little-endian CDR is read (0x0001, 0x0007, 0x0009)"
     );
-    assert_eq!(decode::<u8>(&[0, 1]).unwrap_err().kind(), DecodeErrorKind::Truncated { needed: 4, left: 2 });
+    assert_eq!(
+        decode::<u8>(&[0, 1]).unwrap_err().kind(),
+        DecodeErrorKind::Truncated { needed: 4, remaining: 2 }
+    );
 }
 
 #[test]

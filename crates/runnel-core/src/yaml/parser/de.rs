@@ -30,7 +30,7 @@ impl ReadError {
         Self::of(YamlErrorKind::Syntax(reason.to_owned()), place)
     }
 
-    /// True if [`indented`](super::indented) may help.
+    /// Whether [`indented`](super::indented) may help.
     pub(crate) fn is_of_indentation(&self) -> bool {
         self.refused_quote.is_some()
     }
@@ -73,7 +73,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_, '_> {
         read.map_err(|error| error.within(place))
     }
 
-    /// `None` for null, and else text as it is typed, whatever it stands for.
+    /// `None` for null, otherwise the text as typed.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let Event { kind, tag, place } = self.0.next()?;
         let read = match kind {
@@ -123,7 +123,7 @@ fn scalar<'de, V: Visitor<'de>>(
     }
 }
 
-/// The value of a text whose tag says what it is.
+/// The value of a tagged text.
 fn tagged<'t>(tag: &str, text: &'t str) -> Result<Plain<'t>, ReadError> {
     let value = plain_value(text);
     match (tag, value) {
@@ -168,7 +168,7 @@ impl<'de> MapAccess<'de> for Items<'_, '_> {
     }
 }
 
-/// Text as it is typed; `None` for a list or mapping.
+/// Text as typed; `None` for a list or mapping.
 struct Typed<'t>(Option<Cow<'t, str>>);
 
 impl<'de> de::Deserializer<'de> for Typed<'_> {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The beginning or the end of a node, and where it stands.
+/// The beginning or the end of a node, and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Event<'t> {
     pub(super) kind: EventKind<'t>,
@@ -35,26 +35,26 @@ pub(super) enum EventKind<'t> {
 /// The events of a text.
 pub(crate) struct Events<'t> {
     parser: Parser<'t, StrInput<'t>>,
-    /// The next event, if it was looked at.
+    /// The next event, if it was peeked.
     ahead: Option<Event<'t>>,
-    /// How many lists and mappings the reader is in.
+    /// Nesting depth of the reader.
     depth: usize,
-    /// How many the parser is in.
+    /// Nesting depth of the parser.
     parsed_depth: usize,
     /// The anchored nodes that the parser is in, outermost first.
     open: Vec<Recording<'t>>,
     /// The events of anchored nodes by the number of the anchor.
     anchored: BTreeMap<usize, Arc<[Event<'t>]>>,
-    /// What aliases stand for and is not read yet, innermost last.
+    /// Unread events of expanded aliases, innermost last.
     repeats: Vec<Repeat<'t>>,
-    /// Memory that what is kept and what is repeated may still take, in bytes.
+    /// Remaining memory for anchored and repeated events, in bytes.
     left: usize,
 }
 
 /// An anchored node while it is parsed.
 struct Recording<'t> {
     anchor: usize,
-    /// How many lists and mappings it lies in.
+    /// Number of enclosing lists and mappings.
     depth: usize,
     events: Vec<Event<'t>>,
 }
@@ -78,7 +78,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// Goes on to the next document; false if there is none.
+    /// Advances to the next document; false at the end.
     pub(crate) fn next_document(&mut self) -> Result<bool, ReadError> {
         self.anchored.clear();
         loop {
@@ -99,7 +99,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// True if the list or mapping that the reader is in ends here, which is then passed.
+    /// Whether the list or mapping that the reader is in ends here, which is then passed.
     pub(super) fn take_end(&mut self) -> Result<bool, ReadError> {
         let event = self.next()?;
         if matches!(event.kind, EventKind::End) {
@@ -109,7 +109,7 @@ impl<'t> Events<'t> {
         Ok(false)
     }
 
-    /// Passes a node without what aliases in it stand for.
+    /// Skips a node, without expanding its aliases.
     pub(super) fn skip(&mut self) -> Result<(), ReadError> {
         let first = self.next()?;
         if matches!(first.kind, EventKind::List | EventKind::Mapping) {
@@ -138,7 +138,7 @@ impl<'t> Events<'t> {
         Ok(())
     }
 
-    /// The next event, with the first of what an alias stands for in its place.
+    /// The next event; an alias is replaced by the first event of its node.
     fn resolved(&mut self) -> Result<Event<'t>, ReadError> {
         loop {
             let event = self.unresolved()?;
@@ -151,7 +151,7 @@ impl<'t> Events<'t> {
 
     fn repeat(&mut self, anchor: usize, place: Place) -> Result<(), ReadError> {
         let Some(events) = self.anchored.get(&anchor) else {
-            return Err(ReadError::syntax("a node holds an alias of itself", place));
+            return Err(ReadError::syntax("a node contains an alias of itself", place));
         };
         let events = Arc::clone(events);
         self.repeats.retain(|repeat| repeat.next < repeat.events.len());
@@ -188,7 +188,7 @@ impl<'t> Events<'t> {
         Ok(())
     }
 
-    /// The next event of the parser, which anchored nodes that it is in keep.
+    /// The next event of the parser; recorded by enclosing anchored nodes.
     fn parsed(&mut self) -> Result<Event<'t>, ReadError> {
         let (parsed, span) = match self.parser.next_event() {
             Some(parsed) => parsed.map_err(|error| syntax(&error))?,
@@ -229,7 +229,7 @@ impl<'t> Events<'t> {
     }
 }
 
-/// What the parser says, and the number of the node's anchor or 0.
+/// The parser's event, and the number of the node's anchor or 0.
 fn event(parsed: Parsed<'_>, span: Span) -> Result<(Event<'_>, usize), ReadError> {
     let place = place(&span.start);
     let (kind, anchor, tag) = match parsed {
@@ -246,7 +246,7 @@ fn event(parsed: Parsed<'_>, span: Span) -> Result<(Event<'_>, usize), ReadError
     Ok((Event { kind, tag: tag.map(|tag| tag_name(&tag)), place }, anchor))
 }
 
-/// A tag as it is written: `!!str`, `!degrees`.
+/// A tag as written: `!!str`, `!degrees`.
 fn tag_name(tag: &Tag) -> Arc<str> {
     match tag.is_yaml_core_schema() {
         true => format!("!!{}", tag.suffix).into(),

@@ -7,14 +7,14 @@ use super::events::Events;
 use crate::yaml::MAX_TEXT;
 use std::borrow::Cow;
 
-/// What the parser says of such text.
+/// The parser's error for such text.
 pub(super) const REASON: &str = "invalid indentation in quoted scalar";
 
-/// Limit of the bytes parsed to find all such places of a text: each is found by parsing from the beginning again.
+/// Limit of the bytes parsed to find all such positions in a text: each is found by parsing from the beginning.
 const MAX_PARSED: usize = 16 << 20;
 
-/// The text with the lines of quoted text moved to the right where the parser refuses them, which leaves what the text
-/// holds as it is. What is wrong otherwise, or with too many places, stays as it is.
+/// The text with lines of quoted text indented where the parser refuses them, which does not change the value. Text with
+/// other errors, or with too many such lines, stays unchanged.
 pub(crate) fn indented(text: &str) -> Cow<'_, str> {
     let mut indented = Cow::Borrowed(text);
     let (mut parsed, mut first_unchecked) = (0, 0);
@@ -49,7 +49,7 @@ fn with_indented_quote(text: &str, quote: usize, column: usize) -> Option<String
     let (before, quoted) = text.split_at_checked(start)?;
     let end = quoted_len(quoted)?;
     let (quoted, behind) = quoted.split_at_checked(end)?;
-    // A carriage return alone ends a line too, and is not moved.
+    // A carriage return without a line feed also ends a line, and is not indented.
     if !quoted.contains('\n') {
         return None;
     }
@@ -58,7 +58,7 @@ fn with_indented_quote(text: &str, quote: usize, column: usize) -> Option<String
     (len <= MAX_TEXT).then(|| format!("{before}{}{behind}", moved()))
 }
 
-/// How many bytes a quoted text at the beginning of another has with its quotes; `None` if it does not end.
+/// Length of the quoted text at the beginning of a text, with its quotes; `None` if it does not end.
 fn quoted_len(text: &str) -> Option<usize> {
     let mut rest = text.char_indices().peekable();
     let (_, quote) = rest.next()?;

@@ -1,8 +1,8 @@
 //! YAML parser: the events of `saphyr-parser` with aliases resolved, as a deserializer and as a tree.
 //!
-//! The text is parsed while it is read. Only what an anchor names is kept, and what is kept or repeated by aliases is
-//! bounded ([`MAX_MEMORY`](crate::dynamic::MAX_MEMORY)). So is the depth of lists and mappings
-//! ([`MAX_BRACKETS`](super::MAX_BRACKETS)), with aliases resolved.
+//! The text is parsed while it is read. Only anchored nodes are stored. The memory of stored and repeated nodes
+//! ([`MAX_MEMORY`](crate::dynamic::MAX_MEMORY)) and the depth of lists and mappings
+//! ([`MAX_BRACKETS`](super::MAX_BRACKETS)), with aliases resolved, are bounded.
 
 mod de;
 mod events;

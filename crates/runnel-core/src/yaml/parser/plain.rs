@@ -4,22 +4,22 @@
 
 use crate::yaml::parse_yaml_int;
 
-/// What unquoted text stands for.
+/// Value of an unquoted text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plain<'t> {
     /// `null`, `~` or no text.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number: decimal, hexadecimal (`0x1F`), octal (`0o17`) or binary (`0b11`).
+    /// An integer: decimal, hexadecimal (`0x1F`), octal (`0o17`) or binary (`0b11`).
     Int(i128),
-    /// A number with a point or an exponent, or one that is too long to be a whole number.
+    /// A number with a point or an exponent, or an integer that is too long.
     Float(f64),
     /// Anything else.
     Text(&'t str),
 }
 
-/// What unquoted text stands for in YAML 1.2. Spellings that only YAML 1.1 knows, such as `yes` and `017`, are text here.
+/// The value of an unquoted text in YAML 1.2. Spellings of YAML 1.1, such as `yes` and `017`, are text here.
 pub fn plain_value(text: &str) -> Plain<'_> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Plain::Null,
@@ -59,7 +59,7 @@ fn float(text: &str) -> Option<f64> {
         _ if is_decimal(digits) && digits.starts_with('0') => return None,
         _ => text.parse::<f64>().ok()?,
     };
-    // Rust reads `inf` and `nan`, too, and takes what is too large for infinite.
+    // Rust also parses `inf` and `nan`, and parses too large numbers as infinite.
     number.is_finite().then_some(number)
 }
 

@@ -95,7 +95,7 @@ fn broken_texts_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Also that it ends: the parser has been in an endless loop over such text before.
+    /// Regression test: the parser did not terminate on such text.
     #[test]
     fn yaml_like_text_never_panics(
         text in "([\\[\\]{},:?&*!|>'\"%@#.~ab0 \n\t-]|---|[.]{3}|<<|: |- |\n  ){0,50}"

@@ -7,16 +7,16 @@ use crate::yaml::{MAX_TEXT, YamlError, YamlErrorKind};
 /// A value in a YAML document, with aliases resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlNode {
-    /// Its tag as it is written, such as `!!str` or `!degrees`.
+    /// The tag as written, such as `!!str` or `!degrees`.
     pub tag: Option<String>,
-    /// What it holds.
+    /// The value.
     pub value: YamlValue,
 }
 
-/// What a value in a YAML document holds.
+/// Value of a YAML node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum YamlValue {
-    /// Text without quotes, which may stand for a number or the like: see [`plain_value`](super::plain_value).
+    /// Unquoted text, which may be a number or another value: see [`plain_value`](super::plain_value).
     Plain(String),
     /// Text in quotes or in a block.
     Quoted(String),
@@ -26,11 +26,10 @@ pub enum YamlValue {
     Mapping(Vec<(YamlNode, YamlNode)>),
 }
 
-/// The documents of a text. A text without any is one document that is null.
+/// The documents of a text. A text without documents is one null document.
 ///
 /// # Errors
-/// When the text is not YAML, is longer than [`MAX_TEXT`], or when what it holds is nested too deep or, with aliases
-/// resolved, takes up too much memory.
+/// If the text is not YAML, is longer than [`MAX_TEXT`], is nested too deep or, with aliases resolved, uses too much memory.
 pub fn parse_documents(text: &str) -> Result<Vec<YamlNode>, YamlError> {
     if text.len() > MAX_TEXT {
         let kind = YamlErrorKind::TooLong { len: text.len() };

@@ -14,18 +14,18 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Reads one YAML document as a message. Fields that are not given get their defaults.
+/// Reads one YAML document as a message. Missing fields get their defaults.
 ///
-/// - A mapping gives fields by name; nested messages likewise. A list gives all fields in order.
-/// - A message of one field takes anything that is not a mapping as that field's value: `hello` for a
+/// - A mapping sets fields by name, also in nested messages. A list sets all fields in order.
+/// - A message with one field accepts a value that is not a mapping as that field's value: `hello` for a
 ///   `std_msgs/String`, `[[1, 2, 3]]` for a `geometry_msgs/Polygon`.
 /// - A time is `now` (the argument `now`), a mapping or list of `secs` and `nsecs` (`sec` and `nanosec` also), or
 ///   nanoseconds as one number. A header is `auto`, with `now` as its stamp.
-/// - Whole numbers may be hexadecimal (`0x1F`), octal (`017`, `0o17`) or binary (`0b11`), and do for floats; truth
-///   values are the words of YAML 1.1 (`yes`, `off`), 0 and 1; `nan`, `inf` and `-inf` are floats.
+/// - Integers may be hexadecimal (`0x1F`), octal (`017`, `0o17`) or binary (`0b11`), also for float fields; booleans are the
+///   words of YAML 1.1 (`yes`, `off`), 0 and 1; `nan`, `inf` and `-inf` are floats.
 ///
 /// # Errors
-/// When the text is not YAML, names a field that is not there, or holds a value that does not fit its field.
+/// If the text is not YAML, names an unknown field, or contains a value that does not fit its field.
 pub fn from_yaml(schema: &Arc<Schema>, text: &str, now: Time) -> Result<DynamicMessage, YamlError> {
     check_length(text.len())?;
     let context = Context::new(now);
@@ -43,11 +43,11 @@ pub fn from_yaml(schema: &Arc<Schema>, text: &str, now: Time) -> Result<DynamicM
     }
 }
 
-/// Reads what stands behind the type on `rostopic pub`'s command line: one document as [`from_yaml`] does, or one for
-/// each field. No argument at all is the message at its defaults.
+/// Reads the arguments after the type on `rostopic pub`'s command line: one document as in [`from_yaml`], or one for each
+/// field. Without arguments the message has its defaults.
 ///
 /// # Errors
-/// As [`from_yaml`], and when there is neither one argument nor one for each field.
+/// As [`from_yaml`], and if there is neither one argument nor one for each field.
 pub fn from_yaml_args(
     schema: &Arc<Schema>,
     arguments: &[&str],
@@ -100,13 +100,13 @@ fn only_document<'de, S: DeserializeSeed<'de>>(seed: S, text: &str) -> Result<S:
     Ok(value)
 }
 
-/// True if a list is the value of a message's only field, and not the list of its fields.
+/// Whether a list is the value of a message's only field, and not the list of its fields.
 fn takes_list(element: &Element, arity: Arity) -> bool {
     arity != Arity::One
         || matches!(element, Element::Message(_) | Element::Primitive(Primitive::Time | Primitive::Duration))
 }
 
-/// What a document is as a whole.
+/// Kind of a document's root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outer {
     Scalar,
@@ -115,7 +115,7 @@ enum Outer {
 }
 
 impl Outer {
-    /// What the document of a text is, and the text as it is to be read.
+    /// The kind of a document's root, and the text to read.
     fn of(text: &str) -> Result<(Self, Cow<'_, str>), YamlError> {
         let (outer, text) = match only_document(OuterSeed, text) {
             Err(error) if error.is_of_indentation() => {
@@ -138,7 +138,7 @@ impl<'de> DeserializeSeed<'de> for OuterSeed {
     }
 }
 
-/// Every scalar is one, whatever it holds.
+/// Accepts every scalar.
 macro_rules! scalars {
     ($($visit:ident: $type:ty),*) => {$(
         fn $visit<E>(self, _: $type) -> Result<Outer, E> {

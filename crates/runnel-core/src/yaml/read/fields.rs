@@ -29,8 +29,8 @@ impl<'s> FieldNode<'s> {
 impl Node for FieldNode<'_> {
     type Output = Value;
 
-    fn wants_text(&self) -> bool {
-        !self.is_array() && self.element().wants_text()
+    fn expects_text(&self) -> bool {
+        !self.is_array() && self.element().expects_text()
     }
 
     fn expected(&self) -> String {
@@ -75,7 +75,7 @@ impl FieldNode<'_> {
     }
 }
 
-/// One element of an array, or a field that is none.
+/// One element of an array, or a field without an array.
 struct ElementNode<'s> {
     element: &'s Element,
     part: Option<&'s Arc<Schema>>,
@@ -101,7 +101,7 @@ impl<'s> ElementNode<'s> {
 impl Node for ElementNode<'_> {
     type Output = Value;
 
-    fn wants_text(&self) -> bool {
+    fn expects_text(&self) -> bool {
         self.element.is_text()
     }
 

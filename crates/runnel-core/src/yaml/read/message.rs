@@ -119,7 +119,7 @@ struct FieldName<'s> {
 impl Node for FieldName<'_> {
     type Output = usize;
 
-    fn wants_text(&self) -> bool {
+    fn expects_text(&self) -> bool {
         true
     }
 
@@ -132,7 +132,7 @@ impl Node for FieldName<'_> {
         let index = self.schema.def.fields.iter().position(|field| field.name == name);
         let kind = match index {
             Some(index) if self.given.get(index).is_some_and(Option::is_none) => return Ok(index),
-            Some(_) => YamlErrorKind::GivenTwice,
+            Some(_) => YamlErrorKind::SetTwice,
             None => no_such_field(self.schema).into(),
         };
         // Where the error is: the field that was named.

@@ -1,7 +1,7 @@
-//! Messages from the text that `rostopic pub` accepts.
+//! Reader of messages in the text form of `rostopic pub`.
 //!
-//! The schema leads the reader: each kind of value has a [`Node`](node::Node), which reads it straight into the message.
-//! So a text field takes `1e5` or `yes` as it was typed, and no tree of the text is built.
+//! The schema drives the reader: each kind of value has a [`Node`](node::Node), which reads it directly into the message.
+//! Therefore a text field gets `1e5` or `yes` as typed, and no tree of the text is built.
 
 #[cfg(feature = "yaml")]
 mod document;
@@ -24,14 +24,13 @@ use std::sync::Arc;
 /// The most bytes that a text may have.
 pub const MAX_TEXT: usize = 16 << 20;
 
-/// The most lists and mappings that may lie in one another: messages lie at most [`MAX_MESSAGE_DEPTH`] deep and need two
-/// for each level.
+/// Maximum nesting of lists and mappings: messages are nested at most [`MAX_MESSAGE_DEPTH`] deep and need two levels each.
 pub const MAX_BRACKETS: usize = 2 * MAX_MESSAGE_DEPTH;
 
 /// Reads a JSON object as a message, by the rules of `from_yaml`.
 ///
 /// # Errors
-/// When the text is not JSON, names a field that is not there, or holds a value that does not fit its field.
+/// If the text is not JSON, names an unknown field, or contains a value that does not fit its field.
 pub fn from_json(schema: &Arc<Schema>, text: &str, now: Time) -> Result<DynamicMessage, YamlError> {
     check_length(text.len())?;
     let context = Context::new(now);
@@ -44,16 +43,16 @@ pub fn from_json(schema: &Arc<Schema>, text: &str, now: Time) -> Result<DynamicM
     })
 }
 
-/// What is wrong with a JSON text, without the place that stands behind it.
+/// The message of a JSON error, without the position at its end.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or_else(|| text.clone(), |(reason, _)| reason.to_owned())
 }
 
-fn value_count(schema: &Schema, given: usize) -> YamlErrorKind {
+fn value_count(schema: &Schema, values: usize) -> YamlErrorKind {
     YamlErrorKind::ValueCount {
         message: schema.def.name.to_string(),
-        given,
+        values,
         expected: schema.def.fields.len(),
     }
 }
@@ -62,7 +61,7 @@ fn check_length(len: usize) -> Result<(), YamlError> {
     if len > MAX_TEXT { Err(refused(YamlErrorKind::TooLong { len })) } else { Ok(()) }
 }
 
-/// An error about the text as a whole.
+/// An error of the complete text.
 fn refused(kind: YamlErrorKind) -> YamlError {
     YamlError { path: String::new(), place: None, kind }
 }

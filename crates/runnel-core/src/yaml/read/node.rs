@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::cell::RefCell;
 use std::fmt;
 
-/// What all nodes of one text share.
+/// State shared by all nodes of one text.
 pub(super) struct Context {
     pub(super) now: Time,
     pub(super) budget: RefCell<Budget>,
@@ -36,7 +36,7 @@ impl Context {
         Visit { context: self, node }
     }
 
-    /// Notes what went wrong; the error given is only the sign that something did.
+    /// Records the error; the returned one is only a marker.
     pub(super) fn fail<E: Error>(&self, kind: impl Into<YamlErrorKind>) -> E {
         self.failure.borrow_mut().get_or_insert(kind.into());
         E::custom("value does not fit")
@@ -50,7 +50,7 @@ impl Context {
         self.path.borrow().clone()
     }
 
-    /// Counts memory that a value takes up.
+    /// Counts the memory of a value.
     pub(super) fn take(&self, bytes: usize) -> Result<(), DynamicErrorKind> {
         self.budget.borrow_mut().take(1, bytes)
     }
@@ -78,16 +78,16 @@ impl fmt::Display for Scalar<'_> {
     }
 }
 
-/// What is expected in a place, and what becomes of what stands there.
+/// Reader of one kind of value.
 pub(super) trait Node: Sized {
     type Output;
 
-    /// True if a scalar is wanted as it was typed, whatever YAML takes it for.
-    fn wants_text(&self) -> bool {
+    /// Whether a scalar is read as typed, independent of its meaning in YAML.
+    fn expects_text(&self) -> bool {
         false
     }
 
-    /// What is expected, in words.
+    /// Describes the expected value.
     fn expected(&self) -> String;
 
     fn scalar(self, _context: &Context, scalar: Scalar<'_>) -> Result<Self::Output, YamlErrorKind> {
@@ -121,7 +121,7 @@ impl<'de, N: Node> DeserializeSeed<'de> for Visit<'_, N> {
     type Value = N::Output;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<N::Output, D::Error> {
-        match self.node.wants_text() {
+        match self.node.expects_text() {
             true => deserializer.deserialize_option(self),
             false => deserializer.deserialize_any(self),
         }
@@ -171,7 +171,7 @@ impl<'de, N: Node> Visitor<'de> for Visit<'_, N> {
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<N::Output, D::Error> {
         let Self { context, .. } = self;
         let expected = self.node.expected();
-        // The parser refuses by itself what is not text here: lists and mappings.
+        // The parser refuses lists and mappings here.
         deserializer.deserialize_str(self).inspect_err(|_| {
             let _: D::Error = context.fail(wrong_type(expected, "something else".into()));
         })

@@ -58,7 +58,7 @@ fn whole(scalar: Scalar<'_>) -> Option<i128> {
 
 fn whole_value(number: i128, expected: &str) -> Result<Value, DynamicErrorKind> {
     let beyond = || DynamicErrorKind::OutOfRange { expected: expected.into(), found: number.to_string() };
-    Value::of_whole(number).ok_or_else(beyond)
+    Value::from_integer(number).ok_or_else(beyond)
 }
 
 fn text(context: &Context, scalar: Scalar<'_>) -> Result<Option<Value>, DynamicErrorKind> {
@@ -76,7 +76,7 @@ pub(super) struct SecondsNode {
     pub(super) signed: bool,
 }
 
-/// What the wire carries of either: 32 bits each.
+/// Wire representation of both: 32 bits each.
 type Parts = (u32, u32);
 
 impl SecondsNode {
@@ -128,7 +128,7 @@ impl Node for SecondsNode {
             let value =
                 context.within(name.into(), || mapping.next_value_seed(context.visit(self.part())))?;
             if place.replace(value).is_some() {
-                return Err(context.fail(YamlErrorKind::GivenTwice));
+                return Err(context.fail(YamlErrorKind::SetTwice));
             }
         }
         Ok(self.value((sec.unwrap_or(0), nanosec.unwrap_or(0))))
@@ -174,7 +174,7 @@ struct PartName;
 impl Node for PartName {
     type Output = &'static str;
 
-    fn wants_text(&self) -> bool {
+    fn expects_text(&self) -> bool {
         true
     }
 

@@ -56,7 +56,7 @@ fn last_array_is_filled_in_place() {
     let with = write_with_tail(&value, Encoding::Ros1, 3, &mut memory).unwrap();
     assert_eq!((with.elements, with.len), (12..15, 15));
     assert_eq!(decode::<other_msgs::msg::Back>(&memory).unwrap().text.string.data, [7; 3]);
-    assert_eq!(my_msgs::action::CountResult::TAIL, Some(Tail { element: 4, behind: 0 }));
+    assert_eq!(my_msgs::action::CountResult::TAIL, Some(Tail { element: 4, after: 0 }));
     assert_eq!((Everything::TAIL, Nothing::TAIL, AskRequest::TAIL.is_some()), (None, None, true));
 }
 

@@ -186,8 +186,8 @@ fn many_deaths_are_probed_a_few_at_a_time() {
     (0..4).for_each(|node| net.disconnect(node));
     (4..8).for_each(|node| net.kill(node));
     net.pass(A_SECOND);
-    let asked: usize = (0..4).map(|node| questions(&mut net, node)).sum();
-    assert_eq!(asked, 2);
+    let probes: usize = (0..4).map(|node| questions(&mut net, node)).sum();
+    assert_eq!(probes, 2);
     net.pass(60 * A_SECOND);
     assert_eq!(lost(&mut net), ["/n4", "/n5", "/n6", "/n7"]);
     assert_eq!(net.master.node_count(), 5);

@@ -27,7 +27,7 @@ pub(super) struct FakeNode {
     pub(super) listens: bool,
     pub(super) stopped: bool,
     /// It closes a connection on which `getPid` is called.
-    pub(super) tells_no_pid: bool,
+    pub(super) refuses_get_pid: bool,
     pub(super) got: Vec<Got>,
     /// Bytes that the master sent it, plus 240 for each connection attempt.
     pub(super) bytes_received: usize,
@@ -70,7 +70,7 @@ impl FakeNode {
             pid,
             listens: true,
             stopped: false,
-            tells_no_pid: false,
+            refuses_get_pid: false,
             got: Vec::new(),
             bytes_received: 0,
             bytes_sent: 0,
@@ -219,7 +219,7 @@ impl Network {
             let mut busy = false;
             while let Some(transmit) = self.master.poll_transmit() {
                 busy = true;
-                self.master_wants(transmit);
+                self.handle_master_transmit(transmit);
             }
             for index in 0..self.nodes.len() {
                 busy |= self.nodes[index].take_events();
@@ -227,7 +227,7 @@ impl Network {
                 self.nodes[index].answer_all(self.now);
                 while let Some(transmit) = self.nodes[index].peer.poll_transmit() {
                     busy = true;
-                    self.node_wants(index, transmit);
+                    self.handle_node_transmit(index, transmit);
                 }
             }
             if !busy {
@@ -238,7 +238,7 @@ impl Network {
     }
 
     fn close_on_questions(&mut self, node: usize) {
-        let FakeNode { tells_no_pid: true, unanswered, peer, .. } = &mut self.nodes[node] else { return };
+        let FakeNode { refuses_get_pid: true, unanswered, peer, .. } = &mut self.nodes[node] else { return };
         let questions = unanswered.extract_if(.., |(_, method)| method == "getPid");
         for (at_node, _) in questions.collect::<Vec<_>>() {
             peer.handle_closed(self.now, at_node, None);
@@ -248,7 +248,7 @@ impl Network {
         }
     }
 
-    fn master_wants(&mut self, transmit: Transmit) {
+    fn handle_master_transmit(&mut self, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } if to.host == UNKNOWN_HOST => {
                 self.lookups += 1;
@@ -278,7 +278,7 @@ impl Network {
         }
     }
 
-    fn node_wants(&mut self, node: usize, transmit: Transmit) {
+    fn handle_node_transmit(&mut self, node: usize, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } => {
                 assert_eq!(to.port, MASTER_PORT);

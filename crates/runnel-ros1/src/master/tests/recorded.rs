@@ -15,7 +15,7 @@ const REQUEST: Request = Request { now: Instant(0), conn: ConnId(1), bytes: 0 };
 
 const RECORDING: &str = include_str!("rosmaster.jsonl");
 
-/// Intended differences. A node whose only service another took is removed. An unknown service is reported as
+/// Intended differences. A node is removed when another one replaces its only service. An unknown service is reported as
 /// unknown, which rosmaster does only while no service was ever registered.
 const DIFFERENCES: &[(&str, &str)] = &[
     (r#"["lookupNode", ["/x", "/s1"]"#, r#"[-1, "unknown node [/s1]", ""]"#),
@@ -46,15 +46,15 @@ fn values(json: &[Json]) -> Vec<Value> {
     json.iter().map(value).collect()
 }
 
-/// An answer without what may differ: the text of faults, and the order of parameter names.
-fn essence(method: &str, answer: Value) -> Value {
+/// An answer without parts that may differ: the text of faults, and the order of parameter names.
+fn comparable_parts(method: &str, answer: Value) -> Value {
     match answer {
         Value::Struct(members) if members.contains_key("faultCode") => {
             members.get("faultCode").cloned().expect("the code")
         }
         Value::Array(elements) => {
             let mut elements: Vec<Value> =
-                elements.into_iter().map(|element| essence(method, element)).collect();
+                elements.into_iter().map(|element| comparable_parts(method, element)).collect();
             if method == "getParamNames" {
                 elements.sort_by_key(|name| name.as_str().map(str::to_owned));
             }
@@ -75,12 +75,12 @@ fn answers_match_rosmaster() {
             Some(code) => value(code),
             None => value(&expected(line).unwrap_or_else(|| entry[2].clone())),
         };
-        let given = match call(&mut state, REQUEST, method, &values(params)) {
+        let response = match call(&mut state, REQUEST, method, &values(params)) {
             Ok(answer) => answer,
             Err(fault) => fault.code.into(),
         };
-        if essence(method, given.clone()) != essence(method, recorded) {
-            wrong.push(format!("{line}\n  but: {given:?}"));
+        if comparable_parts(method, response.clone()) != comparable_parts(method, recorded) {
+            wrong.push(format!("{line}\n  but: {response:?}"));
         }
     }
     assert!(wrong.is_empty(), "{} answers differ:\n{}", wrong.len(), wrong.join("\n"));

@@ -161,7 +161,7 @@ fn unresolved_host_costs_no_credit() {
 #[test]
 fn node_without_pid_gets_updates() {
     let mut net = Network::new(2);
-    net.nodes[0].tells_no_pid = true;
+    net.nodes[0].refuses_get_pid = true;
     for topic in ["/s", "/t"] {
         net.register(0, "registerSubscriber", topic);
     }

@@ -48,7 +48,7 @@ impl fmt::Display for MasterFault {
 }
 
 impl MasterFault {
-    /// What is wrong with the master, in a user's terms: there is none, its host is unknown, or it does not answer.
+    /// The master's state in a user's terms: not running, unknown host, or not responding.
     pub fn summary(&self) -> String {
         let Self::Call(error) = self else { return format!("the master's answer is not valid: {self}") };
         let uri = &error.call().uri;

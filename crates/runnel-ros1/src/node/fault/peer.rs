@@ -70,7 +70,7 @@ pub enum PeerFault {
     PublisherUris {
         /// The topic.
         topic: String,
-        /// What is wrong with each of the first ones.
+        /// The errors of the first ones.
         faults: Vec<UriError>,
     },
     /// The master lists more publishers than the limit of links.
@@ -79,7 +79,7 @@ pub enum PeerFault {
         topic: String,
         /// The URI of the first publisher that is not linked.
         first: String,
-        /// How many more there are.
+        /// Number of further ones.
         others: usize,
         /// The limit of links.
         limit: usize,
@@ -99,7 +99,7 @@ pub enum PeerFault {
         uri: String,
         /// The fault.
         fault: LinkFault,
-        /// What the node does next.
+        /// The node's next action.
         next: NextStep,
     },
     /// The master's answer to a subscription is not a list of publishers.

@@ -8,10 +8,10 @@ fn text(fault: &impl ToString) -> String {
     fault.to_string()
 }
 
-fn asked(name: &str, peer: &str) -> Box<AskedType> {
-    let types = TypesDiffer { wanted: TypeSum::new("a/A", "1"), offered: TypeSum::new("b/B", "2") };
+fn requested(name: &str, peer: &str) -> Box<RequestedType> {
+    let types = TypeMismatch { requested: TypeSum::new("a/A", "1"), offered: TypeSum::new("b/B", "2") };
     let [name, peer, node] = [name, peer, "/n"].map(str::to_owned);
-    Box::new(AskedType { name, peer, node, types })
+    Box::new(RequestedType { name, peer, node, types })
 }
 
 #[test]
@@ -37,16 +37,16 @@ fn handshake_faults_are_readable() {
         (NotPublished { topic: "/t".to_owned(), node: node() }, "node [/n] is not a publisher of topic [/t]"),
         (NotProvided { service: "/s".to_owned(), node: node() }, "service [/s] is not provided by node [/n]"),
         (
-            SubscriberType(asked("/t", "/p")),
+            SubscriberType(requested("/t", "/p")),
             "topic [/t]: subscriber [/p] wants a/A with md5sum 1, but publisher [/n] has b/B with md5sum 2",
         ),
         (
-            ClientType(asked("/s", "/p")),
+            ClientType(requested("/s", "/p")),
             "service [/s]: client [/p] wants a/A with md5sum 1, but node [/n] has b/B with md5sum 2",
         ),
         (
-            OfferedType(Box::new(asked("", "").types)),
-            "it offers b/B with md5sum 2, but this node asks for a/A with md5sum 1",
+            OfferedType(Box::new(requested("", "").types)),
+            "it offers b/B with md5sum 2, but this node requests a/A with md5sum 1",
         ),
         (Rejected("no".to_owned()), "it refused the connection: no"),
     ];

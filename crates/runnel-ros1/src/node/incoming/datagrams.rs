@@ -144,7 +144,7 @@ impl Node {
         };
         // Ids grow, so the first is the oldest.
         let oldest = links.into_iter().find_map(standing);
-        let (conn, topic, subscriber, address) = oldest.ok_or(OfferFault::TooManyAsking)?;
+        let (conn, topic, subscriber, address) = oldest.ok_or(OfferFault::TooManyRequests)?;
         self.end_datagrams(conn, &topic);
         self.report_fault(PeerFault::DatagramLinkDisplaced { address, subscriber, topic, limit });
         Ok(())

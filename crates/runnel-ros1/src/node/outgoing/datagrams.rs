@@ -1,5 +1,5 @@
-//! UDPROS links to publishers. A socket is opened for each publisher, which is then asked to send its datagrams
-//! there, or else for its TCPROS address. A publisher that declines UDPROS is asked for TCPROS. A fault that may be
+//! UDPROS links to publishers. A socket is opened for each publisher, which is then requested to send its
+//! datagrams there, or to return its TCPROS address. TCPROS is requested from a publisher that declines UDPROS. A fault that may be
 //! temporary is retried.
 
 use std::net::Ipv6Addr;
@@ -22,7 +22,7 @@ use crate::xmlrpc::Value;
 /// Time in which a UDPROS publisher that the master lists again must send a message.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Where a publisher's messages can be received.
+/// Addresses at which a publisher's messages can be received.
 #[derive(Debug)]
 pub(in crate::node) enum Address {
     Tcpros(Endpoint),
@@ -144,7 +144,7 @@ impl Node {
         self.try_later(now, topic, uri, LinkFault::NoDatagramSocket(why.to_owned()));
     }
 
-    /// A publisher has declined UDPROS: it is asked for TCPROS.
+    /// A publisher has declined UDPROS: TCPROS is requested.
     pub(in crate::node) fn datagrams_declined(
         &mut self,
         now: Instant,

@@ -71,7 +71,7 @@ impl Link {
 pub(super) enum LinkState {
     /// A socket for datagrams is being opened.
     ExpectPort { conn: ConnId },
-    /// The publisher's node has been asked for its address, or to send datagrams to this socket.
+    /// A request has been sent to the publisher's node: for its address, or to send datagrams to this socket.
     ExpectAddress { call: CallId, datagrams: Option<ConnId> },
     /// Too many connection attempts to that address are in progress.
     ExpectSlot { to: Endpoint },

@@ -21,16 +21,16 @@ impl Node {
     }
 
     /// The master has answered a registration with the publishers of the topic. An update on another connection may
-    /// have overtaken this answer, and is newer.
+    /// have is_outdated this answer, and is newer.
     pub(in crate::node) fn publishers_answered(&mut self, now: Instant, topic: &str, uris: &[String]) {
-        let overtaken = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
-        if !overtaken || self.registrar.is_list_additive(now) {
+        let is_outdated = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
+        if !is_outdated || self.registrar.is_list_additive(now) {
             self.publishers_listed(now, topic, uris);
         }
     }
 
     fn publishers_listed(&mut self, now: Instant, topic: &str, uris: &[String]) {
-        let listed = self.sound_uris(topic, uris);
+        let listed = self.valid_uris(topic, uris);
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let removed: Vec<String> =
             subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
@@ -68,11 +68,11 @@ impl Node {
     }
 
     /// The valid URIs of a list in canonical form.
-    fn sound_uris(&mut self, topic: &str, uris: &[String]) -> SortedSet<String> {
-        let (mut sound, mut faults) = (Vec::new(), Vec::new());
+    fn valid_uris(&mut self, topic: &str, uris: &[String]) -> SortedSet<String> {
+        let (mut valid, mut faults) = (Vec::new(), Vec::new());
         for uri in uris {
             match canonical(uri) {
-                Ok(uri) => sound.push(uri),
+                Ok(uri) => valid.push(uri),
                 Err(error) if faults.len() < MOST_FAULTS => faults.push(error),
                 Err(_) => {}
             }
@@ -81,8 +81,8 @@ impl Node {
             self.report_fault(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
         }
         // Any peer may send a list of a million, in any order.
-        sound.sort_unstable();
-        sound.into_iter().collect()
+        valid.sort_unstable();
+        valid.into_iter().collect()
     }
 
     /// Retries publishers that refused: a list that names them may mean that the publisher or its type has changed.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-use super::{ServiceLinkId, State, WantedService};
+use super::{ServiceClientSpec, ServiceLinkId, State};
 use crate::node::Node;
 
 /// Pause after the first failure. It doubles with each.
@@ -21,7 +21,7 @@ impl Node {
     /// Opens a link to a service once a node provides it. Until then, the node looks the service up after pauses of 50 ms
     /// to 1 s. [`NodeEvent::ServiceLinked`](crate::node::NodeEvent::ServiceLinked) follows, unless
     /// [`Node::close_service`] ends the wait.
-    pub fn await_service(&mut self, now: Instant, wanted: WantedService) -> ServiceLinkId {
+    pub fn await_service(&mut self, now: Instant, wanted: ServiceClientSpec) -> ServiceLinkId {
         let id = self.add_service_link(wanted, Some(FIRST_PAUSE));
         self.look_up_service(now, id);
         id

@@ -15,7 +15,7 @@ fn call(peer: &mut RpcPeer, method: &str, keep_open: bool) -> CallId {
 }
 
 /// The connection that a peer requests; it requests nothing else.
-fn wanted(peer: &mut RpcPeer) -> ConnId {
+fn requested_connection(peer: &mut RpcPeer) -> ConnId {
     match &transmits(peer)[..] {
         [Transmit::Connect { conn, to }] if to.to_string() == "robot:11311" => *conn,
         other => panic!("one connection, not {other:?}"),
@@ -23,7 +23,7 @@ fn wanted(peer: &mut RpcPeer) -> ConnId {
 }
 
 fn opened(peer: &mut RpcPeer) -> ConnId {
-    let conn = wanted(peer);
+    let conn = requested_connection(peer);
     peer.handle_connected(seconds(1), conn);
     conn
 }
@@ -193,7 +193,7 @@ fn unreachable_server_fails_every_queued_call() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b"].map(|method| call(&mut peer, method, true));
     for id in calls {
-        let conn = wanted(&mut peer);
+        let conn = requested_connection(&mut peer);
         peer.handle_closed(seconds(1), conn, Some("refused"));
         let (ended, failure) = result(&mut peer);
         assert_eq!(ended, id);
@@ -327,7 +327,7 @@ fn unsolicited_bytes_close_kept_connection() {
 }
 
 #[test]
-fn unwritable_call_fails_at_once() {
+fn unwritable_call_fails_immediately() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let id = peer.call(seconds(0), &uri(SERVER), "a", &["\0".into()], options(true));
     let (ended, failure) = result(&mut peer);

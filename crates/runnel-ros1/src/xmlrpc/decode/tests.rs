@@ -219,7 +219,7 @@ fn decode_error_names_method_element_and_byte() {
 }
 
 #[test]
-fn document_type_definition_is_refused_at_once() {
+fn document_type_definition_is_refused_immediately() {
     let document =
         "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;\">]><methodCall><methodName>&c;</methodName>";
     assert_eq!(call_error(document).problem, DecodeProblem::DocumentType);

@@ -105,14 +105,14 @@ impl Participant {
     pub(super) fn note_bytes(&mut self, now: Instant, prefix: GuidPrefix, len: usize) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
         peer.credit = peer.credit.saturating_add(len * CREDIT).min(MAX_CREDIT);
-        let is_asked_anew = peer.standing == Standing::OnTrial && peer.outbox.request_again.is_none();
-        if is_asked_anew {
+        let is_requested_again = peer.standing == Standing::OnTrial && peer.outbox.request_again.is_none();
+        if is_requested_again {
             peer.outbox.begin_requests(now);
         }
         if peer.standing == Standing::OnTrial || peer.outbox.announcement {
             self.wake_discovery(prefix);
         }
-        if is_asked_anew {
+        if is_requested_again {
             self.request_again(prefix);
             self.arm_discovery(prefix);
         }

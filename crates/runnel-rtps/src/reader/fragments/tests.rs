@@ -50,8 +50,8 @@ fn fragments_in_any_order_complete_sample() {
     for fragment in [4, 2, 2, 1] {
         assert_eq!(take(&mut fragments, 7, fragment, &SAMPLE), None);
     }
-    let whole = take(&mut fragments, 7, 3, &SAMPLE).unwrap();
-    assert_eq!((&whole.bytes[..], fragments.bytes()), (&SAMPLE[..], 0));
+    let complete = take(&mut fragments, 7, 3, &SAMPLE).unwrap();
+    assert_eq!((&complete.bytes[..], fragments.bytes()), (&SAMPLE[..], 0));
 }
 
 #[test]

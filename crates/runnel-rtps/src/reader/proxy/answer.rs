@@ -100,13 +100,12 @@ impl WriterProxy {
 
     /// Handles the first HEARTBEAT of a writer, or the first since it was matched again.
     fn begin_by_heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        let has_been_there = |resume_at: &SequenceNumber| *resume_at <= heartbeat.last.next();
+        let has_reached = |resume_at: &SequenceNumber| *resume_at <= heartbeat.last.next();
         // A writer with fewer samples than before is another one with the same GUID. Runnel's writers announce only the
         // samples that they have sent, so the HEARTBEAT may have been overtaken, or the former position was forged: it
         // is not confirmed, and the writer is asked.
-        let resume_at =
-            self.resume_at.filter(|resume_at| self.has_not_restarted() || has_been_there(resume_at));
-        match resume_at.as_ref().is_none_or(has_been_there) {
+        let resume_at = self.resume_at.filter(|resume_at| self.has_not_restarted() || has_reached(resume_at));
+        match resume_at.as_ref().is_none_or(has_reached) {
             true => self.position.confirm(now),
             false => self.probe(now),
         }
@@ -169,8 +168,8 @@ impl WriterProxy {
         self.has_answer_due()
     }
 
-    /// Returns the due answer: an ACKNACK and a NACK_FRAG. A writer that sends without a HEARTBEAT is asked for all
-    /// earlier samples, since some send a GAP only then.
+    /// Returns the due answer: an ACKNACK and a NACK_FRAG. From a writer that sends without a HEARTBEAT all
+    /// earlier samples are requested, since some send a GAP only then.
     pub fn answer(&mut self, now: Instant, reader: EntityId) -> Option<(AckNack, Option<NackFrag>)> {
         if !core::mem::take(&mut self.owes_answer) {
             return None;
@@ -207,14 +206,14 @@ impl WriterProxy {
             match self.fragments.missing(number, overdue.is_some()) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
                 _ if self.fragments.has_begun(number) || in_flight.contains(&number) => {}
-                _ if missing.insert(number) => timing.note_asked(now, number),
+                _ if missing.insert(number) => timing.note_requested(now, number),
                 _ => break,
             }
             up_to = up_to.max(number);
         }
         (self.retry.up_to, self.retry.timing) = (up_to, timing);
         if let Some((number, of_it)) = &fragments {
-            self.fragments.note_asked(*number, of_it);
+            self.fragments.note_requested(*number, of_it);
         }
         (missing, fragments)
     }
@@ -230,7 +229,7 @@ impl WriterProxy {
         self.retry.overdue = self.retry.up_to;
     }
 
-    /// Requests unrequested missing samples at once, except fragments that may be in flight. The search begins after
+    /// Requests unrequested missing samples immediately, except fragments that may be in flight. The search begins after
     /// the range already searched: thousands may be held, and every datagram causes a search.
     pub(super) fn note_missing(&mut self) {
         if !self.has_first_heartbeat {
@@ -239,12 +238,12 @@ impl WriterProxy {
         if self.fragments.take_forgotten() {
             self.retry.searched_up_to = SequenceNumber::ZERO;
         }
-        let unasked = self.retry.up_to.max(self.retry.searched_up_to).next().max(self.next);
-        let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
-        self.retry.searched_up_to = away.map_or(self.last, SequenceNumber::previous);
+        let first_unrequested = self.retry.up_to.max(self.retry.searched_up_to).next().max(self.next);
+        let number = self.missing_from(first_unrequested).find(|number| !self.fragments.has_begun(*number));
+        self.retry.searched_up_to = number.map_or(self.last, SequenceNumber::previous);
         // Samples that exceeded the capacity are requested when there is some, or after a while.
-        let may_ask = |away: SequenceNumber| !self.is_full && away.distance_from(self.next) < BITS;
-        self.owes_answer |= self.fragments.take_passed() | away.is_some_and(may_ask);
+        let may_ask = |number: SequenceNumber| !self.is_full && number.distance_from(self.next) < BITS;
+        self.owes_answer |= self.fragments.take_passed() | number.is_some_and(may_ask);
     }
 
     /// Records that a received sample exceeded the capacity and is missing again.
@@ -260,7 +259,7 @@ impl WriterProxy {
     }
 
     /// Returns the end of the samples that there is capacity for. Without capacity it is only the next one: later ones
-    /// would be sent in vain, and would take capacity from other writers.
+    /// would be discarded, and would take capacity from other writers.
     fn end_of_capacity(&self) -> SequenceNumber {
         if self.is_full { self.next.next() } else { GREATEST }
     }
@@ -283,7 +282,7 @@ impl WriterProxy {
     /// Returns the missing samples, in order.
     fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
         // Thousands may be held, which must not be looked up one by one.
-        let mut number = start.max(self.whole.next());
+        let mut number = start.max(self.complete_up_to.next());
         let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
         core::iter::from_fn(move || {
             while number <= self.last && number < GREATEST {
@@ -303,13 +302,13 @@ impl WriterProxy {
 
     /// Extends the range without missing samples.
     pub(super) fn extend_whole(&mut self) {
-        self.whole = self.whole.max(self.next.previous());
-        while self.whole < GREATEST {
-            let after = self.whole.next();
+        self.complete_up_to = self.complete_up_to.max(self.next.previous());
+        while self.complete_up_to < GREATEST {
+            let after = self.complete_up_to.next();
             if self.held.contains_key(&after) {
-                self.whole = after;
+                self.complete_up_to = after;
             } else if let Some(end) = self.end_of_gap(after) {
-                self.whole = end.previous();
+                self.complete_up_to = end.previous();
             } else {
                 return;
             }

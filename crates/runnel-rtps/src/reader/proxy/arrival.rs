@@ -133,8 +133,8 @@ impl WriterProxy {
         }
         let is_far_behind = self.next.distance_from(number) > MAX_AHEAD && self.position.is_unconfirmed();
         if !is_ahead && !is_far_behind && self.position.is_unconfirmed() {
-            // It may have been sent before the writer was unmatched. If more such samples follow, the writer has gone
-            // back.
+            // It may have been sent before the writer was unmatched. If more such samples follow, the writer has been
+            // reset.
             self.position.confirm(now);
         }
         let is_late = !is_ahead && !self.position.is_quiet(now) && !is_far_behind;
@@ -190,7 +190,7 @@ impl WriterProxy {
             self.note_dropped(number);
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause()));
         }
-        if number > self.whole {
+        if number > self.complete_up_to {
             self.note_missing();
         }
         holds
@@ -227,7 +227,7 @@ impl WriterProxy {
         {
             self.held_bytes -= held.sample.bytes.len();
             bytes += HOLDING + held.sample.bytes.len();
-            self.whole = self.whole.min(number.previous());
+            self.complete_up_to = self.complete_up_to.min(number.previous());
             self.note_dropped(number);
         }
         bytes
@@ -274,17 +274,17 @@ impl WriterProxy {
         if !self.fragments.has_capacity(number, len, self.spec.max_bytes) {
             return None;
         }
-        let whole = self.fragments.take(now, frag, stamp, &self.spec.budgets.incomplete);
-        let is_refused = whole.is_none() && !self.fragments.has_begun(number);
+        let complete = self.fragments.take(now, frag, stamp, &self.spec.budgets.incomplete);
+        let is_refused = complete.is_none() && !self.fragments.has_begun(number);
         if !is_refused {
             self.retry.note_progress();
         }
         self.is_full |= is_refused && !self.spec.budgets.incomplete.has(len);
-        if self.spec.reliable && whole.is_none() {
+        if self.spec.reliable && complete.is_none() {
             self.note_missing();
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause_of_fragments()));
         }
-        whole
+        complete
     }
 
     /// Returns whether fragments of a sample are useless.
@@ -314,7 +314,7 @@ impl WriterProxy {
         self.fragments.drop_after(last.next());
         let behind = self.held.drain(last.next()..);
         self.held_bytes -= behind.map(|(_, held)| held.sample.bytes.len()).sum::<usize>();
-        self.whole = self.whole.min(last);
+        self.complete_up_to = self.complete_up_to.min(last);
     }
 
     /// Counts an overlong sample as lost, so that later ones do not wait for it.

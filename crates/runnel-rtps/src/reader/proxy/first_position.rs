@@ -1,11 +1,11 @@
-//! First position of a reader with a Runnel writer: only what the writer addresses to the reader itself sets it.
+//! First position of a reader with a Runnel writer: only submessages that the writer addresses to the reader itself set it.
 //!
 //! A datagram of the writer may serve all readers of a participant that the writer knows. It does not know a new reader
 //! yet, and its HEARTBEAT begins at samples that the others miss. Samples from there on would be followed by a hole, up
-//! to the first sample that is due to the new reader. Until the position is set, received samples are held.
+//! to the first sample for the new reader. Until the position is set, received samples are held.
 //!
 //! Version 0.1.0 addresses nothing to a reader that has the same progress as others of its participant. After a while
-//! the reader therefore begins with what is addressed to all, at the first sample that it holds: the others may have
+//! the reader therefore begins with submessages to all readers, at the first sample that it holds: the others may have
 //! acknowledged that one, so that the HEARTBEAT begins after it.
 
 use super::WriterProxy;
@@ -13,7 +13,7 @@ use crate::wire::{EntityId, Heartbeat, SequenceNumber};
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How long what is addressed to all readers is ignored. A later version addresses a new reader within a round trip.
+/// Time during which submessages to all readers are ignored. A later version addresses a new reader within a round trip.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 impl WriterProxy {

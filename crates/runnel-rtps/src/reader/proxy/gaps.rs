@@ -37,7 +37,7 @@ impl WriterProxy {
         let start = self.gaps.range(..=number).next_back().map(|(start, _)| *start);
         if let Some(start) = start {
             self.gaps.remove(&start);
-            self.whole = self.whole.min(start.previous());
+            self.complete_up_to = self.complete_up_to.min(start.previous());
             self.retry.searched_up_to = self.retry.searched_up_to.min(start.previous());
         }
     }
@@ -78,7 +78,7 @@ impl WriterProxy {
     pub(super) fn lose_before(&mut self, first: SequenceNumber) {
         // In the range without missing samples nothing is lost, and thousands may be held.
         self.extend_whole();
-        let mut number = self.next.max(self.whole.next()).max(self.lost_before);
+        let mut number = self.next.max(self.complete_up_to.next()).max(self.lost_before);
         self.lost_before = self.lost_before.max(first);
         while let Some((held, _)) = self.held.range(number.min(first)..first).next() {
             let held = *held;

@@ -30,7 +30,7 @@ impl Jump {
         Self { from, at: now, is_first, is_doubtful, delivered, lost: 0, confirmations: 0, latest: now }
     }
 
-    /// Creates the jump to the first number that the writer has announced. It must be acknowledged at once, as a proof
+    /// Creates the jump to the first number that the writer has announced. It must be acknowledged immediately, as a proof
     /// of our address. Earlier samples may be repairs for another reader: only a run of HEARTBEATs reverts it.
     pub fn of_first_position(now: Instant, from: SequenceNumber) -> Self {
         Self { is_first: true, delivered: true, ..Self::new(now, from, false) }

@@ -63,14 +63,14 @@ pub(crate) struct WriterProxy {
     is_full: bool,
     /// An alternate path carries the pair: reliable samples are held and not acknowledged.
     is_paused: bool,
-    /// Since it was paused, the writer has addressed a HEARTBEAT to this reader alone.
+    /// Since it was paused, the writer has addressed a HEARTBEAT to only this reader.
     has_own_heartbeat: bool,
     /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,
     /// The user has received or missed all samples before this one, whatever best-effort samples arrive.
     received_before: SequenceNumber,
     /// No sample up to here is missing: each is held or irrelevant.
-    whole: SequenceNumber,
+    complete_up_to: SequenceNumber,
     /// Irrelevant ranges ahead, from the first to before the last number.
     gaps: SortedMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
@@ -140,7 +140,7 @@ impl WriterProxy {
             has_own_heartbeat: false,
             has_alternate_path: false,
             received_before: SequenceNumber::FIRST,
-            whole: nothing,
+            complete_up_to: nothing,
             gaps: SortedMap::new(),
             fragments: Fragments::default(),
             heartbeats: LatestCount::default(),
@@ -156,8 +156,8 @@ impl WriterProxy {
     }
 
     /// Creates the proxy of a writer that is matched again, and may not know that it was unmatched.
-    pub fn rematched(spec: WriterSpec, left: UnmatchedWriter) -> Self {
-        let UnmatchedWriter { next, received_before, jump, heartbeats, acknowledgements, .. } = left;
+    pub fn rematched(spec: WriterSpec, unmatched: UnmatchedWriter) -> Self {
+        let UnmatchedWriter { next, received_before, jump, heartbeats, acknowledgements, .. } = unmatched;
         let mut proxy =
             Self { resume_at: next, received_before, heartbeats, acknowledgements, ..Self::new(spec) };
         proxy.position.resume(jump);

@@ -356,7 +356,7 @@ impl WriterProxy {
     }
 
     fn return_to(&mut self, next: SequenceNumber) {
-        (self.next, self.whole, self.is_full) = (next, next.previous(), false);
+        (self.next, self.complete_up_to, self.is_full) = (next, next.previous(), false);
         self.lost_before = self.lost_before.min(next);
         self.gaps.clear();
         self.position.contested = None;

@@ -59,7 +59,7 @@ fn fragment(sample: i64, first_fragment: u32) -> DataFrag<'static> {
     }
 }
 
-/// Sends so many HEARTBEATs with the last sample 5.
+/// Sends this number of HEARTBEATs with the last sample 5.
 fn contradict(proxy: &mut WriterProxy, times: u32) {
     (2..2 + times).for_each(|count| heartbeat(proxy, at(1000 * u64::from(count)), 1, 5, count));
 }
@@ -119,8 +119,8 @@ fn samples_dropped_by_heartbeat_are_requested_again() {
     }
     (2..5).for_each(|count| heartbeat(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
     heartbeat(&mut proxy, at(5000), 1, 4, 5);
-    let (asked, _) = proxy.answer(at(5000), READER).unwrap();
-    assert_eq!(asked.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
+    let (ack_nack, _) = proxy.answer(at(5000), READER).unwrap();
+    assert_eq!(ack_nack.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
 }
 
 /// A fragment may be forged: the writer may announce its sample late only while more of them follow.
@@ -195,7 +195,7 @@ fn best_effort_reader_recovers_from_far_samples() {
     assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(100));
 }
 
-/// While an alternate path delivers, RTPS is quiet. The writer repeats by RTPS what it does not know to be received.
+/// While an alternate path delivers, RTPS is quiet. The writer repeats by RTPS the samples that it does not know to be received.
 #[test]
 fn best_effort_sample_of_alternate_path_is_not_repeated() {
     let mut proxy = WriterProxy::new(WriterSpec { reliable: false, ..spec() });
@@ -212,11 +212,11 @@ fn best_effort_sample_of_alternate_path_is_not_repeated() {
     assert_eq!(proxy.take_lost(), 0);
 }
 
-/// A HEARTBEAT to all readers may state what another reader of this participant misses.
+/// A HEARTBEAT to all readers may state the position of another reader of this participant.
 #[test]
 fn reader_begins_with_its_own_heartbeat() {
     let mut proxy = WriterProxy::new(spec());
-    let of_others = Heartbeat {
+    let for_other_readers = Heartbeat {
         reader: EntityId::UNKNOWN,
         writer: WRITER,
         first: number(3),
@@ -225,7 +225,7 @@ fn reader_begins_with_its_own_heartbeat() {
         is_final: false,
         liveliness: false,
     };
-    proxy.heartbeat(at(0), &of_others);
+    proxy.heartbeat(at(0), &for_other_readers);
     proxy.gap(at(0), &Gap::range(EntityId::UNKNOWN, WRITER, number(1), number(3)));
     assert_eq!(proxy.due(), None);
     for sample in [3, 6].map(number) {
@@ -264,7 +264,7 @@ fn reader_without_its_own_heartbeat_begins_at_first_held_sample() {
         assert!(proxy.hold(at(1), sample, copy_sample(b"sample", None, false)));
     }
     to_all(&mut proxy, at(2_000), 6, 7, 2);
-    let taken: Vec<_> = core::iter::from_fn(|| proxy.take_held()).map(|(sample, _)| sample).collect();
-    assert_eq!(taken, [1, 2, 4].map(number));
+    let delivered: Vec<_> = core::iter::from_fn(|| proxy.take_held()).map(|(sample, _)| sample).collect();
+    assert_eq!(delivered, [1, 2, 4].map(number));
     assert_eq!((proxy.due(), proxy.take_lost()), (Some(number(6)), 2));
 }

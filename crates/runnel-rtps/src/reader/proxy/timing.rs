@@ -20,7 +20,7 @@ pub(super) struct Timing {
 #[derive(Clone, Copy, Debug)]
 struct TrackedRepair {
     number: SequenceNumber,
-    asked: Instant,
+    requested_at: Instant,
     /// It was requested again, so its arrival may answer the first request or the last.
     again: bool,
     arrived: Option<Instant>,
@@ -42,13 +42,15 @@ impl Timing {
     }
 
     /// Records a requested sample.
-    pub fn note_asked(&mut self, now: Instant, number: SequenceNumber) {
+    pub fn note_requested(&mut self, now: Instant, number: SequenceNumber) {
         match &mut self.tracked {
             Some(tracked) if tracked.number == number => tracked.again |= tracked.arrived.is_none(),
             // A second copy of a received one may be in flight.
             Some(TrackedRepair { arrived: Some(arrived), .. }) if *arrived + self.repair_time > now => {}
             Some(TrackedRepair { arrived: None, .. }) => {}
-            _ => self.tracked = Some(TrackedRepair { number, asked: now, again: false, arrived: None }),
+            _ => {
+                self.tracked = Some(TrackedRepair { number, requested_at: now, again: false, arrived: None })
+            }
         }
     }
 
@@ -69,8 +71,8 @@ impl Timing {
             tracked.arrived = Some(now);
             return;
         }
-        let took = now.since(tracked.asked);
-        self.repair_time = ((self.repair_time * 3 + took * 3 / 2) / 4).clamp(SHORTEST, LONGEST);
+        let elapsed = now.since(tracked.requested_at);
+        self.repair_time = ((self.repair_time * 3 + elapsed * 3 / 2) / 4).clamp(SHORTEST, LONGEST);
         self.tracked = None;
     }
 

@@ -1,4 +1,4 @@
-//! Acknowledgements of a reader. One counts at once for flow control, but its samples are released only when the next
+//! Acknowledgements of a reader. One counts immediately for flow control, but its samples are released only when the next
 //! one confirms it: until then a contradicting acknowledgement is believed, and the samples are sent.
 
 use super::{FIRST_REMINDER, ReaderProxy};
@@ -27,7 +27,7 @@ impl ReaderProxy {
         if !self.is_count_accepted(now, ack.count) {
             return self.heartbeat || self.probe_at.is_some();
         }
-        // It has a position, or asks for one.
+        // It has a position, or requests one.
         self.awaits_own_heartbeat = self.spec.begins_with_own_heartbeat() && !ack.is_final;
         let base = ack.missing.base.min(self.last_due(history).next());
         self.note_acknowledged(now, base.previous(), ack.missing.is_empty());

@@ -82,7 +82,7 @@ impl Flight {
 
     /// Handles an acknowledgement that shows knowledge of samples up to `known_up_to`. The bytes sent before the matching
     /// request are no longer in flight. An unrequested acknowledgement of earlier samples does not count: a reader that
-    /// misses samples sends it at once, when the network is full.
+    /// misses samples sends it immediately, when the network is full.
     pub fn answered(&mut self, now: Instant, known_up_to: SequenceNumber) {
         let is_answer = |probe: &mut Probe| probe.number <= known_up_to || now.since(probe.at) >= ROUND_TRIP;
         while let Some(probe) = self.probes.pop_front_if(is_answer) {
@@ -97,8 +97,8 @@ impl Flight {
 
     /// Returns whether to request an acknowledgement now, so that it arrives before the window is full.
     pub fn is_probe_due(&self) -> bool {
-        let asked = self.probes.back().map_or(self.known, |probe| probe.sent);
-        self.sent - asked >= WINDOW / 2
+        let probed = self.probes.back().map_or(self.known, |probe| probe.sent);
+        self.sent - probed >= WINDOW / 2
     }
 }
 

@@ -31,7 +31,7 @@ use requested_fragments::RequestedFragments;
 use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
 
-/// First delay until a reader is asked for an owed acknowledgement.
+/// First delay until an owed acknowledgement is requested.
 const FIRST_REMINDER: Duration = Duration::from_millis(10);
 
 /// Longest delay.
@@ -115,7 +115,7 @@ pub(crate) struct ReaderProxy {
     /// A liveliness heartbeat is due.
     liveliness: bool,
     flight: Flight,
-    /// When it was last sent something, and the delay until it is asked for an acknowledgement.
+    /// When it was last sent something, and the delay until an acknowledgement is requested.
     since: Instant,
     reminder_delay: Duration,
     pacer: Pacer,
@@ -389,7 +389,7 @@ impl ReaderProxy {
         is_due || self.liveliness
     }
 
-    /// Returns whether more discovery samples follow at once: only the last datagram holds a heartbeat, so that the
+    /// Returns whether more discovery samples follow immediately: only the last datagram holds a heartbeat, so that the
     /// participant is complete when it has received that one, and not before.
     fn has_more_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
         let follows = self.next <= history.last() && !self.is_window_full();

@@ -1,8 +1,8 @@
-//! Redundant repairs for readers that ask again only after a long delay.
+//! Redundant repairs for readers that repeat requests only after a long delay.
 //!
-//! Cyclone DDS names at most 256 fragments in one NACK_FRAG. It asks for the next range at once when the whole range has
-//! arrived, but for the same fragment again only after its `NackDelay` (100 ms). A single lost repair therefore costs
-//! 100 ms, and a copy of it some microseconds.
+//! Cyclone DDS names at most 256 fragments in one NACK_FRAG. It requests the next range immediately when the complete range
+//! has arrived, but repeats a request for the same fragment only after its `NackDelay` (100 ms). A single lost repair
+//! therefore costs 100 ms, and a copy of it some microseconds.
 
 /// Maximum number of copies of a repair.
 const MAX_COPIES: usize = 3;

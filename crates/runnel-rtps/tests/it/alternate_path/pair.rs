@@ -124,7 +124,7 @@ impl Pair {
             epoch: 0,
             reached: first,
             from: first,
-            taken: next,
+            next_unsent: next,
             is_settled: false,
             dropped: 0,
             messages: Vec::new(),

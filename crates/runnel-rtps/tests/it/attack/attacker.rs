@@ -153,14 +153,20 @@ impl Scene {
 
     fn dispose_endpoint(&mut self, [link, number, how, source]: [u8; 4]) {
         let link = self.links[usize::from(link) % self.links.len()];
-        let (node, entity, teller, listener) = match how & 1 {
+        let (node, entity, writer_entity, listener) = match how & 1 {
             0 => (link.node, link.writer, EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER),
             _ => (1 - link.node, link.reader, EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
         };
         let prefix = self.net.nodes[node].participant.prefix();
-        let next = self.seen(prefix.with(teller)).0 + 1;
+        let next = self.seen(prefix.with(writer_entity)).0 + 1;
         let next = if how & 2 == 0 { next } else { altered(next, 8, number) };
-        self.dispose(node, source, (listener, teller), next, (pid::ENDPOINT_GUID, prefix.with(entity)));
+        self.dispose(
+            node,
+            source,
+            (listener, writer_entity),
+            next,
+            (pid::ENDPOINT_GUID, prefix.with(entity)),
+        );
     }
 
     fn dispose_participant(&mut self, [node, number, _, source]: [u8; 4]) {

@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_micros(250);
 /// Words that often have a special meaning.
 const WORDS: [u32; 6] = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, u32::MAX];
 
-/// Sends so many mutated datagrams to live links while they deliver; then they deliver all samples.
+/// Sends mutated datagrams to live links while they deliver; then they deliver all samples.
 ///
 /// # Errors
 /// As [`super::play`].
@@ -37,7 +37,7 @@ impl Scene {
         let index = self.net.random(self.net.capture.len() as u32) as usize;
         let Some(Captured { from, to, mut bytes }) = self.net.capture.get(index).cloned() else { return };
         for _ in 0..1 + self.net.random(3) {
-            // Most contain true GUIDs: others are refused at once.
+            // Most contain true GUIDs: others are refused immediately.
             let begin = if self.net.random(20) == 0 { 0 } else { HEADER_LEN };
             let at = begin + self.net.random((bytes.len() - begin) as u32) as usize;
             match self.net.random(4) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runnel_ros1::node::{ServiceLinkId, WantedService};
+use runnel_ros1::node::{ServiceClientSpec, ServiceLinkId};
 use runnel_rtps::wire::EntityId;
 
 use crate::data::{CallPath, PendingCall};
@@ -16,7 +16,7 @@ impl Driver {
     pub(crate) fn await_service(
         &mut self,
         key: NodeKey,
-        wanted: WantedService,
+        wanted: ServiceClientSpec,
         pending: &Arc<PendingCall>,
     ) -> Option<ServiceLinkId> {
         let link = self.with_ros1(key, |node, now| node.await_service(now, wanted))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_ros1::node::{ServiceLinkId, WantedService};
+use runnel_ros1::node::{ServiceClientSpec, ServiceLinkId};
 use runnel_rtps::wire::EntityId;
 
 use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceMemory};
@@ -103,7 +103,7 @@ impl Driver {
     pub(crate) fn begin_call(
         &mut self,
         key: NodeKey,
-        wanted: WantedService,
+        wanted: ServiceClientSpec,
         request: CallRequest,
         until: Option<Instant>,
         pending: Arc<PendingCall>,

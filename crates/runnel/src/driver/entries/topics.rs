@@ -202,5 +202,5 @@ impl Nodes {
 /// Error for a topic that the node has with another type.
 fn type_conflict(topic: &Topic, has: String) -> Error {
     let (topic, requested) = (topic.name.clone(), topic.local_type().0.to_owned());
-    TopicError::TypeConflict { topic, has, asked: requested }.into()
+    TopicError::TypeConflict { topic, has, requested }.into()
 }

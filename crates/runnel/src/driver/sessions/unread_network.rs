@@ -100,9 +100,9 @@ fn beginning_pair_does_not_delay_other_pairs() {
     assert_eq!(before, [0, 1]);
     let id = StreamId { stream: token as u64, subscription: 0 };
     let begin = Statement::Begin { id, epoch: 2, from: BEGIN, is_settled: false };
-    let channel = sender.open_samples(token, 1, &begin).expect("room");
+    let channel = sender.open_samples(token, 1, &begin).expect("space in the ring");
     let sample = Frame::new(Encoding::Xcdr1, cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
-    sender.send_sample((channel, BEGIN), &sample, 0, &mut Tally::default()).expect("room");
+    sender.send_sample((channel, BEGIN), &sample, 0, &mut Tally::default()).expect("space in the ring");
     scene.publishers[0].publish(UInt32 { data: 7 }).unwrap();
     let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
     let (local, remote) = input.pair();

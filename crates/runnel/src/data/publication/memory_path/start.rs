@@ -42,7 +42,7 @@ impl Delivery {
             epoch,
             reached,
             from: reached,
-            taken: unsent,
+            next_unsent: unsent,
             is_settled: false,
             dropped: 0,
             messages: waiting,

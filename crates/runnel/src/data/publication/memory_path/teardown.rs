@@ -56,7 +56,7 @@ impl MemoryPath {
             SendAction::Begin { path: NETWORK, statement } => Some(statement),
             _ => None,
         });
-        let SenderSnapshot { next_number, taken, messages, .. } = self.delivery.0.snapshot();
+        let SenderSnapshot { next_number, next_unsent: taken, messages, .. } = self.delivery.0.snapshot();
         let from = messages.first().map_or(next_number, |first| first.number);
         let mut lifespan = self.lifespan.take();
         let first = lifespan.as_mut().map_or(0, |lifespan| lifespan.drop_expired(clock::monotonic()));

@@ -5,7 +5,7 @@ use crate::touch::{self, Touch};
 use crate::{Course, NUMBER};
 
 /// Splits a stream into messages of known sizes, and keeps only their numbers.
-pub(crate) struct Cut {
+pub(crate) struct MessageSplitter {
     sizes: Sizes,
     touch: Touch,
     /// Complete messages.
@@ -15,10 +15,10 @@ pub(crate) struct Cut {
     number: [u8; NUMBER],
     /// Received bytes of its payload.
     sum: u64,
-    is_whole: bool,
+    is_intact: bool,
 }
 
-impl Cut {
+impl MessageSplitter {
     pub(crate) fn new(course: &Course) -> Self {
         Self {
             sizes: course.sizes.clone(),
@@ -27,7 +27,7 @@ impl Cut {
             filled: 0,
             number: [0; NUMBER],
             sum: 0,
-            is_whole: true,
+            is_intact: true,
         }
     }
 
@@ -37,8 +37,8 @@ impl Cut {
     }
 
     /// Whether every checked payload was what the sender wrote.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.is_whole
+    pub(crate) fn is_intact(&self) -> bool {
+        self.is_intact
     }
 
     /// Processes received bytes, and calls `complete` with the number of each message that they complete.
@@ -69,7 +69,7 @@ impl Cut {
     fn end_message(&mut self) -> u64 {
         let number = u64::from_le_bytes(self.number);
         if self.touch == Touch::Read {
-            self.is_whole &= self.sum == touch::expected(self.filled - NUMBER, number);
+            self.is_intact &= self.sum == touch::expected(self.filled - NUMBER, number);
         }
         (self.filled, self.sum) = (0, 0);
         self.count += 1;
@@ -102,22 +102,26 @@ mod tests {
         for course in [course(&[], Touch::None), course(&[8, 12], Touch::Read)] {
             let stream = stream(&course);
             for piece in 1..=stream.len() {
-                let (mut cut, mut numbers) = (Cut::new(&course), Vec::new());
-                stream.chunks(piece).for_each(|bytes| cut.each(bytes, |number| numbers.push(number)));
-                assert_eq!((numbers.as_slice(), cut.count()), (&[0, 1, 2, 3][..], 4), "in pieces of {piece}");
-                assert!(cut.is_whole());
+                let (mut splitter, mut numbers) = (MessageSplitter::new(&course), Vec::new());
+                stream.chunks(piece).for_each(|bytes| splitter.each(bytes, |number| numbers.push(number)));
+                assert_eq!(
+                    (numbers.as_slice(), splitter.count()),
+                    (&[0, 1, 2, 3][..], 4),
+                    "in pieces of {piece}"
+                );
+                assert!(splitter.is_intact());
             }
         }
     }
 
     #[test]
     fn wrong_byte_is_detected_when_all_are_read() {
-        for (touch, is_whole) in [(Touch::Read, false), (Touch::Write, true)] {
+        for (touch, is_intact) in [(Touch::Read, false), (Touch::Write, true)] {
             let course = course(&[], touch);
-            let (mut stream, mut cut) = (stream(&course), Cut::new(&course));
+            let (mut stream, mut splitter) = (stream(&course), MessageSplitter::new(&course));
             stream[11] ^= 1;
-            cut.each(&stream, |_| {});
-            assert_eq!(cut.is_whole(), is_whole);
+            splitter.each(&stream, |_| {});
+            assert_eq!(splitter.is_intact(), is_intact);
         }
     }
 }

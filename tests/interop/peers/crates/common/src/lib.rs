@@ -1,9 +1,9 @@
-//! The command line, the contents of messages, and what is printed of them: as the other talkers and listeners do it.
+//! Command line, contents of messages, and printed lines, as in the other talkers and listeners.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-/// What is published.
+/// Type of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `std_msgs/msg/String`.
@@ -13,7 +13,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name of its type in DDS.
+    /// The DDS name of the type.
     pub fn dds_name(self) -> &'static str {
         match self {
             Kind::Text => "std_msgs::msg::dds_::String_",
@@ -24,45 +24,45 @@ impl Kind {
 
 /// `ROLE TOPIC --key value ...`
 #[derive(Debug)]
-pub struct Words {
-    /// Whether to publish.
-    pub talks: bool,
-    /// The topic's name in DDS.
+pub struct Options {
+    /// Whether to publish; otherwise to subscribe.
+    pub publishes: bool,
+    /// The DDS name of the topic.
     pub topic: String,
-    /// What is published.
+    /// Type of the messages.
     pub kind: Kind,
-    /// Messages; 0 for no end.
+    /// Number of messages; 0: without end.
     pub count: u64,
-    /// Bytes of text or data: each message has the next, and the first follows the last.
+    /// Bytes of text or data per message; used round-robin.
     pub sizes: Vec<usize>,
-    /// Readers to wait for.
+    /// Number of readers to wait for.
     pub wait: i32,
-    /// A file to wait for, too.
+    /// A file to wait for.
     pub after: Option<PathBuf>,
-    /// Messages a second; 0 for no pause.
+    /// Messages per second; 0: without pauses.
     pub rate: f64,
-    /// Messages kept; 0 for all.
+    /// History depth; 0: keep all.
     pub depth: u32,
-    /// Whether messages may be lost.
+    /// Best-effort reliability.
     pub best_effort: bool,
-    /// Whether late readers are given what is kept.
+    /// Transient-local durability.
     pub transient_local: bool,
-    /// The domain.
+    /// The DDS domain.
     pub domain: u16,
 }
 
-impl Words {
-    /// The command line.
+impl Options {
+    /// Parses the command line.
     ///
     /// # Panics
-    /// When it has a word that is not known.
-    pub fn of_command_line() -> Words {
-        let mut given = std::env::args().skip(1);
-        let role = given.next().expect("talker or listener");
-        let topic = given.next().expect("a topic");
+    /// If an argument is unknown or invalid.
+    pub fn from_command_line() -> Options {
+        let mut arguments = std::env::args().skip(1);
+        let role = arguments.next().expect("talker or listener");
+        let topic = arguments.next().expect("a topic");
         let domain = std::env::var("ROS_DOMAIN_ID").map_or(0, |number| number.parse().expect("a number"));
-        let mut words = Words {
-            talks: role == "talker",
+        let mut options = Options {
+            publishes: role == "talker",
             topic: format!("rt{topic}"),
             kind: Kind::Text,
             count: 0,
@@ -75,11 +75,11 @@ impl Words {
             transient_local: false,
             domain,
         };
-        while let Some(key) = given.next() {
-            let value = given.next().unwrap_or_else(|| panic!("{key} has no value"));
-            words.set(&key, &value);
+        while let Some(key) = arguments.next() {
+            let value = arguments.next().unwrap_or_else(|| panic!("{key} has no value"));
+            options.set(&key, &value);
         }
-        words
+        options
     }
 
     fn set(&mut self, key: &str, value: &str) {
@@ -101,13 +101,13 @@ impl Words {
         }
     }
 
-    /// Whether a talker may publish, which some readers have found.
-    pub fn may_begin(&self, readers: i32) -> bool {
+    /// Whether a talker with this number of matched readers may publish.
+    pub fn may_publish(&self, readers: i32) -> bool {
         readers >= self.wait && self.after.as_ref().is_none_or(|file| file.exists())
     }
 
-    /// Whether some messages are fewer than there are to be.
-    pub fn wants_more_than(&self, messages: u64) -> bool {
+    /// Whether further messages follow after `messages`.
+    pub fn is_incomplete(&self, messages: u64) -> bool {
         self.count == 0 || messages < self.count
     }
 
@@ -115,38 +115,38 @@ impl Words {
         self.sizes[(number as usize - 1) % self.sizes.len()]
     }
 
-    /// The text of the message of a number.
+    /// The text of message `number`.
     pub fn text(&self, number: u64) -> String {
         let hello = format!("hello {number}");
         let dots = ".".repeat(self.size_of(number).saturating_sub(hello.len()));
         hello + &dots
     }
 
-    /// The bytes of the message of a number.
+    /// The bytes of message `number`.
     pub fn octets(&self, number: u64) -> Vec<u8> {
         (0..self.size_of(number) as u64).map(|index| ((number + index) % 251) as u8).collect()
     }
 }
 
-/// Prints `WORD N len L crc C` of a text.
-pub fn tell_text(word: &str, number: u64, text: &str) {
+/// Prints `EVENT N len L crc C` for a text.
+pub fn print_text(event: &str, number: u64, text: &str) {
     let length = text.len() as u32 + 1;
-    tell(word, number, &[&length.to_le_bytes()[..], text.as_bytes(), b"\0"].concat());
+    print_message(event, number, &[&length.to_le_bytes()[..], text.as_bytes(), b"\0"].concat());
 }
 
-/// Prints `WORD N len L crc C` of bytes, which a layout without dimensions precedes.
-pub fn tell_octets(word: &str, number: u64, octets: &[u8]) {
+/// Prints `EVENT N len L crc C` for bytes, which a layout without dimensions precedes.
+pub fn print_octets(event: &str, number: u64, octets: &[u8]) {
     let length = octets.len() as u32;
-    tell(word, number, &[&[0; 8][..], &length.to_le_bytes(), octets].concat());
+    print_message(event, number, &[&[0; 8][..], &length.to_le_bytes(), octets].concat());
 }
 
-fn tell(word: &str, number: u64, body: &[u8]) {
-    say(&format!("{word} {number} len {} crc {:08x}", body.len(), crc32fast::hash(body)));
+fn print_message(event: &str, number: u64, body: &[u8]) {
+    print_line(&format!("{event} {number} len {} crc {:08x}", body.len(), crc32fast::hash(body)));
 }
 
-/// Prints a line at once.
-pub fn say(line: &str) {
+/// Prints a line and flushes it.
+pub fn print_line(line: &str) {
     let mut out = std::io::stdout().lock();
-    // When nobody listens any more, there is nobody to tell.
+    // An error means that the reader of the pipe has exited.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

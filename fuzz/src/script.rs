@@ -1,4 +1,4 @@
-//! Peers that say and do anything, against an engine.
+//! Scripts of arbitrary peers against an engine.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,62 +7,62 @@ use runnel_core::time::Instant;
 use runnel_ros1::http;
 use runnel_ros1::net::{ConnId, Transmit};
 
-/// Steps played of one input; longer ones find nothing that shorter ones do not.
+/// Maximum number of steps of one input; longer ones find nothing more.
 const MAX_STEPS: usize = 300;
 
-/// What the master and a node have in common.
+/// Common interface of the master and a node.
 pub trait Engine {
-    /// A connection came in, for XML-RPC or for messages.
+    /// Accepts a connection, for XML-RPC or for messages.
     fn accepted(&mut self, now: Instant, rpc: bool, peer: SocketAddr) -> Option<ConnId>;
-    /// A connection that the engine asked for stands.
+    /// A requested connection is established.
     fn connected(&mut self, now: Instant, conn: ConnId);
-    /// A datagram socket that the engine asked for is open.
+    /// A requested datagram socket is open.
     fn bound(&mut self, _now: Instant, _conn: ConnId, _port: u16) {}
-    /// Bytes arrived.
+    /// Receives bytes.
     fn data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]);
-    /// A connection ended.
-    fn closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>);
+    /// A connection was closed.
+    fn closed(&mut self, now: Instant, conn: ConnId, reason: Option<&str>);
     /// Time has passed.
     fn timeout(&mut self, now: Instant);
-    /// What is to be done with connections.
+    /// The next request of the engine for its connections.
     fn transmit(&mut self) -> Option<Transmit>;
-    /// Takes all that happened.
+    /// Drains all events.
     fn take_events(&mut self);
 }
 
-/// Plays an input against an engine. The input is a script of steps with a byte 255 between them, which no text has:
-/// each a letter, a digit that names a connection (the first there was is 0), and what follows.
+/// Runs an input as a script against an engine. Steps are separated by a byte 255, which no text contains. A step is a letter,
+/// a digit that names a connection (0 is the first one), and bytes.
 ///
-/// | Step | What happens |
+/// | Step | Effect |
 /// |---|---|
-/// | `A`, `T` | a connection comes in, for XML-RPC or for messages |
+/// | `A`, `T` | a connection is accepted, for XML-RPC or for messages |
 /// | `D0...` | these bytes arrive |
 /// | `C0...` | a POST with this body arrives |
 /// | `R0...` | a 200 with this body arrives |
-/// | `O0` | the connection that the engine asked for stands |
-/// | `B0` | the datagram socket that it asked for is open |
-/// | `X0`, `F0` | the connection ends, or is refused |
+/// | `O0` | the requested connection is established |
+/// | `B0` | the requested datagram socket is open |
+/// | `X0`, `F0` | the connection is closed, or is refused |
 /// | `W3` | 8 seconds pass |
-pub fn play(engine: &mut impl Engine, script: &[u8]) {
-    let mut game = Game { engine, now: Instant(0), conns: Vec::new(), open: BTreeSet::new() };
-    game.follow();
+pub fn run_script(engine: &mut impl Engine, script: &[u8]) {
+    let mut runner = ScriptRunner { engine, now: Instant(0), conns: Vec::new(), open: BTreeSet::new() };
+    runner.apply_transmits();
     for step in script.split(|byte| *byte == 255).take(MAX_STEPS) {
         let (&letter, rest) = step.split_first().unwrap_or((&0, &[]));
         let (&digit, body) = rest.split_first().unwrap_or((&b'0', &[]));
-        game.step(letter, usize::from(digit.wrapping_sub(b'0') % 10), body);
-        game.follow();
+        runner.step(letter, usize::from(digit.wrapping_sub(b'0') % 10), body);
+        runner.apply_transmits();
     }
 }
 
-struct Game<'a, E> {
+struct ScriptRunner<'a, E> {
     engine: &'a mut E,
     now: Instant,
-    /// Every connection there has been, in the order in which they came up.
+    /// All connections, including closed ones, in the order of their creation.
     conns: Vec<ConnId>,
     open: BTreeSet<ConnId>,
 }
 
-impl<E: Engine> Game<'_, E> {
+impl<E: Engine> ScriptRunner<'_, E> {
     fn step(&mut self, letter: u8, digit: usize, body: &[u8]) {
         match letter {
             b'A' | b'T' => self.accept(letter == b'A'),
@@ -70,7 +70,7 @@ impl<E: Engine> Game<'_, E> {
             _ => {
                 let is_open = |conn: &ConnId| self.open.contains(conn);
                 if let Some(conn) = self.conns.get(digit).copied().filter(is_open) {
-                    self.happen(letter, conn, body);
+                    self.step_on(letter, conn, body);
                 }
             }
         }
@@ -79,7 +79,7 @@ impl<E: Engine> Game<'_, E> {
     fn accept(&mut self, rpc: bool) {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000 + self.conns.len() as u16));
         if let Some(conn) = self.engine.accepted(self.now, rpc, peer) {
-            self.know(conn);
+            self.add_connection(conn);
         }
     }
 
@@ -88,7 +88,7 @@ impl<E: Engine> Game<'_, E> {
         self.engine.timeout(self.now);
     }
 
-    fn happen(&mut self, letter: u8, conn: ConnId, body: &[u8]) {
+    fn step_on(&mut self, letter: u8, conn: ConnId, body: &[u8]) {
         match letter {
             b'D' => self.engine.data(self.now, conn, body),
             b'C' => self.engine.data(self.now, conn, &http::request("h:1", "/RPC2", body, true)),
@@ -103,21 +103,21 @@ impl<E: Engine> Game<'_, E> {
         }
     }
 
-    /// Does what the engine wants done, and holds it to what it may want.
-    fn follow(&mut self) {
+    /// Applies the engine's requests, and checks that they are valid.
+    fn apply_transmits(&mut self) {
         while let Some(transmit) = self.engine.transmit() {
             match transmit {
-                Transmit::Connect { conn, .. } | Transmit::OpenDatagram { conn, .. } => self.know(conn),
+                Transmit::Connect { conn, .. } | Transmit::OpenDatagram { conn, .. } => self.add_connection(conn),
                 Transmit::Send { conn, .. } => {
-                    assert!(self.open.contains(&conn), "sends on {conn:?}, which is closed")
+                    assert!(self.open.contains(&conn), "sent on {conn:?}, which is closed")
                 }
-                Transmit::Close { conn } => assert!(self.open.remove(&conn), "closes {conn:?} a second time"),
+                Transmit::Close { conn } => assert!(self.open.remove(&conn), "closed {conn:?} twice"),
             }
         }
         self.engine.take_events();
     }
 
-    fn know(&mut self, conn: ConnId) {
+    fn add_connection(&mut self, conn: ConnId) {
         assert!(self.open.insert(conn), "{conn:?} names two connections");
         self.conns.push(conn);
     }

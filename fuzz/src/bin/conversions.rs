@@ -1,7 +1,7 @@
-//! Types and messages of one generation in the form of the other, of types that a peer defines and of standard ones: there and
-//! back again gives the same bytes, but for fields that one generation lacks.
+//! Conversion of types and messages between the generations, for a peer's types and standard ones: a round trip returns the
+//! same bytes, except for fields that one generation lacks.
 //!
-//! The input: which type, the definition's length in two bytes, the definition, the message.
+//! The input: selector of the type, length of the definition in two bytes, definition, message.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -26,17 +26,17 @@ fn other(generation: Generation) -> Generation {
     if generation == Generation::Ros1 { Generation::Ros2 } else { Generation::Ros1 }
 }
 
-fn there_and_back(message: &DynamicMessage, form: &Arc<Schema>) {
+fn round_trip(message: &DynamicMessage, form: &Arc<Schema>) {
     let schema = message.schema();
-    let Ok(there) = message.to_form(form) else { return };
-    let bytes = there.to_bytes();
+    let Ok(converted) = message.to_form(form) else { return };
+    let bytes = converted.to_bytes();
     let read = DynamicMessage::decode(form, &bytes).expect("a converted message can be read");
     assert_eq!(read.to_bytes(), bytes);
-    if let Ok(payload) = there.to_payload(Encoding::Xcdr1) {
-        DynamicMessage::decode_payload(form, &payload).expect("its payload, too");
+    if let Ok(payload) = converted.to_payload(Encoding::Xcdr1) {
+        DynamicMessage::decode_payload(form, &payload).expect("its payload can be read");
     }
-    let back = there.to_form(schema).expect("what was converted can be converted back");
-    let again = back.to_form(form).expect("and there again");
+    let back = converted.to_form(schema).expect("a converted message can be converted back");
+    let again = back.to_form(form).expect("it can be converted again");
     assert_eq!(again.to_bytes(), bytes);
     if schema.is_laid_out_as(form) {
         assert_eq!(bytes, message.to_bytes(), "the same values in the same order");
@@ -51,9 +51,9 @@ fuzz_target!(|data: &[u8]| {
     let Ok(form) = LIBRARY.form_of(&schema, other(schema.generation)) else { return };
     assert_eq!(form.generation, other(schema.generation));
     if let Ok(message) = DynamicMessage::default_of(&schema) {
-        there_and_back(&message, &form);
+        round_trip(&message, &form);
     }
     if let Ok(message) = DynamicMessage::decode(&schema, bytes) {
-        there_and_back(&message, &form);
+        round_trip(&message, &form);
     }
 });
