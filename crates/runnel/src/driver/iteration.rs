@@ -188,7 +188,9 @@ impl Driver {
             Deadline::WaitingStreams => {}
             // They are checked at the end of the iteration.
             Deadline::JoiningSubscribers => self.sockets.joining.wake(),
-            Deadline::IpcTeardown(ipc_connection) => self.ipc_connections.teardown_due(now, ipc_connection, &mut self.effects),
+            Deadline::IpcTeardown(ipc_connection) => {
+                self.ipc_connections.teardown_due(now, ipc_connection, &mut self.effects)
+            }
             Deadline::Process(process) => self.ipc_connections.reconnect(now, process, &mut self.effects),
             Deadline::Handshake(key) => self.ipc_connections.handshake_timed_out(key, &mut self.effects),
             Deadline::MonitoredEndpoint(number) => {
@@ -235,7 +237,11 @@ impl Driver {
             Some(Readable::Socket(ipc_connection)) => self.ipc_socket_readable(ipc_connection),
             // A thread has found space in a ring for links that wait.
             Some(Readable::OwnDoorbell) => {
-                self.ipc_connections.established.clone().into_iter().for_each(|ipc_connection| self.doorbell_rang(ipc_connection));
+                self.ipc_connections
+                    .established
+                    .clone()
+                    .into_iter()
+                    .for_each(|ipc_connection| self.doorbell_rang(ipc_connection));
             }
             None => {}
         }
@@ -318,7 +324,9 @@ impl Driver {
                     self.ipc_connections.request_from_publisher(ipc_connection, link, &reached);
                 }
             }
-            Effect::SwitchPath { ipc_connection, link, token } => self.switch_path(ipc_connection, link, token),
+            Effect::SwitchPath { ipc_connection, link, token } => {
+                self.switch_path(ipc_connection, link, token)
+            }
             Effect::IpcConnectionClosed { sender, unread } => {
                 self.sockets.fall_back(&sender, unread, &mut self.effects);
             }

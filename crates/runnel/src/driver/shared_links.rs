@@ -12,9 +12,9 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Driver;
 use super::effect::Effect;
+use super::ipc_connections::Orphan;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
-use super::ipc_connections::Orphan;
 use super::sockets::{Input, LinkShare, Socket, SubscriptionId, id_of};
 use super::table::Key;
 use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};

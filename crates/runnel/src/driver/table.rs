@@ -132,10 +132,18 @@ mod tests {
     fn keys_of_components_differ() {
         let (mut sockets, mut ipc_connections) = (Table::default(), Table::of(Owner::IpcConnections));
         for round in 0..3 {
-            let (socket, ipc_connection) = (sockets.insert_with(|_| 's'), ipc_connections.insert_with(|_| 't'));
-            assert_eq!((socket.owner(), ipc_connection.owner()), (Owner::Sockets, Owner::IpcConnections), "{round}");
+            let (socket, ipc_connection) =
+                (sockets.insert_with(|_| 's'), ipc_connections.insert_with(|_| 't'));
+            assert_eq!(
+                (socket.owner(), ipc_connection.owner()),
+                (Owner::Sockets, Owner::IpcConnections),
+                "{round}"
+            );
             assert_eq!((sockets.get(ipc_connection), ipc_connections.get(socket)), (None, None));
-            assert_eq!((sockets.remove(socket), ipc_connections.remove(ipc_connection)), (Some('s'), Some('t')));
+            assert_eq!(
+                (sockets.remove(socket), ipc_connections.remove(ipc_connection)),
+                (Some('s'), Some('t'))
+            );
         }
     }
 }

@@ -42,11 +42,16 @@ fn keeps_connection(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
     let mut reader = Reader::new(scene);
     act(&mut reader);
     // Messages come after the action was handled.
-    wait_until("its records are read", || reader.ipc_connection.peer_word(POSITION) == reader.ipc_connection.written);
+    wait_until("its records are read", || {
+        reader.ipc_connection.peer_word(POSITION) == reader.ipc_connection.written
+    });
     scene.talk(10, 100);
     let last = numbered(scene.published.get() - 1, 100).data;
     wait_until("the last message", || {
-        reader.ipc_connection.next().is_some_and(|record| record.kind == SAMPLE && record.payload.ends_with(&last))
+        reader
+            .ipc_connection
+            .next()
+            .is_some_and(|record| record.kind == SAMPLE && record.payload.ends_with(&last))
     });
     scene.assert_undisturbed();
     assert!(!is_ended(&reader.ipc_connection.packets));
@@ -437,7 +442,8 @@ fn slots_lent_at_the_end_are_not_reused() {
     wait_until("slots that are lent", || {
         scene.talk(1, 5000);
         reader.ipc_connection.map_segments();
-        let lent = std::iter::from_fn(|| reader.ipc_connection.next()).filter(|record| record.kind == SAMPLE_SLOT);
+        let lent =
+            std::iter::from_fn(|| reader.ipc_connection.next()).filter(|record| record.kind == SAMPLE_SLOT);
         slots.extend(lent.map(|record| record.word(2)));
         slots.len() >= 5
     });

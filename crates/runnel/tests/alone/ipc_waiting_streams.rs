@@ -159,7 +159,9 @@ fn waiting_link_beyond_limit_ends() {
     for _ in 0..170 {
         two.send(1, &long);
         let ipc_connection = &two.writer.ipc_connection;
-        wait_until("space in the ring", || ipc_connection.written - ipc_connection.peer_word(POSITION) < RING as u64 / 2);
+        wait_until("space in the ring", || {
+            ipc_connection.written - ipc_connection.peer_word(POSITION) < RING as u64 / 2
+        });
     }
     two.assert_one_link_lost();
 }

@@ -245,7 +245,8 @@ fn samples_beyond_lifespan_are_not_delivered() {
         }
         let published = pair.publish(&[10, 5000, 60_000]);
         // Samples in the ring count as delivered as long as there is one.
-        let expected: Vec<_> = (0..if ipc_connection_ends { 2 } else { begun }).chain(worth..published).collect();
+        let expected: Vec<_> =
+            (0..if ipc_connection_ends { 2 } else { begun }).chain(worth..published).collect();
         assert_eq!(
             pair.resume(),
             expected,

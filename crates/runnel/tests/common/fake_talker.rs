@@ -145,7 +145,11 @@ impl FakeTalker {
         let [low, high] = halves(self.token);
         let [first, next] = [suspended.first_unacknowledged, suspended.next].map(|number| number.0 as u64);
         let begin = [1 | 1 << 32, low, next];
-        self.ipc_connection.push(OPEN_SAMPLES, CHANNEL, &words(&[low, high, first, begin[0], begin[1], begin[2]]));
+        self.ipc_connection.push(
+            OPEN_SAMPLES,
+            CHANNEL,
+            &words(&[low, high, first, begin[0], begin[1], begin[2]]),
+        );
         suspended
     }
 

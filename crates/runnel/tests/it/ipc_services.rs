@@ -178,7 +178,9 @@ fn requests_switch_once_ring_has_space() {
     (0..20_000).for_each(|_| publisher.publish(&message).unwrap());
     called.ipc_connection.push(OPEN, 1, &open_record(called.token, 0));
     let FakeService { ipc_connection, token, .. } = &mut called;
-    wait_until("the service's path is known", || ipc_connection.peer_word(POSITION) == ipc_connection.written);
+    wait_until("the service's path is known", || {
+        ipc_connection.peer_word(POSITION) == ipc_connection.written
+    });
     let mut messages = 0;
     wait_until("requests switch", || match ipc_connection.next() {
         Some(record) if record.kind == OPEN => record.word(0) == *token as u64,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use runnel_delivery::{PathKind, ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Entry, SampleInput, IpcConnections};
+use super::{Entry, IpcConnections, SampleInput};
 use crate::data::LinkInfo;
 use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;

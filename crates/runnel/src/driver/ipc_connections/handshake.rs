@@ -254,7 +254,9 @@ impl IpcConnections {
     fn add_ipc_connection(&mut self, ipc_connection: IpcConnection, effects: &mut Effects) {
         let (process, [key, doorbell]) = (ipc_connection.process, ipc_connection.sockets);
         let ipc_connection = self.open.insert_with(|_| ipc_connection);
-        for (key, socket) in [(key, Entry::IpcConnection(ipc_connection)), (doorbell, Entry::Doorbell(ipc_connection))] {
+        for (key, socket) in
+            [(key, Entry::IpcConnection(ipc_connection)), (doorbell, Entry::Doorbell(ipc_connection))]
+        {
             if let Some(place) = self.entries.get_mut(key) {
                 *place = socket;
             }

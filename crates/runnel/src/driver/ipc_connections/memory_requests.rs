@@ -4,7 +4,7 @@ use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
 use runnel_delivery::Statement;
 use runnel_io::Token;
 
-use super::{Entry, LocalLink, IpcConnections};
+use super::{Entry, IpcConnections, LocalLink};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::{Key, Owner};
 
@@ -90,7 +90,9 @@ impl IpcConnections {
         };
         let token = *token;
         let samples = match (self.entries.get_mut(key), other_end) {
-            (Some(Entry::SampleOutput(_)), _) => return self.switch_if_requested(ipc_connection, token, effects),
+            (Some(Entry::SampleOutput(_)), _) => {
+                return self.switch_if_requested(ipc_connection, token, effects);
+            }
             (Some(Entry::SampleInput(input)), _) if input.memory.delivery.is_some() => {
                 return input.requests_later = true;
             }
@@ -112,7 +114,12 @@ impl IpcConnections {
     }
 
     /// Reports the position of a link to its publisher, and requests shared memory.
-    pub(in crate::driver) fn request_from_publisher(&mut self, ipc_connection: Key, link: Key, reached: &Statement) {
+    pub(in crate::driver) fn request_from_publisher(
+        &mut self,
+        ipc_connection: Key,
+        link: Key,
+        reached: &Statement,
+    ) {
         let token = self.peer_of(link).map(|peer| peer.token);
         let (Some(ipc_connection), Some(token)) = (self.open.get_mut(ipc_connection), token) else { return };
         if !ipc_connection.sender.report_reached(token, reached) || !ipc_connection.sender.ask(token) {
@@ -121,10 +128,16 @@ impl IpcConnections {
     }
 
     /// The peer requests shared memory for a link of this process: switches it now, or once that is possible.
-    pub(in crate::driver) fn switch_to_memory(&mut self, ipc_connection: Key, token: u128, effects: &mut Effects) {
+    pub(in crate::driver) fn switch_to_memory(
+        &mut self,
+        ipc_connection: Key,
+        token: u128,
+        effects: &mut Effects,
+    ) {
         let Some(key) = self.links.get(&token).copied() else { return };
         let process = self.peer_of(key).map(|peer| peer.process);
-        let Some(open) = self.open.get_mut(ipc_connection).filter(|open| process == Some(open.process)) else {
+        let Some(open) = self.open.get_mut(ipc_connection).filter(|open| process == Some(open.process))
+        else {
             return;
         };
         if key.owner() == Owner::Sockets {
@@ -149,7 +162,11 @@ impl IpcConnections {
 
     /// Handles free space in a ring: sends deferred requests and reports, and does deferred switches. Returns the links
     /// that wait to send.
-    pub(in crate::driver) fn on_ring_space(&mut self, ipc_connection: Key, effects: &mut Effects) -> Vec<Token> {
+    pub(in crate::driver) fn on_ring_space(
+        &mut self,
+        ipc_connection: Key,
+        effects: &mut Effects,
+    ) -> Vec<Token> {
         let Some(open) = self.open.get_mut(ipc_connection) else { return Vec::new() };
         let (unsent_requests, pending_switches) =
             (std::mem::take(&mut open.unsent_requests), std::mem::take(&mut open.pending_switches));
@@ -192,7 +209,9 @@ impl IpcConnections {
     pub(in crate::driver) fn send_reached(&mut self, key: Key, reached: &Statement) -> bool {
         let Some(peer) = self.peer_of(key) else { return true };
         let ipc_connection = self.ipc_connection_with(peer.process);
-        let Some(open) = ipc_connection.and_then(|ipc_connection| self.open.get_mut(ipc_connection)) else { return true };
+        let Some(open) = ipc_connection.and_then(|ipc_connection| self.open.get_mut(ipc_connection)) else {
+            return true;
+        };
         let is_sent = open.sender.report_reached(peer.token, reached);
         if !is_sent && !open.unsent_reports.contains(&key) {
             open.unsent_reports.push(key);

@@ -1,7 +1,7 @@
 //! Records of IPC connections. In-order samples go to their subscriptions at once. The event loop dispatches all other
 //! records.
 
-use super::{Entry, RING_POLLS, IpcConnections};
+use super::{Entry, IpcConnections, RING_POLLS};
 use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{IpcFault, Receiver, Record, RecordEvent};
@@ -75,7 +75,9 @@ impl IpcConnections {
     pub(crate) fn poll_rings(&self, enough: impl Fn() -> bool) {
         for _ in 0..RING_POLLS {
             let mut established = self.established.iter();
-            if self.established.is_empty() || established.any(|ipc_connection| self.has_record(*ipc_connection)) || enough()
+            if self.established.is_empty()
+                || established.any(|ipc_connection| self.has_record(*ipc_connection))
+                || enough()
             {
                 break;
             }
@@ -151,7 +153,10 @@ impl IpcConnections {
 
     /// Takes one packet from the socket of an IPC connection. An error ends the connection: with `None`, the peer
     /// closed it.
-    pub(in crate::driver) fn take_packet(&mut self, ipc_connection: Key) -> Option<Result<(), Option<IpcFault>>> {
+    pub(in crate::driver) fn take_packet(
+        &mut self,
+        ipc_connection: Key,
+    ) -> Option<Result<(), Option<IpcFault>>> {
         let open = self.open.get_mut(ipc_connection)?;
         let taken = open.receiver.packet();
         // Records may wait for descriptors of the packet.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use super::{Entry, FIRST_PAUSE, LONGEST_PAUSE, IpcConnection, IpcConnections};
+use super::{Entry, FIRST_PAUSE, IpcConnection, IpcConnections, LONGEST_PAUSE};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::ipc::{IpcFault, Unread};
@@ -65,7 +65,8 @@ impl IpcConnections {
 
     /// Unread pieces of streams, and of samples in pieces, in the ring of such an IPC connection.
     pub(in crate::driver) fn unread_pieces(&self, ipc_connection: Key) -> Vec<(Key, Vec<u8>)> {
-        let Some(open) = self.open.get(ipc_connection).filter(|_| self.is_abandoned_by_peer(ipc_connection)) else {
+        let Some(open) = self.open.get(ipc_connection).filter(|_| self.is_abandoned_by_peer(ipc_connection))
+        else {
             return Vec::new();
         };
         let pieces = open.receiver.continuations();
@@ -86,7 +87,9 @@ impl IpcConnections {
         why: Option<IpcFault>,
         effects: &mut Effects,
     ) {
-        let Some(open) = self.open.get_mut(ipc_connection).filter(|open| open.teardown.is_none()) else { return };
+        let Some(open) = self.open.get_mut(ipc_connection).filter(|open| open.teardown.is_none()) else {
+            return;
+        };
         open.receiver.report_final_position();
         open.sender.ring();
         let _ = open.packets.shutdown();
@@ -118,7 +121,9 @@ impl IpcConnections {
     pub(super) fn shorten_teardown(&mut self, process: u128, effects: &mut Effects) {
         let is_of = |open: &IpcConnection| open.process == process;
         let mut closing = self.closing.iter().copied();
-        let Some(ipc_connection) = closing.find(|ipc_connection| self.open.get(*ipc_connection).is_some_and(is_of)) else {
+        let Some(ipc_connection) =
+            closing.find(|ipc_connection| self.open.get(*ipc_connection).is_some_and(is_of))
+        else {
             return;
         };
         if !self.has_links_with(process)
@@ -173,7 +178,12 @@ impl IpcConnections {
     }
 
     /// Checks whether the peer has read its ring or the wait is over.
-    pub(in crate::driver) fn teardown_due(&mut self, now: Instant, ipc_connection: Key, effects: &mut Effects) {
+    pub(in crate::driver) fn teardown_due(
+        &mut self,
+        now: Instant,
+        ipc_connection: Key,
+        effects: &mut Effects,
+    ) {
         let teardown = self.open.get_mut(ipc_connection).and_then(|open| open.teardown.as_mut());
         let Some(teardown) = teardown else { return };
         if teardown.has_timed_out(now) {

@@ -99,7 +99,11 @@ fn teardown_ends_with_last_link() {
 fn abandoned_connection_is_not_read_recursively() {
     let scene = Scene::of(Graphs::Both);
     let driver = scene.talker.inner.driver();
-    let open = driver.ipc_connections.established.iter().filter_map(|ipc_connection| driver.ipc_connections.open.get(*ipc_connection));
+    let open = driver
+        .ipc_connections
+        .established
+        .iter()
+        .filter_map(|ipc_connection| driver.ipc_connections.open.get(*ipc_connection));
     open.for_each(|open| open.receiver.announce_on_network());
     drop(driver);
     let driver = &mut *scene.listener.inner.driver();

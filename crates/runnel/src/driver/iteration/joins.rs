@@ -11,8 +11,8 @@ use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, Service
 use crate::data::{CallAnswer, LinkInfo, Publication};
 use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, JoiningSubscriber};
-use crate::driver::ros1::ServiceInfo;
 use crate::driver::ipc_connections::OtherEnd;
+use crate::driver::ros1::ServiceInfo;
 use crate::driver::sockets::{DualNode, Socket};
 use crate::driver::table::Key;
 use crate::log_output::console;

@@ -4,8 +4,8 @@
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use crate::driver::Driver;
-use crate::driver::pair_delivery::PairDelivery;
 use crate::driver::ipc_connections::OtherEnd;
+use crate::driver::pair_delivery::PairDelivery;
 use crate::driver::table::Key;
 use runnel_core::sorted::SortedMap;
 
@@ -20,7 +20,11 @@ impl Driver {
     /// Handles a pair that RTPS has lost. Samples that shared memory still delivers wait for the link that serves the
     /// pair next.
     pub(super) fn lose_pair(&mut self, pair: Key) {
-        let known = self.ipc_connections.receiver_of(pair).map(|(ends, _)| ends).zip(self.ipc_connections.info_of(pair));
+        let known = self
+            .ipc_connections
+            .receiver_of(pair)
+            .map(|(ends, _)| ends)
+            .zip(self.ipc_connections.info_of(pair));
         if let Some((ends, from)) = known {
             self.drain_ipc_connection_of(pair);
             if self.ipc_connections.memory_input(pair).is_some_and(|memory| memory.has_channel()) {
@@ -99,7 +103,9 @@ impl Driver {
     /// Delivers due messages of a pair while its user has capacity.
     pub(super) fn deliver_pair(&mut self, pair: Key) {
         let Self { ipc_connections, ros2, effects, .. } = self;
-        while let Some((reader, length)) = ipc_connections.deliver_next(pair, |reader| ros2.has_capacity(reader)) {
+        while let Some((reader, length)) =
+            ipc_connections.deliver_next(pair, |reader| ros2.has_capacity(reader))
+        {
             ros2.use_capacity(reader, length, effects);
         }
         if ipc_connections.settle_pair(pair, effects) {

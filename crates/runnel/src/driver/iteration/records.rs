@@ -81,20 +81,33 @@ impl Driver {
     /// Dispatches a record.
     fn take_record(&mut self, ipc_connection: Key, channel: u32, event: RecordEvent) -> Result<(), IpcFault> {
         match event {
-            RecordEvent::ChannelData(data) => match (self.ipc_connections.link_of(ipc_connection, channel), data) {
-                (Some(link), data) => return self.on_channel_data(link, data),
-                (None, ChannelData::Stream(bytes)) => {
-                    self.ipc_connections.queue_piece(ipc_connection, channel, bytes, &mut self.effects);
+            RecordEvent::ChannelData(data) => {
+                match (self.ipc_connections.link_of(ipc_connection, channel), data) {
+                    (Some(link), data) => return self.on_channel_data(link, data),
+                    (None, ChannelData::Stream(bytes)) => {
+                        self.ipc_connections.queue_piece(ipc_connection, channel, bytes, &mut self.effects);
+                    }
+                    // The channel of a removed pair.
+                    (None, _) => {}
                 }
-                // The channel of a removed pair.
-                (None, _) => {}
-            },
-            RecordEvent::Ask { token } => self.ipc_connections.switch_to_memory(ipc_connection, token, &mut self.effects),
-            RecordEvent::Open { token, before } => self.open_stream(ipc_connection, channel, (token, before))?,
-            RecordEvent::AskSamples { token, waits_for_user } => {
-                self.ipc_connections.on_samples_request(ipc_connection, token, waits_for_user, &mut self.effects);
             }
-            RecordEvent::Reached { token, reached } => self.receiver_reached(ipc_connection, token, &reached)?,
+            RecordEvent::Ask { token } => {
+                self.ipc_connections.switch_to_memory(ipc_connection, token, &mut self.effects)
+            }
+            RecordEvent::Open { token, before } => {
+                self.open_stream(ipc_connection, channel, (token, before))?
+            }
+            RecordEvent::AskSamples { token, waits_for_user } => {
+                self.ipc_connections.on_samples_request(
+                    ipc_connection,
+                    token,
+                    waits_for_user,
+                    &mut self.effects,
+                );
+            }
+            RecordEvent::Reached { token, reached } => {
+                self.receiver_reached(ipc_connection, token, &reached)?
+            }
             RecordEvent::OpenSamples { token, first_unacknowledged, begin } => {
                 self.open_samples(ipc_connection, (channel, token), (first_unacknowledged, &begin))?;
             }
@@ -123,7 +136,12 @@ impl Driver {
     }
 
     /// Handles the report of a receiving end.
-    fn receiver_reached(&mut self, ipc_connection: Key, token: u128, reached: &Statement) -> Result<(), IpcFault> {
+    fn receiver_reached(
+        &mut self,
+        ipc_connection: Key,
+        token: u128,
+        reached: &Statement,
+    ) -> Result<(), IpcFault> {
         let Statement::Reached { epoch, next, .. } = *reached else {
             return Err(IpcFault::UnexpectedStatement);
         };
@@ -151,7 +169,12 @@ impl Driver {
         if let Some(link) = self.ipc_connections.link_with(ipc_connection, token)
             && self.sockets.received(link).is_some()
         {
-            self.ipc_connections.wait_for_connection(ipc_connection, link, (channel, before), &mut self.effects);
+            self.ipc_connections.wait_for_connection(
+                ipc_connection,
+                link,
+                (channel, before),
+                &mut self.effects,
+            );
             self.resume_streams(ipc_connection);
         }
         Ok(())
@@ -206,7 +229,9 @@ impl Driver {
     pub(super) fn channel_closed(&mut self, link: Key) {
         match link.owner() {
             Owner::Sockets => self.sockets.channel_closed(link, &mut self.effects),
-            Owner::IpcConnections if !self.ipc_connections.is_pair(link) => self.ipc_connections.end_orphan_of(link),
+            Owner::IpcConnections if !self.ipc_connections.is_pair(link) => {
+                self.ipc_connections.end_orphan_of(link)
+            }
             Owner::IpcConnections => {
                 if let Some(received_batch) = self.ipc_connections.channel_closed(link) {
                     self.deliver_pair(link);

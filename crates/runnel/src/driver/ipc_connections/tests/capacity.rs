@@ -64,7 +64,9 @@ fn rtps_waits_for_capacity_after_fallback() {
     let count = (0..).find(|number| publisher.publish(message(*number)).is_err()).unwrap();
     let pair = pair_of(&listener);
     let ipc_connections = talker.inner.driver().ipc_connections.established.clone();
-    ipc_connections.into_iter().for_each(|ipc_connection| talker.inner.driver().end_ipc_connection(ipc_connection, None));
+    ipc_connections
+        .into_iter()
+        .for_each(|ipc_connection| talker.inner.driver().end_ipc_connection(ipc_connection, None));
     wait_until("RTPS has announced all", || last_announced(&listener, pair) >= u64::from(count));
 
     wait_until("the last is received", || {
