@@ -341,7 +341,7 @@ impl EventLoop {
     /// Ends the background thread, which may still run when the process ends. So anything that would outlast it is
     /// removed here.
     pub(crate) fn end(&self) {
-        self.driver().sessions.leave_host();
+        self.driver().ipc_connections.leave_host();
         self.driver().leave_ros2();
         self.ended.store(true, Ordering::SeqCst);
         self.driver.wake();

@@ -147,7 +147,7 @@ pub mod fuzzing {
     ///
     /// # Panics
     /// When an invariant does not hold.
-    pub fn play_session(input: &[u8]) {
+    pub fn play_ipc_connection(input: &[u8]) {
         crate::ipc::play::play(input);
     }
 }

@@ -35,7 +35,7 @@ impl PollingPolicy {
         match self {
             Self::Block => block(driver, until, ready),
             Self::Spin => {
-                driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
+                driver.ipc_connections.poll_rings(|| is_wanted() || ready.is_due());
                 driver.poll_once(Some(Instant::default()))
             }
             Self::Period(_) => driver.poll_once(Some(Instant::default())),
@@ -58,7 +58,7 @@ fn poll_then_block(
     let start = clock::monotonic();
     let poll_until = until.map_or(start + span, |until| until.min(start + span));
     while clock::monotonic() < poll_until {
-        driver.sessions.poll_rings(|| is_wanted() || ready.is_due());
+        driver.ipc_connections.poll_rings(|| is_wanted() || ready.is_due());
         let outcome = driver.poll_once(Some(Instant::default()))?;
         // A poll consumes a wake. A wait after it would miss that wake.
         if outcome.woken || ready.is_due() || is_wanted() {

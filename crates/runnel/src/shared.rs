@@ -147,7 +147,7 @@ impl Shared {
         }
         self.linger.close();
         // A thread may keep a handle beyond the program's own end.
-        self.event_loop.driver().sessions.leave_host();
+        self.event_loop.driver().ipc_connections.leave_host();
         self.event_loop.driver().leave_ros2();
         if !closed.unwrap_or(false) {
             console::warning!("the master did not confirm within 1 s that all nodes are unregistered");

@@ -295,7 +295,7 @@ fn queued_messages_stay_in_slots_without_memory() {
         let message = numbered(scene.published.get(), BYTES);
         with_memory(TOO_LITTLE, || scene.publisher.publish(&message)).unwrap();
         scene.published.set(scene.published.get() + 1);
-        reader.session.map_segments();
+        reader.ipc_connection.map_segments();
     }
     scene.assert_undisturbed();
     assert_eq!(scene.publisher.dropped(), 0);
@@ -305,8 +305,8 @@ fn queued_messages_stay_in_slots_without_memory() {
 fn fill_ring_with_long_message(scene: &Scene, reader: &mut Reader) {
     wait_until("a long message that is lent", || {
         scene.talk(1, BYTES);
-        reader.session.map_segments();
-        let mut records = std::iter::from_fn(|| reader.session.peek());
+        reader.ipc_connection.map_segments();
+        let mut records = std::iter::from_fn(|| reader.ipc_connection.peek());
         records.any(|record| record.kind == SAMPLE_SLOT && record.word(2) as u32 as usize > BYTES)
     });
 }
@@ -317,8 +317,8 @@ fn link_ends_without_memory(scene: &Scene) -> bool {
     fill_ring_with_long_message(scene, &mut reader);
     reader.stream.set_nonblocking(true).unwrap();
     scene.talking.spin_once(Duration::ZERO).unwrap();
-    reader.session.packets.shutdown().unwrap();
-    reader.session.set(END, 1);
+    reader.ipc_connection.packets.shutdown().unwrap();
+    reader.ipc_connection.set(END, 1);
     let mut seen = None;
     wait_until("the link's end, or what it carries on with", || {
         with_memory(TOO_LITTLE, || scene.talking.spin_once(Duration::ZERO)).unwrap();

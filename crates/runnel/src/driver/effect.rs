@@ -36,7 +36,7 @@ pub(super) enum Deadline {
     /// Timeout of incomplete messages. They are checked once the sockets have been read.
     IncompleteFrames,
     /// Checks whether the peer has read the rest of an IPC connection that ends.
-    SessionTeardown(Key),
+    IpcTeardown(Key),
     /// Timeout of a link that waits for the rest of its connection: all IPC connections are polled.
     WaitingStreams,
     /// Connects to a process of this host again.
@@ -83,14 +83,14 @@ pub(super) enum Effect {
     /// A link has ended whose peer may be on this host.
     LocalLinkClosed { key: Key },
     /// The ring of an IPC connection has new records or free space.
-    DoorbellRang { session: Key },
+    DoorbellRang { ipc_connection: Key },
     /// Requests that the publisher of a link sends by an IPC connection.
-    RequestFromPublisher { session: Key, link: Key },
+    RequestFromPublisher { ipc_connection: Key, link: Key },
     /// Switches a link to an IPC connection.
-    SwitchPath { session: Key, link: Key, token: u128 },
+    SwitchPath { ipc_connection: Key, link: Key, token: u128 },
     /// An IPC connection has closed. Its links fall back to their own connections and resend what the peer has not
     /// read.
-    SessionClosed { sender: Arc<Sender>, unread: Unread },
+    IpcConnectionClosed { sender: Arc<Sender>, unread: Unread },
     /// A warning about a peer, to be logged by a node.
     NodeWarning { node: NodeKey, line: String },
     /// The nodes of this process or their endpoints have changed, and are to be announced.

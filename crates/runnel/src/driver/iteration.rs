@@ -33,7 +33,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Events, clock};
 
 use super::effect::{Deadline, Effect};
-use super::sessions::Readable;
+use super::ipc_connections::Readable;
 use super::sockets::Socket;
 use super::table::{Key, Owner};
 use super::{Driver, NO_WAIT, PollOutcome};
@@ -134,24 +134,24 @@ impl Driver {
     }
 
     fn wait_once(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
-        if self.sessions.established.is_empty() {
+        if self.ipc_connections.established.is_empty() {
             return self.sockets.reactor.wait(events, wait).map(|()| false);
         }
         // Effects of these records come before the wait.
-        let mut had_records = self.poll_sessions() || !self.effects.queue.is_empty();
+        let mut had_records = self.poll_ipc_connections() || !self.effects.queue.is_empty();
         let sleeps = !had_records && wait != Some(Duration::ZERO);
         if sleeps {
-            self.sessions.fall_asleep();
-            had_records = self.poll_sessions() || !self.effects.queue.is_empty();
+            self.ipc_connections.fall_asleep();
+            had_records = self.poll_ipc_connections() || !self.effects.queue.is_empty();
         }
-        let waited = if had_records && self.sessions.skips_reactor() {
+        let waited = if had_records && self.ipc_connections.skips_reactor() {
             events.clear();
             Ok(())
         } else {
             self.sockets.reactor.wait(events, if had_records { Some(Duration::ZERO) } else { wait })
         };
         if sleeps {
-            self.sessions.wake_up();
+            self.ipc_connections.wake_up();
         }
         waited.map(|()| had_records)
     }
@@ -183,19 +183,21 @@ impl Driver {
             Deadline::IncompleteFrames => {
                 self.sockets.check_incomplete_frames(all_ready_at, &mut self.effects);
             }
-            Deadline::AcceptProcesses => self.sessions.resume_accepting(),
+            Deadline::AcceptProcesses => self.ipc_connections.resume_accepting(),
             // They are checked before the next wait.
             Deadline::WaitingStreams => {}
             // They are checked at the end of the iteration.
             Deadline::JoiningSubscribers => self.sockets.joining.wake(),
-            Deadline::SessionTeardown(session) => self.sessions.teardown_due(now, session, &mut self.effects),
-            Deadline::Process(process) => self.sessions.reconnect(now, process, &mut self.effects),
-            Deadline::Handshake(key) => self.sessions.handshake_timed_out(key, &mut self.effects),
+            Deadline::IpcTeardown(ipc_connection) => {
+                self.ipc_connections.teardown_due(now, ipc_connection, &mut self.effects)
+            }
+            Deadline::Process(process) => self.ipc_connections.reconnect(now, process, &mut self.effects),
+            Deadline::Handshake(key) => self.ipc_connections.handshake_timed_out(key, &mut self.effects),
             Deadline::MonitoredEndpoint(number) => {
                 self.monitored_endpoints.check(number, now, &mut self.effects)
             }
             Deadline::LocalPeer(participant) => {
-                if let Some(process) = self.sessions.own_process() {
+                if let Some(process) = self.ipc_connections.own_process() {
                     self.ros2.announce_to_local_peer(participant, process, now, &mut self.effects);
                 }
             }
@@ -204,8 +206,8 @@ impl Driver {
     }
 
     pub(super) fn readable(&mut self, key: Key) {
-        if let Owner::Sessions = key.owner() {
-            return self.sessions_readable(key);
+        if let Owner::IpcConnections = key.owner() {
+            return self.ipc_readable(key);
         }
         match self.sockets.get(key) {
             Some(Socket::Rtps(socket)) => {
@@ -227,13 +229,17 @@ impl Driver {
         }
     }
 
-    fn sessions_readable(&mut self, key: Key) {
-        match self.sessions.readable(key, &mut self.effects) {
-            Some(Readable::Doorbell(session)) => self.doorbell_rang(session),
-            Some(Readable::Socket(session)) => self.session_readable(session),
+    fn ipc_readable(&mut self, key: Key) {
+        match self.ipc_connections.readable(key, &mut self.effects) {
+            Some(Readable::Doorbell(ipc_connection)) => self.doorbell_rang(ipc_connection),
+            Some(Readable::Socket(ipc_connection)) => self.ipc_socket_readable(ipc_connection),
             // A thread has found space in a ring for links that wait.
             Some(Readable::OwnDoorbell) => {
-                self.sessions.established.clone().into_iter().for_each(|session| self.doorbell_rang(session));
+                self.ipc_connections
+                    .established
+                    .clone()
+                    .into_iter()
+                    .for_each(|ipc_connection| self.doorbell_rang(ipc_connection));
             }
             None => {}
         }
@@ -242,7 +248,7 @@ impl Driver {
     pub(super) fn writable(&mut self, key: Key) {
         match key.owner() {
             Owner::Sockets => self.sockets.writable(key, &mut self.effects),
-            Owner::Sessions => self.sessions.writable(key),
+            Owner::IpcConnections => self.ipc_connections.writable(key),
         }
     }
 
@@ -309,15 +315,17 @@ impl Driver {
                 self.shared_link_ended(dual_node_id, &followed);
             }
             Effect::PeerFault { engine, peer, why } => self.log_peer_fault(engine, &peer, &why),
-            Effect::LocalLinkClosed { key } => self.sessions.remove_local_link(key, &mut self.effects),
-            Effect::DoorbellRang { session } => self.doorbell_rang(session),
-            Effect::RequestFromPublisher { session, link } => {
+            Effect::LocalLinkClosed { key } => self.ipc_connections.remove_local_link(key, &mut self.effects),
+            Effect::DoorbellRang { ipc_connection } => self.doorbell_rang(ipc_connection),
+            Effect::RequestFromPublisher { ipc_connection, link } => {
                 if let Some(reached) = self.sockets.reached(link) {
-                    self.sessions.request_from_publisher(session, link, &reached);
+                    self.ipc_connections.request_from_publisher(ipc_connection, link, &reached);
                 }
             }
-            Effect::SwitchPath { session, link, token } => self.switch_path(session, link, token),
-            Effect::SessionClosed { sender, unread } => {
+            Effect::SwitchPath { ipc_connection, link, token } => {
+                self.switch_path(ipc_connection, link, token)
+            }
+            Effect::IpcConnectionClosed { sender, unread } => {
                 self.sockets.fall_back(&sender, unread, &mut self.effects);
             }
             Effect::NodeWarning { node, line } => {
@@ -339,9 +347,9 @@ impl Driver {
             Effect::ParticipantUsed => self.take_ros2_events(),
             Effect::ReaderCreated { reader } => self.ros2.set_initial_capacity(reader, &mut self.effects),
             Effect::PairMatched { local, remote } => self.join_pair(local, remote, None),
-            Effect::PublisherRenamed { pair, named } => self.sessions.rename_publisher(pair, named),
+            Effect::PublisherRenamed { pair, named } => self.ipc_connections.rename_publisher(pair, named),
             Effect::LocalPeerAsks { participant } => {
-                if let Some(process) = self.sessions.own_process() {
+                if let Some(process) = self.ipc_connections.own_process() {
                     self.ros2.answer_local_peer(participant, process);
                 }
             }
@@ -352,16 +360,16 @@ impl Driver {
         }
     }
 
-    fn switch_path(&mut self, session: Key, link: Key, token: u128) {
-        let Some(sender) = self.sessions.sender(session) else { return };
+    fn switch_path(&mut self, ipc_connection: Key, link: Key, token: u128) {
+        let Some(sender) = self.ipc_connections.sender(ipc_connection) else { return };
         if !self.sockets.switch_path(link, &sender, token, &mut self.effects) {
-            self.sessions.defer_switch(session, token);
+            self.ipc_connections.defer_switch(ipc_connection, token);
         }
     }
 
     /// Handles the end of a link's connection. Messages that arrived before by shared memory count.
     pub(super) fn link_ended(&mut self, key: Key, why: Option<String>) {
-        self.drain_session_of(key);
+        self.drain_ipc_connection_of(key);
         self.settle_returned(key);
         self.sockets.finish(key, why, &mut self.effects);
     }

@@ -2,7 +2,7 @@
 //! driver's lock runs it. It never calls user code.
 //!
 //! It has four components, each with its own state: [`sockets`], the ROS 1 graph ([`ros1`]), the ROS 2 graph ([`ros2`]) and
-//! the IPC connections with other processes of this host ([`sessions`]). A request of one component to another is an
+//! the IPC connections with other processes of this host ([`ipc_connections`]). A request of one component to another is an
 //! [`effect`], which the event loop ([`iteration`]) applies. Work of a component at a later time is a deadline of that loop.
 //!
 //! ```text
@@ -15,6 +15,7 @@
 mod effect;
 mod entries;
 mod incompatible;
+mod ipc_connections;
 mod iteration;
 mod late_samples;
 mod limits;
@@ -26,7 +27,6 @@ mod pair_delivery;
 mod pair_end;
 mod ros1;
 mod ros2;
-mod sessions;
 mod shared_links;
 mod sockets;
 mod table;
@@ -49,6 +49,7 @@ use crate::receive_budget::ReceiveBudget;
 use crate::simulation::Simulation;
 use effect::Effects;
 pub(crate) use entries::{Inputs, Ros1End};
+use ipc_connections::IpcConnections;
 use local_matching::Endpoints;
 use monitored_endpoints::MonitoredEndpoints;
 pub(crate) use nodes::NodeKey;
@@ -59,7 +60,6 @@ pub(crate) use ros1::{CallRequest, Engine};
 pub(crate) use ros1::{EngineEvent, ProtocolEngine};
 use ros1::{Ros1, Slot};
 use ros2::Ros2;
-use sessions::Sessions;
 use sockets::Sockets;
 pub(crate) use table::Key;
 
@@ -71,7 +71,7 @@ pub(crate) struct Driver {
     sockets: Sockets,
     ros1: Ros1,
     pub(crate) ros2: Ros2,
-    pub(crate) sessions: Sessions,
+    pub(crate) ipc_connections: IpcConnections,
     pub(crate) nodes: Nodes,
     endpoints: Endpoints,
     monitored_endpoints: MonitoredEndpoints,
@@ -104,7 +104,7 @@ impl Driver {
         settings: &Settings,
     ) -> Self {
         Self {
-            sessions: Sessions::new(Arc::clone(&reactor), settings.ipc.clone(), pool),
+            ipc_connections: IpcConnections::new(Arc::clone(&reactor), settings.ipc.clone(), pool),
             sockets: Sockets::new(reactor, settings),
             ros1: Ros1::default(),
             ros2: Ros2::new(settings.ros2.clone(), settings.ipc.is_some()),

@@ -53,7 +53,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 pub(crate) struct Ros2 {
     settings: Option<Ros2Settings>,
     /// Whether pairs may use shared memory.
-    has_sessions: bool,
+    is_ipc_enabled: bool,
     pub(super) rtps: Option<Arc<Rtps>>,
     writers: SortedMap<EntityId, WriterEnd>,
     pub(super) readers: SortedMap<EntityId, ReaderEnd>,
@@ -121,12 +121,12 @@ impl Ros2 {
         left + (Duration::from_millis(1) - rest)
     }
 
-    pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
+    pub(super) fn new(settings: Option<Ros2Settings>, is_ipc_enabled: bool) -> Self {
         let (writers, readers) = (SortedMap::new(), SortedMap::new());
         let (graph, received_batch) = (Graph::default(), ReceivedBatch::default());
         Self {
             settings,
-            has_sessions,
+            is_ipc_enabled,
             rtps: None,
             writers,
             readers,

@@ -12,9 +12,9 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Driver;
 use super::effect::Effect;
+use super::ipc_connections::Orphan;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
-use super::sessions::Orphan;
 use super::sockets::{Input, LinkShare, Socket, SubscriptionId, id_of};
 use super::table::Key;
 use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
@@ -165,7 +165,7 @@ impl Driver {
             if let Some(receiver) = self.ros2.receiver_at(pair, &position) {
                 self.deliver_all(receiver);
             }
-            self.sessions.end_orphan(key, pair);
+            self.ipc_connections.end_orphan(key, pair);
             if let Some(Socket::Input(input)) = self.sockets.get_mut(key) {
                 input.settle_pair(pair);
             }
@@ -333,16 +333,16 @@ impl Driver {
         self.shared_links(|input| input.from.dual_node_id == Some(dual_node_id) && input.follows(pair))
     }
 
-    /// Remembers a pair that RTPS has lost, by its key in `Sessions`.
+    /// Remembers a pair that RTPS has lost, by its key in `IpcConnections`.
     pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
         let link = from
             .dual_node_id
             .and_then(|dual_node_id| self.links_for(dual_node_id, (reader, writer)).first().copied());
         if let Some(link) = link
-            && let Some(memory) = self.sessions.memory_input(key)
+            && let Some(memory) = self.ipc_connections.memory_input(key)
         {
             let orphan = Orphan::new(key, link, pair_id(writer.entity, reader), from, memory);
-            self.sessions.orphaned(orphan);
+            self.ipc_connections.orphaned(orphan);
         }
     }
 

@@ -22,7 +22,7 @@ impl Key {
     pub(crate) fn owner(self) -> Owner {
         match self.generation >> OWNER_SHIFT {
             0 => Owner::Sockets,
-            _ => Owner::Sessions,
+            _ => Owner::IpcConnections,
         }
     }
 }
@@ -32,7 +32,7 @@ impl Key {
 #[repr(u32)]
 pub(crate) enum Owner {
     Sockets = 0,
-    Sessions = 1,
+    IpcConnections = 1,
 }
 
 /// Lowest bit of a generation that identifies its owner. The highest bit is free for the reactor's own token.
@@ -130,12 +130,20 @@ mod tests {
 
     #[test]
     fn keys_of_components_differ() {
-        let (mut sockets, mut sessions) = (Table::default(), Table::of(Owner::Sessions));
+        let (mut sockets, mut ipc_connections) = (Table::default(), Table::of(Owner::IpcConnections));
         for round in 0..3 {
-            let (socket, session) = (sockets.insert_with(|_| 's'), sessions.insert_with(|_| 't'));
-            assert_eq!((socket.owner(), session.owner()), (Owner::Sockets, Owner::Sessions), "{round}");
-            assert_eq!((sockets.get(session), sessions.get(socket)), (None, None));
-            assert_eq!((sockets.remove(socket), sessions.remove(session)), (Some('s'), Some('t')));
+            let (socket, ipc_connection) =
+                (sockets.insert_with(|_| 's'), ipc_connections.insert_with(|_| 't'));
+            assert_eq!(
+                (socket.owner(), ipc_connection.owner()),
+                (Owner::Sockets, Owner::IpcConnections),
+                "{round}"
+            );
+            assert_eq!((sockets.get(ipc_connection), ipc_connections.get(socket)), (None, None));
+            assert_eq!(
+                (sockets.remove(socket), ipc_connections.remove(ipc_connection)),
+                (Some('s'), Some('t'))
+            );
         }
     }
 }

@@ -135,9 +135,9 @@ impl Scene {
 
     /// The honest peer reads records.
     fn receive(&mut self, most: usize) {
-        self.there.take_packets().expect("an honest peer sends packets of a session");
+        self.there.take_packets().expect("an honest peer sends packets of an IPC connection");
         for _ in 0..most {
-            match self.there.next().expect("an honest peer writes records of a session") {
+            match self.there.next().expect("an honest peer writes records of an IPC connection") {
                 Some(RecordEvent::ChannelData(ChannelData::Stream(bytes))) => {
                     self.link.received.extend(bytes)
                 }
@@ -206,7 +206,7 @@ impl Scene {
 
     fn check(&self) {
         assert!(self.link.sent.starts_with(&self.link.received), "the honest link's bytes differ");
-        assert!(!self.here.sender.is_over(), "the attacker has ended the honest session");
+        assert!(!self.here.sender.is_over(), "the attacker has ended the honest IPC connection");
     }
 
     /// The honest connection continues until everything has arrived, or ends and the network carries the rest.

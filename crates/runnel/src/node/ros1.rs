@@ -43,7 +43,7 @@ pub(super) fn end(
         master: settings.master.clone(),
         pid: host::pid(),
         limits: limits(),
-        same_host: shared.event_loop.driver().sessions.same_host(),
+        same_host: shared.event_loop.driver().ipc_connections.same_host(),
         dual_node_id,
     };
     let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];

@@ -211,13 +211,13 @@ fn teardown_ends_without_doorbell() {
     let scene = Scene::new();
     let end_one = || {
         let reader = Reader::new(&scene);
-        reader.session.packets.shutdown().unwrap();
-        wait_until("it has read its last", || reader.session.peer_word(END) == 1);
+        reader.ipc_connection.packets.shutdown().unwrap();
+        wait_until("it has read its last", || reader.ipc_connection.peer_word(END) == 1);
         // The first check is immediate, and the next one follows after a lock of the driver. From then on nothing wakes
         // the talker.
         drop(scene.talking.create_node("next").unwrap());
         let began = Instant::now();
-        reader.session.set_without_doorbell(END, 1);
+        reader.ipc_connection.set_without_doorbell(END, 1);
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
         let waited = began.elapsed();
         drop(reader);
@@ -348,7 +348,7 @@ fn departed_readers_leak_nothing() {
             reader.borrow(&scene, 1);
         } else {
             scene.talk(1, 100);
-            reader.session.wait_for(fake_process::SAMPLE);
+            reader.ipc_connection.wait_for(fake_process::SAMPLE);
         }
         scene.wait_for_departure(reader);
     };

@@ -67,7 +67,7 @@ fn invalid_hello_is_refused() {
     // A process with a higher id must not connect.
     refused(&scene, participant, |packets, _, to| send(packets, &hello(to + 1, to), &local.fds()));
     let mut reader = Reader::new(&scene);
-    drop(reader.session.next());
+    drop(reader.ipc_connection.next());
 }
 
 const OTHER_VERSION: [&str; 2] = ["is of another version of Runnel", "links with it stay on the network"];
@@ -128,9 +128,9 @@ fn hello_with_wrong_descriptors_is_refused() {
     let scene = Scene::new();
     let local = LocalEnd::new();
     let [page, outbox, bell] = local.fds();
-    let short = SharedWords::new("fake-session", OUTBOX_BYTES / 2).unwrap();
-    let long = SharedWords::new("fake-session", OUTBOX_BYTES * 2).unwrap();
-    let unsealed = memfd_create("fake-session", MemfdFlags::ALLOW_SEALING).unwrap();
+    let short = SharedWords::new("fake-ipc-connection", OUTBOX_BYTES / 2).unwrap();
+    let long = SharedWords::new("fake-ipc-connection", OUTBOX_BYTES * 2).unwrap();
+    let unsealed = memfd_create("fake-ipc-connection", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&unsealed, OUTBOX_BYTES as u64).unwrap();
     let (pipe, writer) = std::io::pipe().unwrap();
     let file = fs::File::open("/proc/self/exe").unwrap();
@@ -197,9 +197,9 @@ fn failed_handshake_is_tried_again_later() {
         wait_until("the connection closed", || is_ended(&packets));
         received_on_network(&scene, &mut stream);
     }
-    let mut session = FakeConnection::handshake_on(accept(&listener), me, process);
-    session.push(ASK, 0, &token_bytes(token));
-    assert_eq!(session.wait_for(OPEN_SAMPLES).word(0), token as u64);
+    let mut ipc_connection = FakeConnection::handshake_on(accept(&listener), me, process);
+    ipc_connection.push(ASK, 0, &token_bytes(token));
+    assert_eq!(ipc_connection.wait_for(OPEN_SAMPLES).word(0), token as u64);
     scene.assert_undisturbed();
 }
 

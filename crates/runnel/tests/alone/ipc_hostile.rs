@@ -42,14 +42,19 @@ fn keeps_connection(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
     let mut reader = Reader::new(scene);
     act(&mut reader);
     // Messages come after the action was handled.
-    wait_until("its records are read", || reader.session.peer_word(POSITION) == reader.session.written);
+    wait_until("its records are read", || {
+        reader.ipc_connection.peer_word(POSITION) == reader.ipc_connection.written
+    });
     scene.talk(10, 100);
     let last = numbered(scene.published.get() - 1, 100).data;
     wait_until("the last message", || {
-        reader.session.next().is_some_and(|record| record.kind == SAMPLE && record.payload.ends_with(&last))
+        reader
+            .ipc_connection
+            .next()
+            .is_some_and(|record| record.kind == SAMPLE && record.payload.ends_with(&last))
     });
     scene.assert_undisturbed();
-    assert!(!is_ended(&reader.session.packets));
+    assert!(!is_ended(&reader.ipc_connection.packets));
     scene.wait_for_departure(reader);
 }
 
@@ -59,8 +64,8 @@ fn impossible_positions_end_the_ipc_connection() {
     let scene = Scene::new();
     let falsify = |what: &str, position: fn(u64) -> u64| {
         ends(&scene, what, &["reported an impossible position in shared memory"], |reader| {
-            reader.session.wait_for(SAMPLE);
-            reader.session.set(POSITION, position(reader.session.read));
+            reader.ipc_connection.wait_for(SAMPLE);
+            reader.ipc_connection.set(POSITION, position(reader.ipc_connection.read));
             // The position is checked when the ring is full.
             scene.talk(200, 3000);
         });
@@ -79,9 +84,9 @@ fn decreasing_position_ends_the_ipc_connection() {
         // The position was checked at least once.
         for _ in 0..10 {
             scene.talk(50, 3000);
-            (0..50).for_each(|_| drop(reader.session.wait_for(SAMPLE)));
+            (0..50).for_each(|_| drop(reader.ipc_connection.wait_for(SAMPLE)));
         }
-        reader.session.set(POSITION, 1);
+        reader.ipc_connection.set(POSITION, 1);
         scene.talk(200, 3000);
     });
 }
@@ -96,10 +101,10 @@ fn decreased_position_at_the_end_resends_nothing() {
         let mut reader = Reader::new(&scene);
         for _ in 0..20 {
             scene.talk(50, 3000);
-            (0..50).for_each(|_| drop(reader.session.wait_for(SAMPLE)));
+            (0..50).for_each(|_| drop(reader.ipc_connection.wait_for(SAMPLE)));
         }
-        reader.session.set(POSITION, position);
-        reader.session.packets.shutdown().unwrap();
+        reader.ipc_connection.set(POSITION, position);
+        reader.ipc_connection.packets.shutdown().unwrap();
         wait_until("it is named", || count_logged(&text) > before);
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
         scene.talk(1, 100);
@@ -117,13 +122,13 @@ fn samples_read_before_a_fault_are_not_resent() {
     let (scene, mut reader) = Scene::with_reader();
     scene.talk(10, 100);
     // It has not reported these as read.
-    (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, SAMPLE));
-    reader.session.push(99, 0, &[]);
-    reader.session.wait_for_end();
+    (0..6).for_each(|_| assert_eq!(reader.ipc_connection.peek().expect("a message").kind, SAMPLE));
+    reader.ipc_connection.push(99, 0, &[]);
+    reader.ipc_connection.wait_for_end();
     // The talker may have fallen back without its report. This takes the driver's lock afterwards.
     drop(scene.talking.create_node("next").unwrap());
-    reader.session.set(POSITION, reader.session.read);
-    reader.session.set(END, 1);
+    reader.ipc_connection.set(POSITION, reader.ipc_connection.read);
+    reader.ipc_connection.set(END, 1);
     for number in 6..10 {
         let message = reader.next_message();
         assert!(message.ends_with(&numbered(number, 100).data), "message {number} is due");
@@ -140,30 +145,30 @@ fn return_of_slot_that_was_not_lent_is_refused() {
     for loan in [999, 4096, u64::from(u32::MAX), 1 << 16, u64::MAX] {
         ends(&scene, &format!("loan {loan} that never was"), &not_lent, |reader| {
             reader.borrow(&scene, 2);
-            reader.session.return_slot(loan);
+            reader.ipc_connection.return_slot(loan);
             scene.talk(5, 5000);
         });
     }
     ends(&scene, "the same slot twice", &not_lent, |reader| {
         let loans = reader.borrow(&scene, 3);
-        reader.session.return_slot(loans[0]);
-        reader.session.return_slot(loans[0]);
+        reader.ipc_connection.return_slot(loans[0]);
+        reader.ipc_connection.return_slot(loans[0]);
         scene.talk(5, 5000);
     });
     for count in [1000, 1 << 32, u64::MAX] {
         ends(&scene, &format!("{count} returned"), &too_many, |reader| {
             reader.borrow(&scene, 2);
-            reader.session.set(RETURNED, count);
+            reader.ipc_connection.set(RETURNED, count);
             scene.talk(5, 5000);
         });
     }
     ends(&scene, "fewer than before", &too_many, |reader| {
         let loans = reader.borrow(&scene, 4);
-        reader.session.return_slot(loans[0]);
-        reader.session.return_slot(loans[1]);
+        reader.ipc_connection.return_slot(loans[0]);
+        reader.ipc_connection.return_slot(loans[1]);
         // The talker notices the returned slots.
         scene.talk(2, 5000);
-        reader.session.set(RETURNED, 1);
+        reader.ipc_connection.set(RETURNED, 1);
         scene.talk(5, 5000);
     });
 }
@@ -174,15 +179,15 @@ fn return_of_other_readers_slot_is_refused() {
     let (scene, mut other) = Scene::with_reader();
     let kept = other.borrow(&scene, 20);
     // The other reader's slots are read again at the end: they must not have been written.
-    let bytes = |reader: &Reader| reader.session.segments[0].bytes(0, 5000 * 20).unwrap().to_vec();
+    let bytes = |reader: &Reader| reader.ipc_connection.segments[0].bytes(0, 5000 * 20).unwrap().to_vec();
     let (before, foreign) = (bytes(&other), *kept.last().unwrap());
     ends_with_other_reader(&scene, &["released a slot that was not lent to it"], |reader| {
         let own = reader.borrow(&scene, 1).len() as u64;
-        reader.session.return_slot(foreign.max(own));
+        reader.ipc_connection.return_slot(foreign.max(own));
         scene.talk(100, 5000);
     });
     assert_eq!(bytes(&other), before);
-    assert!(!is_ended(&other.session.packets));
+    assert!(!is_ended(&other.ipc_connection.packets));
     scene.assert_undisturbed();
 }
 
@@ -192,7 +197,7 @@ fn ends_with_other_reader(scene: &Scene, text: &[&str], act: impl FnOnce(&mut Re
     let mut reader = Reader::with_others(scene);
     act(&mut reader);
     wait_until("it is named", || count_logged(text) > before);
-    reader.session.wait_for_end();
+    reader.ipc_connection.wait_for_end();
 }
 
 #[test]
@@ -204,7 +209,7 @@ fn invalid_records_end_the_ipc_connection() {
     let scene = || &scenes[cases.replace(cases.get() + 1) / 15];
     let record = |kind: u8, channel: u32, payload: &[u8], text: &[&str]| {
         ends(scene(), &format!("kind {kind}, {} bytes", payload.len()), text, |reader| {
-            reader.session.push(kind, channel, payload);
+            reader.ipc_connection.push(kind, channel, payload);
         });
     };
     for kind in [1, 3, 15, 16, 127, 255] {
@@ -251,7 +256,7 @@ fn invalid_records_end_the_ipc_connection() {
     }
     let header = |header: u64, text: &str| {
         ends(scene(), &format!("header {header:x}"), &[text], |reader| {
-            reader.session.push_with_header(header, &[])
+            reader.ipc_connection.push_with_header(header, &[])
         });
     };
     header(5, "a record of kind 0");
@@ -265,45 +270,45 @@ fn records_about_unknown_links_are_ignored() {
     let _alone = alone();
     let scene = Scene::new();
     keeps_connection(&scene, "unknown tokens, channels and segments", |reader| {
-        let session = &mut reader.session;
-        session.push(ASK, 0, &token_bytes(77));
-        session.push(OPEN, 3, &open_record(77, 1000));
-        session.push(OPEN, 65_535, &open_record(u128::MAX, u64::MAX));
+        let ipc_connection = &mut reader.ipc_connection;
+        ipc_connection.push(ASK, 0, &token_bytes(77));
+        ipc_connection.push(OPEN, 3, &open_record(77, 1000));
+        ipc_connection.push(OPEN, 65_535, &open_record(u128::MAX, u64::MAX));
         for channel in [0, 3, 65_535, 65_536, 0xff_ffff] {
-            session.push(SAMPLE, channel, b"1234567 to nobody");
-            session.push(BYTES, channel, &[9; 4000]);
-            session.push(CLOSE, channel, &[]);
-            session.push(CLOSE, channel, b"again");
+            ipc_connection.push(SAMPLE, channel, b"1234567 to nobody");
+            ipc_connection.push(BYTES, channel, &[9; 4000]);
+            ipc_connection.push(CLOSE, channel, &[]);
+            ipc_connection.push(CLOSE, channel, b"again");
         }
-        session.push(FORGET, 0, &words(&[0]));
-        session.push(FORGET, 0, &words(&[u64::MAX]));
+        ipc_connection.push(FORGET, 0, &words(&[0]));
+        ipc_connection.push(FORGET, 0, &words(&[u64::MAX]));
     });
     keeps_connection(&scene, "its own link, on which it does not send", |reader| {
         let token = reader.token;
         for _ in 0..1000 {
-            reader.session.push(ASK, 0, &token_bytes(token));
+            reader.ipc_connection.push(ASK, 0, &token_bytes(token));
         }
-        reader.session.push(OPEN, 9, &open_record(token, 0));
-        reader.session.push(OPEN_SAMPLES, 9, &open_samples_record(token, 1, 2, 1));
-        reader.session.push(SAMPLE, 9, b"1234567 to a publisher");
-        reader.session.push(BYTES, 9, b"to a publisher");
+        reader.ipc_connection.push(OPEN, 9, &open_record(token, 0));
+        reader.ipc_connection.push(OPEN_SAMPLES, 9, &open_samples_record(token, 1, 2, 1));
+        reader.ipc_connection.push(SAMPLE, 9, b"1234567 to a publisher");
+        reader.ipc_connection.push(BYTES, 9, b"to a publisher");
     });
     keeps_connection(&scene, "words that say what they like", |reader| {
         for value in [1, 0, u64::MAX, 1 << 63, 77] {
-            reader.session.set(WANTS, value);
-            reader.session.set(MAPPED, value & !FULL);
-            reader.session.local.page.words()[0].store(value, Ordering::SeqCst);
+            reader.ipc_connection.set(WANTS, value);
+            reader.ipc_connection.set(MAPPED, value & !FULL);
+            reader.ipc_connection.local.page.words()[0].store(value, Ordering::SeqCst);
             scene.talk(5, 5000);
         }
-        reader.session.local.outbox.words()[RECORDS - 7..RECORDS]
+        reader.ipc_connection.local.outbox.words()[RECORDS - 7..RECORDS]
             .iter()
             .for_each(|word| word.store(7, Ordering::SeqCst));
     });
     keeps_connection(&scene, "no segment is mapped", |reader| {
-        reader.session.set(MAPPED, FULL);
+        reader.ipc_connection.set(MAPPED, FULL);
         scene.talk(50, 5000);
         let copied = |record: &Record| matches!(record.kind, SAMPLE | BYTES);
-        wait_until("a copy", || reader.session.next().is_some_and(|record| copied(&record)));
+        wait_until("a copy", || reader.ipc_connection.next().is_some_and(|record| copied(&record)));
     });
 }
 
@@ -315,12 +320,12 @@ fn impossible_report_ends_only_its_link() {
         let me = low_process_id();
         let mut reader = Reader::of(me, subscribe(&scene, me));
         let token = reader.token;
-        reader.session.push(REACHED, 0, &reached_record(token, epoch, next));
+        reader.ipc_connection.push(REACHED, 0, &reached_record(token, epoch, next));
         while reader.stream.read(&mut [0; 4096]).unwrap() > 0 {}
-        assert!(!is_ended(&reader.session.packets));
+        assert!(!is_ended(&reader.ipc_connection.packets));
     }
     scene.talk(10, 100);
-    other.session.wait_for(SAMPLE);
+    other.ipc_connection.wait_for(SAMPLE);
     scene.assert_undisturbed();
 }
 
@@ -332,7 +337,7 @@ fn invalid_packets_end_the_ipc_connection() {
     let (pipe, _writer) = std::io::pipe().unwrap();
     let fd = segment.fd();
     let packet = |what: &str, bytes: &[u8], fds: &[_], text: &str| {
-        ends(&scene, what, &[text], |reader| send(&reader.session.packets, bytes, fds));
+        ends(&scene, what, &[text], |reader| send(&reader.ipc_connection.packets, bytes, fds));
     };
     packet("short", &[1], &[], "it sent a packet of an unknown form");
     packet("short, with a descriptor", &[1; 23], &[fd], "it sent a packet of an unknown form");
@@ -375,11 +380,11 @@ fn invalid_segments_are_not_mapped() {
     ] {
         keeps_connection(&scene, "a segment that is not what it says", |reader| {
             // The second packet was in transit when the first was refused.
-            send(&reader.session.packets, &segment_packet(0, slot_bytes, slots), &[fd]);
+            send(&reader.ipc_connection.packets, &segment_packet(0, slot_bytes, slots), &[fd]);
             (1..100).for_each(|number| {
-                send(&reader.session.packets, &segment_packet(number, 4096, 2), &[segment.fd()])
+                send(&reader.ipc_connection.packets, &segment_packet(number, 4096, 2), &[segment.fd()])
             });
-            wait_until("no more is mapped", || reader.session.peer_word(MAPPED) & FULL != 0);
+            wait_until("no more is mapped", || reader.ipc_connection.peer_word(MAPPED) & FULL != 0);
         });
     }
     // Logged once per IPC connection.
@@ -390,8 +395,8 @@ fn invalid_segments_are_not_mapped() {
 fn full_doorbell_does_not_block_the_writer() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
-    reader.session.local.fill_doorbell();
-    let page = reader.session.local.page.words();
+    reader.ipc_connection.local.fill_doorbell();
+    let page = reader.ipc_connection.local.page.words();
     // It sleeps again and again, and the doorbell rings each time.
     let talked = (0..200).map(|epoch| {
         page[0].store(2 * epoch + 1, Ordering::SeqCst);
@@ -401,9 +406,9 @@ fn full_doorbell_does_not_block_the_writer() {
     scene.assert_undisturbed();
     let last = numbered(scene.published.get() - 1, 100).data;
     wait_until("the last message", || {
-        reader.session.next().is_some_and(|record| record.payload.ends_with(&last))
+        reader.ipc_connection.next().is_some_and(|record| record.payload.ends_with(&last))
     });
-    assert!(!is_ended(&reader.session.packets));
+    assert!(!is_ended(&reader.ipc_connection.packets));
 }
 
 #[test]
@@ -411,18 +416,18 @@ fn reader_that_frees_little_space_receives_everything() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     scene.talk(20_000, 10);
-    let session = &mut reader.session;
-    wait_until("it asks for space", || session.peer_word(WANTS) > 0);
+    let ipc_connection = &mut reader.ipc_connection;
+    wait_until("it asks for space", || ipc_connection.peer_word(WANTS) > 0);
     // Too little space to continue. Nothing more is published, and still the doorbell rings once there is enough.
-    let mut answered = session.peer_word(WANTS);
-    (0..100).for_each(|_| drop(session.peek().expect("a record")));
-    session.set(POSITION, session.read);
-    wait_until("it asks again", || session.peer_word(WANTS) != answered);
+    let mut answered = ipc_connection.peer_word(WANTS);
+    (0..100).for_each(|_| drop(ipc_connection.peek().expect("a record")));
+    ipc_connection.set(POSITION, ipc_connection.read);
+    wait_until("it asks again", || ipc_connection.peer_word(WANTS) != answered);
     let last = numbered(scene.published.get() - 1, 10).data;
     wait_until("the last message", || {
-        let record = session.next();
-        if std::mem::replace(&mut answered, session.peer_word(WANTS)) != answered {
-            session.ring();
+        let record = ipc_connection.next();
+        if std::mem::replace(&mut answered, ipc_connection.peer_word(WANTS)) != answered {
+            ipc_connection.ring();
         }
         record.is_some_and(|record| record.payload.ends_with(&last))
     });
@@ -436,23 +441,24 @@ fn slots_lent_at_the_end_are_not_reused() {
     let mut slots = Vec::new();
     wait_until("slots that are lent", || {
         scene.talk(1, 5000);
-        reader.session.map_segments();
-        let lent = std::iter::from_fn(|| reader.session.next()).filter(|record| record.kind == SAMPLE_SLOT);
+        reader.ipc_connection.map_segments();
+        let lent =
+            std::iter::from_fn(|| reader.ipc_connection.next()).filter(|record| record.kind == SAMPLE_SLOT);
         slots.extend(lent.map(|record| record.word(2)));
         slots.len() >= 5
     });
     // A reader that holds a message continues to read it.
-    let read = |session: &fake_process::FakeConnection| -> Vec<Vec<u8>> {
+    let read = |ipc_connection: &fake_process::FakeConnection| -> Vec<Vec<u8>> {
         let lent = slots.iter().map(|word| ((word >> 32) as usize * 5120, *word as u32 as usize));
-        lent.map(|(start, len)| session.segments[0].bytes(start, len).unwrap().to_vec()).collect()
+        lent.map(|(start, len)| ipc_connection.segments[0].bytes(start, len).unwrap().to_vec()).collect()
     };
-    let before = read(&reader.session);
+    let before = read(&reader.ipc_connection);
     assert!(before.iter().all(|message| message.len() == 5012 && message[1000] == message[5011]));
-    reader.session.packets.shutdown().unwrap();
+    reader.ipc_connection.packets.shutdown().unwrap();
     wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
     for _ in 0..20 {
         scene.talk(100, 5000);
         scene.assert_undisturbed();
     }
-    assert_eq!(read(&reader.session), before);
+    assert_eq!(read(&reader.ipc_connection), before);
 }

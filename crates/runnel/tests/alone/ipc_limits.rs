@@ -161,8 +161,8 @@ fn process_without_shared_memory_sends_copies() {
     let _alone = alone();
     let (printed, peer) = outcome("may make no memory", 100 << 10, BY_NETWORK);
     assert_eq!(printed, BY_NETWORK, "{}", peer.output());
-    let no_session = "no IPC connection with another process of this host";
-    wait_until("the missing IPC connection is logged", || peer.output().contains(no_session));
+    let no_ipc_connection = "no IPC connection with another process of this host";
+    wait_until("the missing IPC connection is logged", || peer.output().contains(no_ipc_connection));
     let (printed, peer) = outcome("may make no memory", 1 << 20, BY_MEMORY);
     assert_eq!(printed, BY_MEMORY, "{}", peer.output());
 }

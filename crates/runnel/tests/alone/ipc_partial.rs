@@ -19,10 +19,10 @@ fn partly_read_message_arrives_by_connection() {
     // It has not mapped the memory of these messages, and reads one piece of the second.
     scene.talk(1, 10);
     scene.talk(1, 20_000);
-    reader.session.wait_for(SAMPLE_BEGIN);
+    reader.ipc_connection.wait_for(SAMPLE_BEGIN);
     scene.talk(1, 10);
-    reader.session.packets.shutdown().unwrap();
-    reader.session.set(END, 1);
+    reader.ipc_connection.packets.shutdown().unwrap();
+    reader.ipc_connection.set(END, 1);
     for number in [1, 2] {
         assert_eq!(number_in(&reader.next_message()[12..]), number);
     }

@@ -13,13 +13,13 @@ use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 
 /// Takes all records and returns all slots. Returns the number of slots, and the segment to unmap, if any.
 fn read(reader: &mut Reader) -> (usize, Option<u64>) {
-    reader.session.map_segments();
+    reader.ipc_connection.map_segments();
     let (mut lent, mut forgotten) = (0, None);
-    while let Some(record) = reader.session.next() {
+    while let Some(record) = reader.ipc_connection.next() {
         match record.kind {
             SAMPLE_SLOT => {
                 lent += 1;
-                reader.session.return_slot(record.word(1) & 0xffff_ffff);
+                reader.ipc_connection.return_slot(record.word(1) & 0xffff_ffff);
             }
             FORGET => forgotten = Some(record.word(0)),
             _ => {}
@@ -47,8 +47,8 @@ fn rarely_used_topic(scene: &Scene) -> (Publisher<UInt8MultiArray>, Reader) {
 fn retire_segment(scene: &Scene) {
     let mut leaving = Reader::with_others(scene);
     leaving.borrow(scene, 1);
-    leaving.session.packets.shutdown().unwrap();
-    leaving.session.set(END, 1);
+    leaving.ipc_connection.packets.shutdown().unwrap();
+    leaving.ipc_connection.set(END, 1);
     drop(leaving);
 }
 
@@ -62,14 +62,14 @@ fn reader_unmaps_segment_replaced_by_another() {
         scene.talk(1, 5000);
         let (_, forgotten) = read(&mut reader);
         assert_eq!(forgotten, None, "the first is still read");
-        reader.session.segments.len() == 2
+        reader.ipc_connection.segments.len() == 2
     });
-    held.into_iter().for_each(|loan| reader.session.return_slot(loan));
+    held.into_iter().for_each(|loan| reader.ipc_connection.return_slot(loan));
     wait_until("the first is to be forgotten", || {
         scene.talk(1, 5000);
         read(&mut reader).1 == Some(0)
     });
-    assert_eq!(reader.session.segments.len(), 2);
+    assert_eq!(reader.ipc_connection.segments.len(), 2);
     scene.assert_undisturbed();
 }
 
@@ -83,7 +83,7 @@ fn idle_reader_unmaps_retired_segment() {
         scene.talk(1, 5000);
         read(&mut reader).1 == Some(0)
     });
-    assert_eq!(reader.session.segments.len(), 1);
+    assert_eq!(reader.ipc_connection.segments.len(), 1);
     scene.assert_undisturbed();
 }
 
@@ -95,9 +95,9 @@ fn freed_slot_is_reused_first() {
     let mut slots = BTreeSet::new();
     for number in 0..8 {
         rarely_used_topic.publish(numbered(number, 5000)).unwrap();
-        let record = reader.session.wait_for(SAMPLE_SLOT);
+        let record = reader.ipc_connection.wait_for(SAMPLE_SLOT);
         slots.insert(record.word(2) >> 32);
-        reader.session.return_slot_without_doorbell(record.word(1) & 0xffff_ffff);
+        reader.ipc_connection.return_slot_without_doorbell(record.word(1) & 0xffff_ffff);
     }
     assert_eq!(slots.len(), 1);
     scene.assert_undisturbed();
@@ -115,17 +115,17 @@ fn unmapped_segments_are_lent_while_many_messages_wait() {
     let (scene, mut reader) = Scene::with_reader();
     // More than can wait as slots: later ones are copied, and moved into slots again.
     scene.talk(20, 1_000_000);
-    assert!(reader.session.next().is_none(), "the memory is still to be mapped");
+    assert!(reader.ipc_connection.next().is_none(), "the memory is still to be mapped");
     // Not a wait for an event: nothing may happen during this time.
     let (cpu, pause) = (cpu_time(), Duration::from_secs(1));
     std::thread::sleep(pause);
     let used = cpu_time() - cpu;
     assert!(used < pause / 2, "{used:?} of CPU while it waits for that");
-    assert!(reader.session.next().is_none(), "it still is");
+    assert!(reader.ipc_connection.next().is_none(), "it still is");
     let mut lent = 0;
     wait_until("all lent", || {
-        reader.session.map_segments();
-        while let Some(record) = reader.session.next() {
+        reader.ipc_connection.map_segments();
+        while let Some(record) = reader.ipc_connection.next() {
             assert!(
                 ![BYTES, SAMPLE, SAMPLE_BEGIN].contains(&record.kind),
                 "{} bytes in the ring",
@@ -133,7 +133,7 @@ fn unmapped_segments_are_lent_while_many_messages_wait() {
             );
             if record.kind == SAMPLE_SLOT {
                 lent += 1;
-                reader.session.return_slot(record.word(1) & 0xffff_ffff);
+                reader.ipc_connection.return_slot(record.word(1) & 0xffff_ffff);
             }
         }
         lent == 20
@@ -151,20 +151,20 @@ fn link_without_memory_delays_no_link_without_space() {
         scene.talking.create_node("second").unwrap().create_publisher("small", 10_000).unwrap();
     let ports = Ports::of(&scene.graph.context(), "/second", "/small");
     let (_stream, _, token) = subscribe_to(ports.tcpros, "/small", me);
-    let channel = switch_to_memory(&mut reader.session, token);
+    let channel = switch_to_memory(&mut reader.ipc_connection, token);
     scene.talk(1, 1_000_000);
     // More than the ring holds.
     (0..5000).for_each(|number| small.publish(numbered(number, 100)).unwrap());
     let mut received = 0;
     wait_until("all small ones", || {
-        while let Some(record) = reader.session.next() {
+        while let Some(record) = reader.ipc_connection.next() {
             assert_eq!((record.kind, record.channel), (SAMPLE, channel));
             received += 1;
         }
-        reader.session.ring();
+        reader.ipc_connection.ring();
         received == 5000
     });
-    reader.session.map_segments();
-    reader.session.wait_for(SAMPLE_SLOT);
+    reader.ipc_connection.map_segments();
+    reader.ipc_connection.wait_for(SAMPLE_SLOT);
     scene.assert_undisturbed();
 }

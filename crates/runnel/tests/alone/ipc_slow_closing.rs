@@ -118,7 +118,7 @@ fn lingering_socket_as_memory_blocks_nobody() {
     blocks_nobody("a segment", |scene, fd| {
         let reader = Reader::new(scene);
         delay_talker(scene);
-        send(&reader.session.packets, &segment_packet(0, 4096, 2), &[fd]);
+        send(&reader.ipc_connection.packets, &segment_packet(0, 4096, 2), &[fd]);
         reader
     });
     blocks_nobody("the memory of a greeting", |scene, fd| {
@@ -140,11 +140,11 @@ fn lingering_socket_behind_invalid_segment_blocks_nobody() {
     let _alone = alone();
     blocks_nobody("a segment once no more are mapped", |scene, fd| {
         let reader = Reader::new(scene);
-        let page = reader.session.local.page.fd();
-        send(&reader.session.packets, &segment_packet(0, 4096, 2), &[page]);
-        wait_until("no more is mapped", || reader.session.peer_word(MAPPED) & FULL != 0);
+        let page = reader.ipc_connection.local.page.fd();
+        send(&reader.ipc_connection.packets, &segment_packet(0, 4096, 2), &[page]);
+        wait_until("no more is mapped", || reader.ipc_connection.peer_word(MAPPED) & FULL != 0);
         delay_talker(scene);
-        send(&reader.session.packets, &segment_packet(1, 4096, 2), &[fd]);
+        send(&reader.ipc_connection.packets, &segment_packet(1, 4096, 2), &[fd]);
         reader
     });
 }
@@ -152,20 +152,20 @@ fn lingering_socket_behind_invalid_segment_blocks_nobody() {
 #[test]
 fn lingering_socket_among_others_blocks_nobody() {
     let _alone = alone();
-    blocks_nobody("too many in a session", |scene, fd| {
+    blocks_nobody("too many in an IPC connection", |scene, fd| {
         let reader = Reader::new(scene);
         delay_talker(scene);
-        send_many(&reader.session.packets, &segment_packet(0, 4096, 2), &[fd; MAX_FDS + 10]);
+        send_many(&reader.ipc_connection.packets, &segment_packet(0, 4096, 2), &[fd; MAX_FDS + 10]);
         reader
     });
     blocks_nobody("too many in a greeting", |scene, fd| {
         sends_hello(scene, |packets, hello, _| send_many(packets, &hello, &[fd; MAX_FDS + 10]))
     });
-    blocks_nobody("behind what ends the session", |scene, fd| {
+    blocks_nobody("behind what ends the IPC connection", |scene, fd| {
         let reader = Reader::new(scene);
         delay_talker(scene);
-        send(&reader.session.packets, &[1], &[]);
-        let _ = reader.session.packets.send(&segment_packet(0, 4096, 2), &[fd]);
+        send(&reader.ipc_connection.packets, &[1], &[]);
+        let _ = reader.ipc_connection.packets.send(&segment_packet(0, 4096, 2), &[fd]);
         reader
     });
     blocks_nobody("behind what is no greeting", |scene, fd| {

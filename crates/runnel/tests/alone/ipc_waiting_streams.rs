@@ -47,7 +47,7 @@ impl Two {
         let fake = FakePublisher::new(&scene.graph, "/other_fake", "/other");
         let (other, token) = writer.another_link(&fake);
         writer.open(owed);
-        writer.session.push(OPEN_SAMPLES, 2, &open_samples_record(token, 1, 2, 1));
+        writer.ipc_connection.push(OPEN_SAMPLES, 2, &open_samples_record(token, 1, 2, 1));
         let (other, _subscription) = (Some(other), subscription.unwrap());
         Self { scene, writer, other, other_token: token, other_next: 1, received, _subscription, _fake: fake }
     }
@@ -58,7 +58,7 @@ impl Two {
         if channel == 1 {
             return self.writer.send_sample(message);
         }
-        self.writer.session.push(SAMPLE, channel, &sample(self.other_next, message));
+        self.writer.ipc_connection.push(SAMPLE, channel, &sample(self.other_next, message));
         self.other_next += 1;
     }
 
@@ -77,9 +77,9 @@ impl Two {
     /// Asserts that the waiting link has ended and is made again, while the other keeps shared memory.
     fn assert_one_link_lost(mut self) {
         self.writer.wait_for_end_of_link();
-        self.send(2, "still by the session");
-        self.assert_other_receives("still by the session");
-        assert!(!is_ended(&self.writer.session.packets));
+        self.send(2, "still by the IPC connection");
+        self.assert_other_receives("still by the IPC connection");
+        assert!(!is_ended(&self.writer.ipc_connection.packets));
         let _link = self.scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("made anew"));
         self.scene.receives("made anew");
         self.scene.assert_undisturbed();
@@ -97,7 +97,7 @@ fn waiting_link_delays_no_other_and_loses_nothing() {
     two.send(1, "third");
     let fourth = &framed_text("fourth")[4..];
     two.writer.begin(fourth, 6);
-    two.writer.session.push(BYTES, 1, &fourth[6..]);
+    two.writer.ipc_connection.push(BYTES, 1, &fourth[6..]);
     two.send(2, "meanwhile");
     two.assert_other_receives("meanwhile");
     assert_eq!(two.received(), [""; 0]);
@@ -111,7 +111,7 @@ fn waiting_link_delays_no_other_and_loses_nothing() {
     two.send(1, "fifth");
     two.scene.receives("fifth");
     assert_eq!(two.received(), ["first", "second", "third", "fourth", "fifth"]);
-    spin_until(&two.scene.far, "the slot returned", || two.writer.session.peer_word(RETURNED) == 1);
+    spin_until(&two.scene.far, "the slot returned", || two.writer.ipc_connection.peer_word(RETURNED) == 1);
     two.scene.assert_undisturbed();
 }
 
@@ -139,8 +139,8 @@ fn ending_waiting_link_delivers_everything_first() {
     let first = framed_text("first");
     let mut two = Two::new(1);
     two.send(1, "second");
-    two.writer.session.push(CLOSE, 1, &[]);
-    two.writer.session.push(SAMPLE, 1, &sample(3, &framed_text("for no link")[4..]));
+    two.writer.ipc_connection.push(CLOSE, 1, &[]);
+    two.writer.ipc_connection.push(SAMPLE, 1, &sample(3, &framed_text("for no link")[4..]));
     two.writer.stream.write_all(&first).unwrap();
     two.writer.stream.shutdown(std::net::Shutdown::Write).unwrap();
     two.scene.receives("second");
@@ -158,8 +158,10 @@ fn waiting_link_beyond_limit_ends() {
     // The limit is 16 MiB.
     for _ in 0..170 {
         two.send(1, &long);
-        let session = &two.writer.session;
-        wait_until("space in the ring", || session.written - session.peer_word(POSITION) < RING as u64 / 2);
+        let ipc_connection = &two.writer.ipc_connection;
+        wait_until("space in the ring", || {
+            ipc_connection.written - ipc_connection.peer_word(POSITION) < RING as u64 / 2
+        });
     }
     two.assert_one_link_lost();
 }
@@ -169,9 +171,9 @@ fn waiting_link_ends_with_ipc_connection_and_other_continues() {
     let _alone = alone();
     let mut two = Two::new(1000);
     two.send(1, "lost with its link");
-    two.send(2, "by the session");
-    two.assert_other_receives("by the session");
-    two.writer.session.packets.shutdown().unwrap();
+    two.send(2, "by the IPC connection");
+    two.assert_other_receives("by the IPC connection");
+    two.writer.ipc_connection.packets.shutdown().unwrap();
     two.writer.wait_for_end_of_link();
     let other = two.other.as_mut().unwrap();
     let begin = stated(two.other_token, BEGIN | 3 << 32, two.other_next);

@@ -35,7 +35,7 @@ fn ends(what: &str, text: &str, act: impl FnOnce(&Scene, &mut Writer), rest: &[u
     let before = count_logged(&text);
     act(&scene, &mut writer);
     wait_until(&format!("{text:?} logged"), || count_logged(&text) > before);
-    writer.session.wait_for_end();
+    writer.ipc_connection.wait_for_end();
     let begin = writer.fall_back();
     writer.stream.write_all(&[&begin, rest, &framed_text("by the network")].concat()).unwrap();
     scene.receives("by the network");
@@ -53,7 +53,7 @@ fn conforming_fake_talker_is_received() {
     writer.stream.write_all(&begun[7..]).unwrap();
     let pieces = &framed_text("in pieces")[4..];
     writer.begin(pieces, 7);
-    writer.session.push(BYTES, 1, &pieces[7..]);
+    writer.ipc_connection.push(BYTES, 1, &pieces[7..]);
     writer.send_sample(&framed_text("message")[4..]);
     let segment = Segment::new(4096, 4).unwrap();
     writer.announce_segment(&segment);
@@ -66,8 +66,8 @@ fn conforming_fake_talker_is_received() {
             .unwrap()
             .ends_with(&["begun by the connection", "in pieces", "message", "slot"].map(String::from))
     );
-    spin_until(&scene.far, "the slot returned", || writer.session.peer_word(RETURNED) == 1);
-    assert_eq!(writer.session.peer_word(RETURNED + 1), 5);
+    spin_until(&scene.far, "the slot returned", || writer.ipc_connection.peer_word(RETURNED) == 1);
+    assert_eq!(writer.ipc_connection.peer_word(RETURNED + 1), 5);
     scene.assert_undisturbed();
 }
 
@@ -81,7 +81,7 @@ fn link_ends(what: &str, text: &str, act: impl FnOnce(&Scene, &mut Writer)) {
     act(&scene, &mut writer);
     wait_until(&format!("{text:?} logged"), || count_logged(&text) > before);
     writer.wait_for_end_of_link();
-    assert!(!is_ended(&writer.session.packets), "the session stands");
+    assert!(!is_ended(&writer.ipc_connection.packets), "the IPC connection stands");
     let _link = scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("by a link made anew"));
     scene.receives("by a link made anew");
     scene.assert_undisturbed();
@@ -116,7 +116,7 @@ fn impossible_stream_positions_end_the_link() {
     }
     let too_great = |_: &Scene, writer: &mut Writer| {
         let open_record = open_samples_record(writer.token, 1, 2, 1 << 63);
-        writer.session.push(OPEN_SAMPLES, 1, &open_record);
+        writer.ipc_connection.push(OPEN_SAMPLES, 1, &open_record);
     };
     ends("more than any number", "statement has message number", too_great, &[]);
     link_ends("twice", "its shared-memory channel was opened twice", |_, writer| {
@@ -134,7 +134,7 @@ fn impossible_numbers_end_the_link() {
             writer.open(0);
             writer.send_sample(&framed_text("first")[4..]);
             scene.receives("first");
-            writer.session.push(SAMPLE, 1, &sample(number, &framed_text("again")[4..]));
+            writer.ipc_connection.push(SAMPLE, 1, &sample(number, &framed_text("again")[4..]));
         });
     }
     link_ends("another stream", "it wrote a statement of a kind that is not allowed there", |_, writer| {
@@ -190,7 +190,7 @@ fn invalid_slots_end_the_ipc_connection() {
                 writer.announce_segment(&segment);
                 writer.open(0);
                 let lent = slot_record(segment_number, 0, slot, len);
-                writer.session.push(SAMPLE_SLOT, 1, &sample(1, &lent));
+                writer.ipc_connection.push(SAMPLE_SLOT, 1, &sample(1, &lent));
             },
             &[],
         );
@@ -232,7 +232,7 @@ fn every_length_in_a_slot_is_checked() {
     writer.announce_segment(&segment);
     writer.open(0);
     for len in [0, 1, 3, 4, 7] {
-        writer.session.push(SAMPLE_SLOT, 1, &sample(writer.next, &slot_record(0, 0, 0, len)));
+        writer.ipc_connection.push(SAMPLE_SLOT, 1, &sample(writer.next, &slot_record(0, 0, 0, len)));
         writer.next += 1;
         writer.send_sample(&vec![0xff; len as usize]);
     }
@@ -297,7 +297,7 @@ fn retired_segment_is_unmapped_after_last_reader() {
     assert_eq!(mapped(), before + 2);
     writer.open(0);
     writer.lend(0, &slot_with_text(&segment, "slot"));
-    writer.session.push(fake_process::FORGET, 0, &fake_process::words(&[0]));
+    writer.ipc_connection.push(fake_process::FORGET, 0, &fake_process::words(&[0]));
     scene.receives("slot");
     spin_until(&scene.far, "it is unmapped", || mapped() == before + 1);
     scene.assert_undisturbed();

@@ -174,7 +174,7 @@ fn ends(what: &str, text: &str, act: impl FnOnce(&mut Outbox, u32, u64)) {
     scene.poll_until("it is named", |_| count_logged(&text) > before);
     // Samples that the talker writes after invalid data are lost, which it cannot expect otherwise.
     scene.poll_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
-    assert_eq!(scene.by_memory(), 1, "the other session stands");
+    assert_eq!(scene.by_memory(), 1, "the other IPC connection stands");
     scene.talk();
     scene.poll_until("both in shared memory", |scene| scene.by_memory() == 2);
     scene.talk();

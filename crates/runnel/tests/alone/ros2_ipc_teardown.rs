@@ -232,7 +232,7 @@ fn partly_read_sample_arrives_once_after_teardown() {
 fn samples_beyond_lifespan_are_not_delivered() {
     let _alone = alone();
     let lifespan = Duration::from_secs(4);
-    for session_ends in [false, true] {
+    for ipc_connection_ends in [false, true] {
         let mut pair = SuspendedListener::new(QoS::keep_last(1000).lifespan(lifespan));
         // These fill the ring, a part of the last one is sent, and the rest waits.
         let begun = pair.publish(&[60_000; 5]);
@@ -240,16 +240,17 @@ fn samples_beyond_lifespan_are_not_delivered() {
         let over = Instant::now() + lifespan;
         let worth = pair.published;
         pair.poll_until("they are old", |_| Instant::now() > over);
-        if session_ends {
+        if ipc_connection_ends {
             pair.goes_to_network();
         }
         let published = pair.publish(&[10, 5000, 60_000]);
         // Samples in the ring count as delivered as long as there is one.
-        let expected: Vec<_> = (0..if session_ends { 2 } else { begun }).chain(worth..published).collect();
+        let expected: Vec<_> =
+            (0..if ipc_connection_ends { 2 } else { begun }).chain(worth..published).collect();
         assert_eq!(
             pair.resume(),
             expected,
-            "the session ends: {session_ends}, {begun} had begun, {worth} are old"
+            "the ipc_connection ends: {ipc_connection_ends}, {begun} had begun, {worth} are old"
         );
     }
 }
@@ -309,7 +310,7 @@ fn killed_talker_is_replaced_in_order() {
         peer.signal(Signal::KILL).unwrap();
         drop(peer);
         while subscription.shared_memory_count() > 0 {
-            assert!(Instant::now() < until, "its session ends with it");
+            assert!(Instant::now() < until, "its IPC connection ends with it");
             listening.spin_once(Duration::from_millis(1)).unwrap();
         }
         // Its last samples may still wait for the callback.
@@ -321,7 +322,7 @@ fn killed_talker_is_replaced_in_order() {
 }
 
 /// Ends IPC connections again and again while a pair with this QoS is busy, and counts its losses.
-fn sessions_end_under_load(qos: QoS) {
+fn ipc_connections_end_under_load(qos: QoS) {
     let _alone = alone();
     let pair = Pair::new(qos);
     pair.switch_to_memory();
@@ -348,10 +349,10 @@ fn sessions_end_under_load(qos: QoS) {
 
 #[test]
 fn keep_last_pair_survives_teardowns_under_load() {
-    sessions_end_under_load(QoS::keep_last(10_000));
+    ipc_connections_end_under_load(QoS::keep_last(10_000));
 }
 
 #[test]
 fn keep_all_pair_survives_teardowns_under_load() {
-    sessions_end_under_load(QoS::keep_all());
+    ipc_connections_end_under_load(QoS::keep_all());
 }

@@ -13,10 +13,10 @@ pub fn end_ipc_connections() -> usize {
     for number in numbers {
         // SAFETY: the descriptor is only queried. If it is closed meanwhile, the query fails.
         let fd = unsafe { BorrowedFd::borrow_raw(number) };
-        let is_session = rustix::net::sockopt::socket_type(fd) == Ok(SocketType::SEQPACKET)
+        let is_ipc_connection = rustix::net::sockopt::socket_type(fd) == Ok(SocketType::SEQPACKET)
             && rustix::net::sockopt::socket_domain(fd) == Ok(AddressFamily::UNIX)
             && rustix::net::getpeername(fd).is_ok();
-        if is_session && rustix::net::shutdown(fd, Shutdown::Both).is_ok() {
+        if is_ipc_connection && rustix::net::shutdown(fd, Shutdown::Both).is_ok() {
             ended += 1;
         }
     }

@@ -182,7 +182,7 @@ pub struct LocalEnd {
 impl LocalEnd {
     pub fn new() -> Self {
         let page = SharedWords::new("fake-page", 8).unwrap();
-        let outbox = SharedWords::new("fake-session", OUTBOX_BYTES).unwrap();
+        let outbox = SharedWords::new("fake-ipc_connection", OUTBOX_BYTES).unwrap();
         let (bell, ringer) = Doorbell::pair().unwrap();
         Self { page, outbox, bell, ringer }
     }

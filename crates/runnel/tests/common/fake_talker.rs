@@ -26,7 +26,7 @@ pub struct FakeTalker {
     pub rtps: LoopbackParticipant,
     pub writer: EntityId,
     pub reader: Guid,
-    pub session: FakeConnection,
+    pub ipc_connection: FakeConnection,
     pub listening: Context,
     pub subscription: Subscription,
     pub received: Received,
@@ -107,12 +107,12 @@ impl FakeTalker {
         let mut matched = Matched::new(qos);
         let process = low_process_id();
         let (announced, secret) = matched.announce(process, 7);
-        let session = FakeConnection::handshake(process, announced);
+        let ipc_connection = FakeConnection::handshake(process, announced);
         let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
         let token = secret.wrapping_add(number(matched.reader.entity) << 32 | number(matched.writer));
         let Matched { rtps, writer, reader, listening, subscription, received } = matched;
         let mut talker =
-            Self { rtps, writer, reader, session, listening, subscription, received, process, token };
+            Self { rtps, writer, reader, ipc_connection, listening, subscription, received, process, token };
         talker.poll_until("the listener asks", Self::has_request);
         talker
     }
@@ -129,7 +129,7 @@ impl FakeTalker {
 
     /// Whether the listener has requested the pair in shared memory. Skips other records.
     pub fn has_request(&mut self) -> bool {
-        std::iter::from_fn(|| self.session.next()).any(|record| {
+        std::iter::from_fn(|| self.ipc_connection.next()).any(|record| {
             record.kind == ASK_SAMPLES && [record.word(0), record.word(1)] == halves(self.token)
         })
     }
@@ -145,14 +145,18 @@ impl FakeTalker {
         let [low, high] = halves(self.token);
         let [first, next] = [suspended.first_unacknowledged, suspended.next].map(|number| number.0 as u64);
         let begin = [1 | 1 << 32, low, next];
-        self.session.push(OPEN_SAMPLES, CHANNEL, &words(&[low, high, first, begin[0], begin[1], begin[2]]));
+        self.ipc_connection.push(
+            OPEN_SAMPLES,
+            CHANNEL,
+            &words(&[low, high, first, begin[0], begin[1], begin[2]]),
+        );
         suspended
     }
 
     /// Sends a message by shared memory as sample `number`.
     pub fn push(&mut self, number: u64, message: u32) {
         let sample = [&number.to_le_bytes()[..], &payload(message)].concat();
-        self.session.push(SAMPLE, CHANNEL, &sample);
+        self.ipc_connection.push(SAMPLE, CHANNEL, &sample);
     }
 
     /// Announces another secret, which changes the pair's token, and waits until the listener knows it.

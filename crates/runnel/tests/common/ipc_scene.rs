@@ -109,7 +109,7 @@ impl Drop for Scene {
 /// A fake subscriber on this host, whose link uses the IPC connection with the talker.
 pub struct Reader {
     pub stream: TcpStream,
-    pub session: FakeConnection,
+    pub ipc_connection: FakeConnection,
     pub token: u128,
 }
 
@@ -128,9 +128,9 @@ impl Reader {
 
     /// The process `me`, which has [subscribed](subscribe_to).
     pub fn of(me: u128, (stream, process, token): (TcpStream, u128, u128)) -> Self {
-        let mut session = FakeConnection::handshake(me, process);
-        switch_to_memory(&mut session, token);
-        Self { stream, session, token }
+        let mut ipc_connection = FakeConnection::handshake(me, process);
+        switch_to_memory(&mut ipc_connection, token);
+        Self { stream, ipc_connection, token }
     }
 
     /// Holds this many lent slots. Returns their loans.
@@ -138,8 +138,8 @@ impl Reader {
         let mut loans = Vec::new();
         wait_until("slots that are lent", || {
             scene.talk(1, 5000);
-            self.session.map_segments();
-            while let Some(record) = self.session.next() {
+            self.ipc_connection.map_segments();
+            while let Some(record) = self.ipc_connection.next() {
                 if record.kind == SAMPLE_SLOT {
                     loans.push(record.word(1) & 0xffff_ffff);
                 }
@@ -166,8 +166,8 @@ impl Reader {
     /// Asserts that the IPC connection ends for a logged reason, and that the link falls back to its connection.
     pub fn assert_fallback(mut self, scene: &Scene, text: &[&str], before: usize) {
         wait_until(&format!("{text:?} logged"), || count_logged(text) > before);
-        self.session.wait_for_end();
-        self.session.set(END, 1);
+        self.ipc_connection.wait_for_end();
+        self.ipc_connection.set(END, 1);
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
         scene.talk(10, 100);
         let last = numbered(scene.published.get() - 1, 100).data;
@@ -181,12 +181,12 @@ impl Reader {
 }
 
 /// Requests a new link in shared memory. Returns its channel.
-pub fn switch_to_memory(session: &mut FakeConnection, token: u128) -> u32 {
-    session.push(ASK, 0, &token_bytes(token));
-    let open = session.wait_for(OPEN_SAMPLES);
+pub fn switch_to_memory(ipc_connection: &mut FakeConnection, token: u128) -> u32 {
+    ipc_connection.push(ASK, 0, &token_bytes(token));
+    let open = ipc_connection.wait_for(OPEN_SAMPLES);
     let (epoch, next) = ((open.word(3) >> 32) as u32, open.word(5));
     assert_eq!(open.payload, open_samples_record(token, 1, epoch, 1));
-    session.push(REACHED, 0, &reached_record(token, epoch, next));
+    ipc_connection.push(REACHED, 0, &reached_record(token, epoch, next));
     open.channel
 }
 

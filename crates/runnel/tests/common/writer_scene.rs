@@ -69,7 +69,7 @@ impl Scene {
 /// The fake talker, whose listener has requested shared memory.
 pub struct Writer {
     pub stream: TcpStream,
-    pub session: FakeConnection,
+    pub ipc_connection: FakeConnection,
     pub token: u128,
     /// Number of its next message.
     pub next: u64,
@@ -86,15 +86,15 @@ impl Writer {
     pub fn of<M: Message>(fake: &FakePublisher) -> Self {
         let process = low_process_id();
         let (stream, token, listener) = link::<M>(fake, process);
-        let mut session = FakeConnection::handshake(process, listener);
-        assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
-        Self { stream, session, token, next: 1, epoch: 2, process }
+        let mut ipc_connection = FakeConnection::handshake(process, listener);
+        assert_eq!(ipc_connection.wait_for(ASK).payload, token_bytes(token));
+        Self { stream, ipc_connection, token, next: 1, epoch: 2, process }
     }
 
     /// Another link of the same two processes, for which the listener also requests shared memory.
     pub fn another_link(&mut self, fake: &FakePublisher) -> (TcpStream, u128) {
         let (stream, token, _) = link::<Text>(fake, self.process);
-        assert_eq!(self.session.wait_for(ASK).payload, token_bytes(token));
+        assert_eq!(self.ipc_connection.wait_for(ASK).payload, token_bytes(token));
         (stream, token)
     }
 
@@ -106,7 +106,7 @@ impl Writer {
     /// Switches to channel 1 after this many messages on the connection.
     pub fn open(&mut self, before: u64) {
         self.next = before.saturating_add(1);
-        self.session.push(OPEN_SAMPLES, 1, &open_samples_record(self.token, 1, self.epoch, self.next));
+        self.ipc_connection.push(OPEN_SAMPLES, 1, &open_samples_record(self.token, 1, self.epoch, self.next));
     }
 
     /// A Begin statement for the connection, which continues with the next number and resends nothing.
@@ -118,14 +118,14 @@ impl Writer {
 
     /// Sends a message on channel 1.
     pub fn send_sample(&mut self, message: &[u8]) {
-        self.session.push(SAMPLE, 1, &sample(self.next, message));
+        self.ipc_connection.push(SAMPLE, 1, &sample(self.next, message));
         self.next += 1;
     }
 
     /// Sends the first `count` bytes of a message on channel 1.
     pub fn begin(&mut self, message: &[u8], count: usize) {
         let begun = [&message.len().to_le_bytes(), &message[..count]].concat();
-        self.session.push(SAMPLE_BEGIN, 1, &sample(self.next, &begun));
+        self.ipc_connection.push(SAMPLE_BEGIN, 1, &sample(self.next, &begun));
         self.next += 1;
     }
 
@@ -137,10 +137,10 @@ impl Writer {
 
     /// Announces memory as a segment and waits until it is mapped.
     pub fn announce_memory(&self, fd: BorrowedFd<'_>, slot_bytes: u64, slots: u64) {
-        let count = self.session.peer_word(MAPPED);
-        send(&self.session.packets, &segment_packet(count, slot_bytes, slots), &[fd]);
-        self.session.ring();
-        wait_until("the segment mapped", || self.session.peer_word(MAPPED) == count + 1);
+        let count = self.ipc_connection.peer_word(MAPPED);
+        send(&self.ipc_connection.packets, &segment_packet(count, slot_bytes, slots), &[fd]);
+        self.ipc_connection.ring();
+        wait_until("the segment mapped", || self.ipc_connection.peer_word(MAPPED) == count + 1);
     }
 
     pub fn lend(&mut self, loan: u32, slot: &Slot) {
@@ -150,7 +150,7 @@ impl Writer {
     /// Sends a message in a slot of the first segment.
     pub fn lend_slot(&mut self, loan: u32, slot: u32, len: u32) {
         let lent = slot_record(0, loan, slot, len);
-        self.session.push(SAMPLE_SLOT, 1, &sample(self.next, &lent));
+        self.ipc_connection.push(SAMPLE_SLOT, 1, &sample(self.next, &lent));
         self.next += 1;
     }
 }

@@ -43,7 +43,7 @@ fn spin(context: &Context) -> JoinHandle<()> {
 /// Reads the bytes of a stream from its connection, and the rest of `count` from shared memory.
 fn rest_of_stream(
     stream: &mut TcpStream,
-    session: &mut FakeConnection,
+    ipc_connection: &mut FakeConnection,
     opened: (u32, u64),
     count: usize,
 ) -> Vec<u8> {
@@ -51,11 +51,11 @@ fn rest_of_stream(
     let mut bytes = vec![0; usize::try_from(before).unwrap()];
     stream.read_exact(&mut bytes).unwrap();
     wait_until("the rest by shared memory", || {
-        match session.next() {
+        match ipc_connection.next() {
             Some(record) if record.channel == channel && record.kind == BYTES => bytes.extend(record.payload),
             Some(_) => {}
             // The other end may wait for space.
-            None => session.ring(),
+            None => ipc_connection.ring(),
         }
         bytes.len() >= count
     });
@@ -90,19 +90,19 @@ fn response_in_transit_continues_in_shared_memory() {
     ]);
     let mut stream = raw::send(([127, 0, 0, 1], uri.endpoint.port).into(), &header.emit());
     let header = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
-    let mut session = FakeConnection::handshake(me, unhex(header.get("runnel_process").unwrap()));
+    let mut ipc_connection = FakeConnection::handshake(me, unhex(header.get("runnel_process").unwrap()));
     stream.write_all(&framed_text("what?")).unwrap();
     wait_for_bytes(&stream);
-    session.push(ASK, 0, &token_bytes(token));
+    ipc_connection.push(ASK, 0, &token_bytes(token));
     // Nobody rings the doorbell again.
-    let open = session.wait_for(OPEN);
+    let open = ipc_connection.wait_for(OPEN);
     let whole = [&[1][..], &framed_text(&text)].concat();
     let opened = (open.channel, open.word(2));
     assert!((1..whole.len() as u64).contains(&opened.1), "{} bytes over the connection", opened.1);
-    assert!(rest_of_stream(&mut stream, &mut session, opened, whole.len()) == whole);
+    assert!(rest_of_stream(&mut stream, &mut ipc_connection, opened, whole.len()) == whole);
     // The connection is still read, and its request is answered in shared memory.
     stream.write_all(&framed_text("what else?")).unwrap();
-    assert!(rest_of_stream(&mut stream, &mut session, (open.channel, 0), whole.len()) == whole);
+    assert!(rest_of_stream(&mut stream, &mut ipc_connection, (open.channel, 0), whole.len()) == whole);
     near.shutdown();
     spinning.join().unwrap();
     drop(far);
@@ -111,7 +111,7 @@ fn response_in_transit_continues_in_shared_memory() {
 /// A fake service, and a real client that calls it.
 struct FakeService {
     stream: TcpStream,
-    session: FakeConnection,
+    ipc_connection: FakeConnection,
     token: u128,
     calling: JoinHandle<Result<Text, Error>>,
 }
@@ -132,14 +132,14 @@ impl FakeService {
         let fields = [("callerid", "/by_hand"), ("md5sum", Echo::MD5), ("runnel_process", &process)];
         stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
         let token = unhex(asked.get("runnel_link").unwrap());
-        let mut session = FakeConnection::handshake(me, unhex(asked.get("runnel_process").unwrap()));
-        assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
-        Self { stream, session, token, calling }
+        let mut ipc_connection = FakeConnection::handshake(me, unhex(asked.get("runnel_process").unwrap()));
+        assert_eq!(ipc_connection.wait_for(ASK).payload, token_bytes(token));
+        Self { stream, ipc_connection, token, calling }
     }
 
     fn answer(self, text: &str) {
-        let Self { mut session, calling, .. } = self;
-        session.push(BYTES, 1, &[&[1][..], &framed_text(text)].concat());
+        let Self { mut ipc_connection, calling, .. } = self;
+        ipc_connection.push(BYTES, 1, &[&[1][..], &framed_text(text)].concat());
         assert_eq!(calling.join().unwrap().unwrap().data, text);
     }
 }
@@ -151,12 +151,12 @@ fn request_in_transit_continues_in_shared_memory() {
     let text = long_text();
     let mut called = FakeService::new(&graph, &context, low_process_id(), text.clone());
     wait_for_bytes(&called.stream);
-    called.session.push(OPEN, 1, &open_record(called.token, 0));
-    let open = called.session.wait_for(OPEN);
+    called.ipc_connection.push(OPEN, 1, &open_record(called.token, 0));
+    let open = called.ipc_connection.wait_for(OPEN);
     let whole = framed_text(&text);
     let opened = (open.channel, open.word(2));
     assert!((1..whole.len() as u64).contains(&opened.1), "{} bytes over the connection", opened.1);
-    assert!(rest_of_stream(&mut called.stream, &mut called.session, opened, whole.len()) == whole);
+    assert!(rest_of_stream(&mut called.stream, &mut called.ipc_connection, opened, whole.len()) == whole);
     called.answer("done");
 }
 
@@ -172,22 +172,24 @@ fn requests_switch_once_ring_has_space() {
     // A subscriber of the same process lets the ring fill up.
     let tcpros = Ports::of(&other, "/talker", "/data").tcpros;
     let (_stream, _, token) = subscribe_to(tcpros, "/data", me);
-    switch_to_memory(&mut called.session, token);
+    switch_to_memory(&mut called.ipc_connection, token);
     // Short messages, so that a full ring has no space for any other record.
     let message = UInt8MultiArray { data: vec![7; 4], ..Default::default() };
     (0..20_000).for_each(|_| publisher.publish(&message).unwrap());
-    called.session.push(OPEN, 1, &open_record(called.token, 0));
-    let FakeService { session, token, .. } = &mut called;
-    wait_until("the service's path is known", || session.peer_word(POSITION) == session.written);
+    called.ipc_connection.push(OPEN, 1, &open_record(called.token, 0));
+    let FakeService { ipc_connection, token, .. } = &mut called;
+    wait_until("the service's path is known", || {
+        ipc_connection.peer_word(POSITION) == ipc_connection.written
+    });
     let mut messages = 0;
-    wait_until("requests switch", || match session.next() {
+    wait_until("requests switch", || match ipc_connection.next() {
         Some(record) if record.kind == OPEN => record.word(0) == *token as u64,
         Some(record) => {
             messages += usize::from(record.kind == SAMPLE);
             false
         }
         None => {
-            session.ring();
+            ipc_connection.ring();
             false
         }
     });

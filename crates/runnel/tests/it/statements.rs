@@ -94,16 +94,16 @@ fn subscriber_without_statements_stays_on_the_network() {
         let me = low_process_id();
         let (mut stream, process, token) = subscribe_with_fields(ports.tcpros, "/data", me, text);
         wait_until("it is joined", || talker.subscription_count() == 1);
-        let mut session = FakeConnection::handshake(me, process);
-        session.push(ASK, 0, &token_bytes(token));
-        wait_until("it is read", || session.peer_word(POSITION) == session.written);
+        let mut ipc_connection = FakeConnection::handshake(me, process);
+        ipc_connection.push(ASK, 0, &token_bytes(token));
+        wait_until("it is read", || ipc_connection.peer_word(POSITION) == ipc_connection.written);
         let published = publish_too_much(&talker, 0, 20);
         let mut last = None;
         while last != Some(published - 1) {
             let message = next_frame(&mut stream).expect("a message, and no statement");
             last = Some(number_in(&message[12..]));
         }
-        assert_eq!((talker.shared_memory_count(), session.next().is_none()), (0, true), "{text:?}");
+        assert_eq!((talker.shared_memory_count(), ipc_connection.next().is_none()), (0, true), "{text:?}");
     }
 }
 
@@ -146,7 +146,7 @@ fn message_resent_after_memory_arrives_once() {
     );
     assert_eq!(scene.subscription.lost(), 0);
     // Samples of shared memory wait for messages that the connection has yet to deliver.
-    writer.session.push(SAMPLE, 1, &sample(4, &framed_text("by memory as well")[4..]));
+    writer.ipc_connection.push(SAMPLE, 1, &sample(4, &framed_text("by memory as well")[4..]));
     writer.stream.write_all(&framed_text("message 5")).unwrap();
     scene.receives("message 5");
     assert!(!scene.received.lock().unwrap().iter().any(|received| received == "by memory as well"));
@@ -166,11 +166,11 @@ fn publisher_without_statements_gets_no_memory_request() {
     let header = runnel::ros1::header::ConnectionHeader::new(fields).emit();
     stream.write_all(&[header, framed_text("by the network")].concat()).unwrap();
     let listener = crate::fake_process::unhex(asked.get("runnel_process").unwrap());
-    let mut session = FakeConnection::handshake(me, listener);
-    session.push(ASK, 0, &token_bytes(7));
-    wait_until("the IPC connection is read", || session.peer_word(POSITION) == session.written);
+    let mut ipc_connection = FakeConnection::handshake(me, listener);
+    ipc_connection.push(ASK, 0, &token_bytes(7));
+    wait_until("the IPC connection is read", || ipc_connection.peer_word(POSITION) == ipc_connection.written);
     scene.receives("by the network");
-    assert!(session.next().is_none());
+    assert!(ipc_connection.next().is_none());
     scene.assert_undisturbed();
 }
 
@@ -187,10 +187,10 @@ fn handover_with_full_buffers_loses_nothing() {
     let published = publish_too_much(&talker, 0, 20);
     // The queue goes by shared memory, and the message that the connection had begun is completed there.
     let token = linked.2;
-    let mut session = FakeConnection::handshake(me, linked.1);
-    session.push(ASK, 0, &token_bytes(token));
-    let open = session.wait_for(crate::fake_process::OPEN_SAMPLES);
-    let mut reader = Reader { stream: linked.0, session, token };
+    let mut ipc_connection = FakeConnection::handshake(me, linked.1);
+    ipc_connection.push(ASK, 0, &token_bytes(token));
+    let open = ipc_connection.wait_for(crate::fake_process::OPEN_SAMPLES);
+    let mut reader = Reader { stream: linked.0, ipc_connection, token };
     let (from, mut counted) = (open.word(5), 1);
     while counted < from {
         match next_frame(&mut reader.stream) {
@@ -209,21 +209,21 @@ fn handover_with_full_buffers_loses_nothing() {
     // Messages published from now on go behind these.
     talker.publish(numbered(published, LONG)).unwrap();
     let last = u64::from(published) + 1;
-    assert_eq!(received_by_memory(&mut reader.session, last), (from..=last).collect::<Vec<_>>());
+    assert_eq!(received_by_memory(&mut reader.ipc_connection, last), (from..=last).collect::<Vec<_>>());
     // The connection has none of these: its next frame is a Begin.
-    reader.session.packets.shutdown().unwrap();
-    reader.session.set(END, 1);
+    reader.ipc_connection.packets.shutdown().unwrap();
+    reader.ipc_connection.set(END, 1);
     let (statement, _) = next_frame(&mut reader.stream).expect_err("a Begin");
     assert_eq!(statement & 0xffff_ffff, BEGIN);
 }
 
 /// Numbers of the samples in shared memory, up to this one. Asserts that each is complete.
-fn received_by_memory(session: &mut FakeConnection, last: u64) -> Vec<u64> {
+fn received_by_memory(ipc_connection: &mut FakeConnection, last: u64) -> Vec<u64> {
     let (mut numbers, mut piece) = (Vec::new(), Vec::new());
     wait_until("the last of them", || {
-        let Some(record) = session.next() else {
+        let Some(record) = ipc_connection.next() else {
             // The ring may have been full, and has space now.
-            session.ring();
+            ipc_connection.ring();
             return false;
         };
         match record.kind {

@@ -1,4 +1,4 @@
-//! Loss of a shared-memory session while both processes live: its links continue over the network with the messages
+//! Loss of a shared-memory IPC connection while both processes live: its links continue over the network with the messages
 //! in flight, and return to shared memory.
 
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use runnel_testkit::packets::{connected_packet_sockets, shut_down};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 #[test]
-fn lost_session_loses_no_message_and_reconnects() {
+fn lost_ipc_connection_loses_no_message_and_reconnects() {
     let master = Master::start(Server::Runnel);
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
     let mut exchange = Exchange::at_rate(&host, &host, 2000);
     exchange.expect_shared_memory();
     for end in 0..4 {
         let process = [&exchange.talker, &exchange.listener][end % 2].id();
-        let lost = lose_session(process);
-        wait_until("another session", deadline_in(TIMEOUT), || {
+        let lost = lose_ipc_connection(process);
+        wait_until("another IPC connection", deadline_in(TIMEOUT), || {
             let sockets = connected_packet_sockets(process).unwrap();
             !sockets.is_empty() && !sockets.contains_key(&lost)
         });
@@ -56,9 +56,9 @@ fn killed_other_user_process_messages_are_received() {
     assert!(lines(&exchange.listener, "got ").starts_with(&sent));
 }
 
-/// A session of two users whose socket was shut down: their doorbells still work.
+/// An IPC connection of two users whose socket was shut down: their doorbells still work.
 #[test]
-fn lost_session_between_users_closes_after_draining() {
+fn lost_ipc_connection_between_users_closes_after_draining() {
     let master = Master::start(Server::Runnel);
     let Some([near, far]) = of_two_users(&master) else { return };
     let mut exchange = Exchange::at_rate(&near, &far, 2000);
@@ -68,9 +68,9 @@ fn lost_session_between_users_closes_after_draining() {
         let processes = [exchange.talker.id(), exchange.listener.id()];
         let sockets = processes.map(|process| {
             let sockets = connected_packet_sockets(process).unwrap();
-            sockets.into_keys().next().expect("the socket of the session")
+            sockets.into_keys().next().expect("the socket of the IPC connection")
         });
-        lose_session(processes[end % 2]);
+        lose_ipc_connection(processes[end % 2]);
         let began = Instant::now();
         wait_until("both ends give it up", deadline_in(TIMEOUT), || {
             processes.iter().all(|process| {
@@ -82,15 +82,15 @@ fn lost_session_between_users_closes_after_draining() {
         exchange.receive(1000);
         exchange.expect_shared_memory();
     }
-    // The timeout is one second. On a busy machine some sessions may reach it.
+    // The timeout is one second. On a busy machine some IPC connections may reach it.
     assert!(shortest < Duration::from_millis(500), "{shortest:?}");
 }
 
-/// Shuts down the only session of a process, and returns the number of its socket.
-fn lose_session(process: u32) -> u64 {
+/// Shuts down the only IPC connection of a process, and returns the number of its socket.
+fn lose_ipc_connection(process: u32) -> u64 {
     let mut sockets = connected_packet_sockets(process).unwrap();
-    let (number, socket) = sockets.pop_first().expect("the socket of the session");
-    assert!(sockets.is_empty(), "one session for two processes");
+    let (number, socket) = sockets.pop_first().expect("the socket of the IPC connection");
+    assert!(sockets.is_empty(), "one IPC connection for two processes");
     shut_down(socket).unwrap();
     number
 }
@@ -101,7 +101,7 @@ fn wait_for_more(talker: &Peer, count: usize) {
     wait_until("more messages are sent", deadline_in(TIMEOUT), || talker.lines().len() >= before + count);
 }
 
-/// Stops a listener, lets messages accumulate in its ring, shuts the session down, and resumes the listener after
+/// Stops a listener, lets messages accumulate in its ring, shuts the IPC connection down, and resumes the listener after
 /// `more` further messages.
 fn comes_back_after(more: usize) {
     let master = Master::start(Server::Runnel);
@@ -110,7 +110,7 @@ fn comes_back_after(more: usize) {
     exchange.expect_shared_memory();
     exchange.listener.stop(deadline_in(TIMEOUT)).unwrap();
     wait_for_more(&exchange.talker, 50);
-    lose_session(exchange.talker.id());
+    lose_ipc_connection(exchange.talker.id());
     wait_for_more(&exchange.talker, more);
     exchange.listener.signal(Signal::CONT).unwrap();
     exchange.receive(100 + more);
@@ -118,7 +118,7 @@ fn comes_back_after(more: usize) {
 }
 
 #[test]
-fn unread_messages_of_lost_session_arrive_once() {
+fn unread_messages_of_lost_ipc_connection_arrive_once() {
     comes_back_after(20);
 }
 

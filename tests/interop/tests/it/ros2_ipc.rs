@@ -82,7 +82,7 @@ fn memory_pair_and_udp_originals_share_topic_without_loss() {
             ended += sockets.into_values().filter_map(|socket| shut_down(socket).ok()).count();
         }
     }
-    assert!(ended > 0, "a session was ended");
+    assert!(ended > 0, "an IPC connection was ended");
     let enough = |received: &BTreeMap<usize, Vec<String>>| {
         let all = received.values().map(Vec::len).sum::<usize>();
         all >= 3 * COUNT as usize

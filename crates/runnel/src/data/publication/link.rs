@@ -197,12 +197,12 @@ impl Link {
 
     /// Announces segments to the subscriber's process. False until it has mapped them.
     pub(super) fn announce(&self, segments: &[Arc<Segment>]) -> bool {
-        self.memory.as_ref().is_none_or(|memory| memory.session().announce(segments))
+        self.memory.as_ref().is_none_or(|memory| memory.ipc_connection().announce(segments))
     }
 
     /// Reclaims the slots of messages that the subscriber has read.
     pub(super) fn reclaim_slots(&self) {
-        self.memory.iter().for_each(|memory| memory.session().reclaim_slots());
+        self.memory.iter().for_each(|memory| memory.ipc_connection().reclaim_slots());
     }
 
     /// Messages copied because the subscriber's process had reached its quota.

@@ -163,7 +163,7 @@ impl Publication {
         if bytes.len() < SHORTEST {
             return None;
         }
-        state.memory_links.iter().for_each(|link| link.path.session().reclaim_slots());
+        state.memory_links.iter().for_each(|link| link.path.ipc_connection().reclaim_slots());
         let mut slot = self.pool.take(bytes.len())?;
         slot.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(frame.copied_to(slot.freeze(bytes.len())))
@@ -207,7 +207,7 @@ impl State {
         let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else {
             return Vec::new();
         };
-        let mut unread = link.path.session().peek_unread();
+        let mut unread = link.path.ipc_connection().peek_unread();
         let mut returned = link.path.take_undrained();
         let messages = link.path.end(&mut unread).messages;
         returned.extend(messages.into_iter().map(|(number, _, frame)| (number, frame)));
@@ -253,7 +253,7 @@ impl State {
     pub(super) fn is_preallocation_mapped_in_memory(&mut self) -> bool {
         let Self { memory_links, reserved, .. } = self;
         let is_mapped = |reserved: &mut crate::ipc::Reservation| {
-            memory_links.iter().all(|link| link.path.session().announce(reserved.segments()))
+            memory_links.iter().all(|link| link.path.ipc_connection().announce(reserved.segments()))
         };
         reserved.iter_mut().all(is_mapped)
     }

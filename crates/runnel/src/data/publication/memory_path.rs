@@ -112,7 +112,7 @@ impl MemoryPath {
     }
 
     /// The IPC connection that it uses.
-    pub(super) fn session(&self) -> &ipc::Sender {
+    pub(super) fn ipc_connection(&self) -> &ipc::Sender {
         &self.channel.sender
     }
 

@@ -41,7 +41,7 @@ impl Driver {
                     && matches!(sockets.get(key), Some(Socket::Input(_)))
                 {
                     sockets.read_all(key, effects);
-                    self.drain_session_of(key);
+                    self.drain_ipc_connection_of(key);
                     self.settle_returned(key);
                 }
                 self.sockets.close(engine, conn, &mut self.effects);

@@ -11,8 +11,8 @@ use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, Service
 use crate::data::{CallAnswer, LinkInfo, Publication};
 use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, JoiningSubscriber};
+use crate::driver::ipc_connections::OtherEnd;
 use crate::driver::ros1::ServiceInfo;
-use crate::driver::sessions::OtherEnd;
 use crate::driver::sockets::{DualNode, Socket};
 use crate::driver::table::Key;
 use crate::log_output::console;
@@ -192,7 +192,7 @@ impl Driver {
     /// Adds a link whose peer may be on this host.
     fn add_local_link(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
         if let Some(peer) = peer {
-            self.sessions.add_local_link(key, other_end, peer, &mut self.effects);
+            self.ipc_connections.add_local_link(key, other_end, peer, &mut self.effects);
         }
     }
 

@@ -4,8 +4,8 @@
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use crate::driver::Driver;
+use crate::driver::ipc_connections::OtherEnd;
 use crate::driver::pair_delivery::PairDelivery;
-use crate::driver::sessions::OtherEnd;
 use crate::driver::table::Key;
 use runnel_core::sorted::SortedMap;
 
@@ -20,10 +20,14 @@ impl Driver {
     /// Handles a pair that RTPS has lost. Samples that shared memory still delivers wait for the link that serves the
     /// pair next.
     pub(super) fn lose_pair(&mut self, pair: Key) {
-        let known = self.sessions.receiver_of(pair).map(|(ends, _)| ends).zip(self.sessions.info_of(pair));
+        let known = self
+            .ipc_connections
+            .receiver_of(pair)
+            .map(|(ends, _)| ends)
+            .zip(self.ipc_connections.info_of(pair));
         if let Some((ends, from)) = known {
-            self.drain_session_of(pair);
-            if self.sessions.memory_input(pair).is_some_and(|memory| memory.has_channel()) {
+            self.drain_ipc_connection_of(pair);
+            if self.ipc_connections.memory_input(pair).is_some_and(|memory| memory.has_channel()) {
                 // It takes the partly read sample, so no more of the pair may be read after this.
                 self.orphan_pair(pair, ends, from);
             }
@@ -39,26 +43,26 @@ impl Driver {
 
     fn finish_pair(&mut self, pair: Key) {
         let link_delivers_rest = self.link_delivers_rest(pair);
-        if self.sessions.begin_finish(pair, link_delivers_rest) {
+        if self.ipc_connections.begin_finish(pair, link_delivers_rest) {
             self.deliver_all(pair);
-            let received_batch = self.sessions.finish(pair, &mut self.effects);
+            let received_batch = self.ipc_connections.finish(pair, &mut self.effects);
             self.note_receiver(pair);
             self.dispatch_rtps(received_batch, &[]);
         }
-        self.sessions.remove_pair(pair, &mut self.effects);
+        self.ipc_connections.remove_pair(pair, &mut self.effects);
     }
 
     /// Whether a ROS 1 link delivers what is missing of a pair.
     fn link_delivers_rest(&mut self, pair: Key) -> bool {
-        let ends = self.sessions.receiver_of(pair).map(|(ends, _)| ends);
-        let dual_node_id = self.sessions.info_of(pair).and_then(|from| from.dual_node_id);
+        let ends = self.ipc_connections.receiver_of(pair).map(|(ends, _)| ends);
+        let dual_node_id = self.ipc_connections.info_of(pair).and_then(|from| from.dual_node_id);
         ends.zip(dual_node_id).is_some_and(|(ends, dual_node_id)| self.has_link_for(dual_node_id, ends))
     }
 
     /// Ends a pair's use of shared memory after taking its samples there.
     fn take_rest_of_pair(&mut self, pair: Key) {
-        if self.sessions.receiver_of(pair).is_some() {
-            self.drain_session_of(pair);
+        if self.ipc_connections.receiver_of(pair).is_some() {
+            self.drain_ipc_connection_of(pair);
             self.channel_closed(pair);
         }
     }
@@ -77,7 +81,7 @@ impl Driver {
 
     fn take_delivery(&mut self, pair: Key) -> Option<((EntityId, Guid), Box<PairDelivery>)> {
         self.take_rest_of_pair(pair);
-        let taken = self.sessions.take_delivery(pair);
+        let taken = self.ipc_connections.take_delivery(pair);
         self.note_receiver(pair);
         taken
     }
@@ -85,39 +89,41 @@ impl Driver {
     /// Adds a matched pair, with its receiver if it had one under its former token.
     pub(super) fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
         let Some((end, peer)) = self.ros2.pair_end(local, remote) else { return };
-        let pair = self.sessions.add_pair(end);
+        let pair = self.ipc_connections.add_pair(end);
         self.ros2.set_pair(local, remote, pair);
         // Before shared memory is requested, which a pair with held samples does not do.
         if let Some(delivery) = delivery {
-            self.sessions.put_delivery(pair, delivery);
+            self.ipc_connections.put_delivery(pair, delivery);
             self.note_receiver(pair);
             self.deliver_pair(pair);
         }
-        self.sessions.add_local_link(pair, OtherEnd::Endpoint, peer, &mut self.effects);
+        self.ipc_connections.add_local_link(pair, OtherEnd::Endpoint, peer, &mut self.effects);
     }
 
     /// Delivers due messages of a pair while its user has capacity.
     pub(super) fn deliver_pair(&mut self, pair: Key) {
-        let Self { sessions, ros2, effects, .. } = self;
-        while let Some((reader, length)) = sessions.deliver_next(pair, |reader| ros2.has_capacity(reader)) {
+        let Self { ipc_connections, ros2, effects, .. } = self;
+        while let Some((reader, length)) =
+            ipc_connections.deliver_next(pair, |reader| ros2.has_capacity(reader))
+        {
             ros2.use_capacity(reader, length, effects);
         }
-        if sessions.settle_pair(pair, effects) {
+        if ipc_connections.settle_pair(pair, effects) {
             self.note_receiver(pair);
         }
     }
 
     /// Delivers all due messages of a pair, regardless of capacity.
     pub(in crate::driver) fn deliver_all(&mut self, pair: Key) {
-        let Self { sessions, ros2, effects, .. } = self;
-        while let Some((reader, length)) = sessions.deliver_next(pair, |_| true) {
+        let Self { ipc_connections, ros2, effects, .. } = self;
+        while let Some((reader, length)) = ipc_connections.deliver_next(pair, |_| true) {
             ros2.use_capacity(reader, length, effects);
         }
     }
 
     /// Sets whether a pair's receiver or the subscription gets the pair's samples from RTPS.
     pub(super) fn note_receiver(&mut self, pair: Key) {
-        if let Some((of, has_receiver)) = self.sessions.receiver_of(pair) {
+        if let Some((of, has_receiver)) = self.ipc_connections.receiver_of(pair) {
             self.ros2.set_receiver(of, has_receiver.then_some(pair));
         }
     }

@@ -29,7 +29,7 @@ impl Driver {
             return false;
         }
         // This reads the rest of these IPC connections, which may take the datagrams.
-        self.end_abandoned_sessions();
+        self.end_abandoned_ipc_connections();
         self.take_datagrams()
     }
 
@@ -64,11 +64,11 @@ impl Driver {
 
     /// Informs receivers of samples that RTPS has skipped. All samples from RTPS must have been dispatched before.
     fn follow_rtps(&mut self) {
-        if self.sessions.draining.is_empty() {
+        if self.ipc_connections.draining.is_empty() {
             return;
         }
-        for pair in self.sessions.draining.clone() {
-            if self.sessions.skip_of_rtps(pair) {
+        for pair in self.ipc_connections.draining.clone() {
+            if self.ipc_connections.skip_of_rtps(pair) {
                 self.deliver_pair(pair);
             }
         }
@@ -95,7 +95,7 @@ impl Driver {
 
     pub(super) fn dispatch_sample(&mut self, sample: Sample, datagram: &[u8]) {
         if let Some((pair, number, bytes)) = self.ros2.on_sample(sample, datagram, &mut self.effects) {
-            self.sessions.message_of_rtps(pair, number, bytes);
+            self.ipc_connections.message_of_rtps(pair, number, bytes);
             self.deliver_pair(pair);
         }
     }
@@ -116,8 +116,8 @@ impl Driver {
 
     /// Reads RTPS for pairs that switched to shared memory while that was impossible, if it is possible now.
     fn drain_rtps(&mut self) {
-        if self.sessions.is_network_unread && self.receive_rtps() {
-            for pair in self.sessions.network_drained() {
+        if self.ipc_connections.is_network_unread && self.receive_rtps() {
+            for pair in self.ipc_connections.network_drained() {
                 self.deliver_pair(pair);
             }
         }

@@ -47,7 +47,7 @@ struct LocalPeer {
     announced: Option<PeerAnnouncement>,
     /// Pause before the next announcement.
     pause: Duration,
-    /// Pairs with its endpoints, and their keys in `Sessions`.
+    /// Pairs with its endpoints, and their keys in `IpcConnections`.
     pairs: BTreeMap<(EntityId, Guid), Option<Key>>,
 }
 
@@ -97,7 +97,7 @@ fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
 }
 
 impl LocalPeers {
-    /// Key of a pair in `Sessions`.
+    /// Key of a pair in `IpcConnections`.
     pub(super) fn key_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
         self.known.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
     }
@@ -128,7 +128,7 @@ impl Ros2 {
     ) {
         let is_ours = self.readers.contains_key(&local) || self.writers.contains_key(&local);
         let [first, second, ..] = remote.prefix.0;
-        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions {
+        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.is_ipc_enabled {
             return;
         }
         let Some(local_peer) = self.local_peers.get_or_add(remote.prefix) else { return };
@@ -146,7 +146,7 @@ impl Ros2 {
         }
     }
 
-    /// Removes an unmatched pair. Returns its key in `Sessions`.
+    /// Removes an unmatched pair. Returns its key in `IpcConnections`.
     pub(in crate::driver) fn take_pair(&mut self, local: EntityId, remote: Guid) -> Option<Key> {
         self.local_peers.known.get_mut(&remote.prefix)?.pairs.remove(&(local, remote)).flatten()
     }
@@ -157,7 +157,7 @@ impl Ros2 {
         pairs.filter(|(id, _)| *id == local).map(|(_, remote)| *remote).collect()
     }
 
-    /// Removes a lost participant. Returns the keys of its pairs in `Sessions`.
+    /// Removes a lost participant. Returns the keys of its pairs in `IpcConnections`.
     pub(super) fn remove_local_peer(&mut self, participant: GuidPrefix, effects: &mut Effects) -> Vec<Key> {
         effects.cancel(Deadline::LocalPeer(participant));
         let gone = self.local_peers.known.remove(&participant);
@@ -172,7 +172,7 @@ impl Ros2 {
         effects: &mut Effects,
     ) {
         let Some((announcement, stage)) = PeerAnnouncement::from_bytes(bytes) else { return };
-        if !self.has_sessions {
+        if !self.is_ipc_enabled {
             // The reply stops the repetition.
             return if stage.asks {
                 self.send_announcement(participant, PeerAnnouncement { process: 0, secret: 0 }, REPLY)
@@ -201,7 +201,7 @@ impl Ros2 {
     }
 
     /// Handles new tokens of the pairs with a participant. Returns the pairs, and the keys that some of them had in
-    /// `Sessions`.
+    /// `IpcConnections`.
     pub(in crate::driver) fn forget_pairs(
         &mut self,
         participant: GuidPrefix,
@@ -213,7 +213,7 @@ impl Ros2 {
         (pairs, local_peer.pairs.values_mut().filter_map(Option::take).collect())
     }
 
-    /// Local endpoint of a pair that has no key in `Sessions`, and the id of its peer.
+    /// Local endpoint of a pair that has no key in `IpcConnections`, and the id of its peer.
     pub(in crate::driver) fn pair_end(
         &self,
         local: EntityId,
@@ -235,7 +235,7 @@ impl Ros2 {
         Some((PairEnd::Writer { publication, writer: local, reader: remote }, peer))
     }
 
-    /// Sets the key of a pair in `Sessions`.
+    /// Sets the key of a pair in `IpcConnections`.
     pub(in crate::driver) fn set_pair(&mut self, local: EntityId, remote: Guid, key: Key) {
         if let Some(local_peer) = self.local_peers.known.get_mut(&remote.prefix) {
             local_peer.pairs.insert((local, remote), Some(key));

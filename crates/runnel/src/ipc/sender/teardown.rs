@@ -113,7 +113,7 @@ impl Sender {
         if state.over.is_none() && state.ring.available(|| position).is_err() {
             state.over = Some(BAD_POSITION);
         }
-        let why = state.over.replace("the session is over");
+        let why = state.over.replace("the IPC connection is over");
         let unread =
             if why.is_none() { self.unread(state, position, give_up_slot) } else { Unread::default() };
         state.loans.end();

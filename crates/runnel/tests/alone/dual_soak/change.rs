@@ -5,8 +5,8 @@ use runnel_testkit::net::Rng;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Ends the talker's IPC connections. Its links fall back and return later.
-    EndSessionsOfTalker,
-    EndSessionsOfReader,
+    EndIpcConnectionsOfTalker,
+    EndIpcConnectionsOfReader,
     CutDatagrams,
     LoseDatagrams,
     MendDatagrams,
@@ -28,10 +28,10 @@ use Change::*;
 
 /// Short ones. Those listed more often happen more often.
 const QUICK: [Change; 15] = [
-    EndSessionsOfTalker,
-    EndSessionsOfTalker,
-    EndSessionsOfReader,
-    EndSessionsOfReader,
+    EndIpcConnectionsOfTalker,
+    EndIpcConnectionsOfTalker,
+    EndIpcConnectionsOfReader,
+    EndIpcConnectionsOfReader,
     CutDatagrams,
     CutDatagrams,
     LoseDatagrams,

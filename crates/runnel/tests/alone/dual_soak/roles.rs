@@ -61,7 +61,7 @@ pub fn talk(argument: &str) {
     let counts = streams.iter().map(|stream| Arc::clone(&stream.published)).collect::<Vec<_>>();
     child.serve(|words| match words {
         ["published"] => published(&counts),
-        ["sessions"] => end_ipc_connections().to_string(),
+        ["ipc_connections"] => end_ipc_connections().to_string(),
         ["end"] => {
             ending.store(true, Ordering::SeqCst);
             streams.drain(..).for_each(|stream| stream.counts.join().unwrap());
@@ -134,7 +134,7 @@ pub fn read(argument: &str) {
         ["remove", name] => subscriptions.remove(*name).unwrap().print_line(),
         ["state", name] => subscriptions[*name].print_line(),
         ["describe", name] => subscriptions[*name].describe(),
-        ["sessions"] => end_ipc_connections().to_string(),
+        ["ipc_connections"] => end_ipc_connections().to_string(),
         ["leave"] => {
             context.shutdown();
             String::new()

@@ -76,8 +76,8 @@ impl Scene {
     pub fn apply(&mut self, change: Change, rng: &mut Rng) {
         let reader = rng.below(self.readers.len());
         match change {
-            Change::EndSessionsOfTalker => drop(self.talker.ask("sessions")),
-            Change::EndSessionsOfReader => drop(self.readers[reader].process.ask("sessions")),
+            Change::EndIpcConnectionsOfTalker => drop(self.talker.ask("ipc_connections")),
+            Change::EndIpcConnectionsOfReader => drop(self.readers[reader].process.ask("ipc_connections")),
             Change::CutDatagrams => disturb(Datagrams::Cut),
             Change::LoseDatagrams => disturb(Datagrams::Lossy),
             Change::MendDatagrams => restore(),

@@ -37,7 +37,7 @@ fn last_announced(listener: &Node, pair: (EntityId, Guid)) -> u64 {
 
 fn pair_of(listener: &Node) -> (EntityId, Guid) {
     let driver = listener.inner.driver();
-    let pair = driver.sessions.entries.iter().find_map(|entry| match entry {
+    let pair = driver.ipc_connections.entries.iter().find_map(|entry| match entry {
         Entry::SampleInput(input) if input.memory.has_channel() => Some(input.pair()),
         _ => None,
     });
@@ -63,8 +63,10 @@ fn rtps_waits_for_capacity_after_fallback() {
     let message = |number| UInt32MultiArray { data: vec![number], ..UInt32MultiArray::default() };
     let count = (0..).find(|number| publisher.publish(message(*number)).is_err()).unwrap();
     let pair = pair_of(&listener);
-    let sessions = talker.inner.driver().sessions.established.clone();
-    sessions.into_iter().for_each(|session| talker.inner.driver().end_session(session, None));
+    let ipc_connections = talker.inner.driver().ipc_connections.established.clone();
+    ipc_connections
+        .into_iter()
+        .for_each(|ipc_connection| talker.inner.driver().end_ipc_connection(ipc_connection, None));
     wait_until("RTPS has announced all", || last_announced(&listener, pair) >= u64::from(count));
 
     wait_until("the last is received", || {

@@ -73,23 +73,23 @@ impl Scene {
 #[test]
 fn link_of_departed_subscriber_is_removed() {
     let mut scene = Scene::new();
-    assert_eq!(scene.talker.inner.driver().sessions.links.len(), 1);
+    assert_eq!(scene.talker.inner.driver().ipc_connections.links.len(), 1);
     scene.subscription = None;
     scene.spin_until("the subscriber leaves", || scene.publisher.subscription_count() == 0);
-    assert_eq!(scene.talker.inner.driver().sessions.links.len(), 0);
+    assert_eq!(scene.talker.inner.driver().ipc_connections.links.len(), 0);
 }
 
 #[test]
 fn teardown_ends_with_last_link() {
     let scene = Scene::new();
     let mut driver = scene.talker.inner.driver();
-    let link = *driver.sessions.links.values().next().unwrap();
-    let session = driver.sessions.session_of(link).unwrap();
-    driver.end_session(session, None);
+    let link = *driver.ipc_connections.links.values().next().unwrap();
+    let ipc_connection = driver.ipc_connections.ipc_connection_of(link).unwrap();
+    driver.end_ipc_connection(ipc_connection, None);
     let Driver { sockets, effects, .. } = &mut *driver;
     sockets.remove(link, effects);
     driver.settle();
-    let teardown = driver.sessions.open.get(session).and_then(|open| open.teardown.as_ref());
+    let teardown = driver.ipc_connections.open.get(ipc_connection).and_then(|open| open.teardown.as_ref());
     assert!(teardown.is_none_or(|teardown| teardown.until <= clock::monotonic()));
 }
 
@@ -99,15 +99,19 @@ fn teardown_ends_with_last_link() {
 fn abandoned_connection_is_not_read_recursively() {
     let scene = Scene::of(Graphs::Both);
     let driver = scene.talker.inner.driver();
-    let open = driver.sessions.established.iter().filter_map(|session| driver.sessions.open.get(*session));
+    let open = driver
+        .ipc_connections
+        .established
+        .iter()
+        .filter_map(|ipc_connection| driver.ipc_connections.open.get(*ipc_connection));
     open.for_each(|open| open.receiver.announce_on_network());
     drop(driver);
     let driver = &mut *scene.listener.inner.driver();
     // The driver may have ended it meanwhile.
-    let Some(session) = driver.sessions.established.first().copied() else { return };
-    assert!(!driver.poll_sessions());
+    let Some(ipc_connection) = driver.ipc_connections.established.first().copied() else { return };
+    assert!(!driver.poll_ipc_connections());
     driver.receive_rtps();
-    assert!(!driver.sessions.established.contains(&session));
+    assert!(!driver.ipc_connections.established.contains(&ipc_connection));
 }
 
 /// Once shared memory has delivered, RTPS delivers its own samples directly. It may hold some that shared memory has
@@ -116,7 +120,7 @@ fn abandoned_connection_is_not_read_recursively() {
 fn rtps_does_not_repeat_samples_of_memory() {
     let scene = Scene::of(Graphs::Both);
     let given = |driver: &Driver| {
-        let inputs = driver.sessions.entries.iter().filter_map(|entry| match entry {
+        let inputs = driver.ipc_connections.entries.iter().filter_map(|entry| match entry {
             Entry::SampleInput(input) if input.memory.has_channel() => Some(input),
             _ => None,
         });
@@ -128,13 +132,13 @@ fn rtps_does_not_repeat_samples_of_memory() {
     });
     let mut driver = scene.listener.inner.driver();
     let (_, from) = given(&driver).expect("a pair");
-    while driver.poll_sessions() {}
+    while driver.poll_ipc_connections() {}
     let next = from.position.next();
     assert!(from.position.takes(next - 1), "the receiver knows what is next");
     // A forged sample of RTPS has gone to the user.
     assert!(from.position.take(FAR));
-    for session in driver.sessions.established.clone() {
-        driver.end_session(session, None);
+    for ipc_connection in driver.ipc_connections.established.clone() {
+        driver.end_ipc_connection(ipc_connection, None);
     }
     assert!(!from.position.takes(next - 1) && from.position.takes(next));
 }

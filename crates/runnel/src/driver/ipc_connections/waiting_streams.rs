@@ -9,7 +9,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use super::Sessions;
+use super::IpcConnections;
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 
@@ -61,18 +61,18 @@ impl WaitingStreams {
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     /// Makes a link wait until its connection has delivered `before` bytes of the stream.
     pub(in crate::driver) fn wait_for_connection(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         link: Key,
         (channel, before): (u32, u64),
         effects: &mut Effects,
     ) {
-        let Some(open) = self.open.get_mut(session) else { return };
+        let Some(open) = self.open.get_mut(ipc_connection) else { return };
         if open.waiting.0.iter().any(|stream| stream.link == link) {
-            return self.give_up(session, link, "its shared-memory channel was opened twice", effects);
+            return self.give_up(ipc_connection, link, "its shared-memory channel was opened twice", effects);
         }
         let (channel, since) = (Some(channel), clock::monotonic());
         open.waiting.0.push(WaitingStream { link, channel, before, since, pieces: Vec::new(), bytes: 0 });
@@ -82,12 +82,12 @@ impl Sessions {
     /// Queues a piece of a stream for a link that waits. Pieces of unknown channels are dropped.
     pub(in crate::driver) fn queue_piece(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         channel: u32,
         piece: Vec<u8>,
         effects: &mut Effects,
     ) {
-        let Some(open) = self.open.get_mut(session) else { return };
+        let Some(open) = self.open.get_mut(ipc_connection) else { return };
         let Some(stream) = open.waiting.0.iter_mut().find(|stream| stream.channel == Some(channel)) else {
             return;
         };
@@ -95,7 +95,7 @@ impl Sessions {
         stream.pieces.push(piece);
         if let Some(link) = open.waiting.largest_beyond_limit() {
             self.give_up(
-                session,
+                ipc_connection,
                 link,
                 "too many bytes wait until its connection has delivered earlier ones",
                 effects,
@@ -111,18 +111,18 @@ impl Sessions {
     }
 
     /// The waiting links, the bytes that their connections deliver first, and since when they wait.
-    pub(in crate::driver) fn waiting_streams(&self, session: Key) -> Vec<(Key, u64, Instant)> {
-        let streams = self.open.get(session).into_iter().flat_map(|open| &open.waiting.0);
+    pub(in crate::driver) fn waiting_streams(&self, ipc_connection: Key) -> Vec<(Key, u64, Instant)> {
+        let streams = self.open.get(ipc_connection).into_iter().flat_map(|open| &open.waiting.0);
         streams.map(|stream| (stream.link, stream.before, stream.since)).collect()
     }
 
     /// Takes a link whose connection has delivered all bytes.
     pub(in crate::driver) fn take_waiting_stream(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         link: Key,
     ) -> Option<WaitingStream> {
-        self.open.get_mut(session)?.waiting.take(link)
+        self.open.get_mut(ipc_connection)?.waiting.take(link)
     }
 
     /// Notes that a link uses shared memory while its connection may still deliver earlier messages.
@@ -144,23 +144,23 @@ impl Sessions {
     /// Ends a waiting link and drops its pieces.
     pub(in crate::driver) fn give_up(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         link: Key,
         why: &'static str,
         effects: &mut Effects,
     ) {
-        let stream = self.open.get_mut(session).and_then(|open| open.waiting.take(link));
+        let stream = self.open.get_mut(ipc_connection).and_then(|open| open.waiting.take(link));
         effects.extend(stream.map(|_| Effect::Misbehaved { link, why }));
     }
 
     /// Handles the end of an IPC connection: links with waiting pieces end, the others continue on their connections.
-    pub(in crate::driver) fn give_up_waiting_streams(&mut self, session: Key, effects: &mut Effects) {
-        let Some(open) = self.open.get_mut(session) else { return };
+    pub(in crate::driver) fn give_up_waiting_streams(&mut self, ipc_connection: Key, effects: &mut Effects) {
+        let Some(open) = self.open.get_mut(ipc_connection) else { return };
         open.waiting.0.retain(|stream| !stream.pieces.is_empty());
         let links: Vec<Key> = open.waiting.0.iter().map(|stream| stream.link).collect();
         for link in links {
             let why = "its IPC connection ended before its own connection had delivered all earlier bytes";
-            self.give_up(session, link, why, effects);
+            self.give_up(ipc_connection, link, why, effects);
         }
     }
 }

@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| runnel::fuzzing::play_session(data));
+fuzz_target!(|data: &[u8]| runnel::fuzzing::play_ipc_connection(data));

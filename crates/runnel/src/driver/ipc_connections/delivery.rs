@@ -12,14 +12,14 @@
 //! nothing is held, there is no receiver.
 //!
 //! The capacity for messages and the output of RTPS belong to the ROS 2 graph. So the event loop asks for one message at a
-//! time ([`Sessions::deliver_next`]), and informs RTPS what it need not deliver any more.
+//! time ([`IpcConnections::deliver_next`]), and informs RTPS what it need not deliver any more.
 
 use std::sync::Arc;
 
 use runnel_delivery::{PathKind, ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Entry, SampleInput, Sessions};
+use super::{Entry, IpcConnections, SampleInput};
 use crate::data::LinkInfo;
 use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
@@ -29,7 +29,7 @@ use crate::ipc::{ChannelData, IpcFault};
 use crate::log_output::console;
 use crate::rtps::ReceivedBatch;
 
-impl Sessions {
+impl IpcConnections {
     /// State of a pair with a remote writer.
     fn sample_input(&mut self, pair: Key) -> Option<&mut SampleInput> {
         match self.entries.get_mut(pair)? {
@@ -84,7 +84,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Takes content of a pair's channel. [`Sessions::deliver_next`] delivers what is due.
+    /// Takes content of a pair's channel. [`IpcConnections::deliver_next`] delivers what is due.
     pub(in crate::driver) fn on_channel_data(
         &mut self,
         pair: Key,
@@ -243,8 +243,8 @@ impl Sessions {
         }
         let asks = std::mem::take(&mut input.requests_later);
         self.set_draining(pair, false);
-        if asks && let Some(session) = self.session_of(pair) {
-            self.request_memory(session, pair, effects);
+        if asks && let Some(ipc_connection) = self.ipc_connection_of(pair) {
+            self.request_memory(ipc_connection, pair, effects);
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use runnel_delivery::{Credit, MAX_NUMBER, PairId};
 
-use super::Sessions;
+use super::IpcConnections;
 use crate::data::LinkInfo;
 use crate::driver::late_samples::LateSample;
 use crate::driver::memory_input::{Channel, MemoryInput};
@@ -98,7 +98,7 @@ impl Orphan {
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     /// Remembers a pair that RTPS has lost and that a link serves next.
     pub(in crate::driver) fn orphaned(&mut self, orphan: Orphan) {
         self.orphans.retain(|other| (other.link, other.pair) != (orphan.link, orphan.pair));

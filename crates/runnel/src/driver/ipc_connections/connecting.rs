@@ -9,7 +9,7 @@ use std::time::Duration;
 use runnel_io::unix::{Packets, UnixAddress, folder};
 use runnel_io::{Interest, PacketListener, Token, clock, host};
 
-use super::{Entry, MAX_SESSIONS, Sessions};
+use super::{Entry, IpcConnections, MAX_IPC_CONNECTIONS};
 use crate::driver::effect::{Deadline, Effects};
 use crate::driver::limits::ACCEPT_BATCH;
 use crate::driver::table::Key;
@@ -25,7 +25,7 @@ const DESCRIPTORS: u64 = 16;
 /// Pause of the listeners after file descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-impl Sessions {
+impl IpcConnections {
     /// Begins to listen for other processes of the host, at the first call.
     pub(super) fn listen_for_processes(&mut self) {
         if std::mem::replace(&mut self.listens, true) {
@@ -100,7 +100,10 @@ impl Sessions {
     }
 
     fn accept_process(&mut self, packets: Packets, effects: &mut Effects) {
-        if self.trusts(&packets) && leaves_descriptors(&packets) && self.count_connections() < MAX_SESSIONS {
+        if self.trusts(&packets)
+            && leaves_descriptors(&packets)
+            && self.count_connections() < MAX_IPC_CONNECTIONS
+        {
             self.add_handshake(packets, None, effects);
         }
     }
@@ -112,7 +115,10 @@ impl Sessions {
     }
 
     fn count_connections(&self) -> usize {
-        self.entries.iter().filter(|socket| matches!(socket, Entry::Handshake(_) | Entry::Session(_))).count()
+        self.entries
+            .iter()
+            .filter(|socket| matches!(socket, Entry::Handshake(_) | Entry::IpcConnection(_)))
+            .count()
     }
 
     /// Connects to a process of this host, if this process has the lower id.
@@ -130,7 +136,9 @@ impl Sessions {
         };
         let packets = match by_name.or_else(by_file) {
             Ok(packets) if !self.trusts(&packets) => return,
-            Ok(packets) if !leaves_descriptors(&packets) || self.count_connections() >= MAX_SESSIONS => {
+            Ok(packets)
+                if !leaves_descriptors(&packets) || self.count_connections() >= MAX_IPC_CONNECTIONS =>
+            {
                 return self.schedule_reconnect(process, clock::monotonic(), effects);
             }
             Ok(packets) => packets,

@@ -9,7 +9,7 @@ use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::unix::{Packets, Received};
 use runnel_io::{Doorbell, Interest, Ringer, Token, clock};
 
-use super::{Entry, Session, Sessions};
+use super::{Entry, IpcConnection, IpcConnections};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::ipc::{Hello, Inbox, NoHello, Outbox, Receiver, Sender};
@@ -77,7 +77,7 @@ impl fmt::Display for HandshakeFault {
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     pub(super) fn add_handshake(
         &mut self,
         packets: Packets,
@@ -147,7 +147,7 @@ impl Sessions {
         if let (Ok(_), Some(Entry::Handshake(handshake))) = (&remote, self.entries.get(key)) {
             handshake.packets.discard();
         }
-        let begun = remote.and_then(|remote| self.begin_session(key, remote, effects));
+        let begun = remote.and_then(|remote| self.begin_ipc_connection(key, remote, effects));
         if let Err(why) = begun {
             // Logged once per process, however often it tries.
             if process.is_none_or(|process| self.refused.add(process)) {
@@ -200,7 +200,7 @@ impl Sessions {
     }
 
     /// Answers with this process's hello, unless it was sent before, and begins the IPC connection.
-    fn begin_session(
+    fn begin_ipc_connection(
         &mut self,
         key: Key,
         remote: RemoteEnd,
@@ -223,8 +223,8 @@ impl Sessions {
             },
         };
         let doorbell = self.entries.insert_with(|_| Entry::Nothing);
-        match self.make_session([key, doorbell], packets, local, remote) {
-            Ok(session) => self.add_session(session, effects),
+        match self.make_ipc_connection([key, doorbell], packets, local, remote) {
+            Ok(ipc_connection) => self.add_ipc_connection(ipc_connection, effects),
             Err(error) => {
                 self.remove(doorbell);
                 return Err(error.into());
@@ -234,13 +234,13 @@ impl Sessions {
     }
 
     /// Makes an IPC connection from both ends, and adds its doorbell to the reactor.
-    fn make_session(
+    fn make_ipc_connection(
         &mut self,
         sockets: [Key; 2],
         packets: Arc<Packets>,
         local: LocalEnd,
         remote: RemoteEnd,
-    ) -> io::Result<Session> {
+    ) -> io::Result<IpcConnection> {
         let RemoteEnd { process, page, inbox, doorbell } = remote;
         let same_user = packets.same_user();
         let memory = (Arc::clone(&local.outbox), Arc::clone(&inbox));
@@ -248,13 +248,15 @@ impl Sessions {
         let sender = Arc::new(Sender::new(memory, page, doorbells, Arc::clone(&packets), pool));
         let receiver = Receiver::new(local.outbox, inbox, Arc::clone(&packets), same_user);
         self.reactor.add_edge(&local.doorbell, Token(sockets[1].to_bits()))?;
-        Ok(Session::new(process, sockets, packets, local.doorbell, receiver, sender))
+        Ok(IpcConnection::new(process, sockets, packets, local.doorbell, receiver, sender))
     }
 
-    fn add_session(&mut self, session: Session, effects: &mut Effects) {
-        let (process, [key, doorbell]) = (session.process, session.sockets);
-        let session = self.open.insert_with(|_| session);
-        for (key, socket) in [(key, Entry::Session(session)), (doorbell, Entry::Doorbell(session))] {
+    fn add_ipc_connection(&mut self, ipc_connection: IpcConnection, effects: &mut Effects) {
+        let (process, [key, doorbell]) = (ipc_connection.process, ipc_connection.sockets);
+        let ipc_connection = self.open.insert_with(|_| ipc_connection);
+        for (key, socket) in
+            [(key, Entry::IpcConnection(ipc_connection)), (doorbell, Entry::Doorbell(ipc_connection))]
+        {
             if let Some(place) = self.entries.get_mut(key) {
                 *place = socket;
             }
@@ -262,10 +264,10 @@ impl Sessions {
         effects.cancel(Deadline::Handshake(key));
         self.peers.insert(process, key);
         self.refused.remove(process);
-        self.established.push(session);
-        self.on_established(session, process, effects);
+        self.established.push(ipc_connection);
+        self.on_established(ipc_connection, process, effects);
         // The doorbell may have rung before the reactor had it.
-        effects.push_back(Effect::DoorbellRang { session });
+        effects.push_back(Effect::DoorbellRang { ipc_connection });
     }
 
     /// The process to which this one has sent a hello on this socket.

@@ -1,7 +1,7 @@
 //! Records of IPC connections. In-order samples go to their subscriptions at once. The event loop dispatches all other
 //! records.
 
-use super::{Entry, RING_POLLS, Sessions};
+use super::{Entry, IpcConnections, RING_POLLS};
 use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{IpcFault, Receiver, Record, RecordEvent};
@@ -60,7 +60,7 @@ impl Batch {
     }
 }
 
-/// Result of [`Sessions::take_records`].
+/// Result of [`IpcConnections::take_records`].
 pub(in crate::driver) enum Taken {
     /// No record is left for now.
     All,
@@ -70,12 +70,14 @@ pub(in crate::driver) enum Taken {
     NetworkFirst,
 }
 
-impl Sessions {
+impl IpcConnections {
     /// Polls the rings in a busy loop, until one has a record, `enough` is true, or the reactor must be polled.
     pub(crate) fn poll_rings(&self, enough: impl Fn() -> bool) {
         for _ in 0..RING_POLLS {
             let mut established = self.established.iter();
-            if self.established.is_empty() || established.any(|session| self.has_record(*session)) || enough()
+            if self.established.is_empty()
+                || established.any(|ipc_connection| self.has_record(*ipc_connection))
+                || enough()
             {
                 break;
             }
@@ -83,24 +85,24 @@ impl Sessions {
     }
 
     /// Whether an IPC connection has a record.
-    pub(in crate::driver) fn has_record(&self, session: Key) -> bool {
-        self.open.get(session).is_some_and(|open| open.receiver.has_record())
+    pub(in crate::driver) fn has_record(&self, ipc_connection: Key) -> bool {
+        self.open.get(ipc_connection).is_some_and(|open| open.receiver.has_record())
     }
 
     /// Words read from the ring of an IPC connection.
-    pub(in crate::driver) fn position(&self, session: Key) -> Option<u64> {
-        self.open.get(session).map(|open| open.receiver.position())
+    pub(in crate::driver) fn position(&self, ipc_connection: Key) -> Option<u64> {
+        self.open.get(ipc_connection).map(|open| open.receiver.position())
     }
 
     /// Takes records of an IPC connection up to one that the event loop must dispatch. `of_link` takes in-order samples
     /// of ROS 1 links.
     pub(in crate::driver) fn take_records(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         batch: &mut Batch,
         mut of_link: impl FnMut(Key, &mut Receiver, &Record) -> Result<bool, IpcFault>,
     ) -> Result<Taken, IpcFault> {
-        let Some(open) = self.open.get_mut(session) else { return Ok(Taken::All) };
+        let Some(open) = self.open.get_mut(ipc_connection) else { return Ok(Taken::All) };
         let mut next = None;
         if open.teardown.is_none() && !open.receiver.is_peer_on_network() {
             let most = if open.receiver.copies() { 1 } else { BATCH };
@@ -112,7 +114,7 @@ impl Sessions {
                 let link = open.link_of(record.channel).filter(|_| record.is_sample());
                 let is_taken = match link.map(|link| (link.owner(), link)) {
                     Some((Owner::Sockets, link)) => of_link(link, &mut open.receiver, &record)?,
-                    Some((Owner::Sessions, pair)) => match self.entries.get_mut(pair) {
+                    Some((Owner::IpcConnections, pair)) => match self.entries.get_mut(pair) {
                         Some(Entry::SampleInput(input)) => {
                             input.take_in_order(&mut open.receiver, &record)?
                         }
@@ -131,9 +133,9 @@ impl Sessions {
         let mut taken = Taken::All;
         if let Some(record) = next {
             let event = open.receiver.decode(&record)?;
-            if batch.network == Network::Read || !self.is_behind_network(session, &event) {
+            if batch.network == Network::Read || !self.is_behind_network(ipc_connection, &event) {
                 batch.note_taken(&event);
-                if let Some(open) = self.open.get_mut(session) {
+                if let Some(open) = self.open.get_mut(ipc_connection) {
                     open.receiver.pass(&record);
                 }
                 return Ok(Taken::Record { channel: record.channel, event });
@@ -141,7 +143,7 @@ impl Sessions {
             taken = Taken::NetworkFirst;
         }
         if batch.has_any
-            && let Some(open) = self.open.get_mut(session)
+            && let Some(open) = self.open.get_mut(ipc_connection)
             && open.receiver.report_position()
         {
             open.sender.ring();
@@ -151,8 +153,11 @@ impl Sessions {
 
     /// Takes one packet from the socket of an IPC connection. An error ends the connection: with `None`, the peer
     /// closed it.
-    pub(in crate::driver) fn take_packet(&mut self, session: Key) -> Option<Result<(), Option<IpcFault>>> {
-        let open = self.open.get_mut(session)?;
+    pub(in crate::driver) fn take_packet(
+        &mut self,
+        ipc_connection: Key,
+    ) -> Option<Result<(), Option<IpcFault>>> {
+        let open = self.open.get_mut(ipc_connection)?;
         let taken = open.receiver.packet();
         // Records may wait for descriptors of the packet.
         if matches!(taken, Ok(true)) {
@@ -162,18 +167,18 @@ impl Sessions {
     }
 
     /// The link or pair of a channel.
-    pub(in crate::driver) fn link_of(&self, session: Key, channel: u32) -> Option<Key> {
-        self.open.get(session)?.link_of(channel)
+    pub(in crate::driver) fn link_of(&self, ipc_connection: Key, channel: u32) -> Option<Key> {
+        self.open.get(ipc_connection)?.link_of(channel)
     }
 
     /// The links and pairs of all channels.
-    pub(in crate::driver) fn links_of(&self, session: Key) -> Vec<Key> {
-        self.open.get(session).into_iter().flat_map(|open| &open.channels).copied().flatten().collect()
+    pub(in crate::driver) fn links_of(&self, ipc_connection: Key) -> Vec<Key> {
+        self.open.get(ipc_connection).into_iter().flat_map(|open| &open.channels).copied().flatten().collect()
     }
 
     /// Assigns a channel to a link or pair, which has received everything that was sent before.
-    pub(in crate::driver) fn set_channel(&mut self, session: Key, channel: u32, link: Key) {
-        let Some(open) = self.open.get_mut(session) else { return };
+    pub(in crate::driver) fn set_channel(&mut self, ipc_connection: Key, channel: u32, link: Key) {
+        let Some(open) = self.open.get_mut(ipc_connection) else { return };
         let channel = channel as usize;
         if open.channels.len() <= channel {
             open.channels.resize(channel + 1, None);
@@ -182,15 +187,15 @@ impl Sessions {
     }
 
     /// Ends a channel. Returns its link or pair.
-    pub(in crate::driver) fn close_channel(&mut self, session: Key, channel: u32) -> Option<Key> {
-        let open = self.open.get_mut(session)?;
+    pub(in crate::driver) fn close_channel(&mut self, ipc_connection: Key, channel: u32) -> Option<Key> {
+        let open = self.open.get_mut(ipc_connection)?;
         open.waiting.close(channel);
         open.channels.get_mut(channel as usize).and_then(Option::take)
     }
 
     /// Removes a link or pair from all channels.
-    pub(in crate::driver) fn forget_channel_of(&mut self, session: Key, link: Key) {
-        let channels = self.open.get_mut(session).into_iter().flat_map(|open| &mut open.channels);
+    pub(in crate::driver) fn forget_channel_of(&mut self, ipc_connection: Key, link: Key) {
+        let channels = self.open.get_mut(ipc_connection).into_iter().flat_map(|open| &mut open.channels);
         channels.filter(|assigned| **assigned == Some(link)).for_each(|assigned| *assigned = None);
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use super::{Entry, FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions};
+use super::{Entry, FIRST_PAUSE, IpcConnection, IpcConnections, LONGEST_PAUSE};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::ipc::{IpcFault, Unread};
@@ -53,19 +53,20 @@ impl Teardown {
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     /// An IPC connection whose peer already sends by the network.
-    pub(in crate::driver) fn session_abandoned_by_peer(&self) -> Option<Key> {
-        self.established.iter().copied().find(|session| self.is_abandoned_by_peer(*session))
+    pub(in crate::driver) fn ipc_connection_abandoned_by_peer(&self) -> Option<Key> {
+        self.established.iter().copied().find(|ipc_connection| self.is_abandoned_by_peer(*ipc_connection))
     }
 
-    fn is_abandoned_by_peer(&self, session: Key) -> bool {
-        self.open.get(session).is_some_and(|open| open.receiver.is_peer_on_network())
+    fn is_abandoned_by_peer(&self, ipc_connection: Key) -> bool {
+        self.open.get(ipc_connection).is_some_and(|open| open.receiver.is_peer_on_network())
     }
 
     /// Unread pieces of streams, and of samples in pieces, in the ring of such an IPC connection.
-    pub(in crate::driver) fn unread_pieces(&self, session: Key) -> Vec<(Key, Vec<u8>)> {
-        let Some(open) = self.open.get(session).filter(|_| self.is_abandoned_by_peer(session)) else {
+    pub(in crate::driver) fn unread_pieces(&self, ipc_connection: Key) -> Vec<(Key, Vec<u8>)> {
+        let Some(open) = self.open.get(ipc_connection).filter(|_| self.is_abandoned_by_peer(ipc_connection))
+        else {
             return Vec::new();
         };
         let pieces = open.receiver.continuations();
@@ -73,59 +74,63 @@ impl Sessions {
     }
 
     /// Whether an IPC connection is in teardown.
-    pub(in crate::driver) fn is_closing(&self, session: Key) -> bool {
-        self.closing.contains(&session)
+    pub(in crate::driver) fn is_closing(&self, ipc_connection: Key) -> bool {
+        self.closing.contains(&ipc_connection)
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     /// Begins teardown once everything has been received: informs the peer and waits for it.
     pub(in crate::driver) fn begin_teardown(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         why: Option<IpcFault>,
         effects: &mut Effects,
     ) {
-        let Some(open) = self.open.get_mut(session).filter(|open| open.teardown.is_none()) else { return };
+        let Some(open) = self.open.get_mut(ipc_connection).filter(|open| open.teardown.is_none()) else {
+            return;
+        };
         open.receiver.report_final_position();
         open.sender.ring();
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
         let teardown = open.teardown.insert(Teardown::new(clock::monotonic()));
-        effects.schedule(Deadline::SessionTeardown(session), teardown.deadline());
+        effects.schedule(Deadline::IpcTeardown(ipc_connection), teardown.deadline());
         let (process, socket, closed) = (open.process, open.sockets[0], open.sender.is_over());
-        self.established.retain(|other| *other != session);
-        self.closing.push(session);
+        self.established.retain(|other| *other != ipc_connection);
+        self.closing.push(ipc_connection);
         self.remove(socket);
         why.into_iter().for_each(|why| self.warn_of_end(why));
         // A peer that violated the protocol may still report what it has read. A peer that falsified its report may
         // not.
         if closed || !self.has_links_with(process) {
-            self.fall_back_to_network(session, effects);
+            self.fall_back_to_network(ipc_connection, effects);
         } else {
-            self.end_if_read(session, effects);
+            self.end_if_read(ipc_connection, effects);
         }
     }
 
     /// Ends the teardown if the peer has read its ring.
-    pub(in crate::driver) fn end_if_read(&mut self, session: Key, effects: &mut Effects) {
-        if self.open.get(session).is_some_and(|open| open.receiver.peer_has_read()) {
-            self.fall_back_to_network(session, effects);
+    pub(in crate::driver) fn end_if_read(&mut self, ipc_connection: Key, effects: &mut Effects) {
+        if self.open.get(ipc_connection).is_some_and(|open| open.receiver.peer_has_read()) {
+            self.fall_back_to_network(ipc_connection, effects);
         }
     }
 
     /// Ends the wait of a teardown if the last link with the process is gone.
     pub(super) fn shorten_teardown(&mut self, process: u128, effects: &mut Effects) {
-        let is_of = |open: &Session| open.process == process;
+        let is_of = |open: &IpcConnection| open.process == process;
         let mut closing = self.closing.iter().copied();
-        let Some(session) = closing.find(|session| self.open.get(*session).is_some_and(is_of)) else {
+        let Some(ipc_connection) =
+            closing.find(|ipc_connection| self.open.get(*ipc_connection).is_some_and(is_of))
+        else {
             return;
         };
         if !self.has_links_with(process)
-            && let Some(teardown) = self.open.get_mut(session).and_then(|open| open.teardown.as_mut())
+            && let Some(teardown) = self.open.get_mut(ipc_connection).and_then(|open| open.teardown.as_mut())
         {
             teardown.until = clock::monotonic();
-            effects.schedule(Deadline::SessionTeardown(session), teardown.deadline());
+            effects.schedule(Deadline::IpcTeardown(ipc_connection), teardown.deadline());
         }
     }
 
@@ -134,21 +139,21 @@ impl Sessions {
     }
 
     /// Ends an IPC connection. Its links fall back to their own connections.
-    fn fall_back_to_network(&mut self, session: Key, effects: &mut Effects) {
-        let Some(closed) = self.open.remove(session) else { return };
+    fn fall_back_to_network(&mut self, ipc_connection: Key, effects: &mut Effects) {
+        let Some(closed) = self.open.remove(ipc_connection) else { return };
         closed.receiver.announce_on_network();
         let (fault, mut unread) = closed.sender.finish();
-        self.closing.retain(|other| *other != session);
-        effects.cancel(Deadline::SessionTeardown(session));
+        self.closing.retain(|other| *other != ipc_connection);
+        effects.cancel(Deadline::IpcTeardown(ipc_connection));
         self.peers.remove(&closed.process);
         self.remove(closed.sockets[1]);
         fault.into_iter().for_each(|why| self.warn_of_end(why));
         self.fall_back_to_rtps(&closed, &mut unread);
-        effects.push_back(Effect::SessionClosed { sender: Arc::clone(&closed.sender), unread });
+        effects.push_back(Effect::IpcConnectionClosed { sender: Arc::clone(&closed.sender), unread });
         self.schedule_reconnect(closed.process, closed.since, effects);
     }
 
-    fn fall_back_to_rtps(&mut self, closed: &Session, unread: &mut Unread) {
+    fn fall_back_to_rtps(&mut self, closed: &IpcConnection, unread: &mut Unread) {
         for key in self.entries.keys() {
             if let Some(Entry::SampleOutput(output)) = self.entries.get(key) {
                 output.publication.fall_back_to_rtps(output.pair(), &closed.sender, unread);
@@ -173,14 +178,19 @@ impl Sessions {
     }
 
     /// Checks whether the peer has read its ring or the wait is over.
-    pub(in crate::driver) fn teardown_due(&mut self, now: Instant, session: Key, effects: &mut Effects) {
-        let teardown = self.open.get_mut(session).and_then(|open| open.teardown.as_mut());
+    pub(in crate::driver) fn teardown_due(
+        &mut self,
+        now: Instant,
+        ipc_connection: Key,
+        effects: &mut Effects,
+    ) {
+        let teardown = self.open.get_mut(ipc_connection).and_then(|open| open.teardown.as_mut());
         let Some(teardown) = teardown else { return };
         if teardown.has_timed_out(now) {
-            return self.fall_back_to_network(session, effects);
+            return self.fall_back_to_network(ipc_connection, effects);
         }
-        effects.schedule(Deadline::SessionTeardown(session), teardown.deadline());
-        self.end_if_read(session, effects);
+        effects.schedule(Deadline::IpcTeardown(ipc_connection), teardown.deadline());
+        self.end_if_read(ipc_connection, effects);
     }
 
     /// Connects again to a process that has links.

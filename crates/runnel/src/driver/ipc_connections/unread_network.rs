@@ -63,8 +63,8 @@ impl Scene {
     /// The sender of the talker's process.
     fn sender(&self) -> Arc<Sender> {
         let driver = self.talker.inner.driver();
-        let session = driver.sessions.established.first().copied().expect("a session");
-        driver.sessions.sender(session).expect("it is established")
+        let ipc_connection = driver.ipc_connections.established.first().copied().expect("an IPC connection");
+        driver.ipc_connections.sender(ipc_connection).expect("it is established")
     }
 
     /// Number of messages received by each pair.
@@ -75,11 +75,11 @@ impl Scene {
 
 /// Key and token of a subscription's pair.
 fn pair_of(driver: &Driver, subscription: &Subscription) -> (Key, u128) {
-    let is_of = |key: &Key| match driver.sessions.entries.get(*key) {
+    let is_of = |key: &Key| match driver.ipc_connections.entries.get(*key) {
         Some(Entry::SampleInput(input)) => input.topic.any(|core| Arc::ptr_eq(core, subscription.core())),
         _ => false,
     };
-    let (token, key) = driver.sessions.links.iter().find(|(_, key)| is_of(key)).expect("a pair");
+    let (token, key) = driver.ipc_connections.links.iter().find(|(_, key)| is_of(key)).expect("a pair");
     (*key, *token)
 }
 
@@ -95,7 +95,7 @@ fn beginning_pair_does_not_delay_other_pairs() {
     let [(first, _), (_, token)] = [0, 1].map(|index| pair_of(&driver, &scene.subscriptions[index]));
     // From this sample the receiver knows which numbers RTPS has yet to deliver.
     scene.publishers[1].publish(UInt32 { data: 0 }).unwrap();
-    driver.poll_sessions();
+    driver.poll_ipc_connections();
     let before = scene.received();
     assert_eq!(before, [0, 1]);
     let id = StreamId { stream: token as u64, subscription: 0 };
@@ -104,10 +104,10 @@ fn beginning_pair_does_not_delay_other_pairs() {
     let sample = Frame::new(Encoding::Xcdr1, cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
     sender.send_sample((channel, BEGIN), &sample, 0, &mut Tally::default()).expect("space in the ring");
     scene.publishers[0].publish(UInt32 { data: 7 }).unwrap();
-    let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
+    let Some(Entry::SampleInput(input)) = driver.ipc_connections.entries.get(first) else { panic!("a pair") };
     let (local, remote) = input.pair();
     driver.ros2.pending_events.push_back(Event::Unmatched { local, remote });
-    driver.drain_session_of(first);
+    driver.drain_ipc_connection_of(first);
     assert_eq!(scene.received(), [before[0] + 1, before[1]]);
     driver.end_pairs();
     assert_eq!(scene.received(), [before[0] + 1, before[1] + 1]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runnel_delivery::{ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Entry, Session, Sessions};
+use super::{Entry, IpcConnection, IpcConnections};
 use crate::data::{LinkInfo, Publication, Received, SampleInfo, TopicInput};
 use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
@@ -113,7 +113,7 @@ impl SampleOutput {
     }
 }
 
-impl Session {
+impl IpcConnection {
     /// Remembers a request for a pair that this process does not know.
     fn remember_early_request(&mut self, token: u128, waits_for_user: bool) {
         self.take_early_request(token);
@@ -130,7 +130,7 @@ impl Session {
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     /// Adds a matched pair.
     pub(in crate::driver) fn add_pair(&mut self, end: PairEnd) -> Key {
         let entry = match end {
@@ -159,41 +159,41 @@ impl Sessions {
     /// Handles the peer's request for a pair.
     pub(in crate::driver) fn on_samples_request(
         &mut self,
-        session: Key,
+        ipc_connection: Key,
         token: u128,
         waits_for_user: bool,
         effects: &mut Effects,
     ) {
         let key = self.links.get(&token).copied();
         let Some(Entry::SampleOutput(output)) = key.and_then(|key| self.entries.get_mut(key)) else {
-            let open = self.open.get_mut(session);
+            let open = self.open.get_mut(ipc_connection);
             return open.into_iter().for_each(|open| open.remember_early_request(token, waits_for_user));
         };
         output.waits_for_user = waits_for_user;
-        self.switch_to_memory(session, token, effects);
+        self.switch_to_memory(ipc_connection, token, effects);
     }
 
     /// Handles a request that came before this process knew of the pair.
-    pub(super) fn switch_if_requested(&mut self, session: Key, token: u128, effects: &mut Effects) {
-        let asked = self.open.get_mut(session).and_then(|open| open.take_early_request(token));
+    pub(super) fn switch_if_requested(&mut self, ipc_connection: Key, token: u128, effects: &mut Effects) {
+        let asked = self.open.get_mut(ipc_connection).and_then(|open| open.take_early_request(token));
         if let Some(waits_for_user) = asked {
-            self.on_samples_request(session, token, waits_for_user, effects);
+            self.on_samples_request(ipc_connection, token, waits_for_user, effects);
         }
     }
 
     /// The link of a token, if its peer is the process of this IPC connection.
-    pub(in crate::driver) fn link_with(&self, session: Key, token: u128) -> Option<Key> {
-        let process = self.open.get(session)?.process;
+    pub(in crate::driver) fn link_with(&self, ipc_connection: Key, token: u128) -> Option<Key> {
+        let process = self.open.get(ipc_connection)?.process;
         let link = *self.links.get(&token)?;
         self.peer_of(link).filter(|peer| peer.process == process).map(|_| link)
     }
 
     /// Whether RTPS must be read before a record: earlier samples from the network may still be in the sockets.
-    pub(super) fn is_behind_network(&self, session: Key, event: &RecordEvent) -> bool {
+    pub(super) fn is_behind_network(&self, ipc_connection: Key, event: &RecordEvent) -> bool {
         let RecordEvent::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = event else {
             return false;
         };
-        match self.link_with(session, *token).and_then(|key| self.entries.get(key)) {
+        match self.link_with(ipc_connection, *token).and_then(|key| self.entries.get(key)) {
             Some(Entry::SampleInput(input)) => {
                 input.rtps.next_due(input.pair()).is_none_or(|due| due < *from)
             }

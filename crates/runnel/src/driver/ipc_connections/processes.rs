@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::MAX_SESSIONS;
+use super::MAX_IPC_CONNECTIONS;
 
 /// The latest processes, up to the maximum number of IPC connections.
 #[derive(Default)]
@@ -14,7 +14,7 @@ impl Processes {
         if self.has(process) {
             return false;
         }
-        if self.0.len() >= MAX_SESSIONS {
+        if self.0.len() >= MAX_IPC_CONNECTIONS {
             self.0.pop_front();
         }
         self.0.push_back(process);

@@ -1,12 +1,12 @@
 //! Processes with another version of Runnel, whose memory layout differs. Links with them stay on the network.
 
 use super::handshake::Handshake;
-use super::{Entry, Sessions};
+use super::{Entry, IpcConnections};
 use crate::driver::effect::Effects;
 use crate::driver::table::Key;
 use crate::ipc::Hello;
 
-impl Sessions {
+impl IpcConnections {
     /// Ends the handshake with a process of another version of Runnel. Informs it, unless it informed this process.
     /// Each end logs one line.
     pub(super) fn end_with_other_version(&mut self, key: Key, from: u128, effects: &mut Effects) {

@@ -65,7 +65,7 @@ pub(super) use waiting_streams::CONNECTION_TIMEOUT;
 use waiting_streams::WaitingStreams;
 
 /// Maximum number of IPC connections, those in the handshake included.
-const MAX_SESSIONS: usize = 256;
+const MAX_IPC_CONNECTIONS: usize = 256;
 
 /// Iterations between two polls of the reactor (a system call) while records arrive.
 const POLLS_PER_WAIT: u32 = 64;
@@ -80,7 +80,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
 /// All IPC connections of a driver.
-pub(crate) struct Sessions {
+pub(crate) struct IpcConnections {
     reactor: Arc<Reactor>,
     /// Descriptors in the reactor, and entries of ROS 2 pairs.
     entries: Table<Entry>,
@@ -94,7 +94,7 @@ pub(crate) struct Sessions {
     own_doorbell: Option<Arc<Ringer>>,
     /// The process listens, or has tried to.
     listens: bool,
-    open: Table<Session>,
+    open: Table<IpcConnection>,
     /// Established IPC connections, in the order in which they are polled.
     pub(super) established: Vec<Key>,
     /// IPC connections in teardown.
@@ -134,7 +134,7 @@ enum Entry {
     /// A connection in the handshake.
     Handshake(Handshake),
     /// Socket of an IPC connection: passes descriptors and shows the peer's end.
-    Session(Key),
+    IpcConnection(Key),
     /// Doorbell of an IPC connection.
     Doorbell(Key),
     /// Doorbell by which threads of this process wake the driver.
@@ -164,7 +164,7 @@ struct LocalLink {
 }
 
 /// An established IPC connection.
-struct Session {
+struct IpcConnection {
     process: u128,
     /// Keys of its socket and of its doorbell.
     sockets: [Key; 2],
@@ -188,7 +188,7 @@ struct Session {
     teardown: Option<Teardown>,
 }
 
-impl Session {
+impl IpcConnection {
     /// The link or pair of a channel.
     fn link_of(&self, channel: u32) -> Option<Key> {
         self.channels.get(channel as usize).copied().flatten()
@@ -222,11 +222,11 @@ impl Session {
     }
 }
 
-impl Sessions {
+impl IpcConnections {
     pub(super) fn new(reactor: Arc<Reactor>, settings: Option<IpcSettings>, pool: Arc<Pool>) -> Self {
         Self {
             reactor,
-            entries: Table::of(Owner::Sessions),
+            entries: Table::of(Owner::IpcConnections),
             settings,
             pool,
             page: None,
@@ -255,8 +255,8 @@ impl Sessions {
     /// Handles a ready key. Returns what the event loop is to read for it.
     pub(super) fn readable(&mut self, key: Key, effects: &mut Effects) -> Option<Readable> {
         match self.entries.get(key)? {
-            Entry::Doorbell(session) => return Some(Readable::Doorbell(*session)),
-            Entry::Session(session) => return Some(Readable::Socket(*session)),
+            Entry::Doorbell(ipc_connection) => return Some(Readable::Doorbell(*ipc_connection)),
+            Entry::IpcConnection(ipc_connection) => return Some(Readable::Socket(*ipc_connection)),
             Entry::OwnDoorbell { .. } => return Some(Readable::OwnDoorbell),
             Entry::Listener(_) => self.packets_accepted(key, effects),
             Entry::Handshake(_) => self.handshake_readable(key, effects),
@@ -266,16 +266,16 @@ impl Sessions {
     }
 
     /// The established IPC connection with a process.
-    fn session_with(&self, process: u128) -> Option<Key> {
+    fn ipc_connection_with(&self, process: u128) -> Option<Key> {
         match self.peers.get(&process).and_then(|key| self.entries.get(*key)) {
-            Some(Entry::Session(session)) => Some(*session),
+            Some(Entry::IpcConnection(ipc_connection)) => Some(*ipc_connection),
             _ => None,
         }
     }
 
     /// The IPC connection with the peer of a link.
-    pub(super) fn session_of(&self, link: Key) -> Option<Key> {
-        self.session_with(self.peer_of(link)?.process)
+    pub(super) fn ipc_connection_of(&self, link: Key) -> Option<Key> {
+        self.ipc_connection_with(self.peer_of(link)?.process)
     }
 
     /// The peer of a link on this host.
@@ -284,8 +284,8 @@ impl Sessions {
     }
 
     /// The sender of an IPC connection.
-    pub(super) fn sender(&self, session: Key) -> Option<Arc<Sender>> {
-        self.open.get(session).map(|open| Arc::clone(&open.sender))
+    pub(super) fn sender(&self, ipc_connection: Key) -> Option<Arc<Sender>> {
+        self.open.get(ipc_connection).map(|open| Arc::clone(&open.sender))
     }
 
     /// Closes and removes an entry.
