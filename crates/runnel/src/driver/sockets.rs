@@ -5,6 +5,7 @@
 
 mod control;
 mod datagrams;
+mod handover;
 mod incomplete;
 mod joining;
 mod last_messages;
@@ -16,7 +17,6 @@ mod links;
 mod listeners;
 mod lookups;
 mod participant;
-mod paths;
 mod services;
 mod socket;
 
@@ -36,6 +36,7 @@ use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
+pub(super) use handover::StreamProgress;
 pub(super) use joining::{DualNode, JoiningSubscribers};
 #[cfg(test)]
 pub(super) use last_messages::MAX_IN_TRANSIT;
@@ -43,7 +44,6 @@ pub(super) use last_messages::MAX_IN_TRANSIT;
 pub(super) use link_returns::LinkReturns;
 pub(super) use link_share::{LinkShare, SubscriptionId, id_of};
 use lookups::Lookups;
-pub(super) use paths::StreamProgress;
 pub(super) use socket::{CalledService, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
 
 /// See the module's documentation.
