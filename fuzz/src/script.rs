@@ -107,7 +107,9 @@ impl<E: Engine> ScriptRunner<'_, E> {
     fn apply_transmits(&mut self) {
         while let Some(transmit) = self.engine.transmit() {
             match transmit {
-                Transmit::Connect { conn, .. } | Transmit::OpenDatagram { conn, .. } => self.add_connection(conn),
+                Transmit::Connect { conn, .. } | Transmit::OpenDatagram { conn, .. } => {
+                    self.add_connection(conn)
+                }
                 Transmit::Send { conn, .. } => {
                     assert!(self.open.contains(&conn), "sent on {conn:?}, which is closed")
                 }

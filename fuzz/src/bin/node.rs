@@ -8,7 +8,7 @@ use runnel_core::local_peer::LocalIdentity;
 use runnel_core::time::Instant;
 use runnel_fuzz::{Engine, run_script};
 use runnel_ros1::net::{ConnId, Transmit};
-use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceSpec, TopicSpec, ServiceClientSpec};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceClientSpec, ServiceSpec, TopicSpec};
 use runnel_ros1::rpc::Uri;
 
 struct NodeUnderTest(Node);

@@ -30,7 +30,7 @@ fn again(submessage: &Submessage<'_>) -> Option<String> {
     let mut out = Vec::new();
     wire::begin(&mut out, VendorId::RUNNEL, GuidPrefix::UNKNOWN);
     match submessage {
-        it => Submessage::AckNack(it) => it => it.emit(&mut out),
+        Submessage::AckNack(it) => it.emit(&mut out),
         Submessage::Gap(it) => it.emit(&mut out),
         Submessage::Heartbeat(it) => it.emit(&mut out),
         Submessage::HeartbeatFrag(it) => it.emit(&mut out),

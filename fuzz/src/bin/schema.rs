@@ -9,8 +9,7 @@ use runnel_core::wire::Encoding;
 
 fn full_text(name: &TypeName, text: &str) {
     let Ok(schema) = Schema::from_full_text(name, text) else { return };
-    let again =
-        Schema::from_full_text(name, &schema.full_text).expect("a written full text can be read");
+    let again = Schema::from_full_text(name, &schema.full_text).expect("a written full text can be read");
     assert_eq!(again.md5, schema.md5);
     let in_ros2 = Schema::from_full_text_in(Generation::Ros2, name, text).expect("it converts to ROS 2");
     assert!(in_ros2.rihs01().is_some());

@@ -56,9 +56,16 @@ fn check_lossy(data: &[u8]) {
     }
     // Received messages were sent, in that order.
     let mut remaining = sent.iter();
-    assert!(received.iter().all(|message| remaining.any(|sent| *sent == &message[..])), "received a message that was not sent");
+    assert!(
+        received.iter().all(|message| remaining.any(|sent| *sent == &message[..])),
+        "received a message that was not sent"
+    );
     if sent.len() < 200 {
-        assert!(received.len() as u64 + lost <= sent.len() as u64, "{lost} lost and {} received", received.len());
+        assert!(
+            received.len() as u64 + lost <= sent.len() as u64,
+            "{lost} lost and {} received",
+            received.len()
+        );
     }
 }
 

@@ -24,9 +24,9 @@ pub fn ping(options: &Options) -> Result<(), Box<dyn Error>> {
     let ((notifier, answered), stop) = (channel(), StopSignal::default());
     let (receiver_options, receiver_stop) = (options.clone(), stop.clone());
     // Ports of iceoryx2 are not `Send`: this thread opens its own.
-    let listener = thread::Builder::new()
-        .name("answers".into())
-        .spawn(move || receive(&receiver_options, &receiver_stop, &notifier).map_err(|error| error.to_string()))?;
+    let listener = thread::Builder::new().name("answers".into()).spawn(move || {
+        receive(&receiver_options, &receiver_stop, &notifier).map_err(|error| error.to_string())
+    })?;
     join(&[&questions, &Topics::one("pong", options)?], &publishers)?;
     wait_for_start()?;
     stop.watch("pong")?;

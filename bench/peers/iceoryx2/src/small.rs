@@ -47,7 +47,11 @@ pub fn para_add(options: &Options) -> Result<(), Box<dyn Error>> {
 pub fn add(options: &Options) -> Result<(), Box<dyn Error>> {
     receive_all("sum", options, |sum| {
         let (a, b) = parse_pair(sum)?;
-        if b == a.wrapping_add(1) { Ok(a as u64) } else { Err(format!("the sum of {a} and 1 is not {b}").into()) }
+        if b == a.wrapping_add(1) {
+            Ok(a as u64)
+        } else {
+            Err(format!("the sum of {a} and 1 is not {b}").into())
+        }
     })
 }
 

@@ -7,6 +7,7 @@
 use std::thread::{park, sleep};
 use std::time::Duration;
 
+use common::{Kind, Options, print_line, print_octets, print_text};
 use dust_dds::domain::domain_participant::DomainParticipant;
 use dust_dds::domain::domain_participant_factory::DomainParticipantFactory;
 use dust_dds::infrastructure::error::{DdsError, DdsResult};
@@ -21,7 +22,6 @@ use dust_dds::infrastructure::time::{Duration as DdsDuration, DurationKind};
 use dust_dds::infrastructure::type_support::DdsType;
 use dust_dds::topic_definition::topic::Topic;
 use dust_dds::xtypes::type_support::TypeSupport;
-use common::{Kind, Options, print_line, print_octets, print_text};
 
 #[derive(DdsType)]
 struct Text {

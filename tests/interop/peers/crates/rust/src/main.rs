@@ -7,6 +7,7 @@
 use std::thread::{park, sleep};
 use std::time::Duration;
 
+use common::{Kind, Options, print_line, print_octets, print_text};
 use rustdds::no_key::DataSample;
 use rustdds::policy::{Durability, History, Reliability};
 use rustdds::{
@@ -15,7 +16,6 @@ use rustdds::{
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use common::{Kind, Options, print_line, print_octets, print_text};
 
 #[derive(Serialize, Deserialize)]
 struct Text {
@@ -66,7 +66,8 @@ fn main() {
     let participant = DomainParticipantBuilder::new(options.domain).build().expect("a participant");
     let qos = qos(&options);
     let name = options.kind.dds_name().to_owned();
-    let topic = participant.create_topic(options.topic.clone(), name, &qos, TopicKind::NoKey).expect("a topic");
+    let topic =
+        participant.create_topic(options.topic.clone(), name, &qos, TopicKind::NoKey).expect("a topic");
     if options.publishes {
         let publisher = participant.create_publisher(&qos).expect("a publisher");
         match options.kind {
@@ -154,7 +155,9 @@ fn listen<M: Message>(options: &Options, subscriber: &Subscriber, topic: &Topic)
 
 fn print_reader_status(status: &DataReaderStatus) {
     match status {
-        DataReaderStatus::SubscriptionMatched { current, .. } => print_line(&format!("matched {}", current.count())),
+        DataReaderStatus::SubscriptionMatched { current, .. } => {
+            print_line(&format!("matched {}", current.count()))
+        }
         DataReaderStatus::RequestedIncompatibleQos { count, last_policy_id, .. } => {
             print_line(&format!("incompatible {last_policy_id:?} {}", count.count()).to_lowercase());
         }
