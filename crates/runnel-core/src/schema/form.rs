@@ -40,8 +40,8 @@ impl Forming<'_> {
         if let Some(done) = self.done.get(name) {
             return Ok(Arc::clone(done));
         }
-        let form = match self.from_library(schema) {
-            Some(from_library) => from_library,
+        let form = match self.find_same(schema) {
+            Some(find_same) => find_same,
             None => self.made(schema, depth)?,
         };
         self.done.insert(name.clone(), Arc::clone(&form));
@@ -49,7 +49,7 @@ impl Forming<'_> {
     }
 
     /// The library's form, if it has the same type.
-    fn from_library(&self, schema: &Schema) -> Option<Arc<Schema>> {
+    fn find_same(&self, schema: &Schema) -> Option<Arc<Schema>> {
         let name = &schema.def.name;
         self.library.message_in(schema.generation, name).ok().filter(|own| own.md5 == schema.md5)?;
         self.library.message_in(self.generation, name).ok()
