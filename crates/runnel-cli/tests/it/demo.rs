@@ -321,7 +321,7 @@ fn other_publisher_drives_the_robot_until_it_is_silent() {
     assert!(demo.wait_exit(deadline_in(20)).expect("it ends").success(), "{}", demo.output());
     assert!(demo.output().contains("no lap was finished"), "{}", demo.output());
     assert_eq!(folder.files(), ["line_trace.html"]);
-    let page = std::fs::read_to_string(folder.0.join("line_trace.html")).expect("the page was written");
+    let page = fs::read_to_string(folder.0.join("line_trace.html")).expect("the page was written");
     assert!(page.contains("<p>No lap was finished.</p>") && !page.contains("<table id=\"laps\""), "{page}");
 }
 

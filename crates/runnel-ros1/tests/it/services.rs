@@ -338,8 +338,8 @@ fn awaited_service_is_linked_once_provided() {
     let mut net = Net::new(1);
     net.master("hub");
     let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
-    let wanted = ServiceClientSpec { probe: true, ..wanted() };
-    let link = net.with_node(client, |node, now| node.await_service(now, wanted));
+    let spec = ServiceClientSpec { probe: true, ..client_spec() };
+    let link = net.with_node(client, |node, now| node.await_service(now, spec));
     net.run_for(secs(20));
     assert!(!is_linked(&net, client));
     net.provide(server, SERVICE);
@@ -355,8 +355,8 @@ fn awaited_service_is_linked_once_provided() {
 fn wait_for_service_outlasts_killed_provider() {
     let (mut net, server, client) = scene();
     net.kill(server);
-    let wanted = ServiceClientSpec { probe: true, ..wanted() };
-    net.with_node(client, |node, now| node.await_service(now, wanted));
+    let spec = ServiceClientSpec { probe: true, ..client_spec() };
+    net.with_node(client, |node, now| node.await_service(now, spec));
     net.run_for(secs(5));
     assert!(!is_linked(&net, client));
     let another = net.node("/another", "c");
@@ -370,8 +370,8 @@ fn ended_wait_for_service_looks_up_no_more() {
     let mut net = Net::new(1);
     net.master("hub");
     let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
-    let wanted = ServiceClientSpec { probe: true, ..wanted() };
-    let link = net.with_node(client, |node, now| node.await_service(now, wanted));
+    let spec = ServiceClientSpec { probe: true, ..client_spec() };
+    let link = net.with_node(client, |node, now| node.await_service(now, spec));
     net.run_for(secs(2));
     net.with_node(client, |node, _| node.close_service(link));
     net.provide(server, SERVICE);
