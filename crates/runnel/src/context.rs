@@ -165,7 +165,7 @@ impl ContextOptions {
         self
     }
 
-    /// The graphs in which nodes are; ROS 1 by default.
+    /// The graphs in which the context's nodes are; ROS 1 by default.
     #[must_use]
     pub fn graphs(mut self, graphs: Graphs) -> Self {
         self.graphs = graphs;
@@ -283,7 +283,7 @@ impl Context {
         &self.shared.arguments.rest
     }
 
-    /// The graphs in which its nodes are.
+    /// The graphs in which the context's nodes are.
     pub fn graphs(&self) -> Graphs {
         self.shared.settings.graphs()
     }

@@ -53,6 +53,7 @@ const CATCH_UP_TIME: Duration = Duration::from_millis(2);
 /// slow.join().expect("no callback panics")
 /// # }
 /// ```
+#[must_use = "an executor runs callbacks only while it spins: call `Executor::spin`"]
 pub struct Executor {
     shared: Arc<Shared>,
     /// Queue of due callbacks: its own, or the context's.
@@ -105,14 +106,12 @@ impl Executor {
     }
 
     /// Sets the number of threads, at least one.
-    #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
     /// Binds the threads to these CPUs, numbered from 0.
-    #[must_use]
     pub fn cpus(mut self, cpus: &[usize]) -> Self {
         self.cpus = cpus.to_vec();
         self

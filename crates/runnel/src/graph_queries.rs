@@ -53,7 +53,7 @@ impl Context {
         Ok(links)
     }
 
-    /// The range of its automatic discovery in ROS 2; `None` if it is only in ROS 1.
+    /// The range of the context's automatic discovery in ROS 2; `None` if it is only in ROS 1.
     pub fn discovery_range(&self) -> Option<DiscoveryRange> {
         self.shared.settings.ros2.as_ref().map(|ros2| ros2.range)
     }

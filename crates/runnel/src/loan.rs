@@ -27,7 +27,7 @@ use crate::type_mapping::TypeMapping;
 /// ROS 1 and ROS 2 subscribers have different encodings. The memory has one of them, chosen by the current
 /// subscribers: see [`Publisher::loan`](crate::Publisher::loan). All subscribers at the time of publishing get the
 /// message.
-#[must_use = "a loan is heard of once it is published"]
+#[must_use = "a loan that is dropped is not published: call `Loan::publish`"]
 pub struct Loan {
     base: PublisherBase,
     buffer: LoanedBuffer,

@@ -28,6 +28,7 @@ use publishing::Publishers;
 /// A node of the ROS graph. It leaves the graph when its last handle is dropped, including those in its publishers,
 /// subscriptions, services, clients, timers and watches.
 #[derive(Clone)]
+#[must_use = "a node leaves the graph when its last handle is dropped: bind it to a name, `let node = ...`, not `let _ = ...`"]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
 }

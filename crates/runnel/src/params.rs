@@ -377,7 +377,7 @@ impl ParamWatch {
         &self.core.key
     }
 
-    /// Changes dropped, oldest first, because the callback was too slow.
+    /// The number of changes dropped, oldest first, because the callback was too slow.
     pub fn dropped(&self) -> u64 {
         self.core.changes.dropped()
     }

@@ -34,8 +34,10 @@ const DEFAULT_MAX_BLOCKING: Duration = Duration::from_millis(100);
 /// How long to wait until subscribers have mapped preallocated memory.
 const MAPPING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Publishes messages of type `M` to a topic, from any thread.
+/// Publishes messages of type `M` to a topic, from any thread. Clones are handles of the same publisher, which ends with
+/// the last one.
 #[derive(Clone)]
+#[must_use = "a publisher ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct Publisher<M> {
     pub(crate) base: PublisherBase,
     message: PhantomData<fn(M)>,
@@ -181,7 +183,7 @@ impl PublisherBase {
         &self.end.topic
     }
 
-    /// Connected subscribers.
+    /// The number of connected subscribers.
     pub fn subscription_count(&self) -> usize {
         self.end.publication.subscriber_count(&self.offering.group)
     }
@@ -217,24 +219,24 @@ impl PublisherBase {
         self.offering.events.statuses().incompatible_qos
     }
 
-    /// Subscribers in other processes of this host that use shared memory.
+    /// The number of subscribers in other processes of this host that use shared memory.
     pub fn shared_memory_count(&self) -> usize {
         self.end.publication.shared_memory_count()
     }
 
-    /// Published messages.
+    /// The number of published messages.
     pub fn published(&self) -> u64 {
         self.end.publication.published()
     }
 
-    /// Messages dropped because a subscriber was too slow, or because its datagrams could not carry them (see
-    /// [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)); sum over all subscribers.
+    /// The number of messages dropped because a subscriber was too slow, or because its datagrams could not carry them
+    /// (see [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)); sum over all subscribers.
     pub fn dropped(&self) -> u64 {
         self.end.publication.dropped()
     }
 
-    /// Messages copied for a subscriber on this host because its process had reached its quota of this one's shared
-    /// memory: by messages that it has not handled yet, and by those that it keeps (see
+    /// The number of messages copied for a subscriber on this host because its process had reached its quota of this
+    /// one's shared memory: by messages that it has not handled yet, and by those that it keeps (see
     /// [`Borrowed`](crate::Borrowed)). Sum over all subscribers.
     pub fn shm_fallback_count(&self) -> u64 {
         self.end.publication.shm_fallback_count()

@@ -67,7 +67,7 @@ impl RequestId {
 }
 
 /// Answers one request of a service, from any thread. If it is dropped without a response, the client gets an error.
-#[must_use = "the client waits for a response"]
+#[must_use = "a responder that is dropped refuses the request: call `respond` or move it to a thread that does"]
 pub struct Responder<S> {
     responder: RequestResponder,
     service: PhantomData<fn(S)>,

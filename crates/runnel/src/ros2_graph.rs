@@ -53,7 +53,7 @@ pub struct ParticipantInfo {
 pub struct NodeInfo {
     /// Its name with its namespace, such as `/robot/camera`.
     pub full_name: String,
-    /// The id of its participant.
+    /// The id of the endpoint's participant.
     pub participant: Gid,
 }
 
@@ -149,12 +149,12 @@ impl fmt::Display for Gid {
 }
 
 impl EndpointInfo {
-    /// Its topic in ROS; `None` if it is not from ROS.
+    /// The endpoint's topic in ROS; `None` if it is not from ROS.
     pub fn ros_topic(&self) -> Option<DdsTopic<'_>> {
         DdsTopic::parse(&self.dds_topic)
     }
 
-    /// The ROS 2 spelling of its type, such as `std_msgs/msg/String`; the DDS type if it is not from ROS.
+    /// The ROS 2 spelling of the endpoint's type, such as `std_msgs/msg/String`; the DDS type if it is not from ROS.
     pub fn ros_type(&self) -> String {
         names::ros_type(&self.dds_type).unwrap_or_else(|| self.dds_type.clone())
     }

@@ -61,7 +61,7 @@ impl Subscription {
         &self.topic
     }
 
-    /// Connected publishers, including those of this process.
+    /// The number of connected publishers, including those of this process.
     pub fn publisher_count(&self) -> usize {
         publishers::count(&self.node, &self.inputs, &self.core)
     }
@@ -91,7 +91,7 @@ impl Subscription {
         self.core.events().statuses().incompatible_qos
     }
 
-    /// Publishers in other processes of this host whose messages come by shared memory.
+    /// The number of publishers in other processes of this host whose messages come by shared memory.
     pub fn shared_memory_count(&self) -> usize {
         let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.shared_memory_count());
         self.inputs.ros1.shared_memory_count() + ros2
@@ -124,17 +124,17 @@ impl Subscription {
         }
     }
 
-    /// Received messages, including dropped ones.
+    /// The number of received messages, including dropped ones.
     pub fn received(&self) -> u64 {
         self.core.received()
     }
 
-    /// Received messages that could not be read. They are logged with their publisher and field.
+    /// The number of received messages that could not be read. They are logged with their publisher and field.
     pub fn malformed(&self) -> u64 {
         self.core.malformed()
     }
 
-    /// Lost messages, of which at least a part never arrived: in ROS 1 those sent as datagrams (see
+    /// The number of lost messages, of which at least a part never arrived: in ROS 1 those sent as datagrams (see
     /// [`SubscriptionOptions::udpros`]), in ROS 2 best-effort ones and those that a publisher did not hold any more. A
     /// loss of datagrams shows when a later message arrives, and 256 lost in a row do not show, so this is a lower
     /// bound.
@@ -142,7 +142,7 @@ impl Subscription {
         self.core.lost()
     }
 
-    /// Messages dropped because the callback was slower than the publishers.
+    /// The number of messages dropped because the callback was slower than the publishers.
     pub fn dropped(&self) -> u64 {
         self.core.dropped()
     }

@@ -113,6 +113,7 @@ impl<A: Action> ClientGoalHandle<A> {
 ///
 /// At most 100 messages wait; then the oldest is dropped: see
 /// [`GoalHandleBase::dropped_feedback`](crate::GoalHandleBase::dropped_feedback).
+#[must_use = "feedback is read from the stream: bind it to a name, `let feedback = ...`, not `let _ = ...`"]
 pub struct FeedbackStream<A> {
     core: Arc<ClientCore>,
     goal: Arc<Goal>,

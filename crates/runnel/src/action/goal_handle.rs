@@ -53,7 +53,8 @@ impl GoalHandleBase {
         self.goal.is_acknowledged()
     }
 
-    /// Feedback that was dropped because the callback, or the task that reads the stream, was slower than the server.
+    /// The number of feedback messages that were dropped because the callback, or the task that reads the stream, was
+    /// slower than the server.
     pub fn dropped_feedback(&self) -> u64 {
         self.goal.calls().map_or(0, |calls| calls.dropped())
     }

@@ -171,6 +171,7 @@ impl<A: Action> fmt::Debug for ActionServer<A> {
 
 /// Handle of a goal at its server. It may move to any thread, and clones are handles of the same goal. If the last
 /// handle is dropped before the goal has ended, the goal is aborted, or rejected if it was not accepted.
+#[must_use = "a goal is aborted when its last handle is dropped: move it to a thread that ends it"]
 pub struct ServerGoalHandle<A: Action> {
     goal: Arc<ServerGoal<A>>,
 }

@@ -21,6 +21,7 @@ use crate::type_mapping::TypeMapping;
 /// the schema, with `seq` in headers only in ROS 1, and lower-case fields in ROS 2. A type with a `wstring` exists
 /// only in ROS 1.
 #[derive(Clone)]
+#[must_use = "a publisher ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct DynamicPublisher {
     pub(crate) base: PublisherBase,
     pub(crate) mapping: Arc<TypeMapping>,
@@ -36,7 +37,7 @@ impl DynamicPublisher {
         Self { base, mapping }
     }
 
-    /// The schema of its messages.
+    /// The schema of the publisher's messages.
     pub fn schema(&self) -> &Arc<Schema> {
         self.mapping.own()
     }

@@ -33,7 +33,7 @@ impl<'a> RawMessage<'a> {
         self.bytes
     }
 
-    /// Its encoding. ROS 2 messages have an encapsulation header, as [`runnel_core::wire::cdr`] reads it.
+    /// The encoding of the message. ROS 2 messages have an encapsulation header, as [`runnel_core::wire::cdr`] reads it.
     pub fn encoding(&self) -> Encoding {
         self.from.encoding
     }
