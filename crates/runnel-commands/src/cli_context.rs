@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use runnel::core::names::{self, Remapping};
-use runnel::io::clock;
-use runnel::io::lookup::Family;
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, ContextOptions, Graphs, Node};
+use runnel_io::clock;
+use runnel_io::lookup::Family;
+use runnel_ros1::rpc::Uri;
 
 use crate::arguments::Arguments;
 use crate::error::CliError;
@@ -155,7 +155,7 @@ impl CliContext {
             let milliseconds = clock::realtime().as_nanos() / 1_000_000;
             return Ok(context.create_node(&names::anonymous(program, &format!("{process}_{milliseconds}")))?);
         }
-        let unique = format!("{process}_{:06x}", runnel::io::host::random()? & 0xff_ffff);
+        let unique = format!("{process}_{:06x}", runnel_io::host::random()? & 0xff_ffff);
         let hidden = if context.graphs() == Graphs::Ros1 { "" } else { "_" };
         Ok(context.create_node(&names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique))?)
     }

@@ -8,7 +8,7 @@ use std::thread;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::Schema;
 use runnel::core::yaml::{self, YamlError, YamlErrorKind};
-use runnel::io::clock;
+use runnel_io::clock;
 
 use crate::error::CliError;
 

@@ -153,14 +153,8 @@ pub mod fuzzing {
     }
 }
 pub use runnel_core::bounds::LengthBeyondLimit;
-/// System calls, for Runnel's own programs. Not part of the API.
-#[doc(hidden)]
-pub use runnel_io as io;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
-/// The ROS 1 engines, for Runnel's own programs. Not part of the API, except the items re-exported below.
-#[doc(hidden)]
-pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
 pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use runnel::core::Message;
 use runnel::core::time::Instant;
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{
     Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription,
     SubscriptionOptions,
 };
+use runnel_io::clock;
 use runnel_testkit::counting_allocator::{CountingAllocator, allocations_of_process};
 use runnel_testkit::namespace::require_private_network;
 

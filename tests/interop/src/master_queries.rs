@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 
 use crate::TIMEOUT;
 use crate::graph::Ros1Graph;

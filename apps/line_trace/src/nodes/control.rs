@@ -13,7 +13,6 @@ use crate::geometry::Pose;
 use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{LightSensors, Switches, Velocity};
 use runnel::core::time::Instant;
-use runnel::io::clock;
 use runnel::msgs::geometry_msgs::msg::{Transform, TransformStamped, Twist, Vector3};
 use runnel::msgs::nav_msgs::msg::Odometry;
 use runnel::msgs::raspimouse_msgs;
@@ -23,6 +22,7 @@ use runnel::msgs::tf2_msgs::msg::TFMessage;
 use runnel::{
     Borrowed, Context, Error, Graphs, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer,
 };
+use runnel_io::clock;
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex};

@@ -4,7 +4,7 @@ use super::Recording;
 use crate::latency::{Direction, Log, Record, Recorder, TopicId, digest};
 use runnel::core::Message;
 use runnel::core::time::Instant;
-use runnel::io::clock;
+use runnel_io::clock;
 
 /// Records kept per topic until they are read: a minute at 60 a second.
 const CAPACITY: usize = 3600;

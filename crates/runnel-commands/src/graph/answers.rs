@@ -1,6 +1,6 @@
 //! Data in answers of the master and of nodes.
 
-use runnel::ros1::xmlrpc::Value;
+use runnel_ros1::xmlrpc::Value;
 
 /// A connection of a node, from `getBusInfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

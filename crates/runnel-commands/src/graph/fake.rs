@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use runnel::ros1::http;
-use runnel::ros1::xmlrpc::{Value, encode_response};
 use runnel::{Context, ContextOptions};
+use runnel_ros1::http;
+use runnel_ros1::xmlrpc::{Value, encode_response};
 
 /// The address of a server that gives each answer to one call. For `None` it closes the connection.
 pub fn server(answers: Vec<Option<Value>>) -> String {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use runnel::ros1::answer::SUCCESS;
-use runnel::ros1::rpc::{CallError, Uri, UriError};
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Error};
+use runnel_ros1::answer::SUCCESS;
+use runnel_ros1::rpc::{CallError, Uri, UriError};
+use runnel_ros1::xmlrpc::Value;
 
 use crate::error::{CliError, plain};
 pub use answers::{Connection, Drops, read_connections, read_drops, read_pairs};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use runnel::ros1::xmlrpc::Value;
+use runnel_ros1::xmlrpc::Value;
 
 use super::answers::text;
 

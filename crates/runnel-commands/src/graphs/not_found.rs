@@ -42,7 +42,7 @@ pub struct Listener {
 impl Listener {
     /// How a context listens, for at least this time.
     pub fn of(context: &Context, within: Duration) -> Self {
-        let up = runnel::io::interfaces::interfaces();
+        let up = runnel_io::interfaces::interfaces();
         Self {
             domain: context.domain_id().unwrap_or_default(),
             range: context.discovery_range().unwrap_or(DiscoveryRange::Subnet),

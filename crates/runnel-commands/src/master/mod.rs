@@ -6,9 +6,9 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use runnel::io::lookup::{self, Family};
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, MasterOptions};
+use runnel_io::lookup::{self, Family};
+use runnel_ros1::rpc::Uri;
 use serde_json::json;
 
 use crate::cli_context::{CliContext, family};

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use runnel::core::dynamic::{DynamicError, DynamicMessage, ValueRef};
 use runnel::core::schema::Schema;
-use runnel::io::clock;
 use runnel::{Context, RawMessage, Time};
+use runnel_io::clock;
 use serde_json::json;
 
 use super::statistics::{Delays, Summary};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use runnel::io::clock;
 use runnel::{Context, RawMessage};
+use runnel_io::clock;
 use serde_json::json;
 
 use super::statistics::{Intervals, Summary};

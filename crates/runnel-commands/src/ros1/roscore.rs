@@ -1,7 +1,7 @@
 //! `roscore` and `rosmaster`
 
 use clap::{CommandFactory, Parser};
-use runnel::io::lookup::is_loopback;
+use runnel_io::lookup::is_loopback;
 
 use super::Failure;
 use crate::cli_context::CliContext;

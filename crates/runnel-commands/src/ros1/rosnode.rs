@@ -5,9 +5,9 @@ use std::io::{self, BufRead};
 use std::net::ToSocketAddrs;
 
 use clap::{Parser, Subcommand};
-use runnel::io::clock;
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, Rate};
+use runnel_io::clock;
+use runnel_ros1::rpc::Uri;
 
 use super::{Failure, lies_in, print_error, print_joined};
 use crate::cli_context::CliContext;

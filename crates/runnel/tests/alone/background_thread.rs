@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::process::alone;
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, Node};
+use runnel_io::clock;
+use runnel_ros1::rpc::Uri;
 
 /// Runs a hundred short callbacks per second for this time.
 fn run_short_callbacks(node: &Node, time: Duration) {

@@ -16,9 +16,9 @@ use crate::process::{alone, descriptors, resident};
 use crate::raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_header};
 use runnel::core::Message;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, QoS, Subscription};
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -12,10 +12,10 @@ use crate::process::alone;
 use crate::writer_scene::Writer;
 use runnel::core::Message;
 use runnel::core::wire::encode;
-use runnel::io::memory::SharedWords;
 use runnel::msgs::sensor_msgs::msg::{Image, ImageView, JointState, JointStateView};
 use runnel::msgs::std_msgs::msg::Header;
 use runnel::{Borrowed, Subscription};
+use runnel_io::memory::SharedWords;
 
 /// Length of the slot in bytes.
 const BYTES: usize = 4096;

@@ -16,8 +16,8 @@ use crate::ipc_scene::{Reader, Scene, number_in};
 use crate::process::{alone, resident};
 use crate::resources::Resources;
 use runnel::core::wire::Bytes;
-use runnel::io::host;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
+use runnel_io::host;
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const ENTRY: &str = "ipc_deaths::child_process_runs_its_role";

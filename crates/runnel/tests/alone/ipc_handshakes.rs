@@ -15,9 +15,9 @@ use crate::ipc_scene::{Reader, Scene, number_in, subscribe, switch_to_memory};
 use crate::logged::count_logged;
 use crate::process::{alone, descriptors, resident};
 use crate::raw::read_frame;
-use runnel::io::Packets;
-use runnel::io::memory::SharedWords;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
+use runnel_io::Packets;
+use runnel_io::memory::SharedWords;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 /// Maximum number of IPC connections and handshakes of a process.
@@ -246,7 +246,7 @@ fn aborted_handshakes_leak_nothing() {
 }
 
 fn try_connect(process: u128) -> Option<Packets> {
-    use runnel::io::unix::UnixAddress;
+    use runnel_io::unix::UnixAddress;
     Packets::connect(UnixAddress::Abstract(format!("runnel-{process:032x}").as_bytes())).ok()
 }
 

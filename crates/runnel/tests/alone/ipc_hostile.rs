@@ -17,7 +17,7 @@ use crate::fake_process::{
 use crate::ipc_scene::{Reader, Scene, numbered, subscribe};
 use crate::logged::count_logged;
 use crate::process::alone;
-use runnel::io::memory::SharedWords;
+use runnel_io::memory::SharedWords;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 const NAMED: &str = "IPC connection with another process of this host ended:";

@@ -12,8 +12,8 @@ use crate::common::wait_until;
 use crate::fake_process::{FULL, LocalEnd, MAPPED, connect, hello, low_process_id, segment_packet, send};
 use crate::ipc_scene::{Reader, Scene, subscribe};
 use crate::process::{alone, descriptors};
-use runnel::io::Packets;
-use runnel::io::unix::MAX_FDS;
+use runnel_io::Packets;
+use runnel_io::unix::MAX_FDS;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt};
 
 /// Longer than any test takes.

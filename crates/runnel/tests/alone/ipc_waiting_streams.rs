@@ -16,8 +16,8 @@ use crate::raw::framed_text;
 use crate::writer_scene::{Scene, Writer, slot_with_text};
 use runnel::Subscription;
 use runnel::core::Message;
-use runnel::io::segment::Segment;
 use runnel::msgs::std_msgs::msg::String as Text;
+use runnel_io::segment::Segment;
 
 /// A fake talker with two links to a listener: the one on channel 1 waits for its connection, the one on channel 2 does
 /// not.

@@ -17,9 +17,9 @@ use crate::process::alone;
 use crate::raw::framed_text;
 use crate::writer_scene::{Scene, Writer, slot_with_text};
 use runnel::core::Message;
-use runnel::io::segment::Segment;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Subscription};
+use runnel_io::segment::Segment;
 
 /// Asserts that a fake talker's action ends the IPC connection for a logged reason, and that its link falls back to the
 /// network with `rest`.

@@ -17,9 +17,9 @@ use runnel::core::{Message, Service};
 use runnel::msgs::roscpp::srv::{SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, ContextOptions, ReceiveBudget};
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::rpc::Uri;
 
 /// Number of connections of the original attack.
 const PEERS: usize = 30;

@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use runnel::Context;
-use runnel::ros1::http::{RequestParser, RequestStep, response};
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::{Value, decode_call, encode_response};
+use runnel_ros1::http::{RequestParser, RequestStep, response};
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::{Value, decode_call, encode_response};
 
 use super::common::{Graph, LONG};
 

@@ -5,9 +5,9 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use runnel::io::memory::{ForeignBytes, ForeignWords, SharedWords};
-use runnel::io::unix::{Received, UnixAddress};
-use runnel::io::{Doorbell, PacketListener, Packets, Ringer, host};
+use runnel_io::memory::{ForeignBytes, ForeignWords, SharedWords};
+use runnel_io::unix::{Received, UnixAddress};
+use runnel_io::{Doorbell, PacketListener, Packets, Ringer, host};
 
 use super::common::wait_until;
 

@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 
 use runnel::core::Message;
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::http::{RequestParser, RequestStep, response};
-use runnel::ros1::xmlrpc::{Value, encode_response};
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::http::{RequestParser, RequestStep, response};
+use runnel_ros1::xmlrpc::{Value, encode_response};
 
 use super::common::{Graph, LONG, wait_until};
 use super::raw::read_frame;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use runnel::core::Message;
 use runnel::core::wire::{Encoding, cdr};
-use runnel::io::host;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, QoS, Subscription};
+use runnel_io::host;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 use runnel_rtps::{Event, Suspended};
 use runnel_testkit::loopback_participant::LoopbackParticipant;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
-use runnel::ros1::header::ConnectionHeader;
 use runnel::{Context, Publisher, Subscription};
+use runnel_ros1::header::ConnectionHeader;
 
 use super::common::{Graph, spin_until, wait_until};
 use super::fake_process::{

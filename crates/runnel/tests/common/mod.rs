@@ -4,8 +4,8 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use runnel::io::clock;
 use runnel::{Context, ContextOptions, MasterOptions};
+use runnel_io::clock;
 
 /// Longer than any step takes: only a failing test waits so long.
 pub const LONG: Duration = Duration::from_secs(60);
@@ -57,8 +57,8 @@ impl Graph {
     }
 
     /// The value of the master's answer to a call.
-    pub fn ask(&self, method: &str, params: &[runnel::ros1::xmlrpc::Value]) -> runnel::ros1::xmlrpc::Value {
-        let uri = runnel::ros1::rpc::Uri::parse(&self.uri).unwrap();
+    pub fn ask(&self, method: &str, params: &[runnel_ros1::xmlrpc::Value]) -> runnel_ros1::xmlrpc::Value {
+        let uri = runnel_ros1::rpc::Uri::parse(&self.uri).unwrap();
         let answer = self.master.call(&uri, method, params, LONG).unwrap();
         answer.as_array().unwrap()[2].clone()
     }

@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use runnel::Context;
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 
 use super::common::LONG;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::core::Message;
-use runnel::io::clock;
 use runnel::{Context, ContextOptions, Graphs, Node, QoS, Subscription};
+use runnel_io::clock;
 
 use super::common::{Graph, LONG};
 use super::domains::new_domain;

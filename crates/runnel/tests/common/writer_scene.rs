@@ -7,10 +7,10 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex};
 
 use runnel::core::Message;
-use runnel::io::segment::{Segment, Slot};
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::ros1::header::ConnectionHeader;
 use runnel::{Context, Publisher, Subscription};
+use runnel_io::segment::{Segment, Slot};
+use runnel_ros1::header::ConnectionHeader;
 
 use super::common::{Graph, spin_until, wait_until};
 use super::fake_process::{

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG};
 use runnel::Error;
-use runnel::io::clock;
-use runnel::ros1::rpc::{CallError, Uri};
-use runnel::ros1::xmlrpc::Value;
+use runnel_io::clock;
+use runnel_ros1::rpc::{CallError, Uri};
+use runnel_ros1::xmlrpc::Value;
 
 #[test]
 fn concurrent_calls_get_their_own_responses() {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::common::{Graph, LONG};
 use crate::dual_scene::{Listener, Talker};
 use crate::raw::Ports;
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt32;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Graphs, QoS};
+use runnel_io::clock;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::hosts::Host;
 
 /// Longer than a lease of the ROS 2 graph: only a failing test waits so long.

@@ -6,12 +6,12 @@ use crate::logged;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use runnel::io::clock;
 use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::Trigger;
 use runnel::msgs::tf2_msgs::action::LookupTransformAction;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
+use runnel_io::clock;
 
 /// Far less than the shortest wait for a master.
 const IMMEDIATE: Duration = Duration::from_millis(500);

@@ -11,9 +11,9 @@ use crate::raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_hea
 use runnel::core::Message;
 use runnel::msgs::geometry_msgs::msg::{Twist, Wrench};
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, Publisher, QoS, Subscription};
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::rpc::Uri;
 
 /// A latched topic with the message `good`, and a context whose listeners request it.
 struct Scene {

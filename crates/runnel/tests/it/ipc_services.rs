@@ -13,10 +13,10 @@ use crate::raw;
 use crate::raw::{Ports, framed_text, read_frame};
 use runnel::core::message::Service;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Error};
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 
 /// A service with long requests and responses.
 struct Echo;

@@ -9,10 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions, Error, MasterOptions, PollingPolicy, Rate};
+use runnel_io::clock;
+use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::process::free_port;
 
 fn publishers(graph: &Graph) -> Vec<String> {
@@ -80,7 +80,7 @@ fn node_can_be_shut_down_remotely() {
         note.store(true, Ordering::SeqCst);
     });
     let uri = graph.ask("lookupNode", &["/test".into(), "/victim".into()]);
-    let uri = runnel::ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
+    let uri = runnel_ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
     let caller = graph.context();
     caller.call(&uri, "shutdown", &["/test".into(), "enough".into()], LONG).unwrap();
     context.spin().unwrap();
@@ -155,7 +155,7 @@ fn peers_are_served_after_sleep() {
     let node = context.create_node("sleeper").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let uri = graph.ask("lookupNode", &["/test".into(), "/sleeper".into()]);
-    let uri = runnel::ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
+    let uri = runnel_ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
     // Long enough for the background thread to leave the driver to the sleeping thread.
     context.sleep(Duration::from_millis(1500)).unwrap();
     graph.context().call(&uri, "getPid", &["/test".into()], LONG).unwrap();

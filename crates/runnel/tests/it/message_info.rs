@@ -6,9 +6,9 @@ use crate::common::{Graph, spin_until};
 use crate::ros2_pair::{Pair, context, new_domain, numbered};
 use runnel::core::Message;
 use runnel::core::schema::{Generation, TypeName};
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Borrowed, Context, Gid, MessageInfo, Node, QoS, RawMessage, Subscription, WaitSet};
+use runnel_io::clock;
 
 type Infos = Arc<Mutex<Vec<MessageInfo>>>;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::common::{LONG, spin_until, wait_until};
 use crate::domains::new_domain;
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Graphs, MessageLost, Node, QoS, Subscription, SubscriptionOptions};
+use runnel_io::clock;
 use runnel_testkit::hosts::Host;
 
 const LIFESPAN: Duration = Duration::from_secs(1);

@@ -14,8 +14,8 @@ use runnel::core::{Message, Service};
 use runnel::msgs::roscpp::srv::{SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::rpc::Uri;
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::rpc::Uri;
 use runnel_testkit::process::{Peer, deadline_in};
 
 /// Environment variable of the attacked child process.

@@ -14,11 +14,11 @@ use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::message::Service;
 use runnel::core::schema::{Kind, Library, TypeName};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerRequest};
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::node::ServiceFailure;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Client, Context, Error, ServiceError, ServiceServer};
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::node::ServiceFailure;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 use rustix::time::{ClockId, clock_gettime};
 
 fn ask(data: bool) -> SetBoolRequest {

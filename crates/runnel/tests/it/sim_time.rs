@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::common::{Graph, spin_until, wait_until};
 use runnel::core::time::Time;
-use runnel::io::clock;
 use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel::msgs::std_srvs::srv::SetBool;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, Rate};
+use runnel_io::clock;
+use runnel_ros1::xmlrpc::Value;
 
 /// A graph with simulated time, and its clock publisher.
 struct World {

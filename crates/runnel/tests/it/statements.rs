@@ -163,7 +163,7 @@ fn publisher_without_statements_gets_no_memory_request() {
     let process = crate::fake_process::hex(me);
     let fields = [("callerid", "/silent"), ("md5sum", Text::MD5), ("type", "std_msgs/String")];
     let fields = fields.into_iter().chain([("runnel_process", &*process)]);
-    let header = runnel::ros1::header::ConnectionHeader::new(fields).emit();
+    let header = runnel_ros1::header::ConnectionHeader::new(fields).emit();
     stream.write_all(&[header, framed_text("by the network")].concat()).unwrap();
     let listener = crate::fake_process::unhex(asked.get("runnel_process").unwrap());
     let mut session = FakeConnection::handshake(me, listener);
@@ -321,7 +321,7 @@ fn publish_as_dual(fake: &FakePublisher) -> TcpStream {
         ("runnel_delivery", "1"),
         ("runnel_origin", "00000000000000ff"),
     ];
-    stream.write_all(&runnel::ros1::header::ConnectionHeader::new(fields).emit()).unwrap();
+    stream.write_all(&runnel_ros1::header::ConnectionHeader::new(fields).emit()).unwrap();
     stream
 }
 

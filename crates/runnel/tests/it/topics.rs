@@ -14,10 +14,10 @@ use runnel::core::Message;
 use runnel::msgs::geometry_msgs::msg::{PoseStamped, Twist};
 use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::{Empty, Float32, Int32, String as Text, UInt8MultiArray};
-use runnel::ros1::http::request;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::{Value, encode_call};
 use runnel::{Context, Error, Node, Publisher, QoS, Subscription};
+use runnel_ros1::http::request;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::{Value, encode_call};
 
 type Received = Arc<Mutex<Vec<String>>>;
 
@@ -225,8 +225,8 @@ fn slow_subscriber_drops_and_counts_oldest() {
 
 /// A subscriber that sends its header and then never reads.
 fn stopped_subscriber(graph: &Graph, topic: &str) -> TcpStream {
-    use runnel::ros1::header::ConnectionHeader;
-    use runnel::ros1::xmlrpc::Value;
+    use runnel_ros1::header::ConnectionHeader;
+    use runnel_ros1::xmlrpc::Value;
     use std::io::Write;
     let node = graph.ask("lookupNode", &["/test".into(), "/talker".into()]);
     let uri = Uri::parse(node.as_str().unwrap()).unwrap();
@@ -377,7 +377,7 @@ fn node_has_one_type_per_topic() {
     let _subscription = node.create_subscription("other", 10, |_: &Int32| {}).unwrap();
     let error = node.create_publisher::<Float32>("other", 10).map(drop).unwrap_err();
     assert!(matches!(&error, Error::Topic(_)), "{error}");
-    node.create_publisher::<Int32>("other", 10).unwrap();
+    drop(node.create_publisher::<Int32>("other", 10).unwrap());
 }
 
 #[test]

@@ -9,10 +9,10 @@ use crate::datagram_relay::Relay;
 use crate::logged::{keep_log, wait_logged};
 use runnel::core::Message;
 use runnel::msgs::std_msgs::msg::{Empty, String as Text, UInt8MultiArray};
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Node, Publisher, QoS, Subscription, SubscriptionOptions};
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 
 type Received = Arc<Mutex<Vec<usize>>>;
 
@@ -267,7 +267,7 @@ fn ended_subscriber_is_detected_by_sender() {
     let graph = Graph::new();
     // The subscriber's host refuses the first of two datagrams, and the send of the second consumes that error before
     // the reactor sees it.
-    detects_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
+    drop(detects_ended_subscriber(&graph, &graph.context(), &graph.context(), 2));
 }
 
 #[test]

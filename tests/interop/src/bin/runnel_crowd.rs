@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use runnel::io::clock;
 use runnel::msgs::std_msgs::msg::UInt64;
 use runnel::{Context, Error, Node};
+use runnel_io::clock;
 
 /// Period of each topic's messages.
 const PERIOD: Duration = Duration::from_millis(200);

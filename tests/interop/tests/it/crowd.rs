@@ -9,8 +9,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use interop::{Master, Ros1Graph, Server, TIMEOUT, wait_until};
-use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
+use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Nodes of each kind.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use interop::doctor::{expect_findings, expect_no_findings, talker_and_listeners};
 use interop::{Master, Origin, Server, TIMEOUT, next_messages, ready};
-use runnel::ros1::header::ConnectionHeader;
+use runnel_ros1::header::ConnectionHeader;
 use runnel_testkit::process::deadline_in;
 
 #[test]

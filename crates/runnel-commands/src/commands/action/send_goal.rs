@@ -8,9 +8,9 @@ use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{ActionSchema, TypeName};
 use runnel::core::time::Instant;
 use runnel::core::yaml;
-use runnel::io::signals::Interrupts;
-use runnel::io::{Reactor, clock};
 use runnel::{Context, DynamicActionClient, DynamicGoalHandle, GoalOutcome, GoalStatus};
+use runnel_io::signals::Interrupts;
+use runnel_io::{Reactor, clock};
 use serde_json::json;
 
 use crate::actions::actions;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread;
 
-use runnel::io::cpu;
+use runnel_io::cpu;
 use serde::Serialize;
 
 /// The machine that figures were taken on.

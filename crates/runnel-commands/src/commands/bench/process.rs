@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runnel::io::Reactor;
-use runnel::io::signals::Interrupts;
+use runnel_io::Reactor;
+use runnel_io::signals::Interrupts;
 
 use super::failure::Failure;
 use crate::child::ends_within;

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 
-use runnel::ros1::rpc::Uri;
 use runnel::{Context, ContextOptions, Error, Graphs, MasterOptions};
+use runnel_ros1::rpc::Uri;
 
 use crate::error::CliError;
 

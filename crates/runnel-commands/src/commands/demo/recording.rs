@@ -5,9 +5,9 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use runnel::io::clock;
 use runnel::{Context, RawMessage, Subscription};
 use runnel_bag::{Connection, ConnectionId, Writer};
+use runnel_io::clock;
 
 use crate::error::CliError;
 use crate::streaming::lock;

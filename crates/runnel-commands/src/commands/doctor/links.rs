@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use runnel::ros1::rpc::Uri;
+use runnel_ros1::rpc::Uri;
 
 use super::finding::{Area, Finding};
 use super::found::{GraphFound, NodeFound};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use runnel::io::lookup::is_loopback;
-use runnel::ros1::rpc::Uri;
+use runnel_io::lookup::is_loopback;
+use runnel_ros1::rpc::Uri;
 
 use super::finding::{Area, Finding};
 use super::found::{GraphFound, Here, NodeFound, ServerFault};

@@ -1,6 +1,6 @@
 //! Faults of this process: its variables, and its connection to the master.
 
-use runnel::io::lookup::is_loopback;
+use runnel_io::lookup::is_loopback;
 
 use super::finding::{Area, Finding};
 use super::found::{Here, MasterFound, Ros2Found, ServerFault, StatedHost};

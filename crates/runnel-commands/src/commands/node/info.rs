@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runnel::ros1::rpc::Uri;
+use runnel_ros1::rpc::Uri;
 use serde_json::{Value as Json, json};
 
 use super::ros2::Ros2Info;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use runnel::io::clock;
 use runnel::{Context, Rate};
+use runnel_io::clock;
 use serde_json::json;
 
 use super::unknown_to_master;

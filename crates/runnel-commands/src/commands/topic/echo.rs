@@ -258,7 +258,7 @@ impl Printer {
     fn plot(&self, message: &DynamicMessage) -> String {
         let stamp = match message.get("header.stamp") {
             Ok(ValueRef::Time(stamp)) => stamp,
-            _ => runnel::io::clock::realtime(),
+            _ => runnel_io::clock::realtime(),
         };
         let value = ValueRef::Message(message);
         let row = yaml::plot_row(value, stamp, &self.options);

@@ -9,8 +9,8 @@ use runnel::core::dynamic::DynamicMessage;
 use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml;
-use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, EndpointInfo, EndpointType, QoS, Rate, Reliability};
+use runnel_io::clock;
 
 use super::qos::AskedQos;
 use crate::cli_context::CliContext;

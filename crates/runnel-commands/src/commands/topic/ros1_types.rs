@@ -1,6 +1,6 @@
 //! The types that the ends of a ROS 1 topic report. The master knows only one type of a topic, that of a publisher.
 
-use runnel::ros1::rpc::Uri;
+use runnel_ros1::rpc::Uri;
 
 use super::mismatch::Reason;
 use crate::error::CliError;
@@ -59,7 +59,7 @@ fn types<'a>(
 mod tests {
     use super::*;
     use crate::graph::fake;
-    use runnel::ros1::xmlrpc::Value;
+    use runnel_ros1::xmlrpc::Value;
 
     /// A node that reports this type for the topic.
     fn node(of: &str) -> String {

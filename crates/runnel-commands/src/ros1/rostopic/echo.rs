@@ -2,8 +2,8 @@
 
 use runnel::core::dynamic::{DynamicError, DynamicMessage, Value, ValueRef};
 use runnel::core::yaml::{self, EchoOptions};
-use runnel::io::clock;
 use runnel::{QoS, RawMessage, Time};
+use runnel_io::clock;
 
 use super::Failure;
 use super::subject::Subject;

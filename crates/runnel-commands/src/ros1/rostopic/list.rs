@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use runnel::ros1::rpc::Uri;
+use runnel_ros1::rpc::Uri;
 
 use super::Failure;
 use crate::cli_context::CliContext;

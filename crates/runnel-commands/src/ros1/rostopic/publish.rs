@@ -10,8 +10,8 @@ use std::time::Duration;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::Schema;
 use runnel::core::yaml::{self, EchoOptions, YamlError, YamlErrorKind};
-use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
+use runnel_io::clock;
 
 use super::Failure;
 use crate::cli_context::CliContext;

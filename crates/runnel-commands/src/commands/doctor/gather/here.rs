@@ -4,7 +4,7 @@ use std::env;
 use std::net::IpAddr;
 
 use runnel::Context;
-use runnel::ros1::rpc::Uri;
+use runnel_ros1::rpc::Uri;
 
 use super::reach;
 use crate::cli_context::CliContext;

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use runnel::core::names::DdsTopic;
 use runnel::core::time::Instant;
-use runnel::io::clock;
 use runnel::{Context, Ros2Graph};
+use runnel_io::clock;
 
 use super::Args;
 use super::found::{Found, GraphFound, MasterFound, NodeFound, Ros2Found, ServerFault};
@@ -166,7 +166,7 @@ fn of<'f>(found: &'f GraphFound, names: &'f BTreeSet<String>) -> Vec<(&'f str, &
 #[cfg(test)]
 mod tests {
     use runnel::core::names;
-    use runnel::ros1::xmlrpc::Value;
+    use runnel_ros1::xmlrpc::Value;
 
     use super::*;
     use crate::arguments::Arguments;

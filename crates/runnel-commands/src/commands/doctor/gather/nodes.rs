@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 
 use super::reach::{self, Hosts, in_parallel};
 use crate::commands::doctor::found::{NodeFound, ServerFault};

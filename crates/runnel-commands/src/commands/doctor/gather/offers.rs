@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use runnel::ros1::header::ConnectionHeader;
-use runnel::ros1::net::Endpoint;
-use runnel::ros1::rpc::Uri;
-use runnel::ros1::xmlrpc::Value;
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::net::Endpoint;
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::xmlrpc::Value;
 
 use super::reach::{Hosts, Server, sequential_per_server};
 use super::tcpros::Link;

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use runnel::io::lookup;
+use runnel_io::lookup;
 
 use crate::cli_context::family;
 use crate::commands::doctor::found::ServerFault;

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use runnel::core::time::Instant;
-use runnel::io::clock;
-use runnel::ros1::header::{ConnectionHeader, MAX_HEADER};
+use runnel_io::clock;
+use runnel_ros1::header::{ConnectionHeader, MAX_HEADER};
 
 use super::reach;
 use crate::commands::doctor::found::ServerFault;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use runnel::Time;
-use runnel::io::clock;
-use runnel::ros1::xmlrpc::Value;
+use runnel_io::clock;
+use runnel_ros1::xmlrpc::Value;
 
 use super::offers::subscribe;
 use super::reach::{Hosts, Server, in_parallel, sequential_per_server};
