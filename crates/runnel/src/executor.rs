@@ -106,14 +106,12 @@ impl Executor {
     }
 
     /// Sets the number of threads, at least one.
-    #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
     /// Binds the threads to these CPUs, numbered from 0.
-    #[must_use]
     pub fn cpus(mut self, cpus: &[usize]) -> Self {
         self.cpus = cpus.to_vec();
         self
