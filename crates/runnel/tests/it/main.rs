@@ -71,6 +71,7 @@ mod ros2_two_paths;
 mod services;
 mod sim_time;
 mod statements;
+mod tf;
 mod topics;
 mod udpros;
 mod wait_set;
