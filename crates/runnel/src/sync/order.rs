@@ -22,7 +22,7 @@ in_order! {
     SimpleGoal,
     /// The goals of an action server. Held while it publishes, so that clients get events in order.
     GoalTable,
-    /// The transforms of a static broadcaster. Held while it publishes, so that the last message has all.
+    /// The static transforms that a node has sent. Held while they are published, so that the last message has all.
     #[cfg_attr(not(feature = "tf"), allow(dead_code))]
     StaticTransforms,
     /// The publishers of a node by topic. Held while the driver adds or removes one.

@@ -1,7 +1,6 @@
 //! Broadcasters of transforms on `/tf` and `/tf_static`.
 
 use std::fmt;
-use std::sync::Arc;
 
 use runnel_core::qos::QoS;
 use runnel_msgs::geometry_msgs::msg::TransformStamped;
@@ -11,7 +10,7 @@ use super::{TF, TF_STATIC};
 use crate::error::Error;
 use crate::node::Node;
 use crate::publisher::Publisher;
-use crate::sync::{Class, Mutex, lock};
+use crate::sync::lock;
 
 /// Messages that wait for a slow subscriber, as in tf2_ros.
 const DEPTH: usize = 100;
@@ -85,14 +84,10 @@ impl fmt::Debug for TransformBroadcaster {
 }
 
 /// Broadcasts transforms that never change, on `/tf_static`. Send each once: late listeners get all, because each
-/// message has all transforms of this broadcaster and the last message is kept for them.
-///
-/// A node has one static broadcaster: clone it where it is needed. The messages of a second one would replace those of
-/// the first for late listeners.
+/// message has all transforms of the node's static broadcasters, and the last message is kept for them.
 #[derive(Clone)]
 pub struct StaticTransformBroadcaster {
     publisher: Publisher<TFMessage>,
-    sent: Arc<Mutex<TFMessage>>,
 }
 
 impl StaticTransformBroadcaster {
@@ -101,9 +96,7 @@ impl StaticTransformBroadcaster {
     /// # Errors
     /// As [`Node::create_publisher`].
     pub fn new(node: &Node) -> Result<Self, Error> {
-        let publisher = node.create_publisher(TF_STATIC, QoS::latched())?;
-        let sent = Arc::new(Mutex::new(Class::StaticTransforms, TFMessage::default()));
-        Ok(Self { publisher, sent })
+        Ok(Self { publisher: node.create_publisher(TF_STATIC, QoS::latched())? })
     }
 
     /// Broadcasts a transform. It replaces an earlier one of the same child frame.
@@ -120,7 +113,7 @@ impl StaticTransformBroadcaster {
     /// As [`Publisher::publish`].
     pub fn send_transforms(&self, transforms: &[TransformStamped]) -> Result<(), Error> {
         // Held while publishing, so that the last message has all transforms.
-        let mut sent = lock(&self.sent);
+        let mut sent = lock(self.publisher.base.static_transforms());
         for transform in transforms {
             let is_same = |other: &&mut TransformStamped| other.child_frame_id == transform.child_frame_id;
             match sent.transforms.iter_mut().find(is_same) {

@@ -83,10 +83,13 @@ fn broadcast_transform_is_looked_up_without_spinning() {
 fn late_listener_gets_all_static_transforms() {
     for graphs in ALL {
         let (_graph, near, far) = pair(graphs);
-        let broadcaster = StaticTransformBroadcaster::new(&near.create_node("robot").unwrap()).unwrap();
-        for (child, x) in [("camera", 1.0), ("lidar", 2.0), ("camera", 3.0)] {
-            broadcaster.clone().send_transform(&stamped("base", child, at(5), x)).unwrap();
+        let robot = near.create_node("robot").unwrap();
+        // As in a program whose parts each have their own.
+        let broadcasters = [0, 1].map(|_| StaticTransformBroadcaster::new(&robot).unwrap());
+        for (child, x) in [("camera", 1.0), ("camera", 3.0)] {
+            broadcasters[0].clone().send_transform(&stamped("base", child, at(5), x)).unwrap();
         }
+        broadcasters[1].send_transform(&stamped("base", "lidar", at(5), 2.0)).unwrap();
         let listening = Listening::new(&far);
         assert_eq!(listening.x("base", "lidar", at(123_456)), 2.0);
         assert_eq!(listening.x("base", "camera", LATEST), 3.0, "the last one of a child counts");

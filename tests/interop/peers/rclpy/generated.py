@@ -50,7 +50,9 @@ def generate(package, needs, made):
 
 def compile(package, needs, made):
     """Makes one library of them, which Python imports."""
-    headers = [made.parent, numpy.get_include(), sysconfig.get_paths()["include"], *RELEASE.glob("include/*/")]
+    # Debian's Fast CDR is an older one.
+    own = [RELEASE / "include", *RELEASE.glob("include/*/")]
+    headers = [made.parent, numpy.get_include(), sysconfig.get_paths()["include"], *own]
     options = ["-O1", "-fPIC", *("-I{}".format(folder) for folder in headers)]
     objects = []
     for compiler, ending in [("gcc", "*.c"), ("g++", "*.cpp")]:

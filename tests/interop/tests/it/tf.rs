@@ -35,8 +35,9 @@ struct Case {
     frames: usize,
 }
 
-/// Time of the first transform, in milliseconds: a time since 1970 as that of today's messages.
-const FIRST: i64 = 1_700_000_000_000;
+/// Time of the first transform, in milliseconds. The original's Python passes times as doubles, which hold today's only
+/// to 100 ns.
+const FIRST: i64 = 1_000_000;
 
 impl Case {
     fn new(seed: u64) -> Self {
@@ -215,7 +216,9 @@ fn broadcast(node: &Node) -> (TransformBroadcaster, StaticTransformBroadcaster) 
     }
     for step in 0..50_i32 {
         let along = along(f64::from(step), f64::from(step) / 100.0);
-        moving.send_transform(&stamped("odom", "base", (1_000_000 + i64::from(step) * 100) * MS, along)).unwrap();
+        moving
+            .send_transform(&stamped("odom", "base", (1_000_000 + i64::from(step) * 100) * MS, along))
+            .unwrap();
     }
     (moving, fixed)
 }
@@ -274,10 +277,9 @@ fn static_command_reaches_ros1_listener() {
     let _old = master.graph().runnel("runnel", &[&["tf", "static", "--ros1"], &words[..]].concat());
     let mut peer = ready(master.graph().rospy("transforms.py", &["look", "base", "lens", "0"]));
     line(&mut peer, "1.000000 0.000000 -0.500000 0.000000 0.000000 0.247404 0.968912");
-    let shown = outcome(master.graph().runnel(
-        "runnel",
-        &["tf", "view_frames", "--ros1", "--time", "5", "-o", "robot"],
-    ));
+    let shown = outcome(
+        master.graph().runnel("runnel", &["tf", "view_frames", "--ros1", "--time", "5", "-o", "robot"]),
+    );
     let text = shown.success().join("\n");
     assert!(text.contains("base\n└── camera    static, /runnel_tf_static"), "{text}");
     assert!(text.contains("    └── lens    static, /runnel_tf_static"), "{text}");
@@ -308,7 +310,11 @@ fn rclpy_receives_broadcasters() {
     };
     has(&["\"frame_id\":\"base\"", "\"child_frame_id\":\"camera\"", "\"translation\":{\"x\":1.0"]);
     has(&["\"child_frame_id\":\"lidar\"", "\"translation\":{\"x\":2.0"]);
-    has(&["\"sec\":1004,\"nanosec\":900000000", "\"child_frame_id\":\"base\"", "\"translation\":{\"x\":49.0"]);
+    has(&[
+        "\"sec\":1004,\"nanosec\":900000000",
+        "\"child_frame_id\":\"base\"",
+        "\"translation\":{\"x\":49.0",
+    ]);
 }
 
 #[test]

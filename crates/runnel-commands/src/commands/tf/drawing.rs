@@ -142,7 +142,7 @@ fn frame_box(svg: &mut String, [x, y]: [usize; 2], frame: &FrameInfo) {
     let [width, height] = BOX;
     let (middle, baseline) = (x + width / 2, y + height / 2 + 5);
     let about = if frame.parent.is_some() { lines(frame).join("\n") } else { String::new() };
-    let (name, about) = (xml_text(&frame.name), xml_text(&about));
+    let (name, about) = (xml_text(&shown(&frame.name)), xml_text(&about));
     let _ = writeln!(
         svg,
         "<g><title>{about}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\" \
@@ -150,9 +150,9 @@ fn frame_box(svg: &mut String, [x, y]: [usize; 2], frame: &FrameInfo) {
     );
 }
 
+/// Text that was made printable, for XML.
 fn xml_text(text: &str) -> String {
-    let lines: Vec<_> = text.split('\n').map(shown).collect();
-    lines.join("\n").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
