@@ -135,7 +135,9 @@ fn edge(svg: &mut String, parent: [usize; 2], child: [usize; 2], frame: &FrameIn
     let _ = writeln!(svg, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"#888\"/>");
     let y = y2 - 8;
     let about = xml_text(&summary(frame));
-    let _ = writeln!(svg, "<text x=\"{x2}\" y=\"{y}\" font-size=\"10\" fill=\"#555\">{about}</text>");
+    // The edge would run through the letters.
+    let style = "font-size=\"10\" fill=\"#555\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"";
+    let _ = writeln!(svg, "<text x=\"{x2}\" y=\"{y}\" {style}>{about}</text>");
 }
 
 fn frame_box(svg: &mut String, [x, y]: [usize; 2], frame: &FrameInfo) {
