@@ -95,6 +95,8 @@ mod subscription;
 mod sync;
 mod taking;
 mod task_waiter;
+#[cfg(feature = "tf")]
+pub mod tf;
 mod timer;
 mod timers;
 mod type_mapping;

@@ -14,6 +14,8 @@ use runnel_core::qos::QoS;
 use runnel_core::schema::Schema;
 use runnel_core::wire::{Encoding, GrowingSink, NoMemory};
 use runnel_io::clock;
+#[cfg(feature = "tf")]
+use runnel_msgs::tf2_msgs::msg::TFMessage;
 
 use crate::announced::Topic;
 use crate::callback_group::CallbackGroup;
@@ -25,6 +27,8 @@ use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
 use crate::outgoing::{Publishable, Typed, Written, convert};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
+#[cfg(feature = "tf")]
+use crate::sync::Mutex;
 use crate::type_mapping::TypeMapping;
 pub use dynamic::DynamicPublisher;
 
@@ -301,6 +305,12 @@ impl PublisherBase {
         let (publication, event_loop) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.event_loop));
         Self { end, publication, event_loop, offering, max_blocking: DEFAULT_MAX_BLOCKING }
+    }
+
+    /// The static transforms that the node's broadcasters have sent.
+    #[cfg(feature = "tf")]
+    pub(crate) fn static_transforms(&self) -> &Mutex<TFMessage> {
+        &self.end.static_transforms
     }
 
     /// Whether only ROS 2 subscribers are to get messages.

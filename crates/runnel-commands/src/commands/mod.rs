@@ -19,6 +19,7 @@ mod param;
 mod ros1;
 mod ros1_only;
 mod service;
+mod tf;
 mod topic;
 pub mod unknown;
 
@@ -80,6 +81,8 @@ pub enum Command {
     Action(action::Command),
     #[command(subcommand)]
     Param(param::Command),
+    #[command(subcommand)]
+    Tf(tf::Command),
     Log(log::Args),
     Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
@@ -143,6 +146,7 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Service(command) => service::run(command, cli),
         Command::Action(command) => action::run(command, cli),
         Command::Param(command) => param::run(command, cli),
+        Command::Tf(command) => tf::run(command, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),
         Command::Interface(command) => interface::run(command, cli),

@@ -30,6 +30,7 @@ fn subcommand_instead_of(word: &str) -> Option<String> {
         "ping" | "kill" | "cleanup" => "node",
         "get" | "set" | "load" | "dump" => "param",
         "show" | "md5" => "interface",
+        "view_frames" | "view-frames" => "tf",
         _ => return None,
     };
     Some(format!("'{word}' is not a runnel command. Try: runnel {whole} {word}"))
@@ -52,7 +53,9 @@ fn instead_of(word: &str) -> Option<String> {
         "bag" | "rosbag" | "record" | "play" => {
             "Runnel has no bag commands yet; 'runnel demo --record FILE' writes a bag. Try: rosbag of a ROS 1 installation"
         }
-        "tf" | "tf2" => "Runnel has no tf yet. Try: runnel topic echo /tf",
+        "tf2" | "tf2_ros" | "tf2_tools" => {
+            "Runnel has the commands of tf2 as runnel tf. Try: runnel tf echo map base_link"
+        }
         "run" | "rosrun" | "pkg" => "Runnel has no packages: a node is a program. Try: start it by its path",
         "daemon" => "Runnel has no daemon: each command looks at the graph itself. Try: runnel node list",
         _ => return None,
@@ -78,7 +81,7 @@ mod tests {
             assert!(refused(line).ends_with("Try: rosbag of a ROS 1 installation"), "{line}");
         }
         assert!(refused("ros2 topic list").ends_with("Try: runnel topic list, which shows both graphs"));
-        assert!(refused("tf").contains("Runnel has no tf yet"));
+        assert!(refused("tf2_ros tf2_echo a b").contains("Try: runnel tf echo map base_link"));
         assert_eq!(refused("pub /a std_msgs/String"), "'pub' is not a runnel command. Try: runnel topic pub");
         assert!(!refused("service echo /a").contains("Try:"), "only directly behind runnel");
         assert!(refused("topci list").contains("unrecognized subcommand 'topci'"));

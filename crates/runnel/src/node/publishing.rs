@@ -5,6 +5,8 @@ use std::sync::{Arc, Weak};
 use runnel_core::qos::QoS;
 use runnel_core::sorted::SortedMap;
 use runnel_io::clock;
+#[cfg(feature = "tf")]
+use runnel_msgs::tf2_msgs::msg::TFMessage;
 use runnel_ros1::node::Role;
 
 use super::{Node, NodeInner};
@@ -14,6 +16,8 @@ use crate::error::Error;
 use crate::linger;
 use crate::node_log::ROSOUT;
 use crate::shared::STOP_CHECK_INTERVAL;
+#[cfg(feature = "tf")]
+use crate::sync::{Class, Mutex};
 use crate::sync::{MutexGuard, lock};
 
 /// Publisher ends by topic. An end that is being removed stays here until it is gone.
@@ -26,6 +30,9 @@ pub(crate) struct PublisherEnd {
     pub(crate) topic: String,
     /// True if the topic outlives the user's last publisher, because the node itself publishes it.
     stays: bool,
+    /// The static transforms that the node's broadcasters have sent, if this is their topic.
+    #[cfg(feature = "tf")]
+    pub(crate) static_transforms: Mutex<TFMessage>,
 }
 
 /// One user publisher of an end, shared by its clones.
@@ -74,7 +81,14 @@ impl Node {
         if !stays {
             inner.log().add_topic(name);
         }
-        let end = Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: name.clone(), stays });
+        let end = Arc::new(PublisherEnd {
+            node: Arc::clone(inner),
+            publication,
+            topic: name.clone(),
+            stays,
+            #[cfg(feature = "tf")]
+            static_transforms: Mutex::new(Class::StaticTransforms, TFMessage::default()),
+        });
         publishers.insert(name.clone(), Arc::downgrade(&end));
         drop(publishers);
         let offering = Arc::new(Offering { end, group, events });

@@ -22,6 +22,9 @@ in_order! {
     SimpleGoal,
     /// The goals of an action server. Held while it publishes, so that clients get events in order.
     GoalTable,
+    /// The static transforms that a node has sent. Held while they are published, so that the last message has all.
+    #[cfg_attr(not(feature = "tf"), allow(dead_code))]
+    StaticTransforms,
     /// The publishers of a node by topic. Held while the driver adds or removes one.
     NodePublishers,
     /// The engine for calls outside of nodes. Held while the driver creates it.
@@ -98,6 +101,9 @@ in_order! {
     NodeExecutor,
     /// The callbacks that are ready to run.
     ReadyQueue,
+    /// The transforms of a buffer, and the time of the last one.
+    #[cfg_attr(not(feature = "tf"), allow(dead_code))]
+    TransformBuffer,
     /// The waiters that an entity wakes when it becomes ready.
     Listeners,
     /// Whether a guard condition is triggered.

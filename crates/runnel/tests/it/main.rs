@@ -74,6 +74,7 @@ mod services;
 mod sim_time;
 mod statements;
 mod task_wakers;
+mod tf;
 mod topics;
 mod udpros;
 mod wait_set;

@@ -155,7 +155,7 @@ impl Reader {
         self.run(
             &format!(
                 "cargo new {name} && cd {name} && \
-                 cargo add runnel --path ../runnel/crates/runnel --features all_msgs"
+                 cargo add runnel --path ../runnel/crates/runnel --features all_msgs,tf"
             ),
             document,
         );
@@ -256,6 +256,11 @@ fn execution_page_blocks_compile() {
 }
 
 #[test]
+fn tf_page_blocks_compile() {
+    Reader::new("docs/tf.md").read();
+}
+
+#[test]
 fn commands_page_blocks_work() {
     Reader::new("docs/commands.md").read();
 }
@@ -289,6 +294,7 @@ fn every_document_block_is_run() {
         "concepts.md",
         "execution.md",
         "nodes.md",
+        "tf.md",
         "udpros.md",
         "tutorial.md",
         "line-tracer.md",

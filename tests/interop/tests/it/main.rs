@@ -44,6 +44,7 @@ mod ros2_topics;
 mod ros2_types;
 mod services;
 mod static_robot;
+mod tf;
 mod time;
 mod tools;
 mod topics;

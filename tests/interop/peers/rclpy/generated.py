@@ -1,0 +1,84 @@
+"""Message packages that no wheel has: generated from their definitions by what comes with ROS 2 and compiled, once, into
+`target/peers/rclpy`. Jazzy would want one more kind of type support."""
+import contextlib
+import fcntl
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+SOURCES = ROOT / "crates/runnel-gen/interfaces"
+RELEASE = pathlib.Path(sys.prefix)
+INTO = ROOT / "target/peers/rclpy" / RELEASE.name
+# Of Debian's, what generators are written with; behind all that the wheels have.
+TEMPLATES = "/usr/lib/python3/dist-packages"
+LIBRARIES = [
+    "rosidl_runtime_c", "rosidl_typesupport_c", "rosidl_typesupport_fastrtps_c", "rosidl_typesupport_fastrtps_cpp",
+    "fastcdr", "rosidl_dynamic_typesupport", "rmw", "rcutils",
+]  # fmt: skip
+
+
+def generate(package, needs, made):
+    """Writes the sources of a package whose messages hold those of `needs`."""
+    os.environ["AMENT_PREFIX_PATH"] = sys.prefix
+    sys.path.append(TEMPLATES)
+    from rosidl_adapter.msg import convert_msg_to_idl
+    from rosidl_generator_c.cli import GenerateC
+    from rosidl_generator_py.cli import GeneratePython
+    from rosidl_typesupport_c.cli import GenerateCTypesupport
+    from rosidl_typesupport_fastrtps_c.cli import GenerateFastRTPSCTypesupport
+
+    source = SOURCES / package
+    definitions = [path.relative_to(source) for path in sorted(source.glob("msg/*.msg"))]
+    for definition in definitions:
+        convert_msg_to_idl(source, package, definition, made / "msg")
+    files = ["{}:{}".format(made, definition.with_suffix(".idl")) for definition in definitions]
+    for generator in [
+        GenerateC("c"),
+        GenerateFastRTPSCTypesupport("fastrtps_c"),
+        GenerateCTypesupport("c", typesupport_implementations=["rosidl_typesupport_fastrtps_c"]),
+        GeneratePython("py", typesupport_implementations=["rosidl_typesupport_c"]),
+    ]:
+        generator.generate(package, files, [str(RELEASE / "share" / need) for need in needs], made)
+    sys.path.remove(TEMPLATES)
+
+
+def compile(package, needs, made):
+    """Makes one library of them, which Python imports."""
+    # Debian's Fast CDR is an older one.
+    own = [RELEASE / "include", *RELEASE.glob("include/*/")]
+    headers = [made.parent, numpy.get_include(), sysconfig.get_paths()["include"], *own]
+    options = ["-O1", "-fPIC", *("-I{}".format(folder) for folder in headers)]
+    objects = []
+    for compiler, ending in [("gcc", "*.c"), ("g++", "*.cpp")]:
+        for source in made.rglob(ending):
+            objects.append("{}.o".format(source))
+            subprocess.run([compiler, *options, "-c", source, "-o", objects[-1]], check=True)
+    library = made / "{}_s__rosidl_typesupport_c.so".format(package)
+    kinds = ["generator_c", "typesupport_fastrtps_c", "typesupport_c", "generator_py"]
+    libraries = [*LIBRARIES, *("{}__rosidl_{}".format(need, kind) for need in needs for kind in kinds)]
+    folder = RELEASE / "lib"
+    wanted = ["-L{}".format(folder), "-Wl,-rpath,{}".format(folder), *("-l{}".format(name) for name in libraries)]
+    subprocess.run(["g++", "-shared", "-o", library, *objects, *wanted], check=True)
+
+
+def prepare(package, needs=()):
+    """Has a package made, unless it is there since its definitions changed last, and lets it be imported. `needs` are the
+    packages of the messages that its messages hold, with those that these hold."""
+    INTO.mkdir(parents=True, exist_ok=True)
+    done = INTO / "{}.done".format(package)
+    with open(INTO / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        newest = max(path.stat().st_mtime for path in [*(SOURCES / package).glob("msg/*.msg"), pathlib.Path(__file__)])
+        if not done.exists() or done.stat().st_mtime < newest:
+            with contextlib.redirect_stdout(io.StringIO()):
+                generate(package, needs, INTO / package)
+            compile(package, needs, INTO / package)
+            done.touch()
+    if str(INTO) not in sys.path:
+        sys.path.append(str(INTO))
