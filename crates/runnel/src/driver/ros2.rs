@@ -11,6 +11,7 @@ mod qos;
 mod receiving;
 mod refused;
 mod server_waits;
+mod service_calls;
 mod service_clients;
 mod services;
 mod snapshot;

@@ -332,3 +332,34 @@ fn task_waits_for_service_of_other_process_and_of_own() {
     let _near = server(&near.node("near"), "near");
     waiter.join().unwrap().unwrap();
 }
+
+/// One client sends far more requests than a service holds for it. It gets errors, and others are served.
+#[test]
+fn flood_of_requests_is_bounded_and_others_are_served() {
+    const FLOOD: usize = 600;
+    const MOST: usize = 250;
+    let domain = new_domain();
+    let near = Spinning::new(domain);
+    let kept = Mutex::new(Vec::new());
+    let _server =
+        near.node("server").create_deferred_service::<SetBool>("power", move |request, responder| {
+            match request.data {
+                true => responder.respond(&SetBoolResponse { success: true, message: String::new() }),
+                false => kept.lock().unwrap().push(responder),
+            }
+        });
+    let far = Spinning::new(domain);
+    let flooding = far.node("flooding").create_client::<SetBool>("power").unwrap();
+    let (failed, failures) = channel();
+    for _ in 0..FLOOD {
+        let failed = failed.clone();
+        flooding.call_with(&ask(false), None, move |response| failed.send(response).unwrap()).unwrap();
+    }
+    for _ in MOST..FLOOD {
+        let failure = failures.recv_timeout(LONG).unwrap().unwrap_err();
+        assert!(failure.to_string().contains("250 requests of client"), "{failure}");
+    }
+    let other = far.node("other").create_client::<SetBool>("power").unwrap();
+    assert!(other.call_timeout(&ask(true), LONG).unwrap().success);
+    assert!(failures.try_recv().is_err());
+}

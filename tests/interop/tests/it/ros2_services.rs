@@ -236,6 +236,16 @@ fn cyclone_framing_is_spoken_in_both_directions() {
     assert_eq!(call(&client, false), (false, "it must stay on".to_owned()));
 }
 
+/// The server has answered long before it can discover the client's reader.
+#[test]
+fn reply_waits_for_reader_of_client() {
+    let graph = Ros2Graph::new();
+    let near = Spinning::new(graph.context());
+    let _server = server(&near.node("server"));
+    let printed = outcome(graph.cyclone_service(&[SERVICE, "late"])).success();
+    assert!(printed.iter().any(|line| line == "answered true call 1"), "{printed:#?}");
+}
+
 /// Each client of one service is answered in its own framing.
 #[test]
 fn clients_of_all_framings_share_a_service() {

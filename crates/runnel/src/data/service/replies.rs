@@ -49,6 +49,8 @@ struct State {
     dropped: u64,
     /// Requests that were refused.
     refused: u64,
+    /// Failed requests of clients that do not understand errors.
+    failed: u64,
 }
 
 struct Held {
@@ -96,7 +98,7 @@ impl Replies {
         &self.service
     }
 
-    /// Counts a request. `None` if its client has too many without an answer.
+    /// Counts a request. `None` if its client has too many without an answer; it gets an error if it understands that.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let mut state = lock(&self.state);
         let count = state.unanswered.entry(to.client).or_default();
@@ -108,13 +110,13 @@ impl Replies {
         state.refused += 1;
         let refused = state.refused;
         drop(state);
+        let (service, client) = (&self.service, to.client);
+        let why =
+            format!("service {service}: {MOST_PER_CLIENT} requests of client {client} have no response yet");
         if refused.is_power_of_two() {
-            let (service, client) = (&self.service, to.client);
-            console::warning!(
-                "service {service}: client {client} has {MOST_PER_CLIENT} requests without a response; requests \
-                 refused: {refused}"
-            );
+            console::warning!("{why}; requests refused: {refused}");
         }
+        self.fail(&to, &why);
         None
     }
 
@@ -147,6 +149,15 @@ impl Replies {
     /// Whether the matched clients have acknowledged all replies, and none is held.
     pub(crate) fn are_acknowledged(&self) -> bool {
         lock(&self.state).held.is_empty() && self.end.is_acknowledged()
+    }
+
+    /// Replies that there is no response. Clients of other implementations do not understand that, and wait on.
+    fn fail(&self, to: &Addressee, why: &str) {
+        if let (RequestIdentity::Header(header), true) = (to.identity, to.reads_failures) {
+            let mut payload = failure(why);
+            header.of_failure().insert(&mut payload);
+            self.send(to, Frame::new(Encoding::Xcdr1, payload));
+        }
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
@@ -201,6 +212,25 @@ impl Replies {
         }
     }
 
+    /// Warns that a client waits in vain for a response, since ROS 2 has no reply for errors.
+    fn note_failed(&self, to: &Addressee, why: &str) {
+        if to.reads_failures {
+            return;
+        }
+        let failed = {
+            let mut state = lock(&self.state);
+            state.failed += 1;
+            state.failed
+        };
+        if failed.is_power_of_two() {
+            let (service, client) = (&self.service, to.client);
+            console::warning!(
+                "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}; \
+                 requests that failed so: {failed}"
+            );
+        }
+    }
+
     fn forget_request(&self, client: Guid) {
         let mut state = lock(&self.state);
         if let Some(count) = state.unanswered.get_mut(&client) {
@@ -230,27 +260,18 @@ impl Ros2Request {
 
     /// Sends the response, or the error text to a client that understands it.
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
-        let failed = result.is_err();
-        let mut payload = result.unwrap_or_else(|why| self.failure(&why));
-        if failed && !self.to.reads_failures {
-            return;
+        let Self { replies, to } = self;
+        let mut payload = match result {
+            Ok(payload) => payload,
+            Err(why) => {
+                replies.note_failed(to, &why);
+                return replies.fail(to, &why);
+            }
+        };
+        if let RequestIdentity::Header(header) = to.identity {
+            header.insert(&mut payload);
         }
-        if let RequestIdentity::Header(header) = self.to.identity {
-            if failed { header.of_failure() } else { header }.insert(&mut payload);
-        }
-        self.replies.send(&self.to, Frame::new(Encoding::Xcdr1, payload));
-    }
-
-    /// The payload of an error text. ROS 2 has no such reply: clients of other implementations wait on.
-    fn failure(&self, why: &str) -> Vec<u8> {
-        let Replies { service, .. } = &*self.replies;
-        if !self.to.reads_failures {
-            let client = self.to.client;
-            console::warning!(
-                "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}"
-            );
-        }
-        failure(why)
+        replies.send(to, Frame::new(Encoding::Xcdr1, payload));
     }
 }
 
