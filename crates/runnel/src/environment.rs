@@ -22,7 +22,7 @@ use crate::log_output::console;
 use crate::receive_budget::ReceiveLimits;
 use crate::variables::variable;
 pub(crate) use graph_choice::{VARIABLE as GRAPHS_VARIABLE, chosen as chosen_graphs};
-pub(crate) use params_file::{FileParams, FileValue};
+pub(crate) use params_file::{FileParams, FileValue, argument_value};
 pub use ros2::Range;
 pub(crate) use ros2::{Ipv6, Ros2Settings};
 

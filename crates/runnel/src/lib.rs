@@ -71,7 +71,10 @@ mod node_creation;
 mod node_log;
 mod options;
 mod outgoing;
+mod own_parameters;
+mod parameter_client;
 mod parameter_value;
+mod parameters;
 mod params;
 mod pending_response;
 #[cfg(feature = "master")]
@@ -79,11 +82,14 @@ mod persist;
 mod polling;
 mod publisher;
 mod qos_events;
+mod qos_overrides;
 mod rate;
 mod ready;
 mod receive_budget;
 mod responder;
+mod ros1_parameters;
 mod ros2_graph;
+mod ros2_parameters;
 mod ros_clock;
 mod rtps;
 mod service;
@@ -110,7 +116,7 @@ pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
 pub use environment::{Graphs, Range as DiscoveryRange};
-pub use error::{ActionError, Error, ServiceError};
+pub use error::{ActionError, Error, ParameterError, ServiceError};
 pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
 pub use loan::Loan;
@@ -121,7 +127,11 @@ pub use message_stream::{MessageStream, ReceivedMessage};
 pub use node::Node;
 pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions};
 pub use outgoing::Publishable;
+pub use parameter_client::ParameterClient;
 pub use parameter_value::{FromParameter, ParameterValue};
+pub use parameters::{
+    DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallback, ParameterDeclaration, RangedType,
+};
 pub use params::ParamWatch;
 pub use pending_response::PendingResponse;
 pub use polling::PollingPolicy;
@@ -130,6 +140,7 @@ pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
     QosEventKind,
 };
+pub use qos_overrides::{QosOverridingOptions, QosPolicyKind};
 pub use rate::Rate;
 pub use ready::GuardCondition;
 pub use receive_budget::ReceiveBudget;

@@ -4,7 +4,7 @@ pub(crate) mod publishing;
 mod ros1;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use runnel_core::Message;
@@ -19,6 +19,7 @@ use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::event_loop::DriverGuard;
 use crate::node_log::{Logger, NodeLog, Rosout};
+use crate::parameters::NodeParameters;
 use crate::ready::{Dispatch, NodeQueue};
 use crate::rtps::random_dual_node_id;
 use crate::sync::{Class, Mutex};
@@ -41,6 +42,8 @@ pub(crate) struct NodeInner {
     pub(crate) logger: Logger,
     /// Queue of its callbacks.
     pub(crate) queue: Arc<NodeQueue>,
+    /// Its parameters, made when the first is declared, so that a node without any does not link them.
+    pub(crate) parameters: OnceLock<Arc<NodeParameters>>,
     remapping: Remapping,
     /// Locked from the lookup of a publisher end until it is created or removed.
     publishers: Mutex<Publishers>,
@@ -160,7 +163,19 @@ impl NodeInner {
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));
         let queue = NodeQueue::new(Arc::clone(&context.shared.ready));
-        Ok(Self { context, key, namespace, name, full_name, logger, queue, remapping, publishers })
+        let parameters = OnceLock::new();
+        Ok(Self {
+            context,
+            key,
+            namespace,
+            name,
+            full_name,
+            logger,
+            queue,
+            parameters,
+            remapping,
+            publishers,
+        })
     }
 
     pub(crate) fn full_name(&self) -> &str {

@@ -22,14 +22,16 @@ impl Context {
             "/" if !absolute => names::clean_namespace(&self.shared.settings.namespace),
             _ => argument_namespace,
         };
-        let inner = NodeInner::join(self.clone(), namespace, &name)?;
+        let inner = Arc::new(NodeInner::join(self.clone(), namespace, &name)?);
         inner.advertise_log()?;
         inner.set_argument_params()?;
         inner.follow_sim_time()?;
         if self.shared.settings.ros2.is_some() {
+            inner.declare_sim_time()?;
+            inner.publish_parameter_events()?;
             // Peers get answers from now on, even if the program never waits.
             self.shared.event_loop.ensure_background_thread();
         }
-        Ok(Node { inner: Arc::new(inner) })
+        Ok(Node { inner })
     }
 }

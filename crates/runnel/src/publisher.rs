@@ -166,7 +166,8 @@ impl Node {
         topic: &Topic,
         options: impl Into<PublisherOptions>,
     ) -> Result<PublisherBase, Error> {
-        let PublisherOptions { qos, callbacks } = options.into();
+        let PublisherOptions { qos, callbacks, overriding } = options.into();
+        let qos = overriding.map_or(Ok(qos), |overriding| overriding(self, &topic.name, qos))?;
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
         let events = QosEvents::new(callbacks, self.inner.executor_dispatch());
         Ok(PublisherBase::new(self.offering(topic, qos, Arc::new(events))?))

@@ -75,8 +75,9 @@ impl Node {
         topic: &str,
         options: impl Into<SubscriptionOptions>,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, overriding, .. } = options.into();
         let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
+        let qos = overriding.map_or(Ok(qos), |overriding| overriding(self, &topic.name, qos))?;
         let scheduling = (Dispatch::Taken, &CallbackGroup::for_entity(None));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
         let events = match &*waitable_events {
