@@ -277,7 +277,7 @@ fn ros1_sees_declared_parameters_of_dual_node() {
     for name in ["right", "middle", "left"] {
         node.set_parameter("name", name).unwrap();
     }
-    node.set_param("rate", 7).unwrap();
+    node.set_param("~rate", 7).unwrap();
     is_at_master("/robot/arm/rate", 7.into());
     is_at_master("/robot/arm/name", "left".into());
     assert_eq!(node.get_parameter::<i64>("rate").unwrap(), 7);
@@ -321,7 +321,7 @@ fn dual_node_declares_without_master() {
     let node = context.create_node("node").unwrap();
     assert_eq!(node.declare_parameter("rate", 1.0).unwrap(), 7.5);
     assert_eq!(node.declare_parameter("gain", 2.0).unwrap(), 2.0);
-    assert_eq!(node.param("gain", 1.0).unwrap(), 2.0);
+    assert_eq!(node.param("~gain", 1.0).unwrap(), 2.0);
 }
 
 /// A folder for one test of this process.
