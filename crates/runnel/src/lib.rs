@@ -73,6 +73,7 @@ mod options;
 mod outgoing;
 mod own_parameters;
 mod parameter_client;
+mod parameter_services;
 mod parameter_value;
 mod parameters;
 mod params;

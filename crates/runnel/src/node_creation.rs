@@ -28,7 +28,10 @@ impl Context {
         inner.follow_sim_time()?;
         if self.shared.settings.ros2.is_some() {
             inner.declare_sim_time()?;
-            inner.publish_parameter_events()?;
+            if self.shared.rosout {
+                inner.publish_parameter_events()?;
+                inner.start_parameter_services()?;
+            }
             // Peers get answers from now on, even if the program never waits.
             self.shared.event_loop.ensure_background_thread();
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use runnel_core::qos::QoS;
 use runnel_msgs::rcl_interfaces::msg::{ParameterDescriptor, ParameterEvent, ParameterType};
 
-use crate::announced::{Ros2Type, Topic};
+use crate::announced::Topic;
 use crate::error::Error;
 use crate::node::NodeInner;
 use crate::outgoing::typed;
@@ -41,15 +41,11 @@ impl NodeInner {
     pub(crate) fn publish_parameter_events(self: &Arc<Self>) -> Result<(), Error> {
         let (shared, qos) = (&self.context.shared, QoS::parameter_events());
         let (reactor, pool) = (Arc::clone(&shared.reactor), Arc::clone(&shared.pool));
-        let topic = Topic {
-            name: PARAMETER_EVENTS.to_owned(),
-            ros1: None,
-            ros2: Some(Ros2Type::of::<ParameterEvent>()),
-            strict_qos: None,
-            udpros: false,
-        };
+        let topic = Topic::of::<ParameterEvent>(PARAMETER_EVENTS.to_owned());
         let publication = topic.publication(reactor, pool, self.full_name(), qos);
         let group = publication.writer_group(qos, &Arc::default());
+        // The topic exists only in ROS 2, also of a node in both graphs.
+        let topic = Topic { ros1: None, ..topic };
         self.driver().add_publication(self.key, &topic, &group, &publication)?;
         let (node, clock) = (self.full_name().to_owned(), Arc::clone(&shared.clock));
         self.parameters()?.add_observer(Arc::new(move |change| {
