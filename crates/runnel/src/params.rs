@@ -262,8 +262,8 @@ impl NodeInner {
     fn argument_origin(&self, key: &str) -> String {
         let shared = &self.context.shared;
         let own = key.strip_prefix(self.full_name()).unwrap_or(key).trim_start_matches('/');
-        let is_argument =
-            shared.arguments.params_of(&self.name).any(|(name, _)| name.replace('.', "/") == own);
+        let mut of_arguments = self.options.arguments(shared).params_of(&self.name);
+        let is_argument = of_arguments.any(|(name, _)| name.replace('.', "/") == own);
         let file = shared.settings.params.file_of(self.full_name(), &own.replace('/', "."));
         match file {
             Some(file) if !is_argument => format!("params file {file}"),
@@ -275,15 +275,16 @@ impl NodeInner {
     /// slashes of ROS 1.
     fn argument_params(&self) -> impl Iterator<Item = (String, ParameterValue)> {
         let shared = &self.context.shared;
-        let of_files = shared.settings.params.of(self.full_name());
+        let files = self.options.use_global_arguments.then_some(&shared.settings.params);
+        let of_files = files.into_iter().flat_map(|files| files.of(self.full_name()));
         let of_files = of_files.map(|(name, value)| (name.replace('.', "/"), file_value(value)));
-        let of_arguments = shared.arguments.params_of(&self.name);
+        let of_arguments = self.options.arguments(shared).params_of(&self.name);
         of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), argument_value(value))))
     }
 
     /// Follows from now on whether time is simulated. Returns when the master has answered, or cannot.
     pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
-        if !self.context.shared.sim_time {
+        if !self.context.shared.sim_time || !self.options.sim_time {
             return Ok(());
         }
         if self.context.shared.settings.ros2.is_some() && self.has_sim_time_argument() {

@@ -53,6 +53,7 @@ mod lifecycle;
 mod linger;
 mod loans;
 mod message_info;
+mod node_options;
 mod params;
 mod qos_events;
 mod qos_samples;
