@@ -244,7 +244,7 @@ impl Node {
 impl NodeInner {
     /// Follows from now on whether time is simulated. Returns when the master has answered, or cannot.
     pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
-        if !self.context.shared.sim_time {
+        if !self.context.shared.sim_time || !self.options.sim_time {
             return Ok(());
         }
         if !self.is_in_ros1() {

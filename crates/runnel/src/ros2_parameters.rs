@@ -14,13 +14,28 @@ use crate::parameters::{Change, PARAMETER_EVENTS, event_message};
 use crate::ros_clock::USE_SIM_TIME_ROS2;
 
 impl NodeInner {
+    /// Declares the parameters of every ROS 2 node, and starts what the node's options name: events and services.
+    ///
+    /// # Errors
+    /// If the arguments give `use_sim_time` a value that is no boolean, or a service or topic cannot be created.
+    pub(crate) fn start_parameters_in_ros2(self: &Arc<Self>) -> Result<(), Error> {
+        self.declare_sim_time()?;
+        if self.options.start_parameter_event_publisher {
+            self.publish_parameter_events()?;
+        }
+        if self.options.start_parameter_services {
+            self.start_parameter_services()?;
+        }
+        Ok(())
+    }
+
     /// Declares `use_sim_time`. The node follows simulated time while it is true.
     ///
     /// # Errors
     /// If the arguments give it a value that is no boolean.
-    pub(crate) fn declare_sim_time(self: &Arc<Self>) -> Result<(), Error> {
+    fn declare_sim_time(self: &Arc<Self>) -> Result<(), Error> {
         let parameters = self.parameters()?;
-        if self.context.shared.sim_time {
+        if self.context.shared.sim_time && self.options.sim_time {
             let node = Arc::downgrade(self);
             parameters.add_observer(Arc::new(move |change| follow_sim_time(&node, change)));
         }
@@ -38,7 +53,7 @@ impl NodeInner {
     ///
     /// # Errors
     /// If the topic cannot be published.
-    pub(crate) fn publish_parameter_events(self: &Arc<Self>) -> Result<(), Error> {
+    fn publish_parameter_events(self: &Arc<Self>) -> Result<(), Error> {
         let (shared, qos) = (&self.context.shared, QoS::parameter_events());
         let (reactor, pool) = (Arc::clone(&shared.reactor), Arc::clone(&shared.pool));
         let topic = Topic::of::<ParameterEvent>(PARAMETER_EVENTS.to_owned());

@@ -36,11 +36,12 @@ impl NodeInner {
     /// If the value of an argument is not valid YAML.
     pub(crate) fn argument_overrides(&self) -> Result<Overrides, Error> {
         let shared = &self.context.shared;
-        let of_files = shared.settings.params.with_lines(self.full_name());
+        let files = self.options.use_global_arguments.then_some(&shared.settings.params);
+        let of_files = files.into_iter().flat_map(|files| files.with_lines(self.full_name()));
         let of_files = of_files.map(|(name, value, origin)| {
             Ok((name.to_owned(), Override { value: file_value(value), origin }))
         });
-        let of_arguments = shared.arguments.params_of(&self.name).map(|param| {
+        let of_arguments = self.options.arguments(shared).params_of(&self.name).map(|param| {
             let (name, value) = match param.is_yaml {
                 true => (param.name.clone(), yaml_argument(&param.name, &param.value)?),
                 false => (param.name.replace('/', "."), ros1_argument(&param.value)),
@@ -81,7 +82,7 @@ impl NodeInner {
     pub(super) fn own_param_origin(&self, key: &str) -> String {
         let name = self.own_name(key).unwrap_or_default();
         let shared = &self.context.shared;
-        let mut arguments = shared.arguments.params_of(&self.name);
+        let mut arguments = self.options.arguments(shared).params_of(&self.name);
         let is_argument = arguments.any(|param| param.name.replace('/', ".") == name);
         match shared.settings.params.file_of(self.full_name(), &name) {
             Some(file) if !is_argument => format!("params file {file}"),

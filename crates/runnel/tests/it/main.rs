@@ -53,6 +53,7 @@ mod lifecycle;
 mod linger;
 mod loans;
 mod message_info;
+mod node_options;
 mod own_parameters;
 mod params;
 mod qos_events;

@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::Listener;
 use runnel_ros1::node::{Node as Ros1Node, Port};
 
-use crate::data::Publication;
+use crate::data::{Publication, ServiceCore};
 use crate::driver::Driver;
 use crate::driver::effect::Effect;
 use crate::driver::nodes::{NodeKey, NodeSlot};
