@@ -6,7 +6,7 @@ use runnel::core::names::{self, Remapping};
 use runnel::io::clock;
 use runnel::io::lookup::Family;
 use runnel::ros1::rpc::Uri;
-use runnel::{Context, ContextOptions, Graphs, Node};
+use runnel::{Context, ContextOptions, Graphs, Node, NodeOptions};
 
 use crate::arguments::Arguments;
 use crate::error::CliError;
@@ -151,13 +151,18 @@ impl CliContext {
     /// When sockets cannot be opened.
     pub fn node(&self, context: &Context, command: &str) -> Result<Node, CliError> {
         let process = std::process::id();
+        // A command has no parameters that others could use.
+        let options =
+            NodeOptions::default().start_parameter_services(false).start_parameter_event_publisher(false);
         if let Some(program) = self.program {
             let milliseconds = clock::realtime().as_nanos() / 1_000_000;
-            return Ok(context.create_node(&names::anonymous(program, &format!("{process}_{milliseconds}")))?);
+            let name = names::anonymous(program, &format!("{process}_{milliseconds}"));
+            return Ok(context.create_node_with_options(&name, options)?);
         }
         let unique = format!("{process}_{:06x}", runnel::io::host::random()? & 0xff_ffff);
         let hidden = if context.graphs() == Graphs::Ros1 { "" } else { "_" };
-        Ok(context.create_node(&names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique))?)
+        let name = names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique);
+        Ok(context.create_node_with_options(&name, options)?)
     }
 
     /// The known message types.

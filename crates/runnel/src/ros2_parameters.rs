@@ -49,7 +49,8 @@ impl NodeInner {
         Ok(())
     }
 
-    /// Publishes an event for every change of parameters from now on.
+    /// Publishes an event for every change of parameters from now on, in each graph of the node, as its subscriptions
+    /// exist in each.
     ///
     /// # Errors
     /// If the topic cannot be published.
@@ -59,8 +60,6 @@ impl NodeInner {
         let topic = Topic::of::<ParameterEvent>(PARAMETER_EVENTS.to_owned());
         let publication = topic.publication(reactor, pool, self.full_name(), qos);
         let group = publication.writer_group(qos, &Arc::default());
-        // The topic exists only in ROS 2, also of a node in both graphs.
-        let topic = Topic { ros1: None, ..topic };
         self.driver().add_publication(self.key, &topic, &group, &publication)?;
         let (node, clock) = (self.full_name().to_owned(), Arc::clone(&shared.clock));
         self.parameters()?.add_observer(Arc::new(move |change| {

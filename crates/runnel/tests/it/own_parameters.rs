@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use runnel::msgs::rcl_interfaces::msg::ParameterEvent;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{
-    Context, ContextOptions, Error, Graphs, Node, Parameter, ParameterDeclaration, ParameterError,
-    ParameterValue, PublisherOptions, QoS, QosOverridingOptions, QosPolicyKind, SubscriptionOptions,
-    XmlRpcValue,
+    Context, ContextOptions, Error, Graphs, Node, NodeOptions, Parameter, ParameterDeclaration,
+    ParameterError, ParameterValue, PublisherOptions, QoS, QosOverridingOptions, QosPolicyKind,
+    SubscriptionOptions, XmlRpcValue,
 };
 
-use crate::common::{Graph, spin_until, wait_until};
+use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::domains::new_domain;
 use crate::logged;
 
@@ -329,4 +329,68 @@ fn tempfile_folder(name: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("runnel-parameters-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Two contexts of one domain: a node that spins on a thread of its own, and a client of its parameters.
+#[test]
+fn client_uses_parameters_of_another_context() {
+    let domain = new_domain();
+    let (own, other) = (ros2_context(domain, &[]), ros2_context(domain, &[]));
+    let node = own.create_node("/robot/arm").unwrap();
+    node.declare_parameter("rate", 1.5).unwrap();
+    let spinning = own.clone();
+    let spins = std::thread::spawn(move || spinning.spin().unwrap());
+    let client = other.create_node("tool").unwrap().create_parameter_client("/robot/arm").unwrap();
+    assert!(client.wait_for_services(LONG).unwrap());
+    assert_eq!(client.get_parameter("rate").unwrap(), Some(1.5.into()));
+    let set = futures_lite::future::block_on(client.set_parameters_async(&[Parameter::new("rate", 2.5)]));
+    assert_eq!(set.unwrap(), [Ok(())]);
+    let values = futures_lite::future::block_on(client.get_parameters_async(&["rate", "use_sim_time"]));
+    assert_eq!(values.unwrap(), [Some(2.5.into()), Some(false.into())]);
+    let unknown = futures_lite::future::block_on(client.get_parameters_async(&["rate", "nope"])).unwrap_err();
+    assert_eq!(unknown.to_string(), "parameter rate or nope is not declared");
+    assert_eq!(client.list_parameters(&[], 0).unwrap().names, ["rate", "use_sim_time"]);
+    assert_eq!(client.describe_parameters(&["rate"]).unwrap()[0].type_, 3);
+    own.shutdown();
+    spins.join().unwrap();
+}
+
+/// Reading needs no thread that spins.
+#[test]
+fn parameters_are_read_from_node_that_never_spins() {
+    let domain = new_domain();
+    let (own, other) = (ros2_context(domain, &[]), ros2_context(domain, &[]));
+    let node = own.create_node("talker").unwrap();
+    node.declare_parameter("rate", 1.5).unwrap();
+    let client = other.create_node("tool").unwrap().create_parameter_client("/talker").unwrap();
+    assert!(client.wait_for_services(LONG).unwrap());
+    assert_eq!(client.get_parameter("rate").unwrap(), Some(1.5.into()));
+}
+
+#[test]
+fn options_switch_services_and_events_off() {
+    let domain = new_domain();
+    let (own, other) = (ros2_context(domain, &[]), ros2_context(domain, &[]));
+    let options = NodeOptions::default()
+        .start_parameter_services(false)
+        .start_parameter_event_publisher(false)
+        .allow_undeclared_parameters(true);
+    let quiet = own.create_node_with_options("quiet", options).unwrap();
+    quiet.set_parameter("rate", 5).unwrap();
+    let offers = own.create_node("offers").unwrap();
+    let seen = |wanted: usize| {
+        let graph = other.ros2_graph().unwrap().unwrap();
+        let topics = graph.endpoints.iter().filter(|end| end.dds_topic.ends_with("parametersRequest"));
+        let events = graph.endpoints.iter().filter(|end| end.dds_topic == "rt/parameter_events");
+        (graph.nodes.len() == wanted).then(|| (topics.count(), events.count()))
+    };
+    let _third = other.create_node("third").unwrap();
+    let mut counts = None;
+    wait_until("both nodes are discovered", || {
+        counts = seen(3);
+        counts.is_some_and(|(services, _)| services == 2 * 4)
+    });
+    assert_eq!(counts, Some((8, 2)), "of two nodes with services, each with four whose names end so");
+    drop(offers);
+    wait_until("the services end with their node", || seen(2).is_some_and(|counts| counts == (4, 1)));
 }

@@ -27,7 +27,8 @@ pub struct Args {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let name = cli.resolve(&args.node)?;
     let Some(node) = args.query.ros2_node(cli, &name)? else {
-        let text = format!("no ROS 2 node {name} (see 'runnel node list'); ROS 1 has no descriptions of parameters");
+        let text =
+            format!("no ROS 2 node {name} (see 'runnel node list'); ROS 1 has no descriptions of parameters");
         return Err(CliError::Failed(text));
     };
     let names: Vec<&str> = args.names.iter().map(String::as_str).collect();
@@ -62,12 +63,14 @@ fn text(descriptor: &ParameterDescriptor) -> String {
 }
 
 fn to_json(descriptor: &ParameterDescriptor) -> Json {
-    let floats = descriptor.floating_point_range.first().map(|range| {
-        json!({ "from": range.from_value, "to": range.to_value, "step": range.step })
-    });
-    let integers = descriptor.integer_range.first().map(|range| {
-        json!({ "from": range.from_value, "to": range.to_value, "step": range.step })
-    });
+    let floats = descriptor
+        .floating_point_range
+        .first()
+        .map(|range| json!({ "from": range.from_value, "to": range.to_value, "step": range.step }));
+    let integers = descriptor
+        .integer_range
+        .first()
+        .map(|range| json!({ "from": range.from_value, "to": range.to_value, "step": range.step }));
     json!({
         "name": descriptor.name,
         "type": type_name(descriptor.type_),

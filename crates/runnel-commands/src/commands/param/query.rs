@@ -68,7 +68,8 @@ impl Query {
         absolute: &str,
     ) -> Result<Option<(Ros2Node, String)>, CliError> {
         let Some((context, graph)) = self.discover(cli)? else { return Ok(None) };
-        let below = |node: &str| absolute.strip_prefix(node)?.strip_prefix('/').map(|rest| rest.replace('/', "."));
+        let below =
+            |node: &str| absolute.strip_prefix(node)?.strip_prefix('/').map(|rest| rest.replace('/', "."));
         let nodes = graph.nodes.iter().map(|node| node.full_name.as_str());
         let longest = nodes.filter(|node| below(node).is_some()).max_by_key(|node| node.len());
         let Some((node, name)) = longest.and_then(|node| Some((node, below(node)?))) else { return Ok(None) };

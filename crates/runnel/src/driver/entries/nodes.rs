@@ -72,9 +72,7 @@ impl Driver {
         self.nodes.leave_locals(key);
         let slot = self.nodes.get_mut(key);
         let (ros1, outputs, services) = slot
-            .map(|node| {
-                (node.ros1, std::mem::take(&mut node.outputs), std::mem::take(&mut node.services))
-            })
+            .map(|node| (node.ros1, std::mem::take(&mut node.outputs), std::mem::take(&mut node.services)))
             .unwrap_or_default();
         // Those of the library; the user's have been removed.
         for service in services.values() {
