@@ -56,6 +56,7 @@ mod executor;
 mod executor_nodes;
 mod frame;
 mod goal_status;
+mod graph_options;
 mod graph_queries;
 mod ipc;
 mod linger;

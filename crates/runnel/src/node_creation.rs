@@ -38,18 +38,13 @@ impl Context {
         inner.advertise_log()?;
         inner.set_argument_params()?;
         inner.follow_sim_time()?;
+        for setup in [self.shared.ros2_setup, inner.options.parameter_setup].into_iter().flatten() {
+            (setup.0)(Arc::<NodeInner>::clone(&inner))?;
+        }
         if self.shared.settings.ros2.is_some() {
-            inner.start_parameters_in_ros2()?;
             // Peers get answers from now on, even if the program never waits.
             self.shared.event_loop.ensure_background_thread();
         }
-        let node = Node { inner };
-        if node.inner.options.allow_undeclared_parameters {
-            node.allow_undeclared_parameters(true)?;
-        }
-        if node.inner.options.automatically_declare_parameters_from_overrides {
-            node.declare_parameters_from_overrides()?;
-        }
-        Ok(node)
+        Ok(Node { inner })
     }
 }

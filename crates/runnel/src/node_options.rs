@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use runnel_core::names::Arguments;
 use runnel_core::qos::QoS;
 
-use crate::shared::Shared;
+use crate::shared::{NodeSetup, Shared};
 
 /// Options of a node, named as in rclcpp. Begin with the default and change what differs.
 ///
@@ -26,6 +26,8 @@ pub struct NodeOptions {
     pub(crate) start_parameter_event_publisher: bool,
     pub(crate) allow_undeclared_parameters: bool,
     pub(crate) automatically_declare_parameters_from_overrides: bool,
+    /// Applies the last two.
+    pub(crate) parameter_setup: Option<NodeSetup>,
     pub(crate) start_type_description_service: bool,
     pub(crate) enable_logger_service: bool,
     pub(crate) use_global_arguments: bool,
@@ -43,6 +45,7 @@ impl Default for NodeOptions {
             start_parameter_event_publisher: true,
             allow_undeclared_parameters: false,
             automatically_declare_parameters_from_overrides: false,
+            parameter_setup: None,
             start_type_description_service: true,
             enable_logger_service: false,
             use_global_arguments: true,
@@ -78,25 +81,6 @@ impl NodeOptions {
     #[must_use]
     pub fn start_parameter_event_publisher(mut self, started: bool) -> Self {
         self.start_parameter_event_publisher = started;
-        self
-    }
-
-    /// Whether parameters can be set without a declaration: see [`Node::allow_undeclared_parameters`]. False by default.
-    ///
-    /// [`Node::allow_undeclared_parameters`]: crate::Node::allow_undeclared_parameters
-    #[must_use]
-    pub fn allow_undeclared_parameters(mut self, allowed: bool) -> Self {
-        self.allow_undeclared_parameters = allowed;
-        self
-    }
-
-    /// Whether the node declares every parameter that arguments and files give it: see
-    /// [`Node::declare_parameters_from_overrides`]. False by default.
-    ///
-    /// [`Node::declare_parameters_from_overrides`]: crate::Node::declare_parameters_from_overrides
-    #[must_use]
-    pub fn automatically_declare_parameters_from_overrides(mut self, declared: bool) -> Self {
-        self.automatically_declare_parameters_from_overrides = declared;
         self
     }
 

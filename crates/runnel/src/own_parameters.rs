@@ -1,5 +1,6 @@
 //! A node's own parameters, as in rclcpp: declared, described, and set by the node and by other programs.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,11 +8,13 @@ use runnel_msgs::rcl_interfaces::msg::{ListParametersResult, ParameterDescriptor
 
 use crate::error::{Error, ParameterError};
 use crate::node::{Node, NodeInner};
+use crate::node_options::NodeOptions;
 use crate::parameter_value::{FromParameter, ParameterValue};
 use crate::parameters::{
     DeclaredType, IntoParameterDeclaration, NodeParameters, Parameter, ParameterCallback,
     ParameterDeclaration,
 };
+use crate::shared::NodeSetup;
 
 /// The node's own parameters.
 impl Node {
@@ -254,6 +257,37 @@ impl Node {
             origin: format!("a parameter of {}", self.full_name()),
         })
     }
+}
+
+/// Parameters without a declaration.
+impl NodeOptions {
+    /// Whether parameters can be set without a declaration: see [`Node::allow_undeclared_parameters`]. False by default.
+    #[must_use]
+    pub fn allow_undeclared_parameters(mut self, allowed: bool) -> Self {
+        self.allow_undeclared_parameters = allowed;
+        self.parameter_setup = Some(NodeSetup(apply_options));
+        self
+    }
+
+    /// Whether the node declares every parameter that arguments and files give it: see
+    /// [`Node::declare_parameters_from_overrides`]. False by default.
+    #[must_use]
+    pub fn automatically_declare_parameters_from_overrides(mut self, declared: bool) -> Self {
+        self.automatically_declare_parameters_from_overrides = declared;
+        self.parameter_setup = Some(NodeSetup(apply_options));
+        self
+    }
+}
+
+fn apply_options(node: Arc<dyn Any + Send + Sync>) -> Result<(), Error> {
+    let Ok(inner) = node.downcast::<NodeInner>() else { return Ok(()) };
+    let node = Node { inner };
+    let options = &node.inner.options;
+    node.allow_undeclared_parameters(options.allow_undeclared_parameters)?;
+    if options.automatically_declare_parameters_from_overrides {
+        node.declare_parameters_from_overrides()?;
+    }
+    Ok(())
 }
 
 impl NodeInner {

@@ -79,11 +79,11 @@ def events(callbacks):
 
 
 @contextlib.contextmanager
-def node(name):
-    """A node, and a function that turns it once and waits at most the given seconds: not at all where these are negative, for
-    ever where there are none. A signal ends it in good order."""
+def node(name, **options):
+    """A node, without parameter services unless its options start them, and a function that turns it once and waits at most
+    the given seconds: not at all where these are negative, for ever where there are none. A signal ends it in good order."""
     rclpy.init(args=sys.argv)
-    this = rclpy.create_node(name, start_parameter_services=False)
+    this = rclpy.create_node(name, **{"start_parameter_services": False, **options})
     executor = SingleThreadedExecutor()
     executor.add_node(this)
 

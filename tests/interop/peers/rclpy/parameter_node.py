@@ -14,7 +14,7 @@ def accept(parameters):
     return SetParametersResult(successful=True)
 
 
-with node("parameter_node") as (this, turn):
+with node("parameter_node", start_parameter_services=True) as (this, turn):
     span = FloatingPointRange(from_value=1.0, to_value=100.0, step=0.5)
     this.declare_parameter("rate", 10.0, ParameterDescriptor(description="Hz", floating_point_range=[span]))
     this.declare_parameter("limits.low", 2)
