@@ -29,7 +29,8 @@ impl ContextOptions {
         let mut options = Self::default();
         let arguments = std::mem::take(&mut options.arguments);
         let (graphs, rest) = chosen_graphs(arguments, variable(GRAPHS_VARIABLE).as_deref())?;
-        Ok(Self { arguments: rest, ..options }.graphs(graphs.unwrap_or_default()))
+        options.arguments = rest;
+        Ok(options.graphs(graphs.unwrap_or_default()))
     }
 
     /// The graphs in which nodes are; ROS 1 by default.
