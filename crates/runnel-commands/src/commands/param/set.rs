@@ -1,6 +1,6 @@
 //! `runnel param set`
 
-use runnel::{Parameter, ParameterClient, ParameterValue};
+use runnel::{Parameter, ParameterClient, ParameterValue, XmlRpcValue};
 use serde_json::json;
 
 use super::query::{Query, absolute};
@@ -52,6 +52,9 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 }
 
 fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), CliError> {
+    if !args.query.filter.is_only_ros2() {
+        ros1_value(name, &args.value)?;
+    }
     if args.query.has_master(cli)? {
         let context = cli.query_context()?;
         return set_ros1(&Graph::new(&context), name, &args.value);
@@ -62,9 +65,12 @@ fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), Cli
     }
 }
 
+fn ros1_value(name: &str, text: &str) -> Result<XmlRpcValue, CliError> {
+    yaml::from_text(text).map_err(|error| CliError::Usage(format!("parameter {name}: {error}")))
+}
+
 fn set_ros1(graph: &Graph<'_>, name: &str, value: &str) -> Result<(), CliError> {
-    let wrong = |error| CliError::Usage(format!("parameter {name}: {error}"));
-    let value = yaml::from_text(value).map_err(wrong)?;
+    let value = ros1_value(name, value)?;
     match yaml::leaves(name, value.clone()) {
         // As in rosparam: other parameters below the name stay.
         Ok(leaves) if !leaves.is_empty() => {
