@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runnel::core::names::{self, Remapping};
-use runnel::{Context, ContextOptions, Graphs, Node};
+use runnel::{Context, ContextOptions, Graphs, Node, NodeOptions};
 use runnel_io::clock;
 use runnel_io::lookup::Family;
 use runnel_ros1::rpc::Uri;
@@ -151,13 +151,18 @@ impl CliContext {
     /// When sockets cannot be opened.
     pub fn node(&self, context: &Context, command: &str) -> Result<Node, CliError> {
         let process = std::process::id();
+        // A command has no parameters that others could use.
+        let options =
+            NodeOptions::default().start_parameter_services(false).start_parameter_event_publisher(false);
         if let Some(program) = self.program {
             let milliseconds = clock::realtime().as_nanos() / 1_000_000;
-            return Ok(context.create_node(&names::anonymous(program, &format!("{process}_{milliseconds}")))?);
+            let name = names::anonymous(program, &format!("{process}_{milliseconds}"));
+            return Ok(context.create_node_with_options(&name, options)?);
         }
         let unique = format!("{process}_{:06x}", runnel_io::host::random()? & 0xff_ffff);
         let hidden = if context.graphs() == Graphs::Ros1 { "" } else { "_" };
-        Ok(context.create_node(&names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique))?)
+        let name = names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique);
+        Ok(context.create_node_with_options(&name, options)?)
     }
 
     /// The known message types.

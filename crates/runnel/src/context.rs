@@ -13,7 +13,7 @@ use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
 use crate::driver::Driver;
-use crate::environment::{GRAPHS_VARIABLE, Graphs, Settings, chosen_graphs, default_master};
+use crate::environment::{Graphs, Settings, default_master};
 use crate::error::Error;
 use crate::event_loop::EventLoop;
 use crate::ipc::Pool;
@@ -22,11 +22,10 @@ use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::receive_budget::ReceiveBudget;
-use crate::shared::{STOP_CHECK_INTERVAL, Shared};
+use crate::shared::{NodeSetup, STOP_CHECK_INTERVAL, Shared};
 use crate::simulation::Simulation;
 use crate::spin_count::SpinCount;
 use crate::sync::{Class, Mutex};
-use crate::variables::variable;
 
 /// Limits of shared memory in bytes: for long messages in all, and per receiving process.
 const SHARED_MEMORY: [usize; 2] = [256 << 20, 64 << 20];
@@ -34,7 +33,7 @@ const SHARED_MEMORY: [usize; 2] = [256 << 20, 64 << 20];
 /// Options of a context. Begin with the default and change what differs.
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
-    arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     master: Option<String>,
     signals: bool,
     polling: PollingPolicy,
@@ -44,7 +43,8 @@ pub struct ContextOptions {
     shared_memory: [usize; 2],
     receive_budget: Option<usize>,
     receive_timeout: Option<Duration>,
-    graphs: Graphs,
+    pub(crate) graphs: Graphs,
+    pub(crate) ros2_setup: Option<NodeSetup>,
     domain: Option<u16>,
     wait_for_master: bool,
     linger: Option<Duration>,
@@ -67,6 +67,7 @@ impl Default for ContextOptions {
             receive_budget: None,
             receive_timeout: None,
             graphs: Graphs::default(),
+            ros2_setup: None,
             domain: None,
             wait_for_master: true,
             linger: None,
@@ -75,27 +76,6 @@ impl Default for ContextOptions {
 }
 
 impl ContextOptions {
-    /// The default options with the graphs that the user chooses: by one of the arguments `--ros1`, `--ros2` and
-    /// `--both`, or by the variable `RUNNEL_GRAPHS` with the value `ros1`, `ros2` or `both`. The argument has
-    /// priority, and [`Context::arguments`] omits it. Without either it is ROS 1.
-    ///
-    /// ```no_run
-    /// # use runnel::{Context, ContextOptions};
-    /// # fn main() -> Result<(), runnel::Error> {
-    /// let context = Context::with_options(ContextOptions::from_args()?)?;     // hello --ros2
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If the variable has an unknown value.
-    pub fn from_args() -> Result<Self, Error> {
-        let mut options = Self::default();
-        let arguments = std::mem::take(&mut options.arguments);
-        let (graphs, rest) = chosen_graphs(arguments, variable(GRAPHS_VARIABLE).as_deref())?;
-        Ok(Self { arguments: rest, graphs: graphs.unwrap_or_default(), ..options })
-    }
-
     /// Command-line arguments without the program's name, with remappings and other ROS arguments.
     #[must_use]
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -162,13 +142,6 @@ impl ContextOptions {
     #[must_use]
     pub fn receive_timeout(mut self, timeout: Duration) -> Self {
         self.receive_timeout = Some(timeout);
-        self
-    }
-
-    /// The graphs in which the context's nodes are; ROS 1 by default.
-    #[must_use]
-    pub fn graphs(mut self, graphs: Graphs) -> Self {
-        self.graphs = graphs;
         self
     }
 
@@ -265,6 +238,7 @@ impl Context {
             clock,
             rosout: options.rosout,
             sim_time: options.sim_time,
+            ros2_setup: options.ros2_setup,
             arguments,
             settings,
             polling: options.polling,

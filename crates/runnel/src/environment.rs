@@ -22,12 +22,11 @@ use crate::log_output::console;
 use crate::receive_budget::ReceiveLimits;
 use crate::variables::variable;
 pub(crate) use graph_choice::{VARIABLE as GRAPHS_VARIABLE, chosen as chosen_graphs};
-pub(crate) use params_file::{FileParams, FileValue};
+pub(crate) use params_file::{FileParams, FileValue, argument_value};
 pub use ros2::Range;
 pub(crate) use ros2::{Ipv6, Ros2Settings};
 
-/// The graphs in which the nodes of a context are. Only topics and a node's own parameters exist in ROS 2 yet:
-/// services, actions and parameters that others set exist only in ROS 1.
+/// The graphs in which the nodes of a context are. Actions exist only in ROS 1 yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
     /// The ROS 1 graph, which has a master.

@@ -2,6 +2,7 @@
 
 mod action;
 mod conversion;
+mod node_parameter;
 mod parameter;
 mod service;
 
@@ -20,6 +21,7 @@ use runnel_ros1::rpc::CallError;
 
 pub use action::ActionError;
 pub(crate) use conversion::ConversionError;
+pub use node_parameter::ParameterError;
 pub use service::ServiceError;
 
 /// Why an operation of the node API failed.
@@ -122,6 +124,8 @@ pub enum Error {
         /// The integer.
         value: i64,
     },
+    /// A parameter of the node itself was not declared, set or read.
+    NodeParameter(ParameterError),
     /// A service call failed.
     Service {
         /// The service.
@@ -212,14 +216,15 @@ impl fmt::Display for Error {
                 "parameter {name}: {value} does not fit the 32-bit integers of the ROS 1 parameter server; \
                  set it as a double or a string"
             ),
+            Self::NodeParameter(why) => why.fmt(f),
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),
             Self::NotInGraph { what } => write!(f, "{what} is in none of the graphs that this context is in"),
             Self::Ros1Only { what } if what.starts_with("parameter ") => write!(
                 f,
-                "{what}: only ROS 1 has parameters that nodes share or set; in ROS 2 a node reads its own, such as rate or ~rate, which \
-                 arguments give it. Try: Graphs::Both with a master"
+                "{what}: only ROS 1 has parameters that nodes share; in ROS 2 each node has its own, such as rate or ~rate. \
+                 Try: ParameterClient for those of another node"
             ),
             Self::Ros1Only { what } => write!(
                 f,
@@ -262,6 +267,7 @@ impl std::error::Error for Error {
             Self::Encode { why, .. } => Some(why),
             Self::Transcode { why, .. } => Some(why),
             Self::Loan { why, .. } => Some(why),
+            Self::NodeParameter(why) => Some(why),
             Self::Service { why, .. } => Some(why),
             Self::Action { why, .. } => Some(why),
             Self::Call(error) => Some(error),
@@ -301,6 +307,7 @@ impl Error {
             Self::Loan { .. } => "Loan",
             Self::Parameter { .. } => "Parameter",
             Self::ParameterRange { .. } => "ParameterRange",
+            Self::NodeParameter(_) => "NodeParameter",
             Self::Service { .. } => "Service",
             Self::Action { .. } => "Action",
             Self::Call(_) => "Call",
@@ -345,7 +352,14 @@ macro_rules! from {
         }
     )*};
 }
-from!(Io(io::Error), Name(NameError), Argument(ArgumentError), Topic(TopicError), Call(CallError));
+from!(
+    Io(io::Error),
+    Name(NameError),
+    Argument(ArgumentError),
+    Topic(TopicError),
+    NodeParameter(ParameterError),
+    Call(CallError)
+);
 
 #[cfg(test)]
 mod tests {

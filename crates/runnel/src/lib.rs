@@ -14,8 +14,8 @@
 //!
 //! [`Context::new`] joins the ROS 1 graph, which needs a master. [`ContextOptions::graphs`] selects the ROS 2 graph
 //! ([`Graphs::Ros2`], no master, discovery by RTPS) or both at once ([`Graphs::Both`]). A topic is then created with a
-//! queue depth or with a [`QoS`], and [`Context::ros2_graph`] lists the nodes and topics. Actions and parameters
-//! of other nodes are supported only in ROS 1 yet ([`Error::Ros1Only`]).
+//! queue depth or with a [`QoS`], and [`Context::ros2_graph`] lists the nodes and topics. Actions are
+//! supported only in ROS 1 yet ([`Error::Ros1Only`]).
 //!
 //! ```no_run
 //! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs};
@@ -56,6 +56,7 @@ mod executor;
 mod executor_nodes;
 mod frame;
 mod goal_status;
+mod graph_options;
 mod graph_queries;
 mod ipc;
 mod linger;
@@ -69,9 +70,14 @@ mod message_stream;
 mod node;
 mod node_creation;
 mod node_log;
+mod node_options;
 mod options;
 mod outgoing;
+mod own_parameters;
+mod parameter_client;
+mod parameter_services;
 mod parameter_value;
+mod parameters;
 mod params;
 mod pending_response;
 #[cfg(feature = "master")]
@@ -79,11 +85,14 @@ mod persist;
 mod polling;
 mod publisher;
 mod qos_events;
+mod qos_overrides;
 mod rate;
 mod ready;
 mod receive_budget;
 mod responder;
+mod ros1_parameters;
 mod ros2_graph;
+mod ros2_parameters;
 mod ros_clock;
 mod rtps;
 mod service;
@@ -113,7 +122,7 @@ pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
 pub use environment::{Graphs, Range as DiscoveryRange};
-pub use error::{ActionError, Error, ServiceError};
+pub use error::{ActionError, Error, ParameterError, ServiceError};
 pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
 pub use loan::Loan;
@@ -122,9 +131,14 @@ pub use master::MasterOptions;
 pub use message_info::MessageInfo;
 pub use message_stream::{MessageStream, ReceivedMessage};
 pub use node::Node;
+pub use node_options::NodeOptions;
 pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};
 pub use outgoing::Publishable;
+pub use parameter_client::ParameterClient;
 pub use parameter_value::{FromParameter, ParameterValue};
+pub use parameters::{
+    DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallback, ParameterDeclaration, RangedType,
+};
 pub use params::ParamWatch;
 pub use pending_response::PendingResponse;
 pub use polling::PollingPolicy;
@@ -133,6 +147,7 @@ pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
     QosEventKind,
 };
+pub use qos_overrides::{QosOverridingOptions, QosPolicyKind};
 pub use rate::Rate;
 pub use ready::GuardCondition;
 pub use receive_budget::ReceiveBudget;

@@ -4,7 +4,7 @@ pub(crate) mod publishing;
 mod ros1;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use runnel_core::Message;
@@ -19,6 +19,8 @@ use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::event_loop::DriverGuard;
 use crate::node_log::{Logger, NodeLog, Rosout};
+use crate::node_options::NodeOptions;
+use crate::parameters::NodeParameters;
 use crate::ready::{Dispatch, NodeQueue};
 use crate::rtps::random_dual_node_id;
 use crate::sync::{Class, Mutex};
@@ -40,8 +42,11 @@ pub(crate) struct NodeInner {
     pub(crate) name: String,
     full_name: String,
     pub(crate) logger: Logger,
+    pub(crate) options: NodeOptions,
     /// Queue of its callbacks.
     pub(crate) queue: Arc<NodeQueue>,
+    /// Its parameters, made when the first is declared, so that a node without any does not link them.
+    pub(crate) parameters: OnceLock<Arc<NodeParameters>>,
     remapping: Remapping,
     /// Locked from the lookup of a publisher end until it is created or removed.
     publishers: Mutex<Publishers>,
@@ -140,14 +145,22 @@ impl NodeInner {
     }
 
     /// Joins the node's graphs.
-    pub(crate) fn join(context: Context, namespace: String, name: &str) -> Result<Self, Error> {
+    pub(crate) fn join(
+        context: Context,
+        namespace: String,
+        name: &str,
+        options: NodeOptions,
+    ) -> Result<Self, Error> {
         let shared = &context.shared;
-        let remapping = shared.arguments.remapping(&namespace, name)?;
+        let arguments = options.arguments(shared);
+        let remapping = arguments.remapping(&namespace, name)?;
         let full_name = names::resolve(&namespace, name, name)?;
         let (graphs, clock) = (shared.settings.graphs(), Arc::clone(&shared.clock));
         let (reactor, pool) = (Arc::clone(&shared.reactor), Arc::clone(&shared.pool));
-        let rosout = shared.rosout.then(|| Rosout::new(graphs, &full_name, reactor, pool));
-        let log = NodeLog::new(&full_name, clock, rosout, &shared.arguments)?;
+        let has_rosout = shared.rosout && options.enable_rosout;
+        let rosout_qos = options.rosout_qos;
+        let rosout = has_rosout.then(|| Rosout::new(graphs, rosout_qos, &full_name, reactor, pool));
+        let log = NodeLog::new(&full_name, clock, rosout, arguments)?;
         let ros1 = shared.settings.ros1.as_ref();
         let is_in_ros2 = shared.settings.ros2.is_some();
         let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
@@ -161,7 +174,20 @@ impl NodeInner {
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));
         let queue = NodeQueue::new(Arc::clone(&context.shared.ready));
-        Ok(Self { context, key, namespace, name, full_name, logger, queue, remapping, publishers })
+        let parameters = OnceLock::new();
+        Ok(Self {
+            context,
+            key,
+            namespace,
+            name,
+            full_name,
+            logger,
+            options,
+            queue,
+            parameters,
+            remapping,
+            publishers,
+        })
     }
 
     pub(crate) fn full_name(&self) -> &str {

@@ -7,6 +7,8 @@ use runnel_core::qos::QoS;
 
 use crate::callback_group::CallbackGroup;
 use crate::data::Callbacks;
+use crate::error::Error;
+use crate::node::Node;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEventKind,
 };
@@ -30,7 +32,11 @@ pub struct PublisherOptions {
     pub(crate) qos: QoS,
     pub(crate) callbacks: Callbacks,
     pub(crate) group: Option<CallbackGroup>,
+    pub(crate) overriding: Option<QosOverriding>,
 }
+
+/// Returns the QoS of an endpoint of a topic with overrides by parameters. Only programs that use them link it.
+pub(crate) type QosOverriding = Box<dyn FnOnce(&Node, &str, QoS) -> Result<QoS, Error> + Send>;
 
 /// Options of a subscription: its [`QoS`] or only a depth, and callbacks for QoS events, as in [`PublisherOptions`].
 #[derive(Default)]
@@ -41,6 +47,7 @@ pub struct SubscriptionOptions {
     pub(crate) udpros: bool,
     pub(crate) group: Option<CallbackGroup>,
     pub(crate) waitable_events: Vec<QosEventKind>,
+    pub(crate) overriding: Option<QosOverriding>,
 }
 
 impl SubscriptionOptions {

@@ -1,6 +1,7 @@
-//! Parameters: those of the master's parameter server or, without it, those that the arguments set.
+//! Parameters: those of the master's parameter server or, without it, the node's own.
 
-use std::collections::HashMap;
+mod arguments;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,14 @@ use runnel_ros1::xmlrpc::Value;
 
 use crate::callback_group::CallbackGroup;
 use crate::data::WatchCore;
-use crate::environment::{FileValue, Graphs};
+use crate::environment::Graphs;
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::options::WatchOptions;
 use crate::parameter_value::{FromParameter, OutOfRange, ParameterValue};
 use crate::ready::Dispatch;
-use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
+use crate::ros_clock::USE_SIM_TIME;
+pub(crate) use arguments::ros1_value;
 
 /// How long to wait for an answer of the master.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,8 +29,9 @@ impl Node {
     /// The value of a parameter; `None` if it is not set. `~name` is below the node's own name.
     ///
     /// A node that is only in ROS 2 has only its own parameters, as in rclcpp: `rate` and `~rate` are the same there,
-    /// and a name may contain points, `limits.speed`. The arguments set them: `-p rate:=5`, `_rate:=5`, or a file
-    /// (`--params-file`). In both graphs, these values are used while no master answers. A node that is only in ROS 1
+    /// and a name may contain points, `limits.speed`. Before their [declaration](Self::declare_parameter) they have the
+    /// values that the arguments give them: `-p rate:=5`, `_rate:=5`, or a file (`--params-file`). In both graphs, these
+    /// values are used while no master answers. A node that is only in ROS 1
     /// waits for its master, without limit, unless [`ContextOptions::wait_for_master`](crate::ContextOptions::wait_for_master)
     /// is false; a shutdown ends the wait with [`Error::ShuttingDown`]. The other methods for parameters do the same.
     ///
@@ -42,8 +45,10 @@ impl Node {
         match T::from_parameter(&value) {
             Some(value) => Ok(Some(value)),
             None => {
-                let origin =
-                    if in_master { "parameter server".to_owned() } else { self.inner.argument_origin(&key) };
+                let origin = match in_master {
+                    true => "parameter server".to_owned(),
+                    false => self.inner.own_param_origin(&key),
+                };
                 let (is, value, wanted) = (value.kind(), value.short_text(), std::any::type_name::<T>());
                 Err(Error::Parameter { name: key, is, value, wanted, in_master, origin })
             }
@@ -66,14 +71,18 @@ impl Node {
         }
     }
 
-    /// Sets a parameter, or with a [`ParameterValue::Map`] all parameters below a name.
+    /// Sets a parameter, or with a [`ParameterValue::Map`] all parameters below a name. A parameter that the node has
+    /// [declared](Self::declare_parameter) is set as by [`set_parameter`](Self::set_parameter).
     ///
     /// # Errors
     /// If the name is not valid, or the master refuses or does not answer; [`Error::ParameterRange`] if an integer
-    /// exceeds the 32 bits of ROS 1; [`Error::Ros1Only`] if the node is only in ROS 2.
+    /// exceeds the 32 bits of ROS 1; in ROS 2, [`Error::NodeParameter`] if the node has not declared the parameter, and
+    /// [`Error::Ros1Only`] if it is not below the node's name.
     pub fn set_param(&self, name: &str, value: impl Into<ParameterValue>) -> Result<(), Error> {
-        let key = self.resolve(name)?;
-        self.inner.needs_ros1(format_args!("parameter {key}"))?;
+        let key = self.param_key(name)?;
+        if let Some(own) = self.inner.own_name_to_set(&key)? {
+            return self.set_parameter(&own, value);
+        }
         let value = value.into().into_ros1().map_err(|OutOfRange { at, number }| Error::ParameterRange {
             name: format!("{key}{at}"),
             value: number,
@@ -88,11 +97,11 @@ impl Node {
     pub fn has_param(&self, name: &str) -> Result<bool, Error> {
         let key = self.param_key(name)?;
         if !self.inner.is_in_ros1() {
-            return Ok(self.inner.argument_param(&key)?.is_some());
+            return Ok(self.inner.own_param(&key)?.is_some());
         }
         match self.query_master("hasParam", &[key.as_str().into()]) {
             Ok((_, value)) => Ok(value == Value::Bool(true)),
-            Err(error) => self.argument_without_master(&key, error).map(|_| true),
+            Err(error) => self.own_param_without_master(&key, error).map(|_| true),
         }
     }
 
@@ -166,24 +175,24 @@ impl Node {
     /// The value of an absolute name, and whether it is from the master.
     fn value_at(&self, key: &str) -> Result<Option<(ParameterValue, bool)>, Error> {
         if !self.inner.is_in_ros1() {
-            return Ok(self.inner.argument_param(key)?.map(|value| (value, false)));
+            return Ok(self.inner.own_param(key)?.map(|value| (value, false)));
         }
         match self.query_master("getParam", &[key.into()]) {
             Ok((granted, value)) => Ok(granted.then(|| (value.into(), true))),
-            Err(error) => self.argument_without_master(key, error).map(|value| Some((value, false))),
+            Err(error) => self.own_param_without_master(key, error).map(|value| Some((value, false))),
         }
     }
 
-    /// The value that the arguments set for a parameter, if there is no master to ask; else the error.
-    fn argument_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
+    /// The node's own value of a parameter, if there is no master to ask; else the error.
+    fn own_param_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
         if !matches!(error, Error::NoMaster { .. }) {
             return Err(error);
         }
-        self.inner.argument_param(key).ok().flatten().ok_or(error)
+        self.inner.own_param(key).ok().flatten().ok_or(error)
     }
 
     /// The value of an answer; true if the master granted the request.
-    fn query_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
+    pub(crate) fn query_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
         self.call_master_method(method, params).map(|(granted, _, value)| (granted, value))
     }
 
@@ -238,61 +247,10 @@ impl Node {
 }
 
 impl NodeInner {
-    /// Sets this node's parameters from the arguments, and returns when the master has them.
-    pub(crate) fn set_argument_params(&self) -> Result<(), Error> {
-        if !self.is_in_ros1() {
-            return Ok(());
-        }
-        // Of two with one name the last is used.
-        let params: HashMap<String, ParameterValue> = self.argument_params().collect();
-        for (name, value) in params {
-            let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
-            let value = ros1_value(value);
-            self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
-            self.wait_registered(Role::Parameter, &key)?;
-        }
-        Ok(())
-    }
-
-    /// The value that files or arguments set for the parameter of this absolute name. Of two with one name the last is
-    /// used.
-    fn argument_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
-        let below = key.strip_prefix(self.full_name()).and_then(|below| below.strip_prefix('/'));
-        let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
-        let last = self.argument_params().filter(|(name, _)| name == own).last();
-        Ok(last.map(|(_, value)| value))
-    }
-
-    /// Where the arguments set the parameter of this absolute name.
-    fn argument_origin(&self, key: &str) -> String {
-        let shared = &self.context.shared;
-        let own = key.strip_prefix(self.full_name()).unwrap_or(key).trim_start_matches('/');
-        let is_argument =
-            shared.arguments.params_of(&self.name).any(|(name, _)| name.replace('.', "/") == own);
-        let file = shared.settings.params.file_of(self.full_name(), &own.replace('/', "."));
-        match file {
-            Some(file) if !is_argument => format!("params file {file}"),
-            _ => "arguments of the node".to_owned(),
-        }
-    }
-
-    /// The parameters of this node in files and arguments, arguments after files. The points of ROS 2 names become the
-    /// slashes of ROS 1.
-    fn argument_params(&self) -> impl Iterator<Item = (String, ParameterValue)> {
-        let shared = &self.context.shared;
-        let of_files = shared.settings.params.of(self.full_name());
-        let of_files = of_files.map(|(name, value)| (name.replace('.', "/"), file_value(value)));
-        let of_arguments = shared.arguments.params_of(&self.name);
-        of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), argument_value(value))))
-    }
-
     /// Follows from now on whether time is simulated. Returns when the master has answered, or cannot.
     pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
-        if !self.context.shared.sim_time {
+        if !self.context.shared.sim_time || !self.options.sim_time {
             return Ok(());
-        }
-        if self.context.shared.settings.ros2.is_some() && self.has_sim_time_argument() {
-            self.driver().follow_clock(self.key);
         }
         if !self.is_in_ros1() {
             return Ok(());
@@ -307,14 +265,8 @@ impl NodeInner {
         self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
 
-    /// Whether the arguments set ROS 2's parameter for simulated time.
-    fn has_sim_time_argument(&self) -> bool {
-        let last = self.argument_params().filter(|(name, _)| name == USE_SIM_TIME_ROS2).last();
-        last.is_some_and(|(_, value)| value == ParameterValue::Bool(true))
-    }
-
     /// Adds a watch. True if it is the first of its key, so that the master sends the current value.
-    fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
+    pub(crate) fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
         let mut driver = self.driver();
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         let first = !slot.watches.iter().any(|other| other.key == core.key);
@@ -335,33 +287,6 @@ impl NodeInner {
             let _ = self.engine(&mut driver, |node, now| node.unwatch_parameter(now, &core.key));
         }
     }
-}
-
-/// The value of an argument `_name:=value`, parsed as by roscpp.
-fn argument_value(text: &str) -> ParameterValue {
-    if let Ok(number) = text.parse::<i64>() {
-        return number.into();
-    }
-    match (text, text.parse::<f64>()) {
-        (_, Ok(number)) => number.into(),
-        ("true" | "True" | "TRUE", _) => true.into(),
-        ("false" | "False" | "FALSE", _) => false.into(),
-        _ => text.into(),
-    }
-}
-
-/// The value of a parameter in a file.
-fn file_value(value: &FileValue) -> ParameterValue {
-    match value {
-        FileValue::Plain(text) => argument_value(text),
-        FileValue::Text(text) => text.as_str().into(),
-        FileValue::List(items) => items.iter().map(file_value).collect::<Vec<_>>().into(),
-    }
-}
-
-/// An argument's value for the ROS 1 parameter server. An integer beyond 32 bits becomes the nearest double.
-fn ros1_value(value: ParameterValue) -> Value {
-    value.into_ros1().unwrap_or_else(|OutOfRange { number, .. }| Value::Double(number as f64))
 }
 
 /// A watched parameter. The watch ends when dropped.

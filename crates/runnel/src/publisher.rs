@@ -173,7 +173,8 @@ impl Node {
         topic: &Topic,
         options: impl Into<PublisherOptions>,
     ) -> Result<PublisherBase, Error> {
-        let PublisherOptions { qos, callbacks, group } = options.into();
+        let PublisherOptions { qos, callbacks, group, overriding } = options.into();
+        let qos = overriding.map_or(Ok(qos), |overriding| overriding(self, &topic.name, qos))?;
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
         let group = CallbackGroup::for_entity(group.as_ref());
         let events = QosEvents::new(callbacks, (self.inner.executor_dispatch(), &group));

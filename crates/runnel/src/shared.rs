@@ -1,6 +1,7 @@
 //! State that all nodes of a context share: the driver and its event loop, due callbacks, clock and timers, and
 //! shutdown.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -34,6 +35,20 @@ pub(crate) trait ShutdownHook: Send + Sync {
     fn run(&self);
 }
 
+/// Sets up a part of a new node, which is a `NodeInner`. Options have it as a pointer, so that only programs that choose
+/// the part link it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeSetup(pub(crate) fn(Arc<dyn Any + Send + Sync>) -> Result<(), Error>);
+
+/// Two options that choose a part choose the same one.
+impl PartialEq for NodeSetup {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for NodeSetup {}
+
 /// See the module's documentation.
 pub(crate) struct Shared {
     pub(crate) event_loop: Arc<EventLoop>,
@@ -48,6 +63,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<RosClock>,
     pub(crate) rosout: bool,
     pub(crate) sim_time: bool,
+    /// Sets up what the nodes have in ROS 2.
+    pub(crate) ros2_setup: Option<NodeSetup>,
     pub(crate) arguments: Arguments,
     pub(crate) settings: Settings,
     pub(crate) polling: PollingPolicy,

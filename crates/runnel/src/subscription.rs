@@ -170,7 +170,8 @@ impl Node {
         (takes, group): (Takes, &Arc<ExclusiveGroup>),
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks, udpros, group: of_events, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, group: of_events, overriding, .. } = options.into();
+        let qos = overriding.map_or(Ok(qos), |overriding| overriding(self, &topic.name, qos))?;
         let dispatch = self.inner.executor_dispatch();
         let of_events = CallbackGroup::for_entity(of_events.as_ref());
         let events = QosEvents::new(callbacks, (dispatch.clone(), &of_events));

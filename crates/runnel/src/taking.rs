@@ -75,8 +75,10 @@ impl Node {
         topic: &str,
         options: impl Into<SubscriptionOptions>,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, group, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, waitable_events, group, overriding, .. } =
+            options.into();
         let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
+        let qos = overriding.map_or(Ok(qos), |overriding| overriding(self, &topic.name, qos))?;
         let scheduling = (Dispatch::Taken, &CallbackGroup::for_entity(None));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
         let events = match &*waitable_events {

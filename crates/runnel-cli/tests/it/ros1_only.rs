@@ -17,17 +17,12 @@ const OCCUPIED_WITH_MASTER: u16 = 96;
 const EMPTY_WITH_MASTER: u16 = 95;
 
 /// A command line of each command for ROS 1 only, and its text for ROS 2.
-const ROS1_ONLY: [(&str, &str); 19] = [
+const ROS1_ONLY: [(&str, &str); 14] = [
     ("service list", "ROS 2 services are not supported yet"),
     ("service info /a", "ROS 2 services are not supported yet"),
     ("service type /a", "ROS 2 services are not supported yet"),
     ("service find std_srvs/Empty", "ROS 2 services are not supported yet"),
     ("service call /a", "ROS 2 services are not supported yet"),
-    ("param list", "ROS 2 parameters are not supported yet"),
-    ("param get /a", "ROS 2 parameters are not supported yet"),
-    ("param set /a 1", "ROS 2 parameters are not supported yet"),
-    ("param delete /a", "ROS 2 parameters are not supported yet"),
-    ("param dump", "ROS 2 parameters are not supported yet"),
     ("action list", "ROS 2 actions are not supported yet"),
     ("action info /a", "ROS 2 actions are not supported yet"),
     ("action send_goal /a actionlib/TwoInts", "ROS 2 actions are not supported yet"),
@@ -158,11 +153,9 @@ fn waiting_for_a_service_obeys_an_ignored_sigint() {
 }
 
 /// Command lines that find nothing although a master runs, with their exit codes.
-const WITHOUT_FINDS: [(&str, i32); 8] = [
+const WITHOUT_FINDS: [(&str, i32); 6] = [
     ("service list", 0),
     ("service call /source/get_parameters", 1),
-    ("param list", 0),
-    ("param get /source/use_sim_time", 1),
     ("action list", 0),
     ("log list /source", 1),
     ("node ping /source", 1),

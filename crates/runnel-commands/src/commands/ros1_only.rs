@@ -13,10 +13,9 @@ use crate::graphs::DiscoveredRos2;
 use crate::output;
 
 /// The commands, each with its text for ROS 2.
-const COMMANDS: [(&[&str], &str); 8] = [
+const COMMANDS: [(&[&str], &str); 7] = [
     (&["service"], "ROS 2 services are not supported yet"),
     (&["action"], "ROS 2 actions are not supported yet"),
-    (&["param"], "ROS 2 parameters are not supported yet"),
     (&["log"], "ROS 2 log commands are not supported yet, except 'runnel topic echo /rosout'"),
     (DOCTOR, "the doctor checks ROS 1, and in ROS 2 only for pairs that do not match"),
     (&["node", "ping"], "ROS 2 nodes cannot be pinged"),
@@ -195,9 +194,7 @@ mod tests {
 
     #[test]
     fn ros_1_commands_accept_graph_flags() {
-        for line in
-            ["service list", "param get /a", "action list", "log", "log list /a", "doctor", "node kill /a"]
-        {
+        for line in ["service list", "action list", "log", "log list /a", "doctor", "node kill /a"] {
             let plain = typed(line).expect("it is for ROS 1 only");
             assert_eq!((plain.explains, plain.ros2), (line != "doctor", false), "{line}");
             assert!(!typed(&format!("{line} --ros1")).expect("the same").explains, "{line}");
@@ -214,7 +211,9 @@ mod tests {
         ] {
             assert_eq!(typed(line).expect("the same").runs_on, runs_on, "{line}");
         }
-        for line in ["topic list --ros2", "node list", "node info /a", "interface list", "master"] {
+        for line in
+            ["topic list --ros2", "param get /a", "node list", "node info /a", "interface list", "master"]
+        {
             assert_eq!(typed(line), None, "{line}");
         }
     }

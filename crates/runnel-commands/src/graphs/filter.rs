@@ -32,6 +32,16 @@ pub struct AvailableGraphs {
 }
 
 impl GraphFilter {
+    /// Whether the user restricts the command to ROS 1.
+    pub fn is_only_ros1(self) -> bool {
+        self.ros1
+    }
+
+    /// Whether the user restricts the command to ROS 2.
+    pub fn is_only_ros2(self) -> bool {
+        self.ros2
+    }
+
     /// Finds the available graphs. ROS 1 is available if its master answers.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod block_style;
 pub mod pyyaml;
 mod read;
+pub mod ros2;
 pub mod yaml;
 
 use std::fs;

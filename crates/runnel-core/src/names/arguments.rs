@@ -29,8 +29,8 @@ pub struct Arguments {
     pub hostname: Option<String>,
     /// The file to log to (`__log:=`).
     pub log_file: Option<String>,
-    /// Parameters to set: unresolved names (in ROS 2 possibly `node:name`) and values as YAML text.
-    pub params: Vec<(String, String)>,
+    /// Parameters to set, in the order given.
+    pub params: Vec<ParamArgument>,
     /// Files of parameters (`--params-file`).
     pub params_files: Vec<String>,
     /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
@@ -42,6 +42,19 @@ pub struct Arguments {
     pub enclave: Option<String>,
     /// The remaining arguments, for the program.
     pub rest: Vec<String>,
+}
+
+/// A parameter that an argument sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamArgument {
+    /// The name of the node for which it is; `None` for every node.
+    pub node: Option<String>,
+    /// The parameter's name as given.
+    pub name: String,
+    /// The value as given.
+    pub value: String,
+    /// Whether the value is YAML, as in ROS 2; otherwise it is a text, number or truth value, as in ROS 1.
+    pub is_yaml: bool,
 }
 
 /// An argument that cannot be followed.
@@ -142,12 +155,9 @@ impl Arguments {
         Remapping::new(&self.remaps, namespace, node_name)
     }
 
-    /// The parameters that are for the node `node_name`, without the node's name before them.
-    pub fn params_of<'a>(&'a self, node_name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.params.iter().filter_map(move |(key, value)| match key.split_once(':') {
-            Some((node, key)) => (node == node_name).then_some((key, value.as_str())),
-            None => Some((key.as_str(), value.as_str())),
-        })
+    /// The parameters that are for the node `node_name`.
+    pub fn params_of<'a>(&'a self, node_name: &'a str) -> impl Iterator<Item = &'a ParamArgument> {
+        self.params.iter().filter(move |param| param.node.as_deref().is_none_or(|node| node == node_name))
     }
 
     /// The arguments that Runnel does not support yet, for a warning.
@@ -171,7 +181,10 @@ impl Arguments {
             "__log" => self.log_file = value,
             _ if left.starts_with("__") => self.rest.push(argument),
             _ => match left.strip_prefix('_') {
-                Some(param) => self.params.push((param.into(), right.into())),
+                Some(param) => {
+                    let (name, value) = (param.into(), right.into());
+                    self.params.push(ParamArgument { node: None, name, value, is_yaml: false });
+                }
                 None => self.ros1_remap(&argument, left, right)?,
             },
         }
@@ -243,8 +256,15 @@ impl Arguments {
     }
 
     fn ros2_param(&mut self, argument: &str) -> Result<(), ArgumentError> {
-        let (name, value) = assignment(argument)?;
-        self.params.push((name.into(), value.into()));
+        let (left, value) = assignment(argument)?;
+        let (node, name) = match left.split_once(':') {
+            Some((node, name)) => (Some(node_name(argument, node)?), name),
+            None => (None, left),
+        };
+        if name.is_empty() {
+            return Err(ArgumentError::NotAnAssignment { argument: argument.into() });
+        }
+        self.params.push(ParamArgument { node, name: name.into(), value: value.into(), is_yaml: true });
         Ok(())
     }
 }
@@ -314,6 +334,10 @@ mod tests {
         RemapRule { node: node.map(Into::into), from: from.into(), to: to.into() }
     }
 
+    fn param(node: Option<&str>, name: &str, value: &str, is_yaml: bool) -> ParamArgument {
+        ParamArgument { node: node.map(Into::into), name: name.into(), value: value.into(), is_yaml }
+    }
+
     #[test]
     fn arguments_of_ros_1_stand_anywhere() {
         let line = "file chatter:=/talk _rate:=10 __name:=n __ns:=robot1/ __ip:=10.0.0.1 __hostname:=h \
@@ -327,7 +351,7 @@ mod tests {
             ip: Some("10.0.0.1".into()),
             hostname: Some("h".into()),
             log_file: Some("/tmp/l".into()),
-            params: vec![("rate".into(), "10".into()), ("empty".into(), "".into())],
+            params: vec![param(None, "rate", "10", false), param(None, "empty", "", false)],
             rest: vec!["file".into(), "--verbose".into()],
             ..Arguments::default()
         };
@@ -343,7 +367,7 @@ mod tests {
             remaps: vec![rule(None, "a", "b"), rule(Some("talker"), "c", "d")],
             node_name: Some("n".into()),
             namespace: Some("/x".into()),
-            params: vec![("k".into(), "v".into()), ("node:q".into(), "[1,2]".into())],
+            params: vec![param(None, "k", "v", true), param(Some("node"), "q", "[1,2]", true)],
             params_files: vec!["f.yaml".into()],
             log_level: Some("debug".into()),
             log_settings: vec!["--disable-rosout-logs".into()],
@@ -404,7 +428,8 @@ mod tests {
     #[test]
     fn parameters_for_other_nodes_are_ignored() {
         let arguments = parse("_a:=1 --ros-args -p b:=2 -p me:c:=3 -p other:d:=4").unwrap();
-        assert!(arguments.params_of("me").eq([("a", "1"), ("b", "2"), ("c", "3")]));
+        let mine = arguments.params_of("me").map(|param| (param.name.as_str(), param.value.as_str()));
+        assert!(mine.eq([("a", "1"), ("b", "2"), ("c", "3")]));
     }
 
     #[test]
@@ -424,6 +449,8 @@ mod tests {
             ("--ros-args --nonsense", "--nonsense: not a ROS argument (those end with --)"),
             ("--ros-args -r ab", "ab: should have the form NAME:=VALUE"),
             ("--ros-args -p :=x", ":=x: should have the form NAME:=VALUE"),
+            ("--ros-args -p n::=x", "n::=x: should have the form NAME:=VALUE"),
+            ("--ros-args -p a/b:c:=x", "a/b:c:=x: name \"a/b\": may not contain '/'"),
             ("a:=b-c", "a:=b-c: name \"b-c\": may not contain '-'"),
             ("a:=", "a:=: should have the form NAME:=VALUE"),
             ("__name:=a/b", "__name:=a/b: name \"a/b\": may not contain '/'"),

@@ -5,7 +5,7 @@ mod mangle;
 mod remap;
 mod validate;
 
-pub use arguments::{ArgumentError, Arguments};
+pub use arguments::{ArgumentError, Arguments, ParamArgument};
 pub use mangle::{DdsTopic, dds_type, ros_type};
 pub use remap::{RemapRule, Remapping};
 pub use validate::{

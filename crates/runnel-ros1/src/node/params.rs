@@ -8,13 +8,20 @@ use super::{Node, Role};
 use crate::xmlrpc::Value;
 
 impl Node {
-    /// Sets a parameter, as `_name:=value` on a command line does. It stays when the node ends.
+    /// Sets a parameter, as `_name:=value` on a command line does. It stays when the node ends. Of several values for a
+    /// parameter, the master gets the last one last.
     pub fn set_parameter(&mut self, now: Instant, key: &str, value: Value) {
-        self.registrar.want(Role::Parameter, key);
+        self.registrar.want_changed(Role::Parameter, key);
         self.parameters.insert(key.to_owned(), value);
         self.ask_master(now);
         // A value that cannot be encoded is refused immediately.
         self.serve_rpc(now);
+    }
+
+    /// Stops to set a parameter again with a master that returns.
+    pub fn forget_parameter(&mut self, key: &str) {
+        self.registrar.drop_entry(Role::Parameter, key);
+        self.parameters.remove(key);
     }
 
     /// Subscribes to a parameter and those in its namespace. [`NodeEvent::ParameterChanged`] reports each change, and

@@ -42,6 +42,8 @@ enum Registration {
     Stale,
     /// A call is in progress.
     Pending,
+    /// A call is in progress with a value that has changed since.
+    Outdated,
     /// The master has accepted it.
     Registered,
     /// The master has refused it.
@@ -51,6 +53,10 @@ enum Registration {
 impl Entry {
     fn is_due(self) -> bool {
         matches!(self.state, Registration::Unknown | Registration::Stale)
+    }
+
+    fn is_in_progress(self) -> bool {
+        matches!(self.state, Registration::Pending | Registration::Outdated)
     }
 }
 
@@ -127,6 +133,23 @@ impl Registrar {
         }
     }
 
+    /// Requests a registration whose value has changed since the last request.
+    pub(super) fn want_changed(&mut self, role: Role, topic: &str) {
+        self.want(role, topic);
+        if let Some(entry) = self.entries.get_mut(&(role, topic.to_owned())) {
+            entry.state = match entry.state {
+                Registration::Pending | Registration::Outdated => Registration::Outdated,
+                Registration::Registered | Registration::Refused => Registration::Stale,
+                due @ (Registration::Unknown | Registration::Stale) => due,
+            };
+        }
+    }
+
+    /// Forgets a registration without unregistering it.
+    pub(super) fn drop_entry(&mut self, role: Role, topic: &str) {
+        self.entries.remove(&(role, topic.to_owned()));
+    }
+
     /// Requests the end of a registration.
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
@@ -194,7 +217,7 @@ impl Registrar {
     }
 
     fn next_registration(&mut self) -> Option<MasterRequest> {
-        let asked = self.entries.values().filter(|entry| entry.state == Registration::Pending).count();
+        let asked = self.entries.values().filter(|entry| entry.is_in_progress()).count();
         if asked >= OUTSTANDING {
             return None;
         }
@@ -211,7 +234,11 @@ impl Registrar {
         let entry = self.entries.get_mut(&(role, topic.to_owned())).filter(|entry| entry.desired);
         match entry {
             Some(entry) => {
-                entry.state = if accepted { Registration::Registered } else { Registration::Refused }
+                entry.state = match (entry.state, accepted) {
+                    (Registration::Outdated, _) => Registration::Stale,
+                    (_, true) => Registration::Registered,
+                    (_, false) => Registration::Refused,
+                }
             }
             None => return false,
         }
@@ -229,12 +256,7 @@ impl Registrar {
 
     /// A call got no answer: all pending calls must be repeated. True if the outage is new.
     pub(super) fn on_no_answer(&mut self, now: Instant) -> bool {
-        for entry in self
-            .entries
-            .iter_mut()
-            .map(|(_, entry)| entry)
-            .filter(|entry| entry.state == Registration::Pending)
-        {
+        for entry in self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.is_in_progress()) {
             entry.state = Registration::Stale;
         }
         if self.master == MasterState::Closed {
@@ -307,6 +329,23 @@ mod tests {
     #[test]
     fn no_timer_runs_while_master_answers() {
         assert_eq!(known().poll_timeout(), None);
+    }
+
+    #[test]
+    fn changed_value_is_sent_again_after_call_in_progress() {
+        let mut registrar = Registrar::new();
+        let set_rate = || Some(MasterRequest::Register(Role::Parameter, "/n/rate".into()));
+        registrar.want_changed(Role::Parameter, "/n/rate");
+        assert_eq!(registrar.next_request(NOW), set_rate());
+        registrar.want_changed(Role::Parameter, "/n/rate");
+        registrar.want_changed(Role::Parameter, "/n/rate");
+        assert_eq!(registrar.next_request(NOW), None, "one call per parameter, so that values stay in order");
+        assert!(registrar.registered(Role::Parameter, "/n/rate", true));
+        assert_eq!(registrar.next_request(NOW), set_rate());
+        assert!(registrar.registered(Role::Parameter, "/n/rate", true));
+        assert_eq!(registrar.next_request(NOW), None);
+        registrar.want_changed(Role::Parameter, "/n/rate");
+        assert_eq!(registrar.next_request(NOW), set_rate());
     }
 
     #[test]

@@ -10,8 +10,10 @@ mod value;
 use std::fs::File;
 use std::io::Read;
 
+use runnel_core::names::{Generation, validate_node_name};
+
 use crate::error::Error;
-pub(crate) use value::FileValue;
+pub(crate) use value::{FileValue, argument_value};
 
 /// The argument that names a file.
 const FLAG: &str = "--params-file";
@@ -36,6 +38,7 @@ struct FileParam {
     value: FileValue,
     /// The file, as it was named.
     file: String,
+    line: usize,
 }
 
 impl FileParams {
@@ -54,9 +57,11 @@ impl FileParams {
         Ok(all)
     }
 
-    /// Names and values for the node of this full name. Of two with one name the last is used.
-    pub(crate) fn of(&self, node: &str) -> impl Iterator<Item = (&str, &FileValue)> {
-        self.of_node(node).map(|param| (param.name.as_str(), &param.value))
+    /// Names and values for the node of this full name, each with its file and line: `robot.yaml line 3`. Of two with one
+    /// name the last is used.
+    pub(crate) fn with_lines(&self, node: &str) -> impl Iterator<Item = (&str, &FileValue, String)> {
+        let place = |param: &FileParam| format!("{} line {}", param.file, param.line);
+        self.of_node(node).map(move |param| (param.name.as_str(), &param.value, place(param)))
     }
 
     /// The file whose value of a parameter the node of this full name uses.
@@ -94,8 +99,19 @@ fn param(lines::Entry { line, path, value }: lines::Entry) -> Result<FileParam, 
     if node.is_empty() || name.is_empty() {
         return Err((line, format!("{PARAMETERS} stands below the name of a node, and parameters below it")));
     }
-    let node = node.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
-    Ok(FileParam { node, name: name.join("."), value, file: String::new() })
+    let node: Vec<String> = node.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
+    check_node(&node).map_err(|why| (line, why))?;
+    Ok(FileParam { node, name: name.join("."), value, file: String::new(), line })
+}
+
+/// Each part is a name, `*` or `**`. For rcl the first part may be `/*` or `/**` too, which is the same.
+fn check_node(parts: &[String]) -> Result<(), String> {
+    let is_pattern = |part: &str| ["*", "**"].contains(&part);
+    let names = parts.iter().filter(|part| !is_pattern(part));
+    names
+        .map(|name| validate_node_name(name, Generation::Ros2))
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("{error}. Try: /talker, talker, /robot/talker, /robot/* or /**"))
 }
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {
@@ -119,7 +135,7 @@ mod tests {
 
     fn of(text: &str, node: &str) -> String {
         let params = FileParams(parse(text).expect("a good file"));
-        params.of(node).map(|(name, value)| format!("{name}={value:?} ")).collect()
+        params.with_lines(node).map(|(name, value, _)| format!("{name}={value:?} ")).collect()
     }
 
     const FILE: &str = "\
@@ -139,7 +155,9 @@ talker:
     ros__parameters: { }
   arm:
     ros__parameters:
-      joints: [a, 'b, c', 3]
+      joints: [a, # continued
+       'b, c]',
+        3]
       gains:
       - 1
       - -2
@@ -152,7 +170,7 @@ talker:
             of(FILE, "/talker"),
             "rate=Plain(\"5\") name=Text(\"5\") limits.low=Plain(\"1\") limit.high=Plain(\"2.5\") "
         );
-        let lists = "joints=List([Plain(\"a\"), Text(\"b, c\"), Plain(\"3\")]) gains=List([Plain(\"1\"), Plain(\"-2\")]) ";
+        let lists = "joints=List([Plain(\"a\"), Text(\"b, c]\"), Plain(\"3\")]) gains=List([Plain(\"1\"), Plain(\"-2\")]) ";
         assert_eq!(of(FILE, "/robot/arm"), format!("rate=Plain(\"5\") {lists}"));
         assert_eq!(of(FILE, "/x/talker"), "rate=Plain(\"5\") ");
     }
@@ -185,15 +203,26 @@ talker:
             ),
             (
                 "a:\n  ros__parameters:\n    b: |\n      c",
-                "line 3: | is not supported. Try: plain values, lists and maps by indentation",
+                "line 3: b: | is not supported. Try: plain values, lists and maps by indentation",
             ),
             ("a:\n\tb: 1", "line 2: a tab where spaces should indent"),
             ("a:\n  b", "line 2: b should have the form KEY: VALUE"),
-            ("a:\n  ros__parameters:\n    b: [1, 2", "line 3: [1, 2 does not end with ]"),
+            ("a:\n  ros__parameters:\n    b: [1, 2", "line 3: b: [1, 2 does not end with ]"),
+            ("a:\n  ros__parameters:\n    b:\n    c: 1", "line 3: b has no value"),
+            ("a:\n  ros__parameters:", "line 2: ros__parameters has no value"),
+            (
+                "a-b:\n  ros__parameters:\n    b: 1",
+                "line 3: name \"a-b\": may not contain '-'. Try: /talker, talker, /robot/talker, /robot/* or /**",
+            ),
+            ("a:\n  ros__parameters:\n    b:\n    - 'c", "line 4: b: 'c does not end with '"),
             ("- a", "line 1: an item of a list that has no name"),
         ] {
             assert_eq!(parse(text).expect_err(text), expected);
         }
+        for (text, expected) in [("[1, 2", "[1, 2 does not end with ]"), ("{}", "a map is no value")] {
+            assert_eq!(argument_value(text).expect_err(text), expected);
+        }
+        assert_eq!(argument_value(" 5 "), Ok(FileValue::Plain("5".into())));
         let gone = FileParams::read(&["/no/such.yaml".into()]).expect_err("there is none").to_string();
         assert_eq!(gone, "--params-file: /no/such.yaml: No such file or directory (os error 2)");
     }

@@ -31,9 +31,9 @@ pub(crate) struct Rosout {
 }
 
 impl Rosout {
-    /// The topic is latched: the lines before the first subscriber are often all that a node logs.
-    pub(crate) fn new(graphs: Graphs, node: &str, reactor: Arc<Reactor>, pool: Arc<Pool>) -> Self {
-        let (topic, qos) = (graphs.topic(), graphs.qos());
+    /// The topic is latched: the lines before the first subscriber are often all that a node logs. `qos` is for ROS 2.
+    pub(crate) fn new(graphs: Graphs, qos: QoS, node: &str, reactor: Arc<Reactor>, pool: Arc<Pool>) -> Self {
+        let (topic, qos) = (graphs.topic(), graphs.qos(qos));
         let publication = topic.publication(reactor, pool, node, qos);
         let group = publication.writer_group(qos, &Arc::default());
         Self { publication, group, topic, graphs }
@@ -67,10 +67,10 @@ impl Graphs {
         }
     }
 
-    fn qos(self) -> QoS {
+    fn qos(self, in_ros2: QoS) -> QoS {
         match self {
             Self::Ros1 => QoS::keep_last(WAITING).transient_local(),
-            Self::Ros2 | Self::Both => QoS::rosout(),
+            Self::Ros2 | Self::Both => in_ros2,
         }
     }
 }

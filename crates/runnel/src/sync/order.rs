@@ -112,6 +112,10 @@ in_order! {
     ParkedSignals,
     /// Whether a waiting thread has been notified.
     Signal,
+    /// The parameters of a node. Callbacks for changes run without it.
+    NodeParameters,
+    /// The values of a node's parameters at the master of ROS 1.
+    MasterParameters,
     /// The levels of a node's loggers.
     LoggerLevels,
     /// The open log files.

@@ -64,7 +64,7 @@ fn ros1_only_features_are_refused_by_name() {
         let context = context(&[]);
         let node = context.create_node("node").unwrap();
         let refused = [
-            node.set_param("rate", 5).err(),
+            node.set_param("/other/rate", 5).err(),
             node.get_param::<i32>("/rate").err(),
             node.has_param("/other/rate").err(),
             node.watch_param("rate", |_, _| {}).err(),

@@ -54,6 +54,8 @@ mod lifecycle;
 mod linger;
 mod loans;
 mod message_info;
+mod node_options;
+mod own_parameters;
 mod params;
 mod qos_events;
 mod qos_samples;

@@ -79,11 +79,11 @@ def events(callbacks):
 
 
 @contextlib.contextmanager
-def node(name):
-    """A node, and a function that spins it once with a time-out in seconds: negative for 0, None for no time-out. A
-    signal shuts it down in order."""
+def node(name, **options):
+    """A node, without parameter services unless its options start them, and a function that spins it once with a time-out
+    in seconds: negative for 0, None for no time-out. A signal shuts it down in order."""
     rclpy.init(args=sys.argv)
-    this = rclpy.create_node(name, start_parameter_services=False)
+    this = rclpy.create_node(name, **{"start_parameter_services": False, **options})
     executor = SingleThreadedExecutor()
     executor.add_node(this)
 

@@ -87,6 +87,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("node list", &["", "-a", "-u", "--ros2 -a"]),
     ("node ping", &["/n -c 1", "--all"]),
     ("param delete", &["/p"]),
+    ("param describe", &["/p a"]),
     ("param dump", &[""]),
     ("param get", &["/p"]),
     ("param list", &[""]),

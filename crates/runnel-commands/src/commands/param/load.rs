@@ -1,35 +1,87 @@
 //! `runnel param load`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use runnel::Parameter;
+use serde_json::{Value as Json, json};
+
+use super::query::{Query, Ros2Node};
+use super::set::fitted;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::params::{file_text, yaml};
+use crate::output::lines;
+use crate::params::{file_text, ros2, yaml};
 
 /// Set the parameters of a YAML file; others stay
+///
+/// 'runnel param load /robot FILE' sets those of the file that are for the ROS 2 node /robot. 'runnel param load FILE'
+/// sets ROS 1 parameters.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file; - for standard input
-    #[arg(value_hint = clap::ValueHint::FilePath)]
-    file: PathBuf,
+    /// The node, or in ROS 1 the file; - for standard input
+    #[arg(value_name = "NODE", value_hint = clap::ValueHint::FilePath)]
+    file: String,
 
-    /// Set them below this name
-    #[arg(default_value = "/", add = completion::parameters())]
+    /// The file, or in ROS 1 the name below which parameters are set
+    #[arg(value_name = "FILE", default_value = "/", add = completion::parameters())]
     namespace: String,
+
+    /// Also set those that the file has for every ROS 2 node, in its section /**
+    #[arg(long)]
+    use_wildcard: bool,
+
+    #[command(flatten)]
+    query: Query,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    // A ROS 1 namespace is no file.
+    if args.namespace != "/" && (args.namespace == "-" || Path::new(&args.namespace).is_file()) {
+        let name = cli.resolve(&args.file)?;
+        let missing = || CliError::Failed(format!("no ROS 2 node {name} (see 'runnel node list')"));
+        let node = args.query.ros2_node(cli, &name)?.ok_or_else(missing)?;
+        return load_ros2(args, cli, &node);
+    }
     let namespace = cli.resolve(&args.namespace)?;
-    let text = file_text(&args.file).map_err(|error| failed(&args.file, &error.to_string()))?;
+    let text = text_of(&args.file)?;
     let value = yaml::from_text(&text).map_err(|error| failed(&args.file, &error.to_string()))?;
     let leaves = yaml::leaves(&namespace, value).map_err(|error| failed(&args.file, &error))?;
-    let context = cli.query_context()?;
-    let graph = Graph::new(&context);
-    leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value))
+    let set =
+        |graph: &Graph<'_>| leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value));
+    args.query.in_ros1(cli, &args.file, set)
 }
 
-fn failed(file: &Path, why: &str) -> CliError {
-    CliError::Failed(format!("{}: {why}", file.display()))
+fn load_ros2(args: &Args, cli: &CliContext, node: &Ros2Node) -> Result<(), CliError> {
+    let file = &args.namespace;
+    let client = &node.client;
+    let found = ros2::values_for(&text_of(file)?, client.node_name(), args.use_wildcard);
+    let values = found.map_err(|why| failed(file, &why))?;
+    let fit = |(name, value): (String, _)| {
+        let value = fitted(client, &name, value);
+        Parameter::new(name, value)
+    };
+    let parameters: Vec<Parameter> = values.into_iter().map(fit).collect();
+    let results = client.set_parameters(&parameters)?;
+    let outcome: Vec<(&str, Result<(), String>)> = parameters
+        .iter()
+        .zip(results)
+        .map(|(parameter, result)| (parameter.name.as_str(), result.map_err(|why| why.to_string())))
+        .collect();
+    let line = |(name, result): &(&str, Result<(), String>)| match result {
+        Ok(()) => format!("Set parameter {name} successful"),
+        Err(why) => format!("Set parameter {name} failed: {why}"),
+    };
+    let row = |(name, result): &(&str, Result<(), String>)| json!({ "name": name, "successful": result.is_ok(), "reason": result.as_ref().err() });
+    cli.output.answer(|| lines(outcome.iter().map(line)), || outcome.iter().map(row).collect::<Json>())?;
+    if outcome.iter().all(|(_, result)| result.is_ok()) { Ok(()) } else { Err(CliError::Answered) }
+}
+
+fn text_of(file: &str) -> Result<String, CliError> {
+    file_text(Path::new(file)).map_err(|error| failed(file, &error.to_string()))
+}
+
+fn failed(file: &str, why: &str) -> CliError {
+    CliError::Failed(format!("{file}: {why}"))
 }

@@ -1,32 +1,29 @@
 //! `runnel param`
 
 mod delete;
+mod describe;
 mod dump;
 mod get;
 mod list;
 mod load;
+mod query;
 mod set;
 
 use clap::Subcommand;
-use runnel::core::names;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
-/// Read and set ROS 1 parameters (rosparam, ros2 param)
+/// Read and set parameters (rosparam, ros2 param)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
     Get(get::Args),
     Set(set::Args),
+    Describe(describe::Args),
     Delete(delete::Args),
     Dump(dump::Args),
     Load(load::Args),
-}
-
-/// The name of a parameter: `/robot/speed`, or as in ros2 param a node and its parameter, `/robot speed`.
-fn of_node(name: &str, parameter: Option<&str>) -> String {
-    parameter.map_or_else(|| name.to_owned(), |parameter| names::join(name, &parameter.replace('.', "/")))
 }
 
 pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
@@ -34,19 +31,9 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::List(args) => list::run(&args, cli),
         Command::Get(args) => get::run(&args, cli),
         Command::Set(args) => set::run(&args, cli),
+        Command::Describe(args) => describe::run(&args, cli),
         Command::Delete(args) => delete::run(&args, cli),
         Command::Dump(args) => dump::run(&args, cli),
         Command::Load(args) => load::run(&args, cli),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn node_may_stand_before_its_parameter() {
-        assert_eq!(of_node("/robot/speed", None), "/robot/speed");
-        assert_eq!(of_node("/robot", Some("limits.speed")), "/robot/limits/speed");
     }
 }

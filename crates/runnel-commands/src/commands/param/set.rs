@@ -1,57 +1,102 @@
 //! `runnel param set`
 
-use super::of_node;
+use runnel::{Parameter, ParameterClient, ParameterValue, XmlRpcValue};
+use serde_json::json;
+
+use super::query::{Query, absolute};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::params::yaml;
+use crate::params::{ros2, yaml};
 
 const EXAMPLES: &str = "\
 Examples:
-  runnel param set /robot/speed 0.5
+  runnel param set /robot speed 0.5               a ROS 2 node, or ROS 1
+  runnel param set /robot/speed 0.5               ROS 1
   runnel param set /robot '{speed: 0.5, name: adam}'
   runnel param set /robot/offset -- -1";
+
+/// The type of doubles, and of arrays of them.
+const DOUBLE: u8 = 3;
+const DOUBLE_ARRAY: u8 = 8;
 
 /// Set a parameter, or several below a name with a YAML mapping
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// The parameter
-    #[arg(add = completion::parameters())]
+    /// The node, or in ROS 1 the parameter
+    #[arg(value_name = "NODE", add = completion::parameters())]
     name: String,
 
-    /// The value, in YAML: 5, 0.5, true, text, [1, 2], {a: 1}
-    #[arg(allow_negative_numbers = true)]
+    /// The parameter of the node, or in ROS 1 the value
+    #[arg(value_name = "NAME", allow_negative_numbers = true)]
     value: String,
 
-    /// The value, after a node and a parameter as in ros2 param
-    #[arg(allow_negative_numbers = true, hide = true)]
+    /// The value, in YAML: 5, 0.5, true, text, [1, 2]; in ROS 1 also {a: 1}
+    #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     value_of_node: Option<String>,
-}
 
-impl Args {
-    /// Name and value: `/robot/speed 0.5`, or as in ros2 param `/robot speed 0.5`.
-    fn pair(&self) -> (String, &str) {
-        match &self.value_of_node {
-            Some(value) => (of_node(&self.name, Some(&self.value)), value),
-            None => (self.name.clone(), &self.value),
-        }
-    }
+    #[command(flatten)]
+    query: Query,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    let (name, value) = args.pair();
-    let name = cli.resolve(&name)?;
-    let wrong = |error| CliError::Usage(format!("parameter {name}: {error}"));
-    let value = yaml::from_text(value).map_err(wrong)?;
-    let context = cli.query_context()?;
-    let graph = Graph::new(&context);
-    match yaml::leaves(&name, value.clone()) {
+    let name = cli.resolve(&args.name)?;
+    let Some(value) = &args.value_of_node else { return by_absolute_name(args, cli, &name) };
+    let parameter = &args.value;
+    match args.query.ros2_node(cli, &name)? {
+        Some(node) => set_ros2(cli, &node.client, parameter, value),
+        None => args.query.in_ros1(cli, &name, |graph| set_ros1(graph, &absolute(&name, parameter), value)),
+    }
+}
+
+fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), CliError> {
+    if !args.query.filter.is_only_ros2() {
+        ros1_value(name, &args.value)?;
+    }
+    if args.query.has_master(cli)? {
+        let context = cli.query_context()?;
+        return set_ros1(&Graph::new(&context), name, &args.value);
+    }
+    match args.query.ros2_parameter(cli, name)? {
+        Some((node, parameter)) => set_ros2(cli, &node.client, &parameter, &args.value),
+        None => args.query.in_ros1(cli, name, |graph| set_ros1(graph, name, &args.value)),
+    }
+}
+
+fn ros1_value(name: &str, text: &str) -> Result<XmlRpcValue, CliError> {
+    yaml::from_text(text).map_err(|error| CliError::Usage(format!("parameter {name}: {error}")))
+}
+
+fn set_ros1(graph: &Graph<'_>, name: &str, value: &str) -> Result<(), CliError> {
+    let value = ros1_value(name, value)?;
+    match yaml::leaves(name, value.clone()) {
         // As in rosparam: other parameters below the name stay.
         Ok(leaves) if !leaves.is_empty() => {
             leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value))
         }
-        _ => graph.set_param(&name, value),
+        _ => graph.set_param(name, value),
+    }
+}
+
+fn set_ros2(cli: &CliContext, client: &ParameterClient, name: &str, text: &str) -> Result<(), CliError> {
+    let value = fitted(client, name, ros2::from_text(text));
+    let result = client.set_parameters(&[Parameter::new(name, value)])?.into_iter().next();
+    match result {
+        Some(Err(why)) => Err(CliError::Failed(format!("Setting parameter failed: {why}"))),
+        _ => cli.output.answer(|| "Set parameter successful".to_owned(), || json!({ "successful": true })),
+    }
+}
+
+/// The value as a double if the parameter is one: unlike ros2, 5 is accepted for 5.0.
+pub(super) fn fitted(client: &ParameterClient, name: &str, value: ParameterValue) -> ParameterValue {
+    let is_of_type = |wanted| client.get_parameter_types(&[name]).is_ok_and(|types| types == [wanted]);
+    match value {
+        ParameterValue::Integer(number) if is_of_type(DOUBLE) => (number as f64).into(),
+        ParameterValue::IntegerArray(numbers) if is_of_type(DOUBLE_ARRAY) => {
+            numbers.into_iter().map(|number| number as f64).collect::<Vec<f64>>().into()
+        }
+        value => value,
     }
 }

@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::Listener;
 use runnel_ros1::node::{Node as Ros1Node, Port};
 
-use crate::data::Publication;
+use crate::data::{Publication, ServiceCore};
 use crate::driver::Driver;
 use crate::driver::effect::Effect;
 use crate::driver::nodes::{NodeKey, NodeSlot};
@@ -28,6 +28,7 @@ pub(crate) struct Ros1End {
 pub(crate) struct Removed {
     _node: Option<NodeSlot>,
     _outputs: SortedMap<String, Arc<Publication>>,
+    _services: SortedMap<String, Arc<ServiceCore>>,
     _engine: Option<Slot>,
 }
 
@@ -70,8 +71,13 @@ impl Driver {
     pub(crate) fn remove_node(&mut self, key: NodeKey) -> Removed {
         self.nodes.leave_locals(key);
         let slot = self.nodes.get_mut(key);
-        let (ros1, outputs) =
-            slot.map(|node| (node.ros1, std::mem::take(&mut node.outputs))).unwrap_or_default();
+        let (ros1, outputs, services) = slot
+            .map(|node| (node.ros1, std::mem::take(&mut node.outputs), std::mem::take(&mut node.services)))
+            .unwrap_or_default();
+        // Those of the library; the user's have been removed.
+        for service in services.values() {
+            self.remove_server(service);
+        }
         // A logger may outlive its node, and keeps its publication.
         for output in outputs.values() {
             self.remove_writers(&output.groups());
@@ -82,7 +88,7 @@ impl Driver {
         let node = self.nodes.remove(key);
         self.effects.push_back(Effect::NodesChanged);
         self.ros1.set_local_nodes(&self.nodes.uris());
-        Removed { _node: node, _outputs: outputs, _engine: engine }
+        Removed { _node: node, _outputs: outputs, _services: services, _engine: engine }
     }
 
     /// Calls `work` with the engine of a node, as [`Driver::with_engine`]; `None` if the node is not in the ROS 1

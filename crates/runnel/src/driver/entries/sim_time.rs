@@ -5,11 +5,18 @@ use crate::driver::nodes::{NodeKey, NodeSlot};
 use crate::ros_clock::CLOCK;
 
 impl Driver {
-    /// Makes a node follow simulated time, whatever the master's parameter says.
-    pub(crate) fn follow_clock(&mut self, key: NodeKey) {
-        if let Some(node) = self.nodes.get_mut(key) {
+    /// Makes a node follow simulated time, or stops that, whatever the master's parameter says. Time stays simulated
+    /// while another node that is only in ROS 2 follows it.
+    pub(crate) fn follow_clock(&mut self, key: NodeKey, simulated: bool) {
+        let Some(node) = self.nodes.get_mut(key) else { return };
+        if simulated {
             node.follows_sim_time = true;
             self.simulate_time(key, true);
+        } else if node.ros1.is_some() {
+            self.simulate_time(key, false);
+        } else {
+            node.follows_sim_time = false;
+            self.move_clock_subscription(key);
         }
     }
 

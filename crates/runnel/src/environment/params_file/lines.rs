@@ -13,10 +13,19 @@ pub(super) struct Entry {
 /// Limit of nested maps.
 const DEEPEST: usize = 32;
 
-/// The keys above the current line, each with its indentation, and the list below the last of them.
+/// A key above the current line.
+struct Key {
+    indent: usize,
+    name: String,
+    line: usize,
+    /// Whether a value or another key is below it.
+    has_content: bool,
+}
+
+/// The keys above the current line, and the list below the last of them.
 #[derive(Default)]
 struct Reader {
-    keys: Vec<(usize, String)>,
+    keys: Vec<Key>,
     list: Option<(usize, Vec<FileValue>)>,
     entries: Vec<Entry>,
 }
@@ -27,57 +36,81 @@ struct Reader {
 /// The line that cannot be read, and what is wrong.
 pub(super) fn values(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let mut reader = Reader::default();
-    for (line, number) in text.lines().zip(1..) {
-        let content = without_comment(line).trim_end();
-        if !content.trim().is_empty() && !["---", "..."].contains(&content) {
-            reader.take(number, content).map_err(|why| (number, why))?;
+    let mut lines = text.lines().zip(1..);
+    while let Some((line, number)) = lines.next() {
+        let mut content = without_comment(line).trim_end().to_owned();
+        // A list in brackets may continue on the next lines.
+        let mut is_open = begins_list(&content);
+        while is_open && let Some((line, _)) = lines.next() {
+            let more = without_comment(line).trim();
+            is_open = !without_quoted(more).contains(']');
+            content.push(' ');
+            content.push_str(more);
+        }
+        if !content.trim().is_empty() && !["---", "..."].contains(&content.as_str()) {
+            reader.take(number, &content)?;
         }
     }
     reader.end_list();
+    reader.end_keys(0)?;
     Ok(reader.entries)
 }
 
 impl Reader {
-    fn take(&mut self, number: usize, content: &str) -> Result<(), String> {
+    fn take(&mut self, number: usize, content: &str) -> Result<(), (usize, String)> {
         let text = content.trim_start_matches(' ');
         let indent = content.len() - text.len();
         if text.starts_with('\t') {
-            return Err("a tab where spaces should indent".to_owned());
+            return Err((number, "a tab where spaces should indent".to_owned()));
         }
         match text.strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with(' ')) {
-            Some(item) => self.take_item(number, indent, item.trim()),
-            None => self.take_key(number, indent, text),
+            Some(item) => self.take_item(number, indent, item.trim()).map_err(|why| (number, why)),
+            None => {
+                self.end_list();
+                self.end_keys(indent)?;
+                self.take_key(number, indent, text).map_err(|why| (number, why))
+            }
         }
     }
 
     /// Handles an item of the list below the last key, which may have the same indentation as the key.
     fn take_item(&mut self, number: usize, indent: usize, item: &str) -> Result<(), String> {
-        if self.keys.last().is_none_or(|(of_key, _)| *of_key > indent) {
+        let Some(key) = self.keys.last_mut().filter(|key| key.indent <= indent) else {
             return Err("an item of a list that has no name".to_owned());
-        }
-        let item = scalar(item)?;
+        };
+        key.has_content = true;
+        let item = scalar(item).map_err(|why| format!("{}: {why}", key.name))?;
         self.list.get_or_insert_with(|| (number, Vec::new())).1.push(item);
         Ok(())
     }
 
     fn take_key(&mut self, number: usize, indent: usize, text: &str) -> Result<(), String> {
-        self.end_list();
-        while self.keys.last().is_some_and(|(above, _)| *above >= indent) {
-            self.keys.pop();
-        }
         let (key, value) =
             key_and_value(text).ok_or_else(|| format!("{text} should have the form KEY: VALUE"))?;
-        let key = unquoted(key)?.unwrap_or_else(|| key.to_owned());
-        self.keys.push((indent, key));
+        let name = unquoted(key)?.unwrap_or_else(|| key.to_owned());
+        if let Some(above) = self.keys.last_mut() {
+            above.has_content = true;
+        }
+        self.keys.push(Key { indent, name, line: number, has_content: false });
         if self.keys.len() > DEEPEST {
             return Err(format!("more than {DEEPEST} maps within each other"));
         }
         if value.is_empty() {
             return Ok(());
         }
-        let value = FileValue::read(value)?;
+        let value = FileValue::read(value).map_err(|why| format!("{key}: {why}"))?;
         self.entries.extend(value.map(|value| self.entry(number, value)));
         self.keys.pop();
+        Ok(())
+    }
+
+    /// Ends the keys that are not above a line with this indentation.
+    fn end_keys(&mut self, indent: usize) -> Result<(), (usize, String)> {
+        while let Some(key) = self.keys.pop_if(|key| key.indent >= indent) {
+            if !key.has_content {
+                return Err((key.line, format!("{} has no value", key.name)));
+            }
+        }
         Ok(())
     }
 
@@ -90,7 +123,7 @@ impl Reader {
     }
 
     fn entry(&self, line: usize, value: FileValue) -> Entry {
-        Entry { line, path: self.keys.iter().map(|(_, key)| key.clone()).collect(), value }
+        Entry { line, path: self.keys.iter().map(|key| key.name.clone()).collect(), value }
     }
 }
 
@@ -105,6 +138,29 @@ fn key_and_value(text: &str) -> Option<(&str, &str)> {
         colon.into_iter().find(|index| matches!(text.as_bytes().get(index + 1), None | Some(b' ')))?;
     let key = text[..colon].trim_end();
     (!key.is_empty()).then(|| (key, text[colon + 1..].trim()))
+}
+
+/// Whether the value of a line is a list in brackets that does not end there.
+fn begins_list(line: &str) -> bool {
+    let value = key_and_value(line.trim_start()).map(|(_, value)| value);
+    value.is_some_and(|value| value.starts_with('[') && !without_quoted(value).contains(']'))
+}
+
+/// A text without the parts in quotes.
+fn without_quoted(text: &str) -> String {
+    let mut quote = None;
+    let is_outside = |char: &char| match (quote, *char) {
+        (Some(open), char) => {
+            quote = Some(open).filter(|open| *open != char);
+            false
+        }
+        (None, '"' | '\'') => {
+            quote = Some(*char);
+            false
+        }
+        (None, _) => true,
+    };
+    text.chars().filter(is_outside).collect()
 }
 
 /// A line without its comment, which begins outside of quotes after a space.

@@ -11,6 +11,18 @@ pub(crate) enum FileValue {
     List(Vec<FileValue>),
 }
 
+/// The value of an argument, which is YAML as in a file.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn argument_value(text: &str) -> Result<FileValue, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("the value is empty. Try: '\"\"' for an empty text".to_owned());
+    }
+    FileValue::read(text)?.ok_or_else(|| "a map is no value".to_owned())
+}
+
 /// First characters of YAML that is not a plain value.
 const NOT_READ: [char; 7] = ['|', '>', '&', '*', '!', '{', '%'];
 
