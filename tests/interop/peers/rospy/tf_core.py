@@ -2,7 +2,7 @@
 the answer of each look-up as a line of JSON.
 
 `{"set": [PARENT, CHILD, NANOSECONDS, [X, Y, Z], [X, Y, Z, W], IS_STATIC]}`, `{"look": [TARGET, SOURCE, NANOSECONDS]}`,
-`{"full": [TARGET, NANOSECONDS, SOURCE, NANOSECONDS, FIXED]}`"""
+`{"full": [TARGET, NANOSECONDS, SOURCE, NANOSECONDS, FIXED]}`; `{"new": []}` begins with an empty buffer."""
 import json
 import sys
 
@@ -10,14 +10,15 @@ import rospy
 import tf2_ros
 from geometry_msgs.msg import TransformStamped
 
-buffer = tf2_ros.BufferCore(rospy.Duration(10))
+def empty():
+    return tf2_ros.BufferCore(rospy.Duration(10))
 
 
 def moment(nanoseconds):
     return rospy.Time(nanoseconds // 10**9, nanoseconds % 10**9)
 
 
-def store(parent, child, nanoseconds, moved, turned, is_static):
+def store(buffer, parent, child, nanoseconds, moved, turned, is_static):
     message = TransformStamped()
     message.header.frame_id, message.header.stamp, message.child_frame_id = parent, moment(nanoseconds), child
     translation, rotation = message.transform.translation, message.transform.rotation
@@ -26,17 +27,17 @@ def store(parent, child, nanoseconds, moved, turned, is_static):
     (buffer.set_transform_static if is_static else buffer.set_transform)(message, "test")
 
 
-def look(target, source, nanoseconds):
+def look(buffer, target, source, nanoseconds):
     return buffer.lookup_transform_core(target, source, moment(nanoseconds))
 
 
-def full(target, target_time, source, source_time, fixed):
+def full(buffer, target, target_time, source, source_time, fixed):
     return buffer.lookup_transform_full_core(target, moment(target_time), source, moment(source_time), fixed)
 
 
-def answer(ask, words):
+def answer(ask, buffer, words):
     try:
-        found = ask(*words)
+        found = ask(buffer, *words)
     except tf2_ros.TransformException as error:
         return {"error": type(error).__name__, "text": str(error)}
     moved, turned = found.transform.translation, found.transform.rotation
@@ -48,10 +49,13 @@ def answer(ask, words):
     }
 
 
+buffer = empty()
 with open(sys.argv[1], encoding="utf-8") as lines:
     for line in lines:
         for word, words in json.loads(line).items():
-            if word == "set":
-                store(*words)
+            if word == "new":
+                buffer = empty()
+            elif word == "set":
+                store(buffer, *words)
             else:
-                print(json.dumps(answer({"look": look, "full": full}[word], words)))
+                print(json.dumps(answer({"look": look, "full": full}[word], buffer, words)))
