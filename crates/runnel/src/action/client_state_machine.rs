@@ -95,6 +95,35 @@ impl ClientStateMachine {
         must_notify
     }
 
+    /// The server has answered that it accepts the goal, as in ROS 2. True if the goal was cancelled before, and the
+    /// server must be notified now.
+    pub(super) fn on_accepted(&mut self) -> bool {
+        self.acknowledged = true;
+        if matches!(self.state, State::WaitingForGoalAck | State::Pending) {
+            self.state = State::Active;
+        }
+        if self.status == GoalStatus::Pending {
+            self.status = GoalStatus::Active;
+        }
+        self.state == State::WaitingForCancelAck
+    }
+
+    /// The server has answered that it refuses to cancel the goal, as in ROS 2.
+    pub(super) fn on_cancel_refused(&mut self) {
+        if self.state == State::WaitingForCancelAck {
+            self.state = State::Active;
+        }
+    }
+
+    /// The server cannot be asked about the goal any more.
+    pub(super) fn on_failure(&mut self, why: &str) -> Update {
+        if self.is_done() {
+            return Update::Unchanged;
+        }
+        self.lose(why);
+        Update::End
+    }
+
     /// Handles the goal's status in a list.
     pub(super) fn on_status(&mut self, status: GoalStatus, text: &str, now: Instant) -> Update {
         if self.state == State::WaitingForResult && self.has_missed_enough(now) {
@@ -279,6 +308,38 @@ mod tests {
             assert_eq!(goal.cancel(), must_notify, "{state:?}");
             assert_eq!(goal.state, if must_notify { WaitingForCancelAck } else { state });
         }
+    }
+
+    #[test]
+    fn acceptance_activates_goal_once() {
+        for state in STATES.into_iter().filter(|state| *state != Done) {
+            let mut goal = at(state);
+            assert_eq!(goal.on_accepted(), state == WaitingForCancelAck, "{state:?}");
+            let activates = matches!(state, WaitingForGoalAck | Pending);
+            assert_eq!(goal.state, if activates { Active } else { state });
+            assert!(goal.is_acknowledged() && goal.status() == Status::Active);
+        }
+    }
+
+    #[test]
+    fn refused_cancel_lets_goal_be_cancelled_again() {
+        let mut goal = at(Active);
+        assert!(goal.cancel());
+        goal.on_cancel_refused();
+        assert_eq!(goal.state, Active);
+        assert!(goal.cancel());
+        assert_eq!(goal.on_status(Status::Preempting, "", NOW), Update::Changed);
+        goal.on_cancel_refused();
+        assert_eq!(goal.state, Preempting, "a late answer changes nothing");
+    }
+
+    #[test]
+    fn failure_loses_goal_that_has_not_ended() {
+        let mut goal = at(Active);
+        assert_eq!(goal.on_failure("gone"), Update::End);
+        assert_eq!((goal.status(), goal.text()), (Status::Lost, "gone"));
+        assert_eq!(goal.on_failure("again"), Update::Unchanged);
+        assert_eq!(goal.text(), "gone");
     }
 
     #[test]

@@ -4,25 +4,36 @@ use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
 
+use super::goal_requests::GoalRequests;
 use crate::goal_status::{GoalId, GoalStatus, Step};
+
+/// How long an ended goal stays listed, by the generation of its client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeepTimes {
+    pub(super) ros1: Duration,
+    pub(super) ros2: Duration,
+}
 
 /// Identifies an entry. A client may reuse a goal id after its goal is forgotten, so the id is not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// One goal, or a request to cancel a goal that has not arrived.
-#[derive(Clone, Debug)]
-pub(super) struct Entry<H> {
+/// One goal, or a ROS 1 request to cancel a goal that has not arrived.
+pub(super) struct Entry<H, R> {
     pub(super) key: Key,
     pub(super) id: GoalId,
-    /// When the client created the goal, or the time of reception if the client gives none.
+    /// When the client created the goal, or the time of reception if the client gives none, as in ROS 2.
     pub(super) stamp: Time,
     pub(super) status: GoalStatus,
     pub(super) text: String,
     /// The owner's handle; `None` for a request that waits for its goal.
     handle: Option<H>,
     /// When it ended.
-    ended: Option<Instant>,
+    pub(super) ended: Option<Instant>,
+    /// Its owner decides on a cancel request.
+    decides_cancel: bool,
+    /// What ROS 2 clients have requested.
+    pub(super) requests: GoalRequests<R>,
 }
 
 /// What to do with a received goal.
@@ -38,35 +49,43 @@ pub(super) enum Arrival {
     Full,
 }
 
-/// Goals in the order of reception. `H` is the owner's handle.
-pub(super) struct GoalRegistry<H> {
-    entries: Vec<Entry<H>>,
+/// Goals of both generations in the order of reception. `H` is the owner's handle, `R` answers a request of a ROS 2
+/// client. [`ros2_goals`](super::ros2_goals) has the rules that only ROS 2 has.
+pub(super) struct GoalRegistry<H, R> {
+    entries: Vec<Entry<H, R>>,
     /// Key of the last entry.
     key: Key,
     limit: usize,
-    /// How long an ended goal stays listed.
-    keep: Duration,
-    /// Goals with this stamp or an earlier one are cancelled, also those that arrive later.
+    keep: KeepTimes,
+    /// ROS 1 goals with this stamp or an earlier one are cancelled, also those that arrive later.
     last_cancel: Time,
 }
 
-impl<H: Clone> GoalRegistry<H> {
-    pub(super) fn new(limit: usize, keep: Duration) -> Self {
+impl<H: Clone, R> GoalRegistry<H, R> {
+    pub(super) fn new(limit: usize, keep: KeepTimes) -> Self {
         Self { entries: Vec::new(), key: Key(0), limit, keep, last_cancel: Time::default() }
     }
 
-    pub(super) fn entries(&self) -> &[Entry<H>] {
+    pub(super) fn entries(&self) -> &[Entry<H, R>] {
         &self.entries
     }
 
+    pub(super) fn entries_mut(&mut self) -> &mut [Entry<H, R>] {
+        &mut self.entries
+    }
+
     /// The goal with this id.
-    pub(super) fn by_id(&self, id: &GoalId) -> Option<&Entry<H>> {
+    pub(super) fn by_id(&self, id: &GoalId) -> Option<&Entry<H, R>> {
         self.entries.iter().find(|entry| entry.id == *id)
     }
 
     /// The goal with this key, unless it is forgotten.
-    pub(super) fn get(&self, key: Key) -> Option<&Entry<H>> {
+    pub(super) fn get(&self, key: Key) -> Option<&Entry<H, R>> {
         self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Entry<H, R>> {
+        self.entries.iter_mut().find(|entry| entry.key == key)
     }
 
     /// Adds a received goal, with its `stamp` by the client's clock (the time of reception `came` if it is zero).
@@ -87,48 +106,77 @@ impl<H: Clone> GoalRegistry<H> {
         let (id, key) = (id.clone(), self.next_key());
         let recalled = !stamp.is_zero() && stamp <= self.last_cancel;
         let stamp = if stamp.is_zero() { came } else { stamp };
+        let requests = GoalRequests::default();
         self.entries.push(match recalled {
             true => {
                 let text = "all goals of its time and before were cancelled".to_owned();
-                Entry { key, id, stamp, status: GoalStatus::Recalled, text, handle: None, ended: Some(now) }
+                let (status, ended) = (GoalStatus::Recalled, Some(now));
+                Entry { key, id, stamp, status, text, handle: None, ended, decides_cancel: false, requests }
             }
             false => {
-                let (text, handle) = (String::new(), Some(handle(key)));
-                Entry { key, id, stamp, status: GoalStatus::Pending, text, handle, ended: None }
+                let (text, handle, status) = (String::new(), Some(handle(key)), GoalStatus::Pending);
+                Entry { key, id, stamp, status, text, handle, ended: None, decides_cancel: false, requests }
             }
         });
         if recalled { Arrival::Recalled } else { Arrival::New }
     }
 
-    /// Cancels the goal with this id, those with this stamp or an earlier one, or (with neither) all. Returns the
-    /// handles of newly cancelled goals. A request for an unknown id waits for its goal; false if the registry is full.
-    pub(super) fn cancel(&mut self, id: &str, stamp: Time, now: Instant) -> (Vec<H>, bool) {
+    /// Handles a ROS 1 request: cancels the goal with this id, those with this stamp or an earlier one, or (with
+    /// neither) all. Returns newly cancelled goals. A request for an unknown id waits for its goal; false if the
+    /// registry is full.
+    pub(super) fn cancel(&mut self, id: &str, stamp: Time, now: Instant) -> (Vec<(Key, H)>, bool) {
         let all = id.is_empty() && stamp.is_zero();
-        let mut concerned = Vec::new();
-        for entry in &mut self.entries {
+        let concerned = self.request_cancel(|entry| {
             let named = !id.is_empty() && entry.id.text() == Some(id);
-            let before = !stamp.is_zero() && entry.stamp <= stamp;
-            if (all || named || before)
-                && let Some(next) = entry.status.after(Step::RequestCancel)
-            {
-                entry.status = next;
-                concerned.extend(entry.handle.clone());
-            }
-        }
+            all || named || !stamp.is_zero() && entry.stamp <= stamp
+        });
         self.last_cancel = self.last_cancel.max(stamp);
         let waits = !id.is_empty() && self.by_id(&GoalId::from(id)).is_none();
         let is_kept = !waits || self.evict_if_full();
         if waits && is_kept {
             let (key, id, status) = (self.next_key(), GoalId::from(id), GoalStatus::Recalling);
-            let text = String::new();
-            self.entries.push(Entry { key, id, stamp, status, text, handle: None, ended: Some(now) });
+            let (text, requests, ended) = (String::new(), GoalRequests::default(), Some(now));
+            let decides_cancel = false;
+            self.entries.push(Entry { key, id, stamp, status, text, handle: None, ended, decides_cancel, requests });
         }
         (concerned, is_kept)
     }
 
+    /// Requests to cancel the open goals that are meant. Returns those for which that is new. Their owners decide until
+    /// [`GoalRegistry::conclude_cancel`].
+    pub(super) fn request_cancel(&mut self, is_meant: impl Fn(&Entry<H, R>) -> bool) -> Vec<(Key, H)> {
+        let mut concerned = Vec::new();
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_cancelable() && is_meant(entry)) {
+            if let Some(next) = entry.status.after(Step::RequestCancel) {
+                entry.status = next;
+                entry.decides_cancel = true;
+                concerned.extend(entry.handle.clone().map(|handle| (entry.key, handle)));
+            }
+        }
+        concerned
+    }
+
+    /// The owner of a goal refuses to cancel it. False if no cancel request awaits the decision.
+    pub(super) fn refuse_cancel(&mut self, key: Key) -> bool {
+        let Some(entry) = self.get_mut(key) else { return false };
+        let decides = entry.decides_cancel && entry.status.is_cancel_requested();
+        if decides {
+            entry.status = entry.status.after_refused_cancel();
+        }
+        decides
+    }
+
+    /// The owner of a goal has decided on a cancel request. False if it has refused.
+    pub(super) fn conclude_cancel(&mut self, key: Key) -> bool {
+        self.get_mut(key).is_none_or(|entry| {
+            entry.decides_cancel = false;
+            entry.status.is_cancel_requested() || entry.status.is_terminal()
+        })
+    }
+
     /// Sets the status of a goal.
     pub(super) fn set(&mut self, key: Key, status: GoalStatus, text: &str, now: Instant) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == key) {
+        if let Some(entry) = self.get_mut(key) {
             entry.status = status;
             text.clone_into(&mut entry.text);
             entry.ended = status.is_terminal().then_some(now);
@@ -137,8 +185,11 @@ impl<H: Clone> GoalRegistry<H> {
 
     /// Removes goals whose listing time has expired.
     pub(super) fn expire(&mut self, now: Instant) {
-        let keep = self.keep;
-        self.entries.retain(|entry| entry.ended.is_none_or(|ended| now.since(ended) <= keep));
+        let KeepTimes { ros1, ros2 } = self.keep;
+        self.entries.retain(|entry| {
+            let keep = if entry.id.uuid().is_some() { ros2 } else { ros1 };
+            entry.ended.is_none_or(|ended| now.since(ended) <= keep)
+        });
     }
 
     fn next_key(&mut self) -> Key {
@@ -158,10 +209,16 @@ impl<H: Clone> GoalRegistry<H> {
     }
 }
 
-impl<H> Entry<H> {
-    /// Handles another goal with this id.
+impl<H, R> Entry<H, R> {
+    /// Whether the goal can be cancelled: a ROS 2 client can cancel it once it is accepted.
+    pub(super) fn is_cancelable(&self) -> bool {
+        let is_known = self.id.uuid().is_none() || self.status.ros2_number().is_some();
+        is_known && self.status.after(Step::RequestCancel).is_some()
+    }
+
+    /// Handles another ROS 1 goal with this id.
     fn on_duplicate(&mut self, now: Instant) -> Arrival {
-        if self.ended.is_some() {
+        if self.ended.is_some() && self.id.uuid().is_none() {
             self.ended = Some(now);
         }
         if self.handle.is_none() && self.status == GoalStatus::Recalling {
@@ -176,7 +233,7 @@ impl<H> Entry<H> {
 mod tests {
     use super::*;
 
-    const KEEP: Duration = Duration::from_secs(5);
+    const KEEP: KeepTimes = KeepTimes { ros1: Duration::from_secs(5), ros2: Duration::from_secs(10) };
 
     /// Time of reception, by the server's clock.
     const CAME: Time = Time { sec: 4, nanosec: 0 };
@@ -189,16 +246,16 @@ mod tests {
         Time { sec, nanosec: 0 }
     }
 
-    fn arrive(registry: &mut GoalRegistry<i32>, goal: i32, set: Time, now: Instant) -> Arrival {
+    fn arrive(registry: &mut GoalRegistry<i32, ()>, goal: i32, set: Time, now: Instant) -> Arrival {
         registry.arrive(&id(goal), (set, CAME), |_| goal, now)
     }
 
-    fn key(registry: &GoalRegistry<i32>, goal: i32) -> Key {
+    fn key(registry: &GoalRegistry<i32, ()>, goal: i32) -> Key {
         registry.by_id(&id(goal)).unwrap().key
     }
 
     /// A registry of these goals, each with its number as stamp and handle.
-    fn registry(limit: usize, goals: &[i32]) -> GoalRegistry<i32> {
+    fn registry(limit: usize, goals: &[i32]) -> GoalRegistry<i32, ()> {
         let mut registry = GoalRegistry::new(limit, KEEP);
         for goal in goals {
             let arrived = arrive(&mut registry, *goal, stamp(*goal), at(0));
@@ -207,7 +264,7 @@ mod tests {
         registry
     }
 
-    fn statuses(registry: &GoalRegistry<i32>) -> Vec<GoalStatus> {
+    fn statuses(registry: &GoalRegistry<i32, ()>) -> Vec<GoalStatus> {
         registry.entries().iter().map(|entry| entry.status).collect()
     }
 
@@ -227,10 +284,26 @@ mod tests {
         ] {
             let mut registry = registry(10, &[1, 2, 3]);
             let (concerned, kept) = registry.cancel(cancelled, stamp(at_time), at(0));
+            let concerned: Vec<i32> = concerned.into_iter().map(|(_, handle)| handle).collect();
             assert_eq!((concerned.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
             let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
             assert!(again.is_empty(), "a repeated cancel notifies no owner");
         }
+    }
+
+    #[test]
+    fn refused_cancel_restores_open_goal_only() {
+        let mut registry = registry(10, &[1, 2]);
+        registry.set(key(&registry, 1), GoalStatus::Active, "", at(0));
+        let (concerned, _) = registry.cancel("", Time::default(), at(0));
+        assert_eq!(statuses(&registry), [GoalStatus::Preempting, GoalStatus::Recalling]);
+        registry.set(key(&registry, 2), GoalStatus::Recalled, "", at(0));
+        let keys: Vec<Key> = concerned.into_iter().map(|(key, _)| key).collect();
+        assert_eq!([keys[0], keys[1]].map(|key| registry.refuse_cancel(key)), [true, false]);
+        assert_eq!(statuses(&registry), [GoalStatus::Active, GoalStatus::Recalled]);
+        assert_eq!([keys[0], keys[1]].map(|key| registry.conclude_cancel(key)), [false, true]);
+        registry.cancel("1", Time::default(), at(0));
+        assert!(registry.conclude_cancel(keys[0]) && !registry.refuse_cancel(keys[0]), "it is decided");
     }
 
     #[test]

@@ -5,12 +5,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
-use runnel_core::wire::Bytes;
+use runnel_core::wire::{Bytes, Encoding};
+use runnel_msgs::action_msgs::msg::GoalStatusArray as Ros2StatusArray;
 use runnel_msgs::actionlib_msgs::msg::{GoalStatus as WireStatus, GoalStatusArray};
 
 use super::MAX_GOALS;
 use super::client_state_machine::Update;
+use super::content::ReceivedContent;
 use super::goal::Goal;
+use crate::data::LinkInfo;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::log_output::console;
@@ -25,7 +28,7 @@ pub(super) struct Tracker {
 #[derive(Default)]
 struct State {
     goals: BTreeMap<GoalId, Tracked>,
-    /// The node that sent the last list.
+    /// The node that sent the last list in ROS 1.
     server: Option<String>,
 }
 
@@ -44,7 +47,7 @@ impl Tracker {
         &self.action
     }
 
-    /// The node of the action server, once it has sent a message.
+    /// The node of the ROS 1 action server, once it has sent a message.
     pub(super) fn server(&self) -> Option<String> {
         lock(&self.state).server.clone()
     }
@@ -88,53 +91,82 @@ impl Tracker {
             match update {
                 Update::End => self.remove(&goal),
                 Update::Invalid => {
-                    self.log_error(server, &goal, reported.map_or(0, |reported| reported.status))
+                    let number = reported.map_or(0, |reported| reported.status);
+                    self.log_error(server, &goal, (GoalStatus::of_number(number), number.into()));
                 }
                 Update::Unchanged | Update::Changed => {}
             }
         }
     }
 
-    /// The tracked goals, after a message from `server`.
+    /// The tracked ROS 1 goals, after a message from `server`.
     fn alive(&self, server: &str) -> Vec<Arc<Goal>> {
         let mut state = lock(&self.state);
         if state.server.as_deref() != Some(server) {
             state.server = Some(server.to_owned());
         }
-        state.goals.values().filter_map(|tracked| tracked.goal.upgrade()).collect()
+        let ros1 = state.goals.iter().filter(|(id, _)| id.text().is_some());
+        ros1.filter_map(|(_, tracked)| tracked.goal.upgrade()).collect()
+    }
+
+    /// Handles a ROS 2 status list of the publisher `from`.
+    pub(super) fn on_ros2_status_list(&self, from: &LinkInfo, list: &Ros2StatusArray, now: Instant) {
+        let reported: HashMap<[u8; 16], i8> =
+            list.status_list.iter().map(|entry| (entry.goal_info.goal_id.uuid, entry.status)).collect();
+        for goal in self.ros2_goals() {
+            let reported = goal.id.uuid().and_then(|uuid| reported.get(&uuid)).copied();
+            let update = match (reported, reported.and_then(GoalStatus::of_ros2_number)) {
+                (Some(_), None) => Update::Invalid,
+                (_, status) => goal.on_ros2_status(status, from.gid, now),
+            };
+            match update {
+                Update::End => self.remove(&goal),
+                Update::Invalid => {
+                    let number = reported.unwrap_or_default();
+                    self.log_error(&from.publisher, &goal, (GoalStatus::of_ros2_number(number), number.into()));
+                }
+                Update::Unchanged | Update::Changed => {}
+            }
+        }
+    }
+
+    fn ros2_goals(&self) -> Vec<Arc<Goal>> {
+        let state = lock(&self.state);
+        let ros2 = state.goals.iter().filter(|(id, _)| id.uuid().is_some());
+        ros2.filter_map(|(_, tracked)| tracked.goal.upgrade()).collect()
     }
 
     /// Handles a result of one of these goals, or of another client's.
     pub(super) fn on_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
-        let Some(goal) = self.find(&status.goal_id.id) else { return };
+        let Some(goal) = self.find(&GoalId::from(&*status.goal_id.id)) else { return };
         let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
         if ended == GoalStatus::Lost {
-            self.log_error(server, &goal, status.status);
+            self.log_error(server, &goal, (Some(ended), status.status.into()));
         }
-        if goal.on_result(ended, &status.text, result) == Update::End {
+        let result = ReceivedContent::new(result, Encoding::Ros1, 0);
+        if goal.on_result(ended, &status.text, Some(result)) == Update::End {
             self.remove(&goal);
         }
     }
 
-    /// Handles feedback.
-    pub(super) fn on_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
-        if let Some(goal) = self.find(&status.goal_id.id) {
+    /// Handles feedback about the goal with this id, or about another client's.
+    pub(super) fn on_feedback(&self, id: &GoalId, feedback: impl FnOnce() -> ReceivedContent) {
+        if let Some(goal) = self.find(id) {
             goal.on_feedback(feedback);
         }
     }
 
-    fn find(&self, id: &str) -> Option<Arc<Goal>> {
-        lock(&self.state).goals.get(&GoalId::from(id))?.goal.upgrade()
+    fn find(&self, id: &GoalId) -> Option<Arc<Goal>> {
+        lock(&self.state).goals.get(id)?.goal.upgrade()
     }
 
     /// Logs an invalid status from the server, once per goal.
-    fn log_error(&self, server: &str, goal: &Goal, number: u8) {
+    fn log_error(&self, server: &str, goal: &Goal, (reported, number): (Option<GoalStatus>, i16)) {
         if goal.is_reported.swap(true, Ordering::Relaxed) {
             return;
         }
         let (is, _) = goal.status();
-        let reported =
-            GoalStatus::of_number(number).map_or_else(|| number.to_string(), |reported| reported.to_string());
+        let reported = reported.map_or_else(|| number.to_string(), |reported| reported.to_string());
         console::warning!(
             "action {}: server [{server}] reports goal {} as {reported}, which cannot follow {is}",
             self.action,

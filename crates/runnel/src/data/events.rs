@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::callback_group::{CallbackScheduler, Entered};
+use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup};
 use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{Class, Mutex, MutexGuard, TryMutex, lock};
 
@@ -50,13 +50,22 @@ impl<E: Event> Events<E> {
         dispatch: Dispatch,
         callback: impl FnMut(E) + Send + 'static,
     ) -> Arc<Self> {
+        Self::in_group(limit, (dispatch, &Arc::new(ExclusiveGroup::new())), callback)
+    }
+
+    /// Events whose callback belongs to a callback group.
+    pub(crate) fn in_group(
+        limit: EventLimit,
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
+        callback: impl FnMut(E) + Send + 'static,
+    ) -> Arc<Self> {
         let waiting = Waiting { events: VecDeque::new(), bytes: 0, scheduled: false };
         Arc::new_cyclic(|myself| Self {
             waiting: Mutex::new(Class::EventQueue, waiting),
             callback: TryMutex::new(Some(Box::new(callback))),
             limit,
             dropped: AtomicU64::new(0),
-            scheduler: CallbackScheduler::new(dispatch, myself),
+            scheduler: CallbackScheduler::in_group(dispatch, group, myself),
         })
     }
 

@@ -1,0 +1,116 @@
+//! What an action server receives in each graph, and the user's callbacks for it.
+
+use std::sync::Arc;
+
+use runnel_core::message::Action;
+use runnel_core::qos::QoS;
+use runnel_core::wire::{Bytes, DecodeError};
+
+use super::server::ServerGoalHandle;
+use super::server_core::ServerCore;
+use super::types::Type;
+use crate::announced::Topic;
+use crate::callback_group::{CallbackGroup, ExclusiveGroup};
+use crate::data::Delivery;
+use crate::error::Error;
+use crate::node::Node;
+use crate::subscription::{Subscription, Takes};
+use crate::sync::TryMutex;
+
+/// Queue depth of goals and cancel requests while callbacks run.
+const DEPTH: usize = 1000;
+
+type Callback<A> = Box<dyn FnMut(ServerGoalHandle<A>) + Send>;
+
+/// The user's callbacks. The entities that call one share its group, so that only one thread calls it.
+pub(super) struct ServerCallbacks<A: Action> {
+    on_goal: TryMutex<Callback<A>>,
+    on_cancel: TryMutex<Callback<A>>,
+}
+
+impl<A: Action> ServerCallbacks<A> {
+    pub(super) fn new(
+        on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+    ) -> Self {
+        Self { on_goal: TryMutex::new(Box::new(on_goal)), on_cancel: TryMutex::new(Box::new(on_cancel)) }
+    }
+
+    fn call(callback: &TryMutex<Callback<A>>, goal: ServerGoalHandle<A>) {
+        if let Some(mut callback) = callback.try_lock() {
+            callback(goal);
+        }
+    }
+}
+
+/// See the module's documentation.
+pub(super) struct ServerInputs {
+    ros1: Option<Ros1Inputs>,
+}
+
+/// The topics that ROS 1 clients publish.
+struct Ros1Inputs {
+    goals: Subscription,
+    _cancels: Subscription,
+}
+
+impl ServerInputs {
+    /// Receives for a server from now on.
+    pub(super) fn new<A: Action>(
+        (node, action, group): (&Node, &str, Option<&CallbackGroup>),
+        core: &Arc<ServerCore<A>>,
+        callbacks: ServerCallbacks<A>,
+    ) -> Result<Self, Error> {
+        let callbacks = Arc::new(callbacks);
+        let groups = [(); 2].map(|()| CallbackGroup::for_entity(group));
+        let ros1 = node.inner.is_in_ros1().then(|| Ros1Inputs::new((node, action), core, &callbacks, &groups));
+        Ok(Self { ros1: ros1.transpose()? })
+    }
+
+    /// Passes the goals that wait to a server without calling the user's callback.
+    pub(super) fn take_goals<A: Action>(&self, core: &Arc<ServerCore<A>>) {
+        if let Some(ros1) = &self.ros1 {
+            ros1.goals.take_each(|from, bytes| core.on_goal_message(&from.publisher, bytes).map(drop));
+        }
+    }
+}
+
+impl Ros1Inputs {
+    fn new<A: Action>(
+        (node, action): (&Node, &str),
+        core: &Arc<ServerCore<A>>,
+        callbacks: &Arc<ServerCallbacks<A>>,
+        [goal_group, cancel_group]: &[Arc<ExclusiveGroup>; 2],
+    ) -> Result<Self, Error> {
+        let topic = |of: Type, suffix: &str| of.topic(node, action, suffix);
+        let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
+        let on_cancel = move |client: &str, bytes: Bytes<'_>| {
+            let ask = &mut |goal| ServerCallbacks::call(&calls.on_cancel, goal);
+            server.on_cancel_message(client, bytes, ask)
+        };
+        let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
+        let on_goal = move |client: &str, bytes: Bytes<'_>| {
+            let goal = server.on_goal_message(client, bytes)?;
+            goal.into_iter().for_each(|goal| ServerCallbacks::call(&calls.on_goal, goal));
+            Ok(())
+        };
+        Ok(Self {
+            _cancels: subscribe(node, &topic(Type::cancel(), "cancel")?, cancel_group, on_cancel)?,
+            goals: subscribe(node, &topic(Type::of::<A::ActionGoal>(), "goal")?, goal_group, on_goal)?,
+        })
+    }
+}
+
+/// Subscribes to a topic of clients. `handler` gets the client's name and the bytes.
+fn subscribe(
+    node: &Node,
+    topic: &Topic,
+    group: &Arc<ExclusiveGroup>,
+    mut handler: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
+) -> Result<Subscription, Error> {
+    let callback = move |delivery: Delivery<'_>| match delivery {
+        Delivery::Bytes { bytes, from, .. } => Ok(handler(&from.publisher, bytes.bytes())?),
+        Delivery::Shared { .. } => Ok(()),
+    };
+    node.subscribe_in_group(topic, QoS::keep_last(DEPTH), (Takes::default(), group), callback)
+}
