@@ -71,8 +71,13 @@ pub fn ros2_action_messages(
     let mut types = Types::default();
     [goal, result, feedback].into_iter().for_each(|part| types.add_schema(part));
     types.add_action(&format!("{package}/action/{name}"));
-    let suffixes =
-        ["SendGoal_Request", "SendGoal_Response", "GetResult_Request", "GetResult_Response", "FeedbackMessage"];
+    let suffixes = [
+        "SendGoal_Request",
+        "SendGoal_Response",
+        "GetResult_Request",
+        "GetResult_Response",
+        "FeedbackMessage",
+    ];
     suffixes.map(|suffix| {
         let hash = types.used_by(&format!("{package}/action/{name}_{suffix}"));
         (format!("{package}::action::dds_::{name}_{suffix}_"), hash)

@@ -239,7 +239,8 @@ fn derived_messages_of_action_have_hashes_without_library() {
     let (library, name) = (standard(), type_name("tf2_msgs/LookupTransform"));
     let ActionSchema { goal, result, feedback, .. } = library.action_in(Generation::Ros2, &name).unwrap();
     let [send_goal, get_result] = library.action_services_in(Generation::Ros2, &name).unwrap();
-    let feedback_message = library.message_in(Generation::Ros2, &name.with_suffix("FeedbackMessage")).unwrap();
+    let feedback_message =
+        library.message_in(Generation::Ros2, &name.with_suffix("FeedbackMessage")).unwrap();
     let expected = [
         &send_goal.request,
         &send_goal.response,

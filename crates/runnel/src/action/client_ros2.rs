@@ -22,7 +22,7 @@ use super::ros2_message::{
 };
 use super::ros2_service::{ServiceCaller, ServiceReply};
 use super::tracker::Tracker;
-use super::types::{Ros2ActionTypes, ServiceType, ros2_name, ros2_status};
+use super::types::{Ros2ActionTypes, cancel_goal, ros2_name, ros2_status};
 use crate::announced::Topic;
 use crate::callback_group::ExclusiveGroup;
 use crate::data::{Event, EventLimit, Events};
@@ -75,16 +75,14 @@ impl Ros2Client {
         types: Ros2ActionTypes,
         tracker: &Arc<Tracker>,
     ) -> Result<Arc<Self>, Error> {
-        let service = |of: ServiceType, suffix: &str| {
-            ServiceCaller::new(node, ros2_name(node, action, suffix)?, of)
-        };
+        let service = |of, suffix: &str| ServiceCaller::new(node, ros2_name(node, action, suffix)?, of);
         let input = |of, suffix: &str, qos, group: &_, handler| {
             Input::new(node, &Topic::of_ros2(ros2_name(node, action, suffix)?, of), qos, group, handler)
         };
         let services = [
             service(types.send_goal, "send_goal")?,
             service(types.get_result, "get_result")?,
-            service(ServiceType::cancel_goal(), "cancel_goal")?,
+            service(cancel_goal(), "cancel_goal")?,
         ];
         // Feedback and replies share a group, so that feedback that has arrived is handled before the result.
         let [goal_group, status_group] = [(); 2].map(|()| Arc::new(ExclusiveGroup::new()));
@@ -95,7 +93,8 @@ impl Ros2Client {
         let dispatch = node.inner.executor_dispatch();
         Ok(Arc::new_cyclic(|client: &Weak<Self>| {
             let client = Weak::clone(client);
-            let on_reply = move |replied| client.upgrade().into_iter().for_each(|client| client.on_reply(&replied));
+            let on_reply =
+                move |replied| client.upgrade().into_iter().for_each(|client| client.on_reply(&replied));
             let replies = Events::in_group(REPLIES, (dispatch, &goal_group), on_reply);
             Self { tracker: Arc::clone(tracker), services, feedback, status, replies }
         }))
@@ -184,7 +183,8 @@ impl Ros2Client {
             Ok((STATUS_UNKNOWN, _)) => goal.on_failure("the action server does not know the goal"),
             Ok((number, result)) => match GoalStatus::of_ros2_number(number) {
                 Some(status) => goal.on_result(status, "", Some(result)),
-                None => goal.on_failure(&format!("the action server sent a result with the unknown status {number}")),
+                None => goal
+                    .on_failure(&format!("the action server sent a result with the unknown status {number}")),
             },
             Err(error) => goal.on_failure(&unreadable("with the result", &error.to_string())),
         }

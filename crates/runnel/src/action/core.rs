@@ -111,7 +111,9 @@ impl ClientCore {
             return Ok(());
         }
         match (&self.ros1, &self.ros2) {
-            (Some(ros1), _) if goal.id.text().is_some() => ros1.request_cancel(Some(&goal.id), Time::default()),
+            (Some(ros1), _) if goal.id.text().is_some() => {
+                ros1.request_cancel(Some(&goal.id), Time::default())
+            }
             (_, Some(ros2)) if goal.is_acknowledged() => ros2.cancel(goal),
             _ => Ok(()),
         }

@@ -54,7 +54,8 @@ struct Mappings {
 
 impl Mappings {
     fn of(action: &ActionSchema) -> Self {
-        let [result, feedback] = [&action.result, &action.feedback].map(|part| Arc::new(TypeMapping::of(part)));
+        let [result, feedback] =
+            [&action.result, &action.feedback].map(|part| Arc::new(TypeMapping::of(part)));
         Self { goal: TypeMapping::of(&action.goal), result, feedback }
     }
 }
@@ -114,7 +115,8 @@ impl DynamicActionClient {
         goal: &DynamicMessage,
         callback: Option<(Dispatch, Callback)>,
     ) -> Result<DynamicGoalHandle, Error> {
-        let goal = self.core.send(&DynamicContent { message: goal, mapping: &self.mappings.goal }, callback)?;
+        let goal =
+            self.core.send(&DynamicContent { message: goal, mapping: &self.mappings.goal }, callback)?;
         let base = GoalHandleBase::new(&self.core, goal);
         Ok(DynamicGoalHandle { base, result: Arc::clone(&self.mappings.result) })
     }

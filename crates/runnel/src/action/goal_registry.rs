@@ -70,10 +70,6 @@ impl<H: Clone, R> GoalRegistry<H, R> {
         &self.entries
     }
 
-    pub(super) fn entries_mut(&mut self) -> &mut [Entry<H, R>] {
-        &mut self.entries
-    }
-
     /// The goal with this id.
     pub(super) fn by_id(&self, id: &GoalId) -> Option<&Entry<H, R>> {
         self.entries.iter().find(|entry| entry.id == *id)
@@ -137,7 +133,17 @@ impl<H: Clone, R> GoalRegistry<H, R> {
             let (key, id, status) = (self.next_key(), GoalId::from(id), GoalStatus::Recalling);
             let (text, requests, ended) = (String::new(), GoalRequests::default(), Some(now));
             let decides_cancel = false;
-            self.entries.push(Entry { key, id, stamp, status, text, handle: None, ended, decides_cancel, requests });
+            self.entries.push(Entry {
+                key,
+                id,
+                stamp,
+                status,
+                text,
+                handle: None,
+                ended,
+                decides_cancel,
+                requests,
+            });
         }
         (concerned, is_kept)
     }

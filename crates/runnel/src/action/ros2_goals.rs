@@ -70,10 +70,8 @@ impl<H: Clone, R> GoalRegistry<H, R> {
     /// Handles a request for the result of a goal.
     pub(super) fn request_result(&mut self, id: [u8; 16], request: R, now: Instant) -> ResultRequest<R> {
         self.expire(now);
-        let id = GoalId::from(id);
-        let accepted =
-            self.entries_mut().iter_mut().find(|entry| entry.id == id && entry.status.ros2_number().is_some());
-        match accepted {
+        let key = self.accepted(id).map(|entry| entry.key);
+        match key.and_then(|key| self.get_mut(key)) {
             Some(entry) => entry.requests.request_result(request),
             None => ResultRequest::Unknown(request),
         }

@@ -139,13 +139,16 @@ impl<A: Action> Drop for ActionServer<A> {
     fn drop(&mut self) {
         // Waiting goals are answered before the topics end.
         self.core.close();
-        if let Some(inputs) = self.inputs.take() {
+        let (ros1, ros2) = self.inputs.take().map_or((None, None), |inputs| (inputs.ros1, inputs.ros2));
+        if let Some(ros1) = ros1 {
             // The user's callback is not called for them.
-            inputs.take_goals(&self.core);
-            drop(inputs);
+            ros1.take_goals(&self.core);
+            drop(ros1);
         }
         drop(self.timer.take());
         self.core.end();
+        // They have carried the responses of the goals that have just ended.
+        drop(ros2);
     }
 }
 

@@ -179,7 +179,8 @@ impl<A: Action> ServerCore<A> {
             Arrival::Recalled => {
                 let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
                 let report = GoalReport { id: &id, stamp, status: GoalStatus::Recalled, text: &text };
-                self.publish_end(&table, &report, &A::Result::default()).and(self.publish_list(&mut table, &id))
+                self.publish_end(&table, &report, &A::Result::default())
+                    .and(self.publish_list(&mut table, &id))
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
@@ -297,7 +298,10 @@ impl<A: Action> ServerCore<A> {
         goal: &ServerGoal<A>,
         next: GoalStatus,
     ) -> Result<(), Error> {
-        if goal.id.uuid().is_none() || next != GoalStatus::Preempted || table.status(goal) != GoalStatus::Active {
+        if goal.id.uuid().is_none()
+            || next != GoalStatus::Preempted
+            || table.status(goal) != GoalStatus::Active
+        {
             return Ok(());
         }
         table.goals.set(goal.key, GoalStatus::Preempting, "", clock::monotonic());
@@ -322,7 +326,8 @@ impl<A: Action> ServerCore<A> {
         let (status, result) = (report.status, A::Result::default());
         let sent = self.publish_end(table, &report, &result);
         let response = self.ros2_result(&report, &result);
-        let (response, encoded) = response.map_or_else(|error| (None, Err(error)), |response| (response, Ok(())));
+        let (response, encoded) =
+            response.map_or_else(|error| (None, Err(error)), |response| (response, Ok(())));
         table.end(key, status, text, response);
         Some(sent.and(encoded))
     }

@@ -104,7 +104,8 @@ impl Ros1ServerEnd {
     /// Publishes the list of the goals of ROS 1 clients.
     pub(super) fn publish_list<H, R>(&self, goals: &[Entry<H, R>], now: Time) -> Result<(), Error> {
         let of_ros1 = goals.iter().filter(|entry| entry.id.uuid().is_none());
-        let sent = |Entry { id, stamp, status, text, .. }: &Entry<_, _>| wire_status(id, *stamp, *status, text);
+        let sent =
+            |Entry { id, stamp, status, text, .. }: &Entry<_, _>| wire_status(id, *stamp, *status, text);
         let list = GoalStatusArray { header: header(now), status_list: of_ros1.map(sent).collect() };
         self.lists.publish(|out| list.write(out))
     }

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use runnel_core::message::Action;
 use runnel_core::qos::QoS;
 use runnel_core::wire::{Bytes, DecodeError};
+use runnel_msgs::action_msgs::srv::CancelGoal;
 
+use super::ros2_service::serve;
 use super::server::ServerGoalHandle;
 use super::server_core::ServerCore;
-use super::types::Type;
+use super::types::{Type, ros2_name};
 use crate::announced::Topic;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
 use crate::data::Delivery;
 use crate::error::Error;
 use crate::node::Node;
+use crate::service::ServiceServer;
 use crate::subscription::{Subscription, Takes};
 use crate::sync::TryMutex;
 
@@ -45,11 +48,13 @@ impl<A: Action> ServerCallbacks<A> {
 
 /// See the module's documentation.
 pub(super) struct ServerInputs {
-    ros1: Option<Ros1Inputs>,
+    pub(super) ros1: Option<Ros1Inputs>,
+    /// The services of ROS 2.
+    pub(super) ros2: Option<[ServiceServer; 3]>,
 }
 
 /// The topics that ROS 1 clients publish.
-struct Ros1Inputs {
+pub(super) struct Ros1Inputs {
     goals: Subscription,
     _cancels: Subscription,
 }
@@ -63,15 +68,10 @@ impl ServerInputs {
     ) -> Result<Self, Error> {
         let callbacks = Arc::new(callbacks);
         let groups = [(); 2].map(|()| CallbackGroup::for_entity(group));
-        let ros1 = node.inner.is_in_ros1().then(|| Ros1Inputs::new((node, action), core, &callbacks, &groups));
-        Ok(Self { ros1: ros1.transpose()? })
-    }
-
-    /// Passes the goals that wait to a server without calling the user's callback.
-    pub(super) fn take_goals<A: Action>(&self, core: &Arc<ServerCore<A>>) {
-        if let Some(ros1) = &self.ros1 {
-            ros1.goals.take_each(|from, bytes| core.on_goal_message(&from.publisher, bytes).map(drop));
-        }
+        let ros1 =
+            node.inner.is_in_ros1().then(|| Ros1Inputs::new((node, action), core, &callbacks, &groups));
+        let ros2 = node.inner.is_in_ros2().then(|| serve_ros2((node, action), core, &callbacks, &groups));
+        Ok(Self { ros1: ros1.transpose()?, ros2: ros2.transpose()? })
     }
 }
 
@@ -99,6 +99,40 @@ impl Ros1Inputs {
             goals: subscribe(node, &topic(Type::of::<A::ActionGoal>(), "goal")?, goal_group, on_goal)?,
         })
     }
+}
+
+impl Ros1Inputs {
+    /// Passes the goals that wait to a server without calling the user's callback.
+    pub(super) fn take_goals<A: Action>(&self, core: &Arc<ServerCore<A>>) {
+        self.goals.take_each(|from, bytes| core.on_goal_message(&from.publisher, bytes).map(drop));
+    }
+}
+
+/// Provides the services of ROS 2.
+fn serve_ros2<A: Action>(
+    (node, action): (&Node, &str),
+    core: &Arc<ServerCore<A>>,
+    callbacks: &Arc<ServerCallbacks<A>>,
+    [goal_group, cancel_group]: &[Arc<ExclusiveGroup>; 2],
+) -> Result<[ServiceServer; 3], Error> {
+    let name = |suffix: &str| ros2_name(node, action, suffix);
+    let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
+    let on_goal = move |request| {
+        let goal = server.on_goal_request(request);
+        goal.into_iter().for_each(|goal| ServerCallbacks::call(&calls.on_goal, goal));
+    };
+    let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
+    let on_cancel = move |request| {
+        server.on_cancel_request(request, &mut |goal| ServerCallbacks::call(&calls.on_cancel, goal));
+    };
+    let server = Arc::clone(core);
+    let on_result = move |request| server.on_result_request(request);
+    let result_group = Arc::new(ExclusiveGroup::new());
+    Ok([
+        serve::<A::SendGoal>(node, name("send_goal")?, goal_group, on_goal)?,
+        serve::<A::GetResult>(node, name("get_result")?, &result_group, on_result)?,
+        serve::<CancelGoal>(node, name("cancel_goal")?, cancel_group, on_cancel)?,
+    ])
 }
 
 /// Subscribes to a topic of clients. `handler` gets the client's name and the bytes.

@@ -41,16 +41,13 @@ impl<A: Action> ServerCore<A> {
     }
 
     /// Handles a request to `cancel_goal`. `ask` calls the owner of a goal.
-    pub(super) fn on_cancel_request(
-        &self,
-        request: Request,
-        ask: &mut dyn FnMut(ServerGoalHandle<A>),
-    ) {
+    pub(super) fn on_cancel_request(&self, request: Request, ask: &mut dyn FnMut(ServerGoalHandle<A>)) {
         let Request { bytes, encoding, client, reply } = request;
         let (uuid, stamp) = match read_cancel_request(encoding, &bytes) {
             Ok(request) => request,
             Err(error) => {
-                return self.refuse(format_args!("a cancel request from [{client}] that cannot be read: {error}"));
+                return self
+                    .refuse(format_args!("a cancel request from [{client}] that cannot be read: {error}"));
             }
         };
         let request = self.table().goals.cancel_ros2(uuid, stamp, clock::monotonic());
@@ -70,7 +67,8 @@ impl<A: Action> ServerCore<A> {
         let uuid = match read_result_request(encoding, &bytes) {
             Ok(uuid) => uuid,
             Err(error) => {
-                return self.refuse(format_args!("a result request from [{client}] that cannot be read: {error}"));
+                return self
+                    .refuse(format_args!("a result request from [{client}] that cannot be read: {error}"));
             }
         };
         let answer = self.table().goals.request_result(uuid, reply, clock::monotonic());

@@ -123,7 +123,11 @@ impl Tracker {
                 Update::End => self.remove(&goal),
                 Update::Invalid => {
                     let number = reported.unwrap_or_default();
-                    self.log_error(&from.publisher, &goal, (GoalStatus::of_ros2_number(number), number.into()));
+                    self.log_error(
+                        &from.publisher,
+                        &goal,
+                        (GoalStatus::of_ros2_number(number), number.into()),
+                    );
                 }
                 Update::Unchanged | Update::Changed => {}
             }
@@ -141,7 +145,7 @@ impl Tracker {
         let Some(goal) = self.find(&GoalId::from(&*status.goal_id.id)) else { return };
         let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
         if ended == GoalStatus::Lost {
-            self.log_error(server, &goal, (Some(ended), status.status.into()));
+            self.log_error(server, &goal, (GoalStatus::of_number(status.status), status.status.into()));
         }
         let result = ReceivedContent::new(result, Encoding::Ros1, 0);
         if goal.on_result(ended, &status.text, Some(result)) == Update::End {

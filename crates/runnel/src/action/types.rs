@@ -10,6 +10,7 @@ use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 use crate::announced::{Ros1Type, Ros2Type, Topic};
 use crate::error::Error;
 use crate::node::Node;
+use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::type_mapping::TypeMapping;
 
 /// A message type as announced to ROS 1 peers.
@@ -30,15 +31,9 @@ pub(super) struct Ros1ActionTypes {
 
 /// The types of the services and of the feedback topic below an action's name in ROS 2.
 pub(super) struct Ros2ActionTypes {
-    pub(super) send_goal: ServiceType,
-    pub(super) get_result: ServiceType,
+    pub(super) send_goal: ServiceTypeNames,
+    pub(super) get_result: ServiceTypeNames,
     pub(super) feedback: Ros2Type,
-}
-
-/// The types of a service's request and response in ROS 2.
-pub(super) struct ServiceType {
-    pub(super) request: Ros2Type,
-    pub(super) response: Ros2Type,
 }
 
 impl ActionTypes {
@@ -50,8 +45,8 @@ impl ActionTypes {
             feedback: Type::of::<A::ActionFeedback>(),
         };
         let ros2 = Ros2ActionTypes {
-            send_goal: ServiceType::of::<A::SendGoal>(),
-            get_result: ServiceType::of::<A::GetResult>(),
+            send_goal: service::<A::SendGoal>(),
+            get_result: service::<A::GetResult>(),
             feedback: Ros2Type::of::<A::FeedbackMessage>(),
         };
         Self { ros1: Some(ros1), ros2: Some(ros2) }
@@ -82,23 +77,29 @@ impl Ros2ActionTypes {
         let [goal, result, feedback] = parts.map(|part| part.in_generation(Generation::Ros2).ok());
         let messages = ros2_action_messages(action, [goal?, result?, feedback?].map(|schema| &**schema));
         let [goal_request, goal_response, result_request, result_response, feedback] =
-            messages.map(|(dds_type, rihs01)| Ros2Type { dds_type, rihs01 });
+            messages.map(|(dds_type, rihs01)| ServiceMessageType { dds_type, rihs01 });
+        let ServiceMessageType { dds_type, rihs01 } = feedback;
         Some(Self {
-            send_goal: ServiceType { request: goal_request, response: goal_response },
-            get_result: ServiceType { request: result_request, response: result_response },
-            feedback,
+            send_goal: ServiceTypeNames { request: goal_request, response: goal_response },
+            get_result: ServiceTypeNames { request: result_request, response: result_response },
+            feedback: Ros2Type { dds_type, rihs01 },
         })
     }
 }
 
-impl ServiceType {
-    fn of<S: Service>() -> Self {
-        Self { request: Ros2Type::of::<S::Request>(), response: Ros2Type::of::<S::Response>() }
-    }
+/// The type of `cancel_goal` in ROS 2.
+pub(super) fn cancel_goal() -> ServiceTypeNames {
+    service::<CancelGoal>()
+}
 
-    /// The type of `cancel_goal`.
-    pub(super) fn cancel_goal() -> Self {
-        Self::of::<CancelGoal>()
+fn service<S: Service>() -> ServiceTypeNames {
+    let message = |dds_type: &str, rihs01: &str| ServiceMessageType {
+        dds_type: dds_type.to_owned(),
+        rihs01: rihs01.to_owned(),
+    };
+    ServiceTypeNames {
+        request: message(S::Request::DDS_TYPE, S::Request::RIHS01),
+        response: message(S::Response::DDS_TYPE, S::Response::RIHS01),
     }
 }
 

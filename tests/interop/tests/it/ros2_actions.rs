@@ -175,7 +175,8 @@ fn goal_is_lost_when_rclpy_server_is_replaced() {
     let graph = Ros2Graph::new();
     let mut server = rclpy_server(&graph, Distro::Kilted);
     let context = graph.context();
-    let client = context.create_node("client").unwrap().create_action_client::<FibonacciAction>(ACTION).unwrap();
+    let client =
+        context.create_node("client").unwrap().create_action_client::<FibonacciAction>(ACTION).unwrap();
     assert!(client.wait_for_server(LONG).unwrap(), "{}", server.output());
     let sent = send(&client, 4);
     wait_until("the goal is accepted", deadline_in(TIMEOUT), || sent.goal.status() == GoalStatus::Active);
