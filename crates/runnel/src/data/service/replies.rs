@@ -13,9 +13,10 @@ use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
 
 use super::requester::RequestKey;
+use super::service_end::ServiceEnd;
 use crate::frame::Frame;
 use crate::log_output::console;
-use crate::rtps::{CallHeader, Rtps, ServiceEnds, failure};
+use crate::rtps::{CallHeader, ServiceEnds, failure};
 use crate::sync::{Class, Mutex, lock};
 
 /// How long a reply waits for its client's reader.
@@ -34,8 +35,7 @@ pub(super) const MOST_PER_CLIENT: usize = 250;
 /// See the module's documentation.
 pub(crate) struct Replies {
     service: String,
-    rtps: Arc<Rtps>,
-    ends: ServiceEnds,
+    end: ServiceEnd,
     state: Mutex<State>,
 }
 
@@ -84,12 +84,12 @@ pub(crate) struct Ros2Request {
 }
 
 impl Replies {
-    pub(crate) fn new(service: String, rtps: Arc<Rtps>, ends: ServiceEnds) -> Arc<Self> {
-        Arc::new(Self { service, rtps, ends, state: Mutex::new(Class::ServiceAnswers, State::default()) })
+    pub(crate) fn new(service: String, end: ServiceEnd) -> Arc<Self> {
+        Arc::new(Self { service, end, state: Mutex::new(Class::ServiceAnswers, State::default()) })
     }
 
     pub(crate) fn ends(&self) -> &ServiceEnds {
-        &self.ends
+        &self.end.ends
     }
 
     pub(crate) fn service(&self) -> &str {
@@ -146,7 +146,7 @@ impl Replies {
 
     /// Whether the matched clients have acknowledged all replies, and none is held.
     pub(crate) fn are_acknowledged(&self) -> bool {
-        lock(&self.state).held.is_empty() && self.ends.writer.unacknowledged_by_addressees() == 0
+        lock(&self.state).held.is_empty() && self.end.is_acknowledged()
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
@@ -157,9 +157,9 @@ impl Replies {
 
     /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones.
     fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
-        let writer = &self.ends.writer;
+        let writer = &self.end.ends.writer;
         let named = to.reader.filter(|reader| writer.has_reader(*reader));
-        let find = || if to.reader.is_none() { self.rtps.reply_reader(writer, to.client) } else { None };
+        let find = || if to.reader.is_none() { self.end.rtps.reply_reader(writer, to.client) } else { None };
         let Some(reader) = named.or_else(find) else { return false };
         if writer.unacknowledged_by(reader) >= MOST_UNACKNOWLEDGED {
             return false;
@@ -168,7 +168,7 @@ impl Replies {
             RequestIdentity::InlineQos(identity) => Some(identity),
             RequestIdentity::Header(_) => None,
         };
-        self.rtps.write_to(writer, frame.clone(), (reader, related)).is_ok()
+        self.end.send(frame, (reader, related)).is_ok()
     }
 
     fn hold(&self, reply: Held) {
@@ -183,7 +183,7 @@ impl Replies {
         }
         drop(state);
         displaced.iter().for_each(|reply| self.note_dropped(&reply.to));
-        self.rtps.note_held_reply();
+        self.end.rtps.note_services_due();
     }
 
     fn note_dropped(&self, to: &Addressee) {

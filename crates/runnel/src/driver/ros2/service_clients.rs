@@ -18,7 +18,7 @@ use runnel_rtps::Sample;
 use runnel_rtps::wire::{EntityId, Guid, SampleIdentity, SequenceNumber};
 
 use super::Ros2;
-use crate::data::{CallPath, PendingCall};
+use crate::data::{CallPath, PendingCall, ServiceEnd, ServiceMemory};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::frame::Frame;
@@ -36,9 +36,8 @@ pub(super) struct ServiceClients {
 
 /// One client.
 pub(super) struct ClientEnd {
-    node: NodeKey,
     service: String,
-    ends: ServiceEnds,
+    end: ServiceEnd,
     /// Its number in headers.
     id: u64,
     /// Calls without a response, by number.
@@ -70,13 +69,13 @@ impl ServiceClients {
         self.clients.get_mut(&reader)
     }
 
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = (NodeKey, EntityId, EntityId)> {
-        self.clients.iter().map(|(reader, end)| (end.node, *reader, end.ends.writer.id()))
+    pub(super) fn is_reader(&self, reader: EntityId) -> bool {
+        self.clients.contains_key(&reader)
     }
 
     /// Handles a match of an endpoint.
     pub(super) fn note_matched(&mut self, local: EntityId) {
-        let is_of = |end: &ClientEnd| end.ends.reader == local || end.ends.writer.id() == local;
+        let is_of = |end: &ClientEnd| end.end.ends.reader == local || end.end.ends.writer.id() == local;
         self.has_unsent |= self.clients.values().any(|end| is_of(end) && !end.calls.is_empty());
     }
 }
@@ -88,15 +87,16 @@ impl Ros2 {
         node: NodeKey,
         service: &str,
         types: &ServiceTypeNames,
+        memory: ServiceMemory,
         effects: &mut Effects,
     ) -> io::Result<Option<EntityId>> {
-        let Some(rtps) = self.rtps.clone() else { return Ok(None) };
-        let (ends, id) = (rtps.create_service_ends(ServiceRole::Client, service, types)?, host::random()?);
-        let reader = ends.reader;
+        let id = host::random()?;
+        let made = self.create_service_end((node, ServiceRole::Client), service, types, memory)?;
+        let Some(end) = made else { return Ok(None) };
+        let reader = end.ends.reader;
         let client = ClientEnd {
-            node,
             service: service.to_owned(),
-            ends,
+            end,
             id,
             calls: BTreeMap::new(),
             last_call: 0,
@@ -108,13 +108,16 @@ impl Ros2 {
         Ok(Some(reader))
     }
 
+    /// The reader and the writer of a client.
+    pub(in crate::driver) fn ends_of_client(&self, client: EntityId) -> Option<[EntityId; 2]> {
+        let ends = &self.services.clients.clients.get(&client)?.end.ends;
+        Some([ends.reader, ends.writer.id()])
+    }
+
     /// Removes a client. Its calls get no response.
     pub(in crate::driver) fn remove_client(&mut self, client: EntityId, effects: &mut Effects) {
         let Some(end) = self.services.clients.clients.remove(&client) else { return };
-        if let Some(rtps) = &self.rtps {
-            rtps.remove_service_ends(&end.ends);
-        }
-        effects.push_back(Effect::NodesChanged);
+        self.remove_service_end(&end.end.ends, effects);
     }
 
     /// Begins a call. Without a request, a service of this process has it. Returns the number of the call; `None` if
@@ -151,14 +154,14 @@ impl Ros2 {
     pub(in crate::driver) fn is_server_ready(&self, client: EntityId) -> bool {
         let end = self.services.clients.clients.get(&client);
         let ready =
-            self.rtps.as_ref().zip(end).and_then(|(rtps, end)| rtps.ready_server(&end.ends, end.server));
+            self.rtps.as_ref().zip(end).and_then(|(rtps, end)| rtps.ready_server(&end.end.ends, end.server));
         ready.is_some()
     }
 
     /// Whether a client has matched a server, which may not be ready yet.
     pub(in crate::driver) fn has_server(&self, client: EntityId) -> bool {
         let end = self.services.clients.clients.get(&client);
-        let matched = self.rtps.as_ref().zip(end).map(|(rtps, end)| rtps.matched(end.ends.writer.id()));
+        let matched = self.rtps.as_ref().zip(end).map(|(rtps, end)| rtps.matched(end.end.ends.writer.id()));
         matched.is_some_and(|matched| !matched.is_empty())
     }
 
@@ -175,7 +178,7 @@ impl Ros2 {
     /// Handles an unmatched endpoint, which may be a server's.
     pub(in crate::driver) fn service_unmatched(&mut self, local: EntityId, remote: Guid) {
         let clients = &mut self.services.clients;
-        for end in clients.clients.values_mut().filter(|end| end.ends.writer.id() == local) {
+        for end in clients.clients.values_mut().filter(|end| end.end.ends.writer.id() == local) {
             end.server.take_if(|server| *server == remote);
             for call in end.calls.values_mut() {
                 call.sent.take_if(|sent| sent.server == remote);
@@ -205,13 +208,14 @@ impl ClientEnd {
             return false;
         }
         let is_unsent = |call: &Call| call.sent.is_none() && call.request.is_some();
-        let Some(server) = rtps.ready_server(&self.ends, self.server) else {
+        let Some(server) = rtps.ready_server(&self.end.ends, self.server) else {
             return self.calls.values().any(is_unsent);
         };
         self.server = Some(server);
         let Some(vendor) = rtps.vendor_of(server.prefix) else { return true };
         let framing = Framing::of(vendor);
-        let Self { calls, ends, id, .. } = self;
+        let Self { calls, end, id, .. } = self;
+        let ends = &end.ends;
         for (number, call) in calls.iter_mut() {
             let Some(request) = &call.request else { continue };
             let is_due = call.sent.is_none_or(|sent| {
@@ -224,7 +228,7 @@ impl ClientEnd {
             let (payload, related) =
                 framed(framing, request, (rtps, ends), CallHeader { client: *id, number: *number });
             let frame = Frame::new(Encoding::Xcdr1, payload);
-            if let Ok(number) = rtps.write_to(&ends.writer, frame, (server, related)) {
+            if let Ok(number) = end.send(&frame, (server, related)) {
                 call.sent = Some(Sent { server, number });
             }
         }
@@ -237,7 +241,8 @@ impl ClientEnd {
         let vendor = rtps.vendor_of(sample.writer.prefix)?;
         let (call, response) = match (Framing::of(vendor), sample.related) {
             (Framing::InlineQos, Some(related)) => {
-                let own = [rtps.prefix().with(self.ends.reader), rtps.prefix().with(self.ends.writer.id())];
+                let own =
+                    [rtps.prefix().with(self.end.ends.reader), rtps.prefix().with(self.end.ends.writer.id())];
                 // Every client of a service hears the replies to all.
                 if !own.contains(&related.guid) {
                     return None;
