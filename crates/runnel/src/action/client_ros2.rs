@@ -10,22 +10,21 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_io::clock;
 use runnel_msgs::action_msgs::msg::GoalStatusArray;
-use runnel_msgs::action_msgs::srv::CancelGoalResponse;
 
 use super::client_input::{Input, MessageHandler};
 use super::client_state_machine::Update;
 use super::content::Content;
 use super::goal::Goal;
 use super::ros2_message::{
-    STATUS_UNKNOWN, cancel_request, goal_request, read_cancel_code, read_goal_response, read_result_response,
-    read_with_uuid, result_request,
+    STATUS_UNKNOWN, cancel_request, goal_request, is_cancel_refused, read_goal_response,
+    read_result_response, read_with_uuid, result_request,
 };
 use super::ros2_service::{ServiceCaller, ServiceReply};
 use super::tracker::Tracker;
 use super::types::{Ros2ActionTypes, cancel_goal, ros2_name, ros2_status};
 use crate::announced::Topic;
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{Event, EventLimit, Events};
+use crate::data::{CallPath, Event, EventLimit, Events};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
@@ -123,20 +122,27 @@ impl Ros2Client {
 
     pub(super) fn send(&self, goal: &Arc<Goal>, content: &dyn Content) -> Result<(), Error> {
         let Some(uuid) = goal.id.uuid() else { return Ok(()) };
-        self.call(Call::SendGoal, goal_request(uuid, content, self.tracker.action())?, Arc::downgrade(goal))
+        let request = goal_request(uuid, content, self.tracker.action())?;
+        self.call(Call::SendGoal, request, Arc::downgrade(goal)).map(drop)
     }
 
     /// Requests the server to cancel a goal that it has accepted.
     pub(super) fn cancel(&self, goal: &Arc<Goal>) -> Result<(), Error> {
-        self.call(Call::Cancel, cancel_request(goal.id.uuid(), Time::default()), Arc::downgrade(goal))
+        let request = cancel_request(goal.id.uuid(), Time::default());
+        self.call(Call::Cancel, request, Arc::downgrade(goal)).map(drop)
     }
 
     /// Requests the server to cancel the goals accepted at this stamp or earlier, or (if it is zero) all.
     pub(super) fn cancel_many(&self, stamp: Time) -> Result<(), Error> {
-        self.call(Call::Cancel, cancel_request(None, stamp), Weak::new())
+        self.call(Call::Cancel, cancel_request(None, stamp), Weak::new()).map(drop)
     }
 
-    fn call(&self, call: Call, request: Vec<u8>, goal: Weak<Goal>) -> Result<(), Error> {
+    /// Ends calls that wait for the results of goals.
+    pub(super) fn end_calls(&self, calls: &[CallPath]) {
+        calls.iter().for_each(|call| self.services[Call::GetResult as usize].end(*call));
+    }
+
+    fn call(&self, call: Call, request: Vec<u8>, goal: Weak<Goal>) -> Result<CallPath, Error> {
         let replies = Arc::clone(&self.replies);
         let on_reply = move |reply| replies.push(Replied { call, goal, reply });
         self.services[call as usize].call(request, on_reply)
@@ -144,7 +150,7 @@ impl Ros2Client {
 
     /// Handles a reply. The caller is in the group of feedback.
     fn on_reply(&self, Replied { call, goal, reply }: &Replied) {
-        self.services[*call as usize].end(reply);
+        self.services[*call as usize].end(reply.path);
         let Some(goal) = goal.upgrade() else { return };
         let update = match (&reply.result, call) {
             (Err(_), Call::Cancel) => Update::Unchanged,
@@ -169,7 +175,8 @@ impl Ros2Client {
     fn on_accepted(&self, goal: &Arc<Goal>) -> Update {
         let must_cancel = goal.on_accepted();
         let request = goal.id.uuid().map(result_request).unwrap_or_default();
-        let mut sent = self.call(Call::GetResult, request, Arc::downgrade(goal));
+        let sent = self.call(Call::GetResult, request, Arc::downgrade(goal));
+        let mut sent = sent.map(|call| self.tracker.set_result_call(goal, call));
         if must_cancel {
             sent = sent.and(self.cancel(goal));
         }
@@ -191,12 +198,12 @@ impl Ros2Client {
     }
 }
 
-/// Handles the return code of a request to cancel one goal.
+/// Handles the response to a request to cancel one goal.
 fn on_cancel_response(goal: &Goal, response: &[u8]) -> Update {
-    if read_cancel_code(response) == Ok(CancelGoalResponse::ERROR_REJECTED) {
+    if goal.id.uuid().is_some_and(|uuid| is_cancel_refused(response, uuid) == Ok(true)) {
         goal.on_cancel_refused();
     }
-    // With any other code the goal ends, is being cancelled, or the request for its result tells that it is lost.
+    // Otherwise the goal ends, is being cancelled, or the response with its result says that it is lost.
     Update::Unchanged
 }
 

@@ -69,7 +69,10 @@ impl ClientCore {
             None => GoalId::next(self.node.full_name(), stamp),
         };
         let goal = Arc::new(Goal::new(id, stamp, calls));
-        self.tracker.add(&goal)?;
+        let forgotten = self.tracker.add(&goal)?;
+        if let Some(ros2) = &self.ros2 {
+            ros2.end_calls(&forgotten);
+        }
         let sent = match (ros2, &self.ros1) {
             (Some(ros2), _) => ros2.send(&goal, content),
             (None, Some(ros1)) => ros1.send(&goal, content),

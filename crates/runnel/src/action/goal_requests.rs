@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// Limit of requests for one result that wait: a client sends one.
-const MOST_WAITING: usize = 100;
+const MOST_WAITING: usize = 10;
 
 /// The state of the requests. `R` answers one.
 pub(super) struct GoalRequests<R> {

@@ -132,10 +132,15 @@ pub(super) fn cancel_response(return_code: i8, goals: &[(Uuid, Time)]) -> Vec<u8
     fixed(|out| response.write(out))
 }
 
-/// Reads the return code of a response to `cancel_goal`.
-pub(super) fn read_cancel_code(bytes: &[u8]) -> Result<i8, DecodeError> {
-    let [code] = cdr::reader(bytes)?.array()?;
-    Ok(i8::from_le_bytes([code]))
+/// Whether a response to `cancel_goal` says that the request for one goal was refused. Servers in Python give the return
+/// code 0 then, too, and leave out the goal.
+pub(super) fn is_cancel_refused(bytes: &[u8], uuid: Uuid) -> Result<bool, DecodeError> {
+    let CancelGoalResponse { return_code, goals_canceling } = cdr::decode(bytes)?;
+    let is_canceling = goals_canceling.iter().any(|goal| goal.goal_id.uuid == uuid);
+    Ok(match return_code {
+        CancelGoalResponse::ERROR_NONE => !is_canceling,
+        code => code == CancelGoalResponse::ERROR_REJECTED,
+    })
 }
 
 /// A status list.
@@ -225,7 +230,11 @@ mod tests {
         let bytes = cancel_response(2, &[(ID, STAMP)]);
         let response: CancelGoalResponse = generated(&bytes);
         assert_eq!((response.return_code, response.goals_canceling), (2, vec![info(ID, STAMP)]));
-        assert_eq!(read_cancel_code(&bytes), Ok(2));
+        for (code, goals, is_refused) in
+            [(0, &[(ID, STAMP)][..], false), (0, &[], true), (1, &[], true), (2, &[], false), (3, &[], false)]
+        {
+            assert_eq!(is_cancel_refused(&cancel_response(code, goals), ID), Ok(is_refused), "code {code}");
+        }
     }
 
     #[test]

@@ -22,7 +22,9 @@ pub(super) fn serve<S: Service>(
     group: &Arc<ExclusiveGroup>,
     mut callback: impl FnMut(Request) + Send + 'static,
 ) -> Result<ServiceServer, Error> {
-    node.provide_in_ros2::<S>(service, group, move |ServiceRequest { bytes, responder }| {
+    node.provide_in_ros2::<S>(service, group, move |ServiceRequest { bytes, mut responder }| {
+        // Requests for results wait as long as goals take. The server limits goals, and requests for each.
+        responder.release();
         let (encoding, client) = (responder.encoding(), Gid(responder.request().0).to_string());
         let reply = Reply::new(move |response| responder.respond(Ok(response)));
         callback(Request { bytes, encoding, client, reply });
@@ -33,7 +35,7 @@ pub(super) fn serve<S: Service>(
 pub(super) struct ServiceReply {
     /// The payload of the response, or why there is none.
     pub(super) result: Result<Vec<u8>, String>,
-    path: CallPath,
+    pub(super) path: CallPath,
 }
 
 /// Calls a service.
@@ -46,7 +48,8 @@ pub(super) struct ServiceCaller {
 
 impl ServiceCaller {
     pub(super) fn new(node: &Node, service: String, types: ServiceTypeNames) -> Result<Self, Error> {
-        let client = node.inner.driver().add_client(node.inner.key, &service, &types)?;
+        let memory = node.inner.service_memory();
+        let client = node.inner.driver().add_client(node.inner.key, &service, &types, memory)?;
         let client = client.ok_or(Error::ShuttingDown)?;
         Ok(Self { node: node.clone(), service, types, client })
     }
@@ -56,13 +59,13 @@ impl ServiceCaller {
         self.local().is_some() || self.node.inner.driver().is_server_ready(self.client)
     }
 
-    /// Sends a request as soon as a server is ready. `on_reply` runs on any thread, with locks held, and must only queue
+    /// Sends a request as soon as a server is ready. Returns what identifies the call. `on_reply` runs on any thread, with locks held, and must only queue
     /// the reply.
     pub(super) fn call(
         &self,
         request: Vec<u8>,
         on_reply: impl FnOnce(ServiceReply) + Send + 'static,
-    ) -> Result<(), Error> {
+    ) -> Result<CallPath, Error> {
         let pending = PendingCall::with_callback(Dispatch::Inline, move |path, answer| {
             let result = match answer {
                 Ok(response) => response,
@@ -80,12 +83,12 @@ impl ServiceCaller {
             core.push_local(queued, pending, (id, number));
         }
         self.node.context().shared.event_loop.ensure_background_thread();
-        Ok(())
+        Ok(CallPath::Ros2(self.client, number))
     }
 
-    /// Ends a call whose reply is handled.
-    pub(super) fn end(&self, reply: &ServiceReply) {
-        self.node.inner.driver().end_call_on(self.node.inner.key, reply.path);
+    /// Ends a call whose reply is handled, or whose reply nothing waits for.
+    pub(super) fn end(&self, call: CallPath) {
+        self.node.inner.driver().end_call_on(self.node.inner.key, call);
     }
 
     /// The service, if it is in this process and of the same type.

@@ -291,23 +291,6 @@ impl<A: Action> ServerCore<A> {
         Ok(())
     }
 
-    /// In ROS 2 only a goal that is being cancelled becomes cancelled.
-    fn list_as_canceling(
-        &self,
-        table: &mut GoalTable<A>,
-        goal: &ServerGoal<A>,
-        next: GoalStatus,
-    ) -> Result<(), Error> {
-        if goal.id.uuid().is_none()
-            || next != GoalStatus::Preempted
-            || table.status(goal) != GoalStatus::Active
-        {
-            return Ok(());
-        }
-        table.goals.set(goal.key, GoalStatus::Preempting, "", clock::monotonic());
-        self.publish_list(table, &goal.id)
-    }
-
     /// Ends a goal whose handles are all dropped.
     fn abandon(&self, goal: &ServerGoal<A>) {
         let mut table = self.table();

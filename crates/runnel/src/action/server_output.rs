@@ -38,6 +38,23 @@ impl<A: Action> ServerCore<A> {
         number.map(|number| result_response(number, result, self.action())).transpose()
     }
 
+    /// In ROS 2 only a goal that is being cancelled becomes cancelled.
+    pub(super) fn list_as_canceling(
+        &self,
+        table: &mut GoalTable<A>,
+        goal: &ServerGoal<A>,
+        next: GoalStatus,
+    ) -> Result<(), Error> {
+        if goal.id.uuid().is_none()
+            || next != GoalStatus::Preempted
+            || table.status(goal) != GoalStatus::Active
+        {
+            return Ok(());
+        }
+        table.goals.set(goal.key, GoalStatus::Preempting, "", clock::monotonic());
+        self.publish_list(table, &goal.id)
+    }
+
     /// Publishes the list in the graph of a goal's client.
     pub(super) fn publish_list(&self, table: &mut GoalTable<A>, goal: &GoalId) -> Result<(), Error> {
         match goal.uuid() {

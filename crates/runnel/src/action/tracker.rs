@@ -13,7 +13,7 @@ use super::MAX_GOALS;
 use super::client_state_machine::Update;
 use super::content::ReceivedContent;
 use super::goal::Goal;
-use crate::data::LinkInfo;
+use crate::data::{CallPath, LinkInfo};
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::log_output::console;
@@ -36,6 +36,8 @@ struct State {
 struct Tracked {
     goal: Weak<Goal>,
     _until_its_end: Option<Arc<Goal>>,
+    /// The ROS 2 call that waits for its result.
+    result_call: Option<CallPath>,
 }
 
 impl Tracker {
@@ -52,20 +54,32 @@ impl Tracker {
         lock(&self.state).server.clone()
     }
 
-    /// Adds a goal.
+    /// Adds a goal. Goals without a handle are forgotten: returns the calls that wait for their results.
     ///
     /// # Errors
     /// When there are too many goals.
-    pub(super) fn add(&self, goal: &Arc<Goal>) -> Result<(), Error> {
-        let mut state = lock(&self.state);
-        state.goals.retain(|_, tracked| tracked.goal.strong_count() > 0);
+    pub(super) fn add(&self, goal: &Arc<Goal>) -> Result<Vec<CallPath>, Error> {
+        let (mut state, mut calls) = (lock(&self.state), Vec::new());
+        state.goals.retain(|_, tracked| {
+            let is_alive = tracked.goal.strong_count() > 0;
+            calls.extend(tracked.result_call.filter(|_| !is_alive));
+            is_alive
+        });
         if state.goals.len() >= MAX_GOALS {
             return Err(ActionError::TooManyGoals { limit: MAX_GOALS }.of(&self.action));
         }
         let until_its_end = goal.calls().map(|_| Arc::clone(goal));
-        let tracked = Tracked { goal: Arc::downgrade(goal), _until_its_end: until_its_end };
+        let tracked =
+            Tracked { goal: Arc::downgrade(goal), _until_its_end: until_its_end, result_call: None };
         state.goals.insert(goal.id.clone(), tracked);
-        Ok(())
+        Ok(calls)
+    }
+
+    /// Records the ROS 2 call that waits for the result of a goal.
+    pub(super) fn set_result_call(&self, goal: &Goal, call: CallPath) {
+        if let Some(tracked) = lock(&self.state).goals.get_mut(&goal.id) {
+            tracked.result_call = Some(call);
+        }
     }
 
     pub(super) fn remove(&self, goal: &Goal) {
@@ -188,6 +202,20 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
+    fn call_of_forgotten_goal_is_returned_once() {
+        let tracker = Tracker::new("/test".into());
+        let new = |number: u8| Arc::new(Goal::new(GoalId::from([number; 16]), Time::default(), None));
+        let call = CallPath::Ros2(runnel_rtps::wire::EntityId([1; 4]), 7);
+        let goal = new(1);
+        assert_eq!(tracker.add(&goal).unwrap(), []);
+        tracker.set_result_call(&goal, call);
+        assert_eq!(tracker.add(&new(2)).unwrap(), [], "the first has a handle");
+        drop(goal);
+        assert_eq!(tracker.add(&new(3)).unwrap(), [call]);
+        assert_eq!(tracker.add(&new(4)).unwrap(), []);
+    }
+
+    #[test]
     fn unlisted_goals_with_callbacks_expire() {
         let (tracker, (ends, ended)) = (Tracker::new("/test".into()), channel());
         let reactor = runnel_io::Reactor::new().unwrap();
@@ -202,7 +230,7 @@ mod tests {
             let calls = calls(Dispatch::Executor(NodeQueue::new(Arc::clone(&ready))), callback);
             Arc::new(Goal::new(GoalId::from(&*number.to_string()), Time::default(), Some(calls)))
         };
-        (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());
+        (0..MAX_GOALS).for_each(|number| drop(tracker.add(&new(number)).unwrap()));
         assert!(tracker.add(&new(MAX_GOALS)).is_err());
         for second in 0..60 {
             tracker.on_status_list(

@@ -23,6 +23,7 @@ impl Node {
         let scheduling = (self.inner.executor_dispatch(), group);
         let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
+        let memory = self.inner.service_memory();
         let mut driver = self.inner.driver();
         let slot = driver.nodes.get_mut(self.inner.key).ok_or(Error::ShuttingDown)?;
         if slot.services.contains_key(&service) {
@@ -30,7 +31,7 @@ impl Node {
         }
         slot.services.insert(service, Arc::clone(&core));
         if let Some(types) = &types {
-            driver.add_server(self.inner.key, &core, types)?;
+            driver.add_server(self.inner.key, &core, types, memory)?;
         }
         drop(driver);
         Ok(ServiceServer { node: Arc::clone(&self.inner), core })

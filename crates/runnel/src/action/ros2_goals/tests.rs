@@ -184,10 +184,10 @@ fn result_of_unaccepted_goal_is_unknown() {
 #[test]
 fn requests_for_one_result_are_limited() {
     let mut goals = executing(1);
-    for number in 0..100 {
+    for number in 0..10 {
         assert_eq!(goals.request_result(id(1), number, at(1)), ResultRequest::Waits);
     }
-    assert_eq!(goals.request_result(id(1), 100, at(1)), ResultRequest::TooMany(100, 100));
+    assert_eq!(goals.request_result(id(1), 10, at(1)), ResultRequest::TooMany(10, 10));
 }
 
 #[test]
