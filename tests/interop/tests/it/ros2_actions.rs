@@ -1,5 +1,6 @@
 //! Actions between Runnel and rclpy, and of a dual node between rclpy and actionlib.
 
+use std::fs;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -8,8 +9,9 @@ use interop::distros::Distro;
 use interop::ros2::Ros2Graph;
 use interop::ros2_checks::expect_line;
 use interop::test_msgs::action::{FibonacciAction, FibonacciFeedback, FibonacciGoal, FibonacciResult};
-use interop::{Master, Server, TIMEOUT, built, ready, wait_until};
-use runnel::{ActionClient, ClientGoalHandle, Context, ContextOptions, GoalStatus, Graphs, Node};
+use interop::{Master, Origin, Ros1Graph, Server, TIMEOUT, built, ready, wait_until};
+use runnel::core::Message;
+use runnel::{ActionClient, ClientGoalHandle, GoalStatus, Node};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const ACTION: &str = "/fibonacci";
@@ -140,38 +142,37 @@ fn runnel_client_uses_runnel_server() {
     check_runnel_client(&graph.context().create_node("client").unwrap(), &server);
 }
 
+/// What actionlib's client prints: in ROS 1 a rejected goal has a result, and each end a text.
+const PRINTED_IN_ROS1: [&str; 7] = [
+    "feedback 1 [1]",
+    "goal 1 SUCCEEDED [1, 10] reached",
+    "goal 2 ABORTED [2, 20] no way",
+    "goal 3 REJECTED [3, 30] too much",
+    "feedback 4 [4]",
+    "goal 4 PREEMPTED [4, 40] as you wish",
+    "done",
+];
+
 #[test]
 fn dual_server_serves_clients_of_both_generations_at_once() {
-    let (graph, ros1) = (Ros2Graph::new(), Master::start(Server::Runnel));
+    let (graph, ros1) = (Ros2Graph::new(), Master::start(Server::Rosmaster));
     let master = format!("__master:={}", ros1.graph().master_uri());
     let server = runnel_server(&graph, &["--both", &master]);
-    let options = ContextOptions::default().signals(false).arguments([master]).graphs(Graphs::Ros1);
-    let context = Context::with_options(options).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| check_rclpy_client(&graph, Distro::Kilted, (&server, 1)));
-        scope.spawn(|| check_actionlib_client(&context.create_node("client").unwrap(), &server));
+        scope.spawn(|| check_actionlib_client(&graph, ros1.graph(), &server));
     });
 }
 
-/// As [`check_runnel_client`], in ROS 1: a rejected goal has a result there.
-fn check_actionlib_client(node: &Node, server: &Peer) {
-    let client = node.create_action_client::<FibonacciAction>(ACTION).unwrap();
-    assert!(client.wait_for_server(LONG).unwrap(), "{}", server.output());
-    let goals: Vec<Sent> = (1..=4).map(|order| send(&client, order)).collect();
-    wait_until("order 4 is accepted", deadline_in(TIMEOUT), || goals[3].goal.status() == GoalStatus::Active);
-    goals[3].goal.cancel().unwrap();
-    let ends = goals.iter().map(|sent| sent.goal.wait_for_result(LONG).unwrap().expect("an end"));
-    let ends: Vec<_> = ends.map(|end| (end.status, end.text, end.result.unwrap().sequence)).collect();
-    let expected = [
-        (GoalStatus::Succeeded, "reached"),
-        (GoalStatus::Aborted, "no way"),
-        (GoalStatus::Rejected, "too much"),
-        (GoalStatus::Preempted, "as you wish"),
-    ];
-    let expected = expected.into_iter().zip(1..);
-    let expected: Vec<_> =
-        expected.map(|((status, text), order)| (status, text.to_owned(), vec![order, 10 * order])).collect();
-    assert_eq!(ends, expected);
+fn check_actionlib_client(graph: &Ros2Graph, ros1: &Ros1Graph, server: &Peer) {
+    let definition = graph.home().join("FibonacciAction.txt");
+    fs::write(&definition, FibonacciAction::DEFINITION).unwrap();
+    let arguments = [ACTION, definition.to_str().unwrap()];
+    let mut client = ros1.node(Origin::Rospy, "fibonacci_client", "fibonacci_client", &arguments);
+    let exit = client.wait_exit(deadline_in(TIMEOUT));
+    let printed = format!("{}\n{}", client.output(), server.output());
+    assert!(exit.unwrap_or_else(|error| panic!("{error}\n{printed}")).success(), "{printed}");
+    assert_eq!(client.lines(), PRINTED_IN_ROS1, "{printed}");
 }
 
 #[test]
