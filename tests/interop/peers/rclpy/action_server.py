@@ -40,9 +40,10 @@ def execute(handle):
     if order in (1, 4):
         handle.publish_feedback(Fibonacci.Feedback(sequence=[order]))
     if order == 4:
-        while not handle.is_cancel_requested:
+        while rclpy.ok() and not handle.is_cancel_requested:
             threading.Event().wait(0.01)
-        handle.canceled()
+        if rclpy.ok():
+            handle.canceled()
     elif order == 2:
         handle.abort()
     else:
