@@ -149,6 +149,11 @@ impl Topic {
         Self { name, ros1: Some(ros1), ros2: None, strict_qos: None, udpros: false }
     }
 
+    /// A topic that exists only in ROS 2.
+    pub(crate) fn of_ros2(name: String, ros2: Ros2Type) -> Self {
+        Self { name, ros1: None, ros2: Some(ros2), strict_qos: None, udpros: false }
+    }
+
     /// Type name and sum for matching within the process: those of ROS 1 if it has them.
     pub(crate) fn local_type(&self) -> (&str, &str) {
         match (&self.ros1, &self.ros2) {

@@ -4,21 +4,22 @@ mod goal_id;
 
 use std::fmt;
 
+use runnel_msgs::action_msgs::msg::GoalStatus as Ros2Wire;
 use runnel_msgs::actionlib_msgs::msg::GoalStatus as Wire;
 
 pub use goal_id::GoalId;
 
-/// The status of a goal, as reported by its server.
+/// The status of a goal, as reported by its server. The names are those of actionlib; ROS 2 has fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GoalStatus {
     /// The server has not accepted it yet.
     Pending,
-    /// The server works on it.
+    /// The server works on it. In ROS 2: ACCEPTED or EXECUTING.
     Active,
-    /// A cancel request arrived before it was accepted.
+    /// A cancel request arrived before it was accepted. Only in ROS 1.
     Recalling,
-    /// A cancel request arrived while the server works on it.
+    /// A cancel request arrived while the server works on it. In ROS 2: CANCELING.
     Preempting,
     /// The server has completed it.
     Succeeded,
@@ -26,9 +27,9 @@ pub enum GoalStatus {
     Aborted,
     /// The server did not accept it.
     Rejected,
-    /// It was cancelled before it was accepted.
+    /// It was cancelled before it was accepted. Only in ROS 1.
     Recalled,
-    /// It was cancelled while the server worked on it.
+    /// It was cancelled while the server worked on it. In ROS 2: CANCELED.
     Preempted,
     /// The server does not know it any more, has not reported it for 30 s, has not sent its result for 30 s, or has
     /// sent something that cannot be read.
@@ -77,6 +78,15 @@ impl GoalStatus {
         (Self::Lost, Wire::LOST),
     ];
 
+    /// The statuses that ROS 2 has, with their numbers there.
+    const ROS2_NUMBERS: [(Self, i8); 5] = [
+        (Self::Active, Ros2Wire::STATUS_EXECUTING),
+        (Self::Preempting, Ros2Wire::STATUS_CANCELING),
+        (Self::Succeeded, Ros2Wire::STATUS_SUCCEEDED),
+        (Self::Preempted, Ros2Wire::STATUS_CANCELED),
+        (Self::Aborted, Ros2Wire::STATUS_ABORTED),
+    ];
+
     /// True if the status is final.
     pub fn is_terminal(self) -> bool {
         !matches!(self, Self::Pending | Self::Active | Self::Recalling | Self::Preempting)
@@ -93,6 +103,28 @@ impl GoalStatus {
 
     pub(crate) fn number(self) -> u8 {
         Self::NUMBERS.iter().find(|(other, _)| *other == self).map_or(Wire::LOST, |(_, number)| *number)
+    }
+
+    /// The status of this number in ROS 2; `None` if there is none, as of goals that the server does not know.
+    pub(crate) fn of_ros2_number(number: i8) -> Option<Self> {
+        if number == Ros2Wire::STATUS_ACCEPTED {
+            return Some(Self::Active);
+        }
+        Self::ROS2_NUMBERS.iter().find(|(_, other)| *other == number).map(|(status, _)| *status)
+    }
+
+    /// The number in ROS 2; `None` for a goal that was not accepted, which ROS 2 does not list.
+    pub(crate) fn ros2_number(self) -> Option<i8> {
+        Self::ROS2_NUMBERS.iter().find(|(other, _)| *other == self).map(|(_, number)| *number)
+    }
+
+    /// The status after the server's user has refused to cancel the goal.
+    pub(crate) fn after_refused_cancel(self) -> Self {
+        match self {
+            Self::Recalling => Self::Pending,
+            Self::Preempting => Self::Active,
+            other => other,
+        }
     }
 
     /// The status after a step; `None` if the status does not allow it.
@@ -181,5 +213,36 @@ mod tests {
             assert_eq!(GoalStatus::of_number(number).map(GoalStatus::number), Some(number));
         }
         assert_eq!(GoalStatus::of_number(10), None);
+    }
+
+    #[test]
+    fn ros2_numbers_are_those_of_action_msgs() {
+        let statuses = (-1..=7).map(GoalStatus::of_ros2_number);
+        let expected = [
+            None,
+            None,
+            Some(Active),
+            Some(Active),
+            Some(Preempting),
+            Some(Succeeded),
+            Some(Preempted),
+            Some(Aborted),
+            None,
+        ];
+        assert!(statuses.eq(expected));
+        for (status, number) in [(Active, 2), (Preempting, 3), (Succeeded, 4), (Preempted, 5), (Aborted, 6)] {
+            assert_eq!(status.ros2_number(), Some(number));
+        }
+        for unlisted in [Pending, Recalling, Rejected, Recalled, Lost] {
+            assert_eq!(unlisted.ros2_number(), None, "{unlisted}");
+        }
+    }
+
+    #[test]
+    fn refused_cancel_restores_status_of_open_goal_only() {
+        assert_eq!([Recalling, Preempting].map(GoalStatus::after_refused_cancel), [Pending, Active]);
+        for unchanged in [Pending, Active, Succeeded, Preempted] {
+            assert_eq!(unchanged.after_refused_cancel(), unchanged);
+        }
     }
 }

@@ -20,7 +20,7 @@ use runnel_msgs::tf2_msgs::msg::TFMessage;
 use crate::announced::Topic;
 use crate::callback_group::CallbackGroup;
 use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
-use crate::error::Error;
+use crate::error::{ConversionError, Error};
 use crate::event_loop::EventLoop;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
@@ -57,10 +57,18 @@ impl BytesPublisher {
 
     /// Publishes the message that `write` appends in the ROS 1 encoding. The topic exists only in ROS 1.
     pub(crate) fn publish(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
-        let write = |_, out: &mut GrowingSink| {
+        self.publish_encoded(|_, out| {
             write(out);
             Ok(())
-        };
+        })
+    }
+
+    /// Publishes the message that `write` appends in an encoding. In ROS 2 it begins with the encapsulation header.
+    /// Subscriptions of this process get the ROS 1 encoding.
+    pub(crate) fn publish_encoded(
+        &self,
+        write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), ConversionError>,
+    ) -> Result<(), Error> {
         self.0.publish(Written::by(write), self.0.max_blocking)
     }
 

@@ -1,5 +1,7 @@
 //! Service servers.
 
+mod ros2_only;
+
 use std::fmt;
 use std::sync::Arc;
 

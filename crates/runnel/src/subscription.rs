@@ -14,7 +14,7 @@ use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
-use crate::data::{Delivery, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
+use crate::data::{Delivery, LinkInfo, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
@@ -112,12 +112,12 @@ impl Subscription {
         &self.core
     }
 
-    /// Takes the waiting messages in place of the callback, and calls `handle` with the name of the publisher. A
-    /// message that it cannot read counts as malformed.
-    pub(crate) fn take_each(&self, handle: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
+    /// Takes the waiting messages in place of the callback, and calls `handle` with their publisher. A message that it
+    /// cannot read counts as malformed.
+    pub(crate) fn take_each(&self, handle: impl Fn(&LinkInfo, Bytes<'_>) -> Result<(), DecodeError>) {
         for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
             if let Taken::Bytes(message) = message
-                && let Err(error) = handle(&message.from().publisher, message.bytes())
+                && let Err(error) = handle(message.from(), message.bytes())
             {
                 self.core.refuse(&message, error);
             }

@@ -1,10 +1,11 @@
 //! Type mapping: a type known only at run time, with its definition in each generation.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::schema::{Element, Generation, Primitive, Schema};
-use runnel_core::wire::{Bytes, Encoding, GrowingSink};
+use runnel_core::wire::{Bytes, Encoding, GrowingSink, Reader, cdr};
 
 use crate::error::ConversionError;
 
@@ -64,11 +65,20 @@ impl TypeMapping {
         encoding: Encoding,
         out: &mut GrowingSink,
     ) -> Result<(), ConversionError> {
+        Ok(self.form_for(message, encoding)?.encode_payload(encoding, out)?)
+    }
+
+    /// The message with the fields that it has in an encoding.
+    pub(crate) fn form_for<'a>(
+        &self,
+        message: &'a DynamicMessage,
+        encoding: Encoding,
+    ) -> Result<Cow<'a, DynamicMessage>, DynamicError> {
         let wanted = generation_of(encoding);
         if self.is_same_layout || message.schema().generation == wanted {
-            return Ok(message.encode_payload(encoding, out)?);
+            return Ok(Cow::Borrowed(message));
         }
-        Ok(message.to_form(self.definition(wanted))?.encode_payload(encoding, out)?)
+        message.to_form(self.definition(wanted)).map(Cow::Owned)
     }
 
     /// Decodes a message to the definition that the user gave.
@@ -77,12 +87,15 @@ impl TypeMapping {
         bytes: Bytes<'_>,
         encoding: Encoding,
     ) -> Result<DynamicMessage, DynamicError> {
-        let from = generation_of(encoding);
+        let reader = if encoding.is_ros1() { Reader::new(bytes) } else { cdr::reader(bytes)? };
+        self.read(reader)
+    }
+
+    /// Reads the rest of a message to the definition that the user gave.
+    pub(crate) fn read(&self, reader: Reader<'_>) -> Result<DynamicMessage, DynamicError> {
+        let from = generation_of(reader.encoding());
         let definition = if self.is_same_layout { &self.own } else { self.definition(from) };
-        let message = match from {
-            Generation::Ros1 => DynamicMessage::decode(definition, bytes)?,
-            Generation::Ros2 => DynamicMessage::decode_payload(definition, bytes)?,
-        };
+        let message = DynamicMessage::read(definition, reader)?;
         if definition.generation == self.own.generation { Ok(message) } else { message.to_form(&self.own) }
     }
 

@@ -41,6 +41,8 @@ pub use programs::{built, folder};
 
 use std::path::PathBuf;
 
+runnel::include_interfaces!();
+
 /// Time limit of a peer, in seconds; on an idle machine it needs a fraction of a second.
 pub const TIMEOUT: u64 = 60;
 

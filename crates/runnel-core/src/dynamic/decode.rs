@@ -22,7 +22,7 @@ impl DynamicMessage {
     /// If the bytes end early or late, or contain an impossible count or a value longer than its bound; if the message would
     /// use too much memory or is nested too deep. The error names the field.
     pub fn decode<'a>(schema: &Arc<Schema>, bytes: impl Into<Bytes<'a>>) -> Result<Self, DynamicError> {
-        Decoder::read(schema, Reader::new(bytes))
+        Self::read(schema, Reader::new(bytes))
     }
 
     /// Decodes a complete ROS 2 payload, with its header, as a message of this schema, which should be the ROS 2 form. Text
@@ -34,7 +34,16 @@ impl DynamicMessage {
         schema: &Arc<Schema>,
         payload: impl Into<Bytes<'a>>,
     ) -> Result<Self, DynamicError> {
-        Decoder::read(schema, cdr::reader(payload)?)
+        Self::read(schema, cdr::reader(payload)?)
+    }
+
+    /// Reads the rest of a message as a message of this schema, which should be the form of the generation to which the
+    /// reader's encoding belongs.
+    ///
+    /// # Errors
+    /// As [`DynamicMessage::decode`] and [`DynamicMessage::decode_payload`].
+    pub fn read(schema: &Arc<Schema>, reader: Reader<'_>) -> Result<Self, DynamicError> {
+        Decoder::read(schema, reader)
     }
 }
 

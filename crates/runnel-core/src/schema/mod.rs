@@ -22,6 +22,7 @@ pub use generation::{Generation, snake_case};
 pub use library::{BuiltIn, Kind, Library};
 pub use parse::ParseError;
 pub use resolve::{MAX_MESSAGE_DEPTH, ResolveError};
+pub use rihs01::ros2_action_messages;
 pub use types::{
     ActionDef, ActionSchema, Arity, Constant, Element, Field, Literal, MessageDef, Primitive, Schema,
     ServiceDef, ServiceSchema, TypeName,

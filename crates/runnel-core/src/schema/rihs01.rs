@@ -6,7 +6,7 @@
 //! Source: REP-2016 and REP-2011; the numbers are those of `type_description_interfaces/msg/FieldType`.
 
 use super::generation::Generation;
-use super::types::{ActionSchema, Arity, Element, Field, Primitive, Schema, ServiceSchema};
+use super::types::{ActionSchema, Arity, Element, Field, Primitive, Schema, ServiceSchema, TypeName};
 use crate::sorted::SortedMap;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -58,6 +58,30 @@ impl ActionSchema {
         types.add_action(&name);
         Some(types.hash(&name))
     }
+}
+
+/// The messages that ROS 2 derives from an action besides its goal, result and feedback, which are given in their ROS 2
+/// form: request and response of `send_goal`, request and response of `get_result`, and the feedback message. Each with
+/// its name in DDS and its type hash; see [`MessageDef::dds_name`](super::MessageDef::dds_name) and [`Schema::rihs01`].
+pub fn ros2_action_messages(
+    action: &TypeName,
+    [goal, result, feedback]: [&Schema; 3],
+) -> [(String, String); 5] {
+    let TypeName { package, name } = action;
+    let mut types = Types::default();
+    [goal, result, feedback].into_iter().for_each(|part| types.add_schema(part));
+    types.add_action(&format!("{package}/action/{name}"));
+    let suffixes = [
+        "SendGoal_Request",
+        "SendGoal_Response",
+        "GetResult_Request",
+        "GetResult_Response",
+        "FeedbackMessage",
+    ];
+    suffixes.map(|suffix| {
+        let hash = types.used_by(&format!("{package}/action/{name}_{suffix}"));
+        (format!("{package}::action::dds_::{name}_{suffix}_"), hash)
+    })
 }
 
 /// Type of a field: type ids and the name of a message.
@@ -227,6 +251,20 @@ impl Types {
                 ("feedback_message", message("FeedbackMessage")),
             ],
         );
+    }
+
+    /// The hash of the type `name`, which uses some of the others.
+    fn used_by(&self, name: &str) -> String {
+        let mut used = Self::default();
+        self.copy_used(name, &mut used);
+        used.hash(name)
+    }
+
+    /// Copies a type and those that it uses.
+    fn copy_used(&self, name: &str, to: &mut Self) {
+        let Some(fields) = self.by_name.get(name).filter(|_| !to.by_name.contains_key(name)) else { return };
+        to.by_name.insert(name.to_owned(), fields.clone());
+        fields.iter().for_each(|(_, field)| self.copy_used(&field.nested, to));
     }
 
     /// The hash of the type `name`, which names all others.

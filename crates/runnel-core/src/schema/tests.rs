@@ -235,6 +235,24 @@ fn ros_2_derives_two_services_and_a_message_from_action() {
 }
 
 #[test]
+fn derived_messages_of_action_have_hashes_without_library() {
+    let (library, name) = (standard(), type_name("tf2_msgs/LookupTransform"));
+    let ActionSchema { goal, result, feedback, .. } = library.action_in(Generation::Ros2, &name).unwrap();
+    let [send_goal, get_result] = library.action_services_in(Generation::Ros2, &name).unwrap();
+    let feedback_message =
+        library.message_in(Generation::Ros2, &name.with_suffix("FeedbackMessage")).unwrap();
+    let expected = [
+        &send_goal.request,
+        &send_goal.response,
+        &get_result.request,
+        &get_result.response,
+        &feedback_message,
+    ];
+    let expected = expected.map(|schema| (schema.def.dds_name(), schema.rihs01().unwrap()));
+    assert_eq!(ros2_action_messages(&name, [&goal, &result, &feedback]), expected);
+}
+
+#[test]
 fn own_file_takes_precedence_over_message_of_action() {
     let mut library = standard();
     let name = type_name("nav_msgs/GetMapGoal");

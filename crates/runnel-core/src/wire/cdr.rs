@@ -124,9 +124,8 @@ pub fn encode_into<T: Wire>(
     Ok(())
 }
 
-/// As [`encode_into`], for a dynamic message that `write` writes.
-#[cfg(feature = "dynamic")]
-pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn Fn(&mut dyn Sink)) {
+/// As [`encode_into`], for a message that `write` writes, such as a dynamic one. `write` may be called twice.
+pub fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn Fn(&mut dyn Sink)) {
     let write = |out: &mut dyn Sink| match encoding {
         Encoding::Ros1 => write(out),
         Encoding::Xcdr1 => write(&mut CdrSink::<_, XCDR1_ALIGNMENT>::new(out)),

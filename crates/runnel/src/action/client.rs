@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use runnel_core::message::Action;
 use runnel_core::time::Time;
-use runnel_core::wire::{Wire, decode};
+use runnel_core::wire::Reader;
 
+use super::content::{ReceivedContent, read};
 use super::core::ClientCore;
 use super::goal::{Callback, Ended, Event};
 use super::goal_handle::GoalHandleBase;
@@ -21,7 +22,8 @@ use crate::node::Node;
 use crate::ready::Dispatch;
 
 impl Node {
-    /// Creates a client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
+    /// Creates a client of an action, such as `create_action_client::<TwoIntsAction>("add")`, in each graph of the node.
+    /// A goal is sent in ROS 2 if a server is ready there, else in ROS 1.
     ///
     /// # Errors
     /// As [`Node::create_publisher`] and [`Node::create_subscription`].
@@ -53,9 +55,9 @@ impl<A> fmt::Debug for ActionClient<A> {
 pub struct GoalOutcome<R> {
     /// One of the final states.
     pub status: GoalStatus,
-    /// The server's text about that status, or why the goal is lost.
+    /// The server's text about that status, or why the goal is lost. ROS 2 servers send no text.
     pub text: String,
-    /// The result, if the goal is not lost.
+    /// The result, if the server has sent one: not if the goal is lost, or rejected in ROS 2.
     pub result: Option<R>,
 }
 
@@ -65,7 +67,7 @@ impl<A: Action> ActionClient<A> {
         self.core.action()
     }
 
-    /// Waits at most `timeout` until an action server is connected on all five topics. False if none is. A goal that is
+    /// Waits at most `timeout` until an action server is connected, on all topics and services of a graph. False if none is. A goal that is
     /// sent earlier is lost. No thread needs to spin, and a callback may wait.
     ///
     /// # Errors
@@ -74,7 +76,7 @@ impl<A: Action> ActionClient<A> {
         self.core.wait_for_server(timeout)
     }
 
-    /// Whether an action server is connected on all five topics.
+    /// Whether an action server is connected, on all topics and services of a graph.
     pub fn server_is_ready(&self) -> bool {
         self.core.is_connected()
     }
@@ -115,7 +117,7 @@ impl<A: Action> ActionClient<A> {
         goal: &A::Goal,
         callback: Option<(Dispatch, Callback)>,
     ) -> Result<ClientGoalHandle<A>, Error> {
-        let goal = self.core.send(|out| goal.write(out), callback)?;
+        let goal = self.core.send(goal, callback)?;
         Ok(ClientGoalHandle { base: GoalHandleBase::new(&self.core, goal), action: PhantomData })
     }
 
@@ -124,7 +126,7 @@ impl<A: Action> ActionClient<A> {
     /// # Errors
     /// As [`Publisher::publish`](crate::Publisher::publish).
     pub fn cancel_all_goals(&self) -> Result<(), Error> {
-        self.core.request_cancel("", Time::default())
+        self.core.cancel_many(Time::default())
     }
 
     /// Requests the server to cancel all goals with this stamp or an earlier one, including those of other clients.
@@ -132,7 +134,7 @@ impl<A: Action> ActionClient<A> {
     /// # Errors
     /// As [`ActionClient::cancel_all_goals`].
     pub fn cancel_goals_at_and_before_time(&self, time: Time) -> Result<(), Error> {
-        self.core.request_cancel("", time)
+        self.core.cancel_many(time)
     }
 }
 
@@ -174,14 +176,10 @@ impl<A: Action> ClientGoalHandle<A> {
     }
 }
 
-pub(super) fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
-    decode(bytes).map_err(|error| error.to_string())
-}
-
 /// Converts the end of a goal to the user's outcome.
-pub(super) fn outcome<R>(end: Ended, read: impl Fn(&[u8]) -> Result<R, String>) -> GoalOutcome<R> {
+pub(super) fn outcome<R>(end: Ended, read: impl Fn(Reader<'_>) -> Result<R, String>) -> GoalOutcome<R> {
     let Ended { status, text, result } = end;
-    match result.as_deref().map(read).transpose() {
+    match result.map(|result| read_content(&result, read)).transpose() {
         Ok(result) => GoalOutcome { status, text, result },
         Err(error) => {
             let text = format!("the action server sent a result that cannot be read: {error}");
@@ -190,17 +188,25 @@ pub(super) fn outcome<R>(end: Ended, read: impl Fn(&[u8]) -> Result<R, String>) 
     }
 }
 
+/// Reads a result or feedback.
+pub(super) fn read_content<T>(
+    content: &ReceivedContent,
+    read: impl Fn(Reader<'_>) -> Result<T, String>,
+) -> Result<T, String> {
+    read(content.reader().map_err(|error| error.to_string())?)
+}
+
 /// Callback that decodes feedback and the result, and calls the user's callbacks.
 pub(super) fn event_callback<F, R>(
     action: String,
-    read_feedback: impl Fn(&[u8]) -> Result<F, String> + Send + 'static,
-    read_result: impl Fn(&[u8]) -> Result<R, String> + Send + 'static,
+    read_feedback: impl Fn(Reader<'_>) -> Result<F, String> + Send + 'static,
+    read_result: impl Fn(Reader<'_>) -> Result<R, String> + Send + 'static,
     mut feedback: impl FnMut(&F) + Send + 'static,
     done: impl FnOnce(GoalOutcome<R>) + Send + 'static,
 ) -> Callback {
     let (mut done, mut is_reported) = (Some(done), false);
     Box::new(move |event| match event {
-        Event::Feedback(bytes) => match read_feedback(&bytes) {
+        Event::Feedback(content) => match read_content(&content, &read_feedback) {
             Ok(message) => feedback(&message),
             Err(error) if !std::mem::replace(&mut is_reported, true) => {
                 console::error!("action {action}: the server sends feedback that cannot be read: {error}");

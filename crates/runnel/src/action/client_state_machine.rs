@@ -95,6 +95,35 @@ impl ClientStateMachine {
         must_notify
     }
 
+    /// The server has answered that it accepts the goal, as in ROS 2. True if the goal was cancelled before, and the
+    /// server must be notified now.
+    pub(super) fn on_accepted(&mut self) -> bool {
+        self.acknowledged = true;
+        if matches!(self.state, State::WaitingForGoalAck | State::Pending) {
+            self.state = State::Active;
+        }
+        if self.status == GoalStatus::Pending {
+            self.status = GoalStatus::Active;
+        }
+        self.state == State::WaitingForCancelAck
+    }
+
+    /// The server has answered that it refuses to cancel the goal, as in ROS 2.
+    pub(super) fn on_cancel_refused(&mut self) {
+        if self.state == State::WaitingForCancelAck {
+            self.state = State::Active;
+        }
+    }
+
+    /// The server cannot be asked about the goal any more.
+    pub(super) fn on_failure(&mut self, why: &str) -> Update {
+        if self.is_done() {
+            return Update::Unchanged;
+        }
+        self.lose(why);
+        Update::End
+    }
+
     /// Handles the goal's status in a list.
     pub(super) fn on_status(&mut self, status: GoalStatus, text: &str, now: Instant) -> Update {
         if self.state == State::WaitingForResult && self.has_missed_enough(now) {
@@ -196,157 +225,4 @@ fn next(from: State, status: GoalStatus) -> Option<State> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use GoalStatus as Status;
-    use State::*;
-
-    const NOW: Instant = Instant(0);
-
-    const STATES: [State; 8] = [
-        WaitingForGoalAck,
-        Pending,
-        Active,
-        WaitingForResult,
-        WaitingForCancelAck,
-        Recalling,
-        Preempting,
-        Done,
-    ];
-
-    /// For each status the next state from each of [`STATES`], by its initials: `.` if the transition is not allowed.
-    const TABLE: [(Status, [&str; 8]); 10] = [
-        (Status::Pending, ["Pe", "Pe", ".", ".", "WC", ".", ".", "."]),
-        (Status::Active, ["Ac", "Ac", "Ac", "WR", "WC", ".", ".", "."]),
-        (Status::Rejected, ["WR", "WR", ".", "WR", "WR", "WR", ".", "."]),
-        (Status::Recalling, ["Re", "Re", ".", ".", "Re", "Re", ".", "."]),
-        (Status::Recalled, ["WR", "WR", ".", "WR", "WR", "WR", ".", "."]),
-        (Status::Preempting, ["Pr", "Pr", "Pr", ".", "Pr", "Pr", "Pr", "."]),
-        (Status::Preempted, ["WR", "WR", "WR", "WR", "WR", "WR", "WR", "."]),
-        (Status::Succeeded, ["WR", "WR", "WR", "WR", "WR", "WR", "WR", "."]),
-        (Status::Aborted, ["WR", "WR", "WR", "WR", "WR", "WR", "WR", "."]),
-        (Status::Lost, [".", ".", ".", ".", ".", ".", ".", "."]),
-    ];
-
-    fn short(state: Option<State>) -> &'static str {
-        match state {
-            None => ".",
-            Some(WaitingForGoalAck) => "WG",
-            Some(Pending) => "Pe",
-            Some(Active) => "Ac",
-            Some(WaitingForResult) => "WR",
-            Some(WaitingForCancelAck) => "WC",
-            Some(Recalling) => "Re",
-            Some(Preempting) => "Pr",
-            Some(Done) => "Do",
-        }
-    }
-
-    #[test]
-    fn transitions_are_those_of_actionlib() {
-        for (status, expected) in TABLE {
-            assert_eq!(STATES.map(|state| short(next(state, status))), expected, "{status}");
-        }
-    }
-
-    fn at(state: State) -> ClientStateMachine {
-        let acknowledged = state != WaitingForGoalAck;
-        ClientStateMachine { state, acknowledged, ..ClientStateMachine::new() }
-    }
-
-    #[test]
-    fn forgotten_goal_is_lost_unless_result_is_pending() {
-        for state in STATES {
-            let update = at(state).on_missing_status(NOW);
-            let waits = matches!(state, WaitingForGoalAck | WaitingForResult | Done);
-            assert_eq!(update == Update::End, !waits, "{state:?}");
-        }
-        let mut cancelled_at_once = ClientStateMachine::new();
-        assert!(cancelled_at_once.cancel());
-        assert_eq!(cancelled_at_once.on_missing_status(NOW), Update::Unchanged);
-        assert!(!cancelled_at_once.is_acknowledged());
-        assert_eq!(cancelled_at_once.on_status(Status::Recalling, "", NOW), Update::Changed);
-        assert!(cancelled_at_once.is_acknowledged());
-        assert_eq!(cancelled_at_once.on_missing_status(NOW), Update::End);
-        assert_eq!(cancelled_at_once.status(), Status::Lost);
-    }
-
-    #[test]
-    fn cancel_notifies_server_only_when_effective() {
-        for state in STATES {
-            let mut goal = at(state);
-            let must_notify = matches!(state, WaitingForGoalAck | Pending | Active | WaitingForCancelAck);
-            assert_eq!(goal.cancel(), must_notify, "{state:?}");
-            assert_eq!(goal.state, if must_notify { WaitingForCancelAck } else { state });
-        }
-    }
-
-    #[test]
-    fn result_ends_goal_once_in_any_state() {
-        for state in STATES.into_iter().filter(|state| *state != Done) {
-            let mut goal = at(state);
-            assert_eq!(goal.on_result(Status::Aborted, "no way"), Update::End, "{state:?}");
-            assert_eq!((goal.status(), goal.text()), (Status::Aborted, "no way"));
-            assert_eq!(goal.on_result(Status::Succeeded, ""), Update::Unchanged);
-            assert_eq!(goal.on_status(Status::Active, "", NOW), Update::Unchanged);
-            assert_eq!(goal.status(), Status::Aborted);
-        }
-        let mut goal = at(Active);
-        assert_eq!(goal.on_result(Status::Active, ""), Update::End);
-        assert_eq!(goal.status(), Status::Lost);
-    }
-
-    #[test]
-    fn invalid_status_changes_nothing() {
-        let mut goal = at(Preempting);
-        assert_eq!(goal.on_status(Status::Pending, "what", NOW), Update::Invalid);
-        assert_eq!((goal.state, goal.text()), (Preempting, ""));
-    }
-
-    fn after(seconds: u64) -> Instant {
-        Instant(seconds * 1_000_000_000)
-    }
-
-    #[test]
-    fn goal_missing_from_lists_for_long_is_lost() {
-        for cancelled in [false, true] {
-            let mut goal = ClientStateMachine::new();
-            assert_eq!(cancelled, cancelled && goal.cancel());
-            (0..100).for_each(|_| assert_eq!(goal.on_missing_status(after(1)), Update::Unchanged));
-            assert_eq!(goal.on_missing_status(after(30)), Update::Unchanged, "the time limit is not reached");
-            assert_eq!(goal.on_missing_status(after(31)), Update::End);
-            let lost = (Status::Lost, "the action server has not received the goal");
-            assert_eq!((goal.status(), goal.text()), lost);
-        }
-        let mut goal = ClientStateMachine::new();
-        (0..10).for_each(|list| assert_eq!(goal.on_missing_status(after(10 * list)), Update::Unchanged));
-        assert_eq!(
-            goal.on_status(Status::Active, "", after(100)),
-            Update::Changed,
-            "the minimum number of lists is not reached"
-        );
-        assert_eq!(
-            goal.on_status(Status::Active, "", after(1000)),
-            Update::Unchanged,
-            "an active goal has no time limit"
-        );
-    }
-
-    #[test]
-    fn ended_goal_without_result_is_lost() {
-        for listed in [false, true] {
-            let mut goal = ClientStateMachine::new();
-            (0..10).for_each(|list| assert_eq!(goal.on_missing_status(after(2 * list)), Update::Unchanged));
-            assert_eq!(goal.on_status(Status::Succeeded, "", after(20)), Update::Changed);
-            let mut hear = |now| match listed {
-                true => goal.on_status(Status::Succeeded, "", now),
-                false => goal.on_missing_status(now),
-            };
-            (0..100).for_each(|_| assert_eq!(hear(after(21)), Update::Unchanged));
-            assert_eq!(hear(after(50)), Update::Unchanged, "earlier waiting does not count");
-            assert_eq!(hear(after(51)), Update::End);
-            assert_eq!(goal.status(), Status::Lost);
-            assert_eq!(goal.text(), "the action server reports the goal as SUCCEEDED, but sent no result");
-        }
-    }
-}
+mod tests;

@@ -4,96 +4,50 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 
-use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::{Bytes, DecodeError, GrowingSink, Wire, decode};
-use runnel_io::clock;
-use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
+use runnel_io::{clock, host};
 
+use super::client_input::Input;
+use super::client_ros1::Ros1Client;
+use super::client_ros2::Ros2Client;
+use super::content::Content;
 use super::goal::{self, Callback, Goal};
-use super::header::{read_with_status, write_goal};
 use super::tracker::Tracker;
-use super::types::{ActionTypes, Type};
-use crate::callback_group::ExclusiveGroup;
-use crate::data::{Delivery, SubscriptionCore};
+use super::types::ActionTypes;
+use crate::data::SubscriptionCore;
 use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
-use crate::publisher::BytesPublisher;
 use crate::ready::{Dispatch, Waitable};
-use crate::subscription::{Subscription, Takes};
 use crate::task_waiter::TaskWaiter;
 use crate::wait_set::WaitSet;
-
-/// Queue depth of goals and cancel requests for a slow server, and of results and feedback for a slow client.
-const DEPTH: usize = 1000;
 
 /// Retry period while another thread takes messages.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Queue depth of status lists: each replaces those before it.
-const LISTS: usize = 10;
-
-/// An action client. No user code runs when it processes messages, so a thread that waits for a goal can do so itself
-/// and no thread needs to spin.
+/// An action client in each graph of its node. A goal is sent in one graph: in ROS 2 if a server is ready there, else in
+/// ROS 1. No user code runs when it processes messages, so a thread that waits for a goal can do so itself and no thread
+/// needs to spin.
 pub(super) struct ClientCore {
     node: Node,
     tracker: Arc<Tracker>,
-    goals: BytesPublisher,
-    cancels: BytesPublisher,
-    feedback: Input,
-    results: Input,
-    lists: Input,
-}
-
-/// A topic published by the server.
-#[derive(Clone)]
-struct Input {
-    subscription: Arc<Subscription>,
-    /// Group of the callback, or of the thread that takes messages in its place. Feedback and results share one, so
-    /// that they stay in order.
-    group: Arc<ExclusiveGroup>,
-    handler: MessageHandler,
-}
-
-impl Input {
-    /// Processes the waiting messages. The caller is in the group.
-    fn take_all(&self) {
-        self.subscription.take_each(&*self.handler);
-    }
-
-    /// Processes the waiting messages. False if more wait, or another thread processes them.
-    fn process_received(&self) -> bool {
-        let Ok(_entered) = self.group.try_enter() else { return false };
-        self.take_all();
-        !self.subscription.is_ready()
-    }
+    ros1: Option<Ros1Client>,
+    ros2: Option<Arc<Ros2Client>>,
 }
 
 impl ClientCore {
-    /// Creates a client of the action of this name, with these topic types.
+    /// Creates a client of the action of this name, with these types.
     pub(super) fn new(node: &Node, action: &str, types: ActionTypes) -> Result<Arc<Self>, Error> {
         let action = &node.resolve(action)?;
-        node.inner.needs_ros1(format_args!("action {action}"))?;
         let tracker = Arc::new(Tracker::new(action.clone()));
-        let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
-        let (goals, cancels) = (topic(types.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type, suffix: &str, group: &Arc<ExclusiveGroup>, handler: MessageHandler| {
-            let callback = Arc::clone(&handler);
-            let update = move |delivery: Delivery<'_>| match delivery {
-                Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
-                Delivery::Shared { .. } => Ok(()),
-            };
-            let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(depth_of(suffix)));
-            let subscription =
-                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), update)?);
-            Ok::<_, Error>(Input { subscription, group: Arc::clone(group), handler })
-        };
-        let [goal_group, list_group] = [(); 2].map(|()| Arc::new(ExclusiveGroup::new()));
-        let feedback = hear(types.feedback, "feedback", &goal_group, feedback_handler(&tracker))?;
-        let results = hear(types.result, "result", &goal_group, result_handler(&tracker, &feedback))?;
-        let lists = hear(Type::status(), "status", &list_group, list_handler(&tracker, &results))?;
-        Ok(Arc::new(Self { node: node.clone(), tracker, goals, cancels, feedback, results, lists }))
+        let ros1 = types.ros1.filter(|_| node.inner.is_in_ros1());
+        let ros2 = types.ros2.filter(|_| node.inner.is_in_ros2());
+        if ros1.is_none() && ros2.is_none() {
+            return Err(Error::NotInGraph { what: format!("action {action}") });
+        }
+        let ros1 = ros1.map(|types| Ros1Client::new(node, action, types, &tracker)).transpose()?;
+        let ros2 = ros2.map(|types| Ros2Client::new(node, action, types, &tracker)).transpose()?;
+        Ok(Arc::new(Self { node: node.clone(), tracker, ros1, ros2 }))
     }
 
     /// The action's absolute name.
@@ -101,17 +55,29 @@ impl ClientCore {
         self.tracker.action()
     }
 
-    /// Sends a goal that `write` appends. `callback` gets feedback and the end.
+    /// Sends a goal. `callback` gets feedback and the end.
     pub(super) fn send(
         &self,
-        write: impl Fn(&mut GrowingSink),
+        content: &dyn Content,
         callback: Option<(Dispatch, Callback)>,
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
         let calls = callback.map(|(dispatch, callback)| goal::calls(dispatch, callback));
-        let goal = Arc::new(Goal::new(GoalId::next(self.node.full_name(), stamp), stamp, calls));
-        self.tracker.add(&goal)?;
-        let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));
+        let ros2 = self.ros2.as_ref().filter(|ros2| self.ros1.is_none() || ros2.is_ready());
+        let id = match ros2 {
+            Some(_) => random_id()?,
+            None => GoalId::next(self.node.full_name(), stamp),
+        };
+        let goal = Arc::new(Goal::new(id, stamp, calls));
+        let forgotten = self.tracker.add(&goal)?;
+        if let Some(ros2) = &self.ros2 {
+            ros2.end_calls(&forgotten);
+        }
+        let sent = match (ros2, &self.ros1) {
+            (Some(ros2), _) => ros2.send(&goal, content),
+            (None, Some(ros1)) => ros1.send(&goal, content),
+            (None, None) => Err(Error::ShuttingDown),
+        };
         sent.inspect_err(|_| self.tracker.remove(&goal)).map(|()| goal)
     }
 
@@ -120,11 +86,10 @@ impl ClientCore {
         self.node.inner.executor_dispatch()
     }
 
-    /// Waiter for the server's topics and these entities.
+    /// Waiter for the server's messages and these entities.
     pub(super) fn waiter(&self, mut entities: Vec<Arc<dyn Waitable>>) -> TaskWaiter {
-        for input in [&self.feedback, &self.results, &self.lists] {
-            entities.push(Arc::<SubscriptionCore>::clone(input.subscription.core()));
-        }
+        entities.extend(self.inputs().map(|input| Arc::<SubscriptionCore>::clone(input.core()) as _));
+        entities.extend(self.ros2.iter().map(|ros2| Arc::clone(ros2.replies()) as _));
         TaskWaiter::new(&self.node.context().shared, entities)
     }
 
@@ -141,34 +106,47 @@ impl ClientCore {
         }
     }
 
-    /// Requests the server to cancel a goal, unless it cannot be cancelled any more.
-    pub(super) fn cancel(&self, goal: &Goal) -> Result<(), Error> {
+    /// Cancels a goal: requests its server to do so, unless it cannot be cancelled any more. In ROS 2 the request waits
+    /// until the server has accepted the goal.
+    pub(super) fn cancel(&self, goal: &Arc<Goal>) -> Result<(), Error> {
         self.process_received();
-        if goal.cancel() { self.request_cancel(&goal.id.to_string(), Time::default()) } else { Ok(()) }
+        if !goal.cancel() {
+            return Ok(());
+        }
+        match (&self.ros1, &self.ros2) {
+            (Some(ros1), _) if goal.id.text().is_some() => {
+                ros1.request_cancel(Some(&goal.id), Time::default())
+            }
+            (_, Some(ros2)) if goal.is_acknowledged() => ros2.cancel(goal),
+            _ => Ok(()),
+        }
     }
 
-    /// Requests the server to cancel the goal with this id, those with this stamp or an earlier one, or (with neither)
-    /// all.
-    pub(super) fn request_cancel(&self, id: &str, stamp: Time) -> Result<(), Error> {
-        let request = GoalID { stamp, id: id.to_owned() };
-        self.cancels.publish(|out| request.write(out))
+    /// Requests the servers of all graphs to cancel the goals with this stamp or an earlier one, or (if it is zero) all.
+    pub(super) fn cancel_many(&self, stamp: Time) -> Result<(), Error> {
+        let ros1 = self.ros1.as_ref().map_or(Ok(()), |ros1| ros1.request_cancel(None, stamp));
+        let ros2 = self.ros2.as_ref().filter(|ros2| ros2.is_ready());
+        ros1.and(ros2.map_or(Ok(()), |ros2| ros2.cancel_many(stamp)))
     }
 
     /// Processes received messages. False if more wait, or another thread processes them.
     pub(super) fn process_received(&self) -> bool {
-        let inputs = [&self.feedback, &self.results, &self.lists];
-        inputs.map(Input::process_received).iter().all(|took_all| *took_all)
+        let took_messages = self.inputs().fold(true, |all, input| input.process_received() && all);
+        let took_replies = self.ros2.as_ref().is_none_or(|ros2| ros2.process_replies());
+        took_messages && took_replies
     }
 
-    /// Whether a server is connected: it publishes lists, feedback and results, and receives goals and cancel requests.
+    fn inputs(&self) -> impl Iterator<Item = &Input> {
+        let ros1 = self.ros1.iter().flat_map(Ros1Client::inputs);
+        ros1.chain(self.ros2.iter().flat_map(|ros2| ros2.inputs()))
+    }
+
+    /// Whether a server is connected in a graph.
     pub(super) fn is_connected(&self) -> bool {
         self.process_received();
-        self.tracker.server().is_some_and(|server| {
-            self.goals.reaches(&server)
-                && self.cancels.reaches(&server)
-                && self.results.subscription.has_publisher(&server)
-                && self.feedback.subscription.has_publisher(&server)
-        })
+        let ros1 = self.ros1.as_ref().zip(self.tracker.server());
+        ros1.is_some_and(|(ros1, server)| ros1.is_connected_to(&server))
+            || self.ros2.as_ref().is_some_and(|ros2| ros2.is_ready())
     }
 
     /// Waits at most `timeout` until a server is connected. False if none is.
@@ -185,8 +163,11 @@ impl ClientCore {
     pub(super) fn wait_for_end(&self, goal: &Arc<Goal>, timeout: Duration) -> Result<bool, Error> {
         let (event_loop, until) = (&self.node.context().shared.event_loop, clock::monotonic() + timeout);
         let mut wait_set = WaitSet::of(&self.node.context().shared);
-        for input in [&self.feedback, &self.results, &self.lists] {
-            wait_set.add(Arc::clone(input.subscription.core()));
+        self.inputs().for_each(|input| {
+            wait_set.add(Arc::clone(input.core()));
+        });
+        if let Some(ros2) = &self.ros2 {
+            wait_set.add(Arc::clone(ros2.replies()));
         }
         wait_set.add(Arc::clone(goal));
         // User callbacks may run here, and take long.
@@ -212,50 +193,8 @@ impl ClientCore {
     }
 }
 
-/// Handler of a message, with the name of the server's node.
-type MessageHandler = Arc<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;
-
-/// Queue depth of a topic.
-fn depth_of(suffix: &str) -> usize {
-    if suffix == "status" { LISTS } else { DEPTH }
-}
-
-fn feedback_handler(tracker: &Arc<Tracker>) -> MessageHandler {
-    let tracker = Arc::clone(tracker);
-    Arc::new(move |_, bytes| {
-        let (status, feedback) = read_with_status(bytes)?;
-        tracker.on_feedback(&status, feedback);
-        Ok(())
-    })
-}
-
-/// Handles results. Feedback that has arrived was sent before the result, so it is processed first.
-fn result_handler(tracker: &Arc<Tracker>, feedback: &Input) -> MessageHandler {
-    let (tracker, feedback) = (Arc::clone(tracker), feedback.clone());
-    Arc::new(move |server, bytes| {
-        let (status, result) = read_with_status(bytes)?;
-        feedback.take_all();
-        tracker.on_result(server, &status, result);
-        Ok(())
-    })
-}
-
-/// Handles status lists. A goal missing from a list is lost, unless its result waits unread. If another thread is
-/// processing results, the next list decides.
-fn list_handler(tracker: &Arc<Tracker>, results: &Input) -> MessageHandler {
-    let (tracker, results) = (Arc::clone(tracker), results.clone());
-    Arc::new(move |server, bytes| {
-        let list: GoalStatusArray = decode(bytes)?;
-        let has_all_results = results.process_received();
-        tracker.on_status_list(server, (&list, has_all_results), clock::monotonic());
-        Ok(())
-    })
-}
-
-impl BytesPublisher {
-    /// Creates a publisher of the topic `suffix` below an action's name.
-    fn on(node: &Node, of: Type, action: &str, suffix: &str) -> Result<Self, Error> {
-        let topic = of.topic(node, action, suffix)?;
-        Ok(Self::new(node.publishing(&topic, QoS::keep_last(DEPTH))?))
-    }
+/// The id of a new ROS 2 goal.
+fn random_id() -> Result<GoalId, Error> {
+    let random = || host::random().map_err(|error| Error::io("the id of a goal", &error));
+    Ok(GoalId::of_random_bits([random()?, random()?]))
 }

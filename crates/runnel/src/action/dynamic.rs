@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::dynamic::DynamicMessage;
-use runnel_core::schema::{ActionSchema, Schema};
+use runnel_core::schema::ActionSchema;
+use runnel_core::wire::Reader;
 
 use super::client::{GoalOutcome, event_callback};
+use super::content::DynamicContent;
 use super::core::ClientCore;
 use super::goal::Callback;
 use super::goal_handle::GoalHandleBase;
@@ -16,19 +18,23 @@ use super::types::ActionTypes;
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
+use crate::type_mapping::TypeMapping;
 
 impl Node {
-    /// Creates a client of an action whose type is known only at run time.
+    /// Creates a client of an action whose type is known only at run time. With a schema of ROS 2 it is only in that
+    /// graph.
     ///
     /// # Errors
-    /// As [`Node::create_action_client`].
+    /// As [`Node::create_action_client`], and [`Error::NotInGraph`] if the type exists in none of the node's graphs.
     pub fn create_dynamic_action_client(
         &self,
         action: &str,
         schema: &Arc<ActionSchema>,
     ) -> Result<DynamicActionClient, Error> {
-        let core = ClientCore::new(self, action, ActionTypes::of_schema(schema))?;
-        Ok(DynamicActionClient { core, schema: Arc::clone(schema) })
+        let mappings = Arc::new(Mappings::of(schema));
+        let parts = [&mappings.goal, &*mappings.result, &*mappings.feedback];
+        let core = ClientCore::new(self, action, ActionTypes::of_schema(schema, parts))?;
+        Ok(DynamicActionClient { core, mappings })
     }
 }
 
@@ -36,14 +42,29 @@ impl Node {
 #[derive(Clone)]
 pub struct DynamicActionClient {
     core: Arc<ClientCore>,
-    schema: Arc<ActionSchema>,
+    mappings: Arc<Mappings>,
+}
+
+/// The action's messages, with their definitions in each generation.
+struct Mappings {
+    goal: TypeMapping,
+    result: Arc<TypeMapping>,
+    feedback: Arc<TypeMapping>,
+}
+
+impl Mappings {
+    fn of(action: &ActionSchema) -> Self {
+        let [result, feedback] =
+            [&action.result, &action.feedback].map(|part| Arc::new(TypeMapping::of(part)));
+        Self { goal: TypeMapping::of(&action.goal), result, feedback }
+    }
 }
 
 /// As [`ClientGoalHandle`](crate::ClientGoalHandle), for a type known only at run time.
 #[derive(Clone)]
 pub struct DynamicGoalHandle {
     base: GoalHandleBase,
-    schema: Arc<ActionSchema>,
+    result: Arc<TypeMapping>,
 }
 
 impl DynamicActionClient {
@@ -83,7 +104,7 @@ impl DynamicActionClient {
         feedback: impl FnMut(&DynamicMessage) + Send + 'static,
         done: impl FnOnce(GoalOutcome<DynamicMessage>) + Send + 'static,
     ) -> Result<DynamicGoalHandle, Error> {
-        let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
+        let Mappings { result, feedback: of_feedback, .. } = &*self.mappings;
         let action = self.core.action().to_owned();
         let callback = event_callback(action, decoder(of_feedback), decoder(result), feedback, done);
         self.send(goal, Some((self.core.executor_dispatch(), callback)))
@@ -94,11 +115,10 @@ impl DynamicActionClient {
         goal: &DynamicMessage,
         callback: Option<(Dispatch, Callback)>,
     ) -> Result<DynamicGoalHandle, Error> {
-        let goal = self.core.send(|out| goal.encode(out), callback)?;
-        Ok(DynamicGoalHandle {
-            base: GoalHandleBase::new(&self.core, goal),
-            schema: Arc::clone(&self.schema),
-        })
+        let goal =
+            self.core.send(&DynamicContent { message: goal, mapping: &self.mappings.goal }, callback)?;
+        let base = GoalHandleBase::new(&self.core, goal);
+        Ok(DynamicGoalHandle { base, result: Arc::clone(&self.mappings.result) })
     }
 }
 
@@ -116,13 +136,15 @@ impl DynamicGoalHandle {
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<DynamicMessage>>, Error> {
-        self.wait_for_outcome(timeout, decoder(&self.schema.result))
+        self.wait_for_outcome(timeout, decoder(&self.result))
     }
 }
 
-fn decoder(schema: &Arc<Schema>) -> impl Fn(&[u8]) -> Result<DynamicMessage, String> + Send + 'static {
-    let schema = Arc::clone(schema);
-    move |bytes| DynamicMessage::decode(&schema, bytes).map_err(|error| error.to_string())
+fn decoder(
+    mapping: &Arc<TypeMapping>,
+) -> impl Fn(Reader<'_>) -> Result<DynamicMessage, String> + Send + 'static {
+    let mapping = Arc::clone(mapping);
+    move |reader| mapping.read(reader).map_err(|error| error.to_string())
 }
 
 impl fmt::Debug for DynamicActionClient {

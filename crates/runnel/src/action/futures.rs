@@ -10,7 +10,8 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use runnel_core::message::Action;
 
-use super::client::{ActionClient, ClientGoalHandle, GoalOutcome, outcome, read};
+use super::client::{ActionClient, ClientGoalHandle, GoalOutcome, outcome, read_content};
+use super::content::read;
 use super::core::ClientCore;
 use super::goal::{Event, Goal};
 use crate::error::Error;
@@ -20,7 +21,7 @@ use crate::ready::{Dispatch, Waitable};
 use crate::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
-    /// Waits until an action server is connected on all five topics: [`ActionClient::wait_for_server`] for tasks.
+    /// Waits until an action server is connected: [`ActionClient::wait_for_server`] for tasks.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
@@ -137,7 +138,7 @@ impl<A: Action> FeedbackStream<A> {
         self.core.process_received_for(task);
         loop {
             match self.goal.calls().and_then(|calls| calls.take()) {
-                Some(Event::Feedback(bytes)) => match read::<A::Feedback>(&bytes) {
+                Some(Event::Feedback(content)) => match read_content(&content, read::<A::Feedback>) {
                     Ok(feedback) => return Poll::Ready(Some(feedback)),
                     Err(error) => self.report(&error),
                 },

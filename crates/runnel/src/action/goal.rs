@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use runnel_core::time::{Instant, Time};
-use runnel_core::wire::Bytes;
 
 use super::client_state_machine::{ClientStateMachine, Update};
+use super::content::ReceivedContent;
 use crate::data::{EventLimit, Events};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::ready::{Dispatch, Listeners, Waitable};
+use crate::ros2_graph::Gid;
 use crate::sync::{Class, Mutex, lock};
 
 /// Limit of feedback that waits for a callback.
@@ -20,13 +21,13 @@ const LIMIT: EventLimit = EventLimit { count: 100, bytes: 64 << 20 };
 pub(super) struct Ended {
     pub(super) status: GoalStatus,
     pub(super) text: String,
-    /// The result's bytes, if one was received.
-    pub(super) result: Option<Arc<[u8]>>,
+    /// The result, if one was received.
+    pub(super) result: Option<ReceivedContent>,
 }
 
 /// An event for the goal's user.
 pub(super) enum Event {
-    Feedback(Vec<u8>),
+    Feedback(ReceivedContent),
     End(Ended),
 }
 
@@ -56,12 +57,14 @@ pub(super) struct Goal {
 
 struct State {
     state_machine: ClientStateMachine,
-    result: Option<Arc<[u8]>>,
+    result: Option<ReceivedContent>,
+    /// The publisher of the ROS 2 status list that has contained the goal.
+    listed_by: Option<Gid>,
 }
 
 impl Goal {
     pub(super) fn new(id: GoalId, stamp: Time, calls: Option<Arc<Calls>>) -> Self {
-        let state = State { state_machine: ClientStateMachine::new(), result: None };
+        let state = State { state_machine: ClientStateMachine::new(), result: None, listed_by: None };
         let state = Mutex::new(Class::ClientGoal, state);
         Self { id, stamp, state, calls, listeners: Listeners::new(), is_reported: AtomicBool::new(false) }
     }
@@ -79,7 +82,7 @@ impl Goal {
 
     /// The goal's end, if it has ended.
     pub(super) fn end(&self) -> Option<Ended> {
-        let State { state_machine, result } = &*lock(&self.state);
+        let State { state_machine, result, .. } = &*lock(&self.state);
         let (status, text) = (state_machine.status(), state_machine.text().to_owned());
         state_machine.is_done().then(|| Ended { status, text, result: result.clone() })
     }
@@ -103,23 +106,66 @@ impl Goal {
         self.notify_end(update)
     }
 
-    /// Handles the result.
-    pub(super) fn on_result(&self, status: GoalStatus, text: &str, result: Bytes<'_>) -> Update {
+    /// Handles the ROS 2 status list of a publisher, with the goal's status if it has one. A list without the goal may
+    /// have been sent before the goal was accepted, or be another server's. So the goal counts as missing only from
+    /// lists of the publisher that has listed it. A server that takes its place answers the request for the result.
+    pub(super) fn on_ros2_status(
+        &self,
+        reported: Option<GoalStatus>,
+        from: Option<Gid>,
+        now: Instant,
+    ) -> Update {
+        let mut state = lock(&self.state);
+        if reported.is_some() {
+            state.listed_by = from;
+        } else if state.listed_by.is_none() || state.listed_by != from {
+            return Update::Unchanged;
+        }
+        drop(state);
+        self.on_status(reported.map(|status| (status, "")), now)
+    }
+
+    /// The server has accepted the goal, by a response of its own. True if the server must be notified now that the goal
+    /// was cancelled before.
+    pub(super) fn on_accepted(&self) -> bool {
+        let must_cancel = lock(&self.state).state_machine.on_accepted();
+        self.listeners.notify();
+        must_cancel
+    }
+
+    /// The server refuses to cancel the goal.
+    pub(super) fn on_cancel_refused(&self) {
+        lock(&self.state).state_machine.on_cancel_refused();
+    }
+
+    /// The server cannot be asked about the goal any more.
+    pub(super) fn on_failure(&self, why: &str) -> Update {
+        let update = lock(&self.state).state_machine.on_failure(why);
+        self.notify_end(update)
+    }
+
+    /// Handles the end with its result, if the server sends one.
+    pub(super) fn on_result(
+        &self,
+        status: GoalStatus,
+        text: &str,
+        result: Option<ReceivedContent>,
+    ) -> Update {
         let mut state = lock(&self.state);
         let update = state.state_machine.on_result(status, text);
         if update == Update::End && state.state_machine.status() != GoalStatus::Lost {
-            state.result = Some(result.to_cow().into());
+            state.result = result;
         }
         drop(state);
         self.notify_end(update)
     }
 
     /// Handles feedback.
-    pub(super) fn on_feedback(&self, feedback: Bytes<'_>) {
+    pub(super) fn on_feedback(&self, feedback: impl FnOnce() -> ReceivedContent) {
         if let Some(calls) = &self.calls
             && self.end().is_none()
         {
-            calls.push(Event::Feedback(feedback.to_vec()));
+            calls.push(Event::Feedback(feedback()));
         }
     }
 
@@ -148,7 +194,7 @@ impl Waitable for Goal {
 impl crate::data::Event for Event {
     fn bytes(&self) -> usize {
         match self {
-            Self::Feedback(bytes) => bytes.len(),
+            Self::Feedback(content) => content.len(),
             Self::End(_) => 0,
         }
     }
@@ -166,13 +212,26 @@ mod tests {
     use crate::ready::Signal;
 
     #[test]
+    fn goal_missing_from_lists_of_its_ros2_server_is_lost() {
+        let goal = Goal::new(GoalId::from([1; 16]), Time::default(), None);
+        let [mine, other] = [1, 2].map(|byte| Some(Gid([byte; 16])));
+        let status = |reported, from| goal.on_ros2_status(reported, from, Instant(0));
+        assert!(!goal.on_accepted());
+        assert_eq!(status(None, mine), Update::Unchanged, "the list may be older than the goal");
+        assert_eq!(status(Some(GoalStatus::Active), mine), Update::Unchanged);
+        assert_eq!(status(None, other), Update::Unchanged, "a list of another server");
+        assert_eq!(status(None, mine), Update::End, "its server has forgotten it");
+        assert_eq!(goal.end().unwrap().status, GoalStatus::Lost);
+    }
+
+    #[test]
     fn goal_end_wakes_its_waiter() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let signal = Signal::new(reactor.waker().clone());
         let goal = Goal::new(GoalId::from("1"), Time::default(), None);
         goal.listeners().add(&Waker::from(Arc::clone(&signal)));
         assert!(signal.begin_polling() && !goal.is_ready());
-        goal.on_result(GoalStatus::Succeeded, "", Bytes::from(&[][..]));
+        goal.on_result(GoalStatus::Succeeded, "", None);
         assert!(goal.is_ready() && !signal.begin_polling());
     }
 }

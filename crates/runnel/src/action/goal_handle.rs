@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Time;
+use runnel_core::wire::Reader;
 
 use super::client::{GoalOutcome, outcome};
 use super::core::ClientCore;
@@ -47,7 +48,7 @@ impl GoalHandleBase {
         self.goal.status().1
     }
 
-    /// Whether the server has listed the goal: until then it may not have received it.
+    /// Whether the server has listed the goal or, in ROS 2, accepted it: until then it may not have received it.
     pub fn is_acknowledged(&self) -> bool {
         self.core.process_received();
         self.goal.is_acknowledged()
@@ -60,7 +61,7 @@ impl GoalHandleBase {
     }
 
     /// Requests the server to cancel the goal, unless it has ended or is being canceled. The server decides: wait for
-    /// the result.
+    /// the result. In ROS 2 the request is sent once the server has accepted the goal.
     ///
     /// # Errors
     /// As [`Publisher::publish`](crate::Publisher::publish).
@@ -80,7 +81,7 @@ impl GoalHandleBase {
     pub(super) fn wait_for_outcome<R>(
         &self,
         timeout: Duration,
-        read: impl Fn(&[u8]) -> Result<R, String>,
+        read: impl Fn(Reader<'_>) -> Result<R, String>,
     ) -> Result<Option<GoalOutcome<R>>, Error> {
         self.core.wait_for_end(&self.goal, timeout)?;
         Ok(self.goal.end().map(|end| outcome(end, read)))

@@ -1,5 +1,5 @@
-//! Encoding of goals, results and feedback in ROS 1: a header, then a goal id or a goal status, then the message of the
-//! action's type, which stays as bytes here.
+//! What precedes goals, results and feedback in ROS 1 messages: a header, then a goal id or a goal status. The message of
+//! the action's type follows.
 
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError, Reader, Sink, Wire};
@@ -8,23 +8,16 @@ use runnel_msgs::std_msgs::msg::Header;
 
 use crate::goal_status::{GoalId, GoalStatus};
 
-/// Appends the encoding of a goal.
-pub(super) fn write_goal<S: Sink>(out: &mut S, id: &GoalId, stamp: Time, goal: impl FnOnce(&mut S)) {
+/// Appends what precedes a goal in its message.
+pub(super) fn write_goal_head(out: &mut dyn Sink, id: &GoalId, stamp: Time) {
     header(stamp).write(out);
     wire_id(id, stamp).write(out);
-    goal(out);
 }
 
-/// Appends the encoding of a result or feedback.
-pub(super) fn write_with_status<S: Sink>(
-    out: &mut S,
-    now: Time,
-    status: &WireStatus,
-    content: impl FnOnce(&mut S),
-) {
+/// Appends what precedes a result or feedback in its message.
+pub(super) fn write_status_head(out: &mut dyn Sink, now: Time, status: &WireStatus) {
     header(now).write(out);
     status.write(out);
-    content(out);
 }
 
 /// Reads the id of a goal and returns the bytes of its content.
@@ -74,7 +67,8 @@ mod tests {
         let (id, stamp) = (GoalId::from("/n-1-2.3"), Time { sec: 2, nanosec: 3 });
         let goal = TwoIntsGoal { a: 4, b: 5 };
         let mut bytes = Vec::new();
-        write_goal(&mut bytes, &id, stamp, |out| goal.write(out));
+        write_goal_head(&mut bytes, &id, stamp);
+        goal.write(&mut bytes);
         let sent: TwoIntsActionGoal = decode(&bytes).unwrap();
         assert_eq!((sent.header, sent.goal_id, sent.goal), (header(stamp), wire_id(&id, stamp), goal));
         assert_eq!(
@@ -84,7 +78,8 @@ mod tests {
 
         let status = wire_status(&id, stamp, GoalStatus::Aborted, "no");
         let mut bytes = Vec::new();
-        write_with_status(&mut bytes, stamp, &status, |out| TwoIntsResult { sum: 9 }.write(out));
+        write_status_head(&mut bytes, stamp, &status);
+        TwoIntsResult { sum: 9 }.write(&mut bytes);
         let sent: TwoIntsActionResult = decode(&bytes).unwrap();
         assert_eq!((sent.status.status, sent.result.sum), (WireStatus::ABORTED, 9));
         assert_eq!(read_with_status(Bytes::from(&bytes)).unwrap().0, status);
@@ -93,7 +88,7 @@ mod tests {
     #[test]
     fn error_names_unreadable_field() {
         let mut bytes = Vec::new();
-        write_goal(&mut bytes, &GoalId::from("x"), Time::default(), |_| {});
+        write_goal_head(&mut bytes, &GoalId::from("x"), Time::default());
         let error = read_goal(Bytes::from(&bytes[..bytes.len() - 1])).unwrap_err();
         assert!(error.to_string().starts_with("field goal_id.id: "), "{error}");
         assert!(

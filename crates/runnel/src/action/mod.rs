@@ -1,21 +1,40 @@
 //! Actions: long-running goals with feedback, which can be cancelled.
 //!
 //! In ROS 1 an action is five topics below its name. The client publishes `goal` and `cancel`. The server publishes
-//! `status` (the list of all goals that it knows, several times a second), `feedback` and `result`. Each side has a
-//! state machine for a goal: [`client_state_machine`] at the client, [`goal_status`](crate::goal_status) and
-//! [`goal_registry`] at the server. They know neither topics nor clocks.
+//! `status` (the list of all goals that it knows, several times a second), `feedback` and `result`.
+//!
+//! In ROS 2 an action is three services and two topics below `_action`. The client calls `send_goal`, `get_result` and
+//! `cancel_goal`. The server publishes `feedback` and `status` (the list of all accepted goals, after each change).
+//!
+//! Each side has a state machine for a goal, which serves both generations: [`client_state_machine`] at the client,
+//! [`goal_status`](crate::goal_status) and [`goal_registry`] at the server, with the rules of ROS 2 in [`ros2_goals`].
+//! They know neither topics nor clocks. `client_ros1` and `client_ros2`, `server_ends` and `server_inputs` connect them
+//! to the graphs.
 
 mod client;
+mod client_input;
+mod client_ros1;
+mod client_ros2;
 mod client_state_machine;
+mod content;
 mod core;
 mod dynamic;
 mod futures;
 mod goal;
 mod goal_handle;
 mod goal_registry;
+mod goal_requests;
 mod header;
+mod ros2_goals;
+mod ros2_message;
+mod ros2_request;
+mod ros2_service;
 mod server;
 mod server_core;
+mod server_ends;
+mod server_inputs;
+mod server_output;
+mod server_requests;
 mod simple;
 mod single_goal_slot;
 mod tracker;

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::message::Action;
-use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::{Bytes, DecodeError};
 
+use super::goal_registry::KeepTimes;
 use super::server_core::{ServerCore, ServerGoal};
-use super::types::{ActionTypes, Type};
-use crate::callback_group::CallbackGroup;
-use crate::data::Delivery;
+use super::server_ends::ServerEnds;
+use super::server_inputs::{ServerCallbacks, ServerInputs};
+use super::types::ActionTypes;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
 use crate::options::ServerOptions;
-use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 
 /// Default frequency of the status list, in hertz.
@@ -29,17 +27,19 @@ const MAX_FREQUENCY: f64 = 1000.0;
 /// Default time for which goals are listed after their end, in seconds.
 const KEEP: f64 = 5.0;
 
-/// Queue depth of goals and cancel requests while callbacks run.
-const DEPTH: usize = 1000;
+/// Time for which ROS 2 goals are listed after their end, with their results: that of rclcpp and, from Kilted on, rclpy.
+const ROS2_KEEP: Duration = Duration::from_secs(10);
 
 impl Node {
-    /// Creates an action server with any number of concurrent goals. On a spinning thread, `on_goal` gets each goal and
-    /// `on_cancel` each goal that a client wants to cancel. The goal's handle reports progress and the result, from any
-    /// thread and at any time. The name may be given as [`ServerOptions`].
+    /// Creates an action server with any number of concurrent goals, in each graph of the node. On a spinning thread,
+    /// `on_goal` gets each goal, and `on_cancel` each goal that a client wants to cancel, which it may
+    /// [refuse](ServerGoalHandle::refuse_cancel). The goal's handle reports progress and the result, from any thread and
+    /// at any time. The name may be given as [`ServerOptions`].
     ///
-    /// A spinning thread publishes the list of goals five times a second, or at the frequency of the parameter
+    /// In ROS 1, a spinning thread publishes the list of goals five times a second, or at the frequency of the parameter
     /// `actionlib_status_frequency`. A goal stays listed for 5 s after its end, or for the time of the parameter
-    /// `status_list_timeout` below the action's name.
+    /// `status_list_timeout` below the action's name. In ROS 2, the list is published after each change, and a goal stays
+    /// listed for 10 s after its end, with its result.
     ///
     /// # Errors
     /// As [`Node::create_publisher`] and [`Node::create_subscription`], and when one of those parameters is not a
@@ -47,52 +47,38 @@ impl Node {
     pub fn create_action_server<A: Action>(
         &self,
         action: impl Into<ServerOptions>,
-        mut on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
-        mut on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
         let ServerOptions { name, group } = action.into();
         let action = &self.resolve(&name)?;
-        self.inner.needs_ros1(format_args!("action {action}"))?;
-        let keep = Duration::try_from_secs_f64(self.number(&format!("{action}/status_list_timeout"), KEEP)?);
-        let frequency = self.status_frequency(action)?;
-        let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
-        let server = Arc::clone(&core);
-        let cancels = move |client: &str, bytes: Bytes<'_>| {
-            server.on_cancel_message(client, bytes)?.into_iter().for_each(&mut on_cancel);
-            Ok(())
+        let is_in_ros1 = self.inner.is_in_ros1();
+        let keep = match is_in_ros1 {
+            true => self.number(&format!("{action}/status_list_timeout"), KEEP)?,
+            false => KEEP,
         };
-        let server = Arc::clone(&core);
-        let goals = move |client: &str, bytes: Bytes<'_>| {
-            server.on_goal_message(client, bytes)?.into_iter().for_each(&mut on_goal);
-            Ok(())
-        };
-        let inputs = [
-            self.subscribe_to_clients(Type::cancel(), (action, "cancel"), group.as_ref(), cancels)?,
-            self.subscribe_to_clients(ActionTypes::of::<A>().goal, (action, "goal"), group.as_ref(), goals)?,
-        ];
+        let ros1 = Duration::try_from_secs_f64(keep).unwrap_or_default();
+        let ends = ServerEnds::new(self, action, ActionTypes::of::<A>())?;
+        let core = ServerCore::new(self, action, ends, KeepTimes { ros1, ros2: ROS2_KEEP });
+        let callbacks = ServerCallbacks::new(on_goal, on_cancel);
+        let inputs = ServerInputs::new((self, action, group.as_ref()), &core, callbacks)?;
         core.publish_status();
-        let timer = Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
-            let (period, core) = (1.0 / frequency.min(MAX_FREQUENCY), Arc::clone(&core));
-            let period = Duration::try_from_secs_f64(period).unwrap_or(Duration::MAX);
-            self.create_timer(period, move || core.publish_status())
-        });
+        let timer = if is_in_ros1 { self.status_timer(action, &core)? } else { None };
         Ok(ActionServer { inputs: Some(inputs), timer, core })
     }
 
-    /// Subscribes to a topic of clients. `handler` gets the client's name and the bytes.
-    fn subscribe_to_clients(
+    /// Timer that publishes the ROS 1 status list.
+    fn status_timer<A: Action>(
         &self,
-        of: Type,
-        (action, suffix): (&str, &str),
-        group: Option<&CallbackGroup>,
-        mut handler: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
-    ) -> Result<Subscription, Error> {
-        let callback = move |delivery: Delivery<'_>| match delivery {
-            Delivery::Bytes { bytes, from, .. } => Ok(handler(&from.publisher, bytes.bytes())?),
-            Delivery::Shared { .. } => Ok(()),
-        };
-        let group = (Takes::default(), &CallbackGroup::for_entity(group));
-        self.subscribe_in_group(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), group, callback)
+        action: &str,
+        core: &Arc<ServerCore<A>>,
+    ) -> Result<Option<Timer>, Error> {
+        let frequency = self.status_frequency(action)?;
+        Ok(Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
+            let (period, core) = (1.0 / frequency.min(MAX_FREQUENCY), Arc::clone(core));
+            let period = Duration::try_from_secs_f64(period).unwrap_or(Duration::MAX);
+            self.create_timer(period, move || core.publish_status())
+        }))
     }
 
     /// Frequency of the status list, in hertz. The list is not published periodically unless it is above 0.
@@ -132,8 +118,8 @@ impl Node {
 /// are rejected.
 #[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct ActionServer<A: Action> {
-    /// Cancel requests and goals; `None` after the end.
-    inputs: Option<[Subscription; 2]>,
+    /// Goals and requests of clients; `None` after the end.
+    inputs: Option<ServerInputs>,
     timer: Option<Timer>,
     core: Arc<ServerCore<A>>,
 }
@@ -153,13 +139,16 @@ impl<A: Action> Drop for ActionServer<A> {
     fn drop(&mut self) {
         // Waiting goals are answered before the topics end.
         self.core.close();
-        if let Some([cancels, goals]) = self.inputs.take() {
+        let (ros1, ros2) = self.inputs.take().map_or((None, None), |inputs| (inputs.ros1, inputs.ros2));
+        if let Some(ros1) = ros1 {
             // The user's callback is not called for them.
-            goals.take_each(|client, bytes| self.core.on_goal_message(client, bytes).map(drop));
-            drop((cancels, goals));
+            ros1.take_goals(&self.core);
+            drop(ros1);
         }
         drop(self.timer.take());
         self.core.end();
+        // They have carried the responses of the goals that have just ended.
+        drop(ros2);
     }
 }
 
@@ -192,7 +181,7 @@ impl<A: Action> ServerGoalHandle<A> {
         &self.goal.id
     }
 
-    /// When the goal was created, by the client's clock.
+    /// When the goal was created, by the client's clock. In ROS 2: when the server received it.
     pub fn stamp(&self) -> Time {
         self.goal.stamp
     }
@@ -218,7 +207,16 @@ impl<A: Action> ServerGoalHandle<A> {
     /// [`Error::Action`] when it was already accepted or has ended, or the server has ended; also for the following
     /// functions.
     pub fn accept(&self) -> Result<(), Error> {
-        self.goal.core.step(&self.goal, Step::Accept, "")
+        self.goal.core.accept(&self.goal)
+    }
+
+    /// Refuses to cancel the goal, which continues. Only the cancel callback can do so, for the request of which it is
+    /// called: afterwards clients rely on the cancellation.
+    ///
+    /// # Errors
+    /// [`Error::Action`] when no cancel request awaits the decision, or the server has ended.
+    pub fn refuse_cancel(&self) -> Result<(), Error> {
+        self.goal.core.refuse_cancel(&self.goal)
     }
 
     /// Logs a warning about the goal in the node's log.
@@ -234,7 +232,7 @@ impl<A: Action> ServerGoalHandle<A> {
         self.goal.core.publish_feedback(&self.goal, feedback)
     }
 
-    /// Rejects the goal, which must not have been accepted.
+    /// Rejects the goal, which must not have been accepted. A ROS 2 client gets neither the result nor the text.
     ///
     /// # Errors
     /// As [`ServerGoalHandle::accept`], and when the result is too long; also for the following functions.
@@ -259,7 +257,7 @@ impl<A: Action> ServerGoalHandle<A> {
     }
 
     /// Ends the goal as cancelled, also without a client's request: recalled if it was not accepted, otherwise
-    /// preempted.
+    /// preempted. ROS 2 clients get no text, here and in the functions above.
     ///
     /// # Errors
     /// When it has ended before, and as [`ServerGoalHandle::reject`].

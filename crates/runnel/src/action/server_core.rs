@@ -3,33 +3,26 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
 
 use runnel_core::message::Action;
-use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::{Bytes, DecodeError, Wire, decode};
+use runnel_core::wire::{Bytes, DecodeError, decode};
 use runnel_io::clock;
-use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
+use runnel_msgs::actionlib_msgs::msg::GoalID;
 
 use super::MAX_GOALS;
-use super::goal_registry::{Arrival, Entry, GoalRegistry, Key};
-use super::header::{header, read_goal, wire_status, write_with_status};
+use super::goal_registry::{Arrival, Entry, GoalRegistry, KeepTimes, Key};
+use super::header::read_goal;
+use super::ros2_message::goal_response;
+use super::ros2_request::Reply;
 use super::server::ServerGoalHandle;
-use super::types::{ActionTypes, Type};
+use super::server_ends::{GoalReport, ServerEnds};
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::log_output::console;
 use crate::node::Node;
-use crate::publisher::BytesPublisher;
 use crate::shared::ShutdownHook;
 use crate::sync::{Class, Mutex, MutexGuard, lock};
-
-/// Queue depth of results and feedback for a slow client.
-const DEPTH: usize = 1000;
-
-/// Queue depth of status lists: each replaces those before it.
-const LISTS: usize = 50;
 
 /// Text of goals that end with their server.
 const ENDED: &str = "the action server has ended";
@@ -43,9 +36,9 @@ pub(super) struct ServerGoal<A: Action> {
     pub(super) id: GoalId,
     pub(super) stamp: Time,
     pub(super) goal: A::Goal,
-    key: Key,
+    pub(super) key: Key,
     /// Its final status, also after the server has forgotten it.
-    end: OnceLock<GoalStatus>,
+    pub(super) end: OnceLock<GoalStatus>,
 }
 
 impl<A: Action> Drop for ServerGoal<A> {
@@ -57,12 +50,17 @@ impl<A: Action> Drop for ServerGoal<A> {
 /// A received goal.
 pub(super) struct Arrived<A: Action> {
     pub(super) id: GoalId,
-    /// The stamp by the client's clock, and the time of reception.
+    /// The stamp by the client's clock, zero without one, and the time of reception.
     pub(super) stamps: (Time, Time),
     pub(super) goal: A::Goal,
+    /// Answers the request of a ROS 2 client.
+    pub(super) reply: Option<Reply>,
 }
 
-type Goals<A> = GoalRegistry<Weak<ServerGoal<A>>>;
+type Goals<A> = GoalRegistry<Weak<ServerGoal<A>>, Reply>;
+
+/// Goals whose owners decide on a cancel request.
+pub(super) type CanceledGoals<A> = Vec<(Key, Weak<ServerGoal<A>>)>;
 
 /// An action server.
 pub(super) struct ServerCore<A: Action> {
@@ -75,18 +73,12 @@ pub(super) struct ServerCore<A: Action> {
 
 /// Goals and publishers of a server. Locked while publishing, so that clients see events in their order. Publishing
 /// takes only the topic's locks and runs no user code. Logging may, so it happens after the lock is released.
-struct GoalTable<A: Action> {
-    goals: Goals<A>,
+pub(super) struct GoalTable<A: Action> {
+    pub(super) goals: Goals<A>,
     /// New goals are rejected: the server is about to end.
     closed: bool,
     /// `None` once the server has ended.
-    topics: Option<Topics>,
-}
-
-struct Topics {
-    lists: BytesPublisher,
-    feedback: BytesPublisher,
-    results: BytesPublisher,
+    pub(super) ends: Option<ServerEnds>,
 }
 
 /// Without this, clients would wait for ever for goals of a server that is gone.
@@ -98,18 +90,8 @@ impl<A: Action> ShutdownHook for ServerCore<A> {
 
 impl<A: Action> ServerCore<A> {
     /// Creates a server of the action of this absolute name. It lists goals for `keep` after their end.
-    pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
-        let types = ActionTypes::of::<A>();
-        let topic = |of: Type, suffix: &str, qos: QoS| {
-            Ok::<_, Error>(BytesPublisher::new(node.publishing(&of.topic(node, action, suffix)?, qos)?))
-        };
-        let topics = Topics {
-            results: topic(types.result, "result", QoS::keep_last(DEPTH))?,
-            feedback: topic(types.feedback, "feedback", QoS::keep_last(DEPTH))?,
-            lists: topic(Type::status(), "status", QoS::keep_last(LISTS).transient_local())?,
-        };
-        let table =
-            GoalTable { goals: GoalRegistry::new(MAX_GOALS, keep), closed: false, topics: Some(topics) };
+    pub(super) fn new(node: &Node, action: &str, ends: ServerEnds, keep: KeepTimes) -> Arc<Self> {
+        let table = GoalTable { goals: GoalRegistry::new(MAX_GOALS, keep), closed: false, ends: Some(ends) };
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
@@ -118,7 +100,7 @@ impl<A: Action> ServerCore<A> {
         });
         let hook: Arc<dyn ShutdownHook> = Arc::<Self>::clone(&core);
         node.context().shared.add_shutdown_hook(Arc::downgrade(&hook));
-        Ok(core)
+        core
     }
 
     pub(super) fn action(&self) -> &str {
@@ -130,7 +112,15 @@ impl<A: Action> ServerCore<A> {
         self.node.context().ok()
     }
 
-    /// Handles a received goal. Returns the handle for the user's decision.
+    pub(super) fn now(&self) -> Time {
+        self.node.now()
+    }
+
+    pub(super) fn table(&self) -> MutexGuard<'_, GoalTable<A>> {
+        lock(&self.table)
+    }
+
+    /// Handles a goal of a ROS 1 client. Returns the handle for the user's decision.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -148,21 +138,31 @@ impl<A: Action> ServerCore<A> {
             ));
             return Ok(None);
         }
-        let now = self.node.now();
+        let now = self.now();
         let id = if id.is_empty() { GoalId::next(self.node.full_name(), now) } else { GoalId::from(&*id) };
-        Ok(self.arrive(client, Arrived { id, stamps: (stamp, now), goal }))
+        Ok(self.arrive(client, Arrived { id, stamps: (stamp, now), goal, reply: None }))
     }
 
-    fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<ServerGoalHandle<A>> {
-        let Arrived { id, stamps, goal } = arrived;
+    /// Handles a received goal. Returns the handle for the user's decision.
+    pub(super) fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<ServerGoalHandle<A>> {
+        let Arrived { id, stamps, goal, mut reply } = arrived;
         let stamp = if stamps.0.is_zero() { stamps.1 } else { stamps.0 };
         let mut new = None;
-        let mut table = lock(&self.table);
+        let mut table = self.table();
         let begin = |key| {
             let (core, id, end) = (Arc::clone(self), id.clone(), OnceLock::new());
             Arc::downgrade(new.insert(Arc::new(ServerGoal { core, id, stamp, goal, key, end })))
         };
-        let arrival = table.goals.arrive(&id, stamps, begin, clock::monotonic());
+        let now = clock::monotonic();
+        if reply.is_some() {
+            table.goals.expire(now);
+        }
+        let arrival = table.goals.arrive(&id, stamps, begin, now);
+        if let (Some(goal), Some(reply)) = (&new, reply.take_if(|_| arrival == Arrival::New))
+            && let Some(entry) = table.goals.get_mut(goal.key)
+        {
+            entry.requests.set_send_goal(reply);
+        }
         let closed = table.closed;
         let mut refused = None;
         let sent = match arrival {
@@ -170,19 +170,28 @@ impl<A: Action> ServerCore<A> {
                 let ended = new.as_ref().and_then(|goal| self.end_goal(&mut table, goal.key, ENDED));
                 ended.unwrap_or(Ok(()))
             }
-            Arrival::New | Arrival::Known => Ok(()),
+            Arrival::New => Ok(()),
+            Arrival::Known => {
+                // A ROS 1 client may send its goal twice.
+                refused = reply.is_some().then(|| format!("id {id} is in use"));
+                Ok(())
+            }
             Arrival::Recalled => {
                 let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
-                let end = (GoalStatus::Recalled, text.as_str());
-                let sent = self.publish_end(&table, (&id, stamp), end, &A::Result::default());
-                sent.and(self.publish_list(&mut table))
+                let report = GoalReport { id: &id, stamp, status: GoalStatus::Recalled, text: &text };
+                self.publish_end(&table, &report, &A::Result::default())
+                    .and(self.publish_list(&mut table, &id))
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
-                let end = (GoalStatus::Rejected, refused.insert(text).as_str());
-                self.publish_end(&table, (&id, stamp), end, &A::Result::default())
+                let text = refused.insert(text).as_str();
+                let report = GoalReport { id: &id, stamp, status: GoalStatus::Rejected, text };
+                self.publish_end(&table, &report, &A::Result::default())
             }
         };
+        if let Some(reply) = reply {
+            reply.send(goal_response(None));
+        }
         drop(table);
         log_error(sent);
         if let Some(why) = refused {
@@ -191,7 +200,7 @@ impl<A: Action> ServerCore<A> {
         new.filter(|_| !closed).map(ServerGoalHandle::new)
     }
 
-    /// Handles a cancel request. Returns the goals whose owners must be notified.
+    /// Handles a cancel request of a ROS 1 client. `ask` calls the owner of a goal.
     ///
     /// # Errors
     /// When the request cannot be read.
@@ -199,32 +208,60 @@ impl<A: Action> ServerCore<A> {
         &self,
         client: &str,
         bytes: Bytes<'_>,
-    ) -> Result<Vec<ServerGoalHandle<A>>, DecodeError> {
+        ask: &mut dyn FnMut(ServerGoalHandle<A>),
+    ) -> Result<(), DecodeError> {
         let GoalID { stamp, id } = decode(bytes)?;
-        let mut table = lock(&self.table);
         let (concerned, kept) = match id.len() <= MAX_ID {
-            true => table.goals.cancel(&id, stamp, clock::monotonic()),
+            true => self.table().goals.cancel(&id, stamp, clock::monotonic()),
             false => (Vec::new(), false),
         };
-        let sent = if concerned.is_empty() { Ok(()) } else { self.publish_list(&mut table) };
-        drop(table);
-        log_error(sent);
+        self.decide_cancel(&concerned, ask);
         if !kept {
             self.refuse(format_args!("a cancel request from [{client}] for an unknown goal"));
         }
-        Ok(concerned.iter().filter_map(Weak::upgrade).map(ServerGoalHandle::new).collect())
+        Ok(())
+    }
+
+    /// Asks the owners of goals about a cancel request, and publishes the lists. Returns for each goal whether it is
+    /// being cancelled.
+    pub(super) fn decide_cancel(
+        &self,
+        concerned: &CanceledGoals<A>,
+        ask: &mut dyn FnMut(ServerGoalHandle<A>),
+    ) -> Vec<bool> {
+        let mut decide = |(key, goal): &(Key, Weak<ServerGoal<A>>)| {
+            // A goal whose handles are all dropped ends anyway.
+            goal.upgrade().map(ServerGoalHandle::new).into_iter().for_each(&mut *ask);
+            self.table().goals.conclude_cancel(*key)
+        };
+        let accepted: Vec<bool> = concerned.iter().map(&mut decide).collect();
+        if accepted.contains(&true) {
+            self.publish_lists();
+        }
+        accepted
+    }
+
+    /// Refuses the cancel request that is being decided.
+    pub(super) fn refuse_cancel(&self, goal: &ServerGoal<A>) -> Result<(), Error> {
+        let mut table = self.open_table()?;
+        if table.goals.refuse_cancel(goal.key) {
+            return Ok(());
+        }
+        let (goal, status) = (goal.id.clone(), table.status(goal));
+        Err(ActionError::WrongStatus { goal, status, wanted: "active" }.of(&self.action))
     }
 
     pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
-        lock(&self.table).status(goal)
+        self.table().status(goal)
     }
 
-    /// Applies a step that does not end a goal.
-    pub(super) fn step(&self, goal: &ServerGoal<A>, step: Step, text: &str) -> Result<(), Error> {
+    /// Accepts a goal.
+    pub(super) fn accept(&self, goal: &ServerGoal<A>) -> Result<(), Error> {
         let mut table = self.open_table()?;
-        let status = self.after(&table, goal, step)?;
-        table.goals.set(goal.key, status, text, clock::monotonic());
-        let sent = self.publish_list(&mut table);
+        let status = self.after(&table, goal, Step::Accept)?;
+        table.goals.set(goal.key, status, "", clock::monotonic());
+        table.answer_send_goal(goal.key, Some(goal.stamp));
+        let sent = self.publish_list(&mut table, &goal.id);
         drop(table);
         log_error(sent);
         Ok(())
@@ -240,12 +277,15 @@ impl<A: Action> ServerCore<A> {
     ) -> Result<(), Error> {
         let mut table = self.open_table()?;
         let status = self.after(&table, goal, step)?;
+        let report = GoalReport { id: &goal.id, stamp: goal.stamp, status, text };
         // A result that is too long was not sent: the goal continues.
-        self.publish_end(&table, (&goal.id, goal.stamp), (status, text), result)?;
-        table.goals.set(goal.key, status, text, clock::monotonic());
+        self.publish_end(&table, &report, result)?;
+        let response = self.ros2_result(&report, result)?;
+        let canceling = self.list_as_canceling(&mut table, goal, status);
+        table.end(goal.key, status, text, response);
         // The lock excludes a second call.
         let _ = goal.end.set(status);
-        let sent = self.publish_list(&mut table);
+        let sent = canceling.and(self.publish_list(&mut table, &goal.id));
         drop(table);
         log_error(sent);
         Ok(())
@@ -253,10 +293,10 @@ impl<A: Action> ServerCore<A> {
 
     /// Ends a goal whose handles are all dropped.
     fn abandon(&self, goal: &ServerGoal<A>) {
-        let mut table = lock(&self.table);
+        let mut table = self.table();
         let text = "nobody works on the goal any more: its handle was dropped before it ended";
         let Some(sent) = self.end_goal(&mut table, goal.key, text) else { return };
-        let sent = sent.and(self.publish_list(&mut table));
+        let sent = sent.and(self.publish_list(&mut table, &goal.id));
         drop(table);
         log_error(sent);
         self.warn(format_args!("goal {}: {text}", goal.id));
@@ -265,55 +305,55 @@ impl<A: Action> ServerCore<A> {
     /// Ends a goal on behalf of its owner, and returns whether the result was sent; `None` if it has already ended.
     fn end_goal(&self, table: &mut GoalTable<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
         let Entry { id, stamp, status, .. } = table.goals.get(key)?;
-        let status = status.after(Step::Abandon)?;
-        let sent = self.publish_end(table, (id, *stamp), (status, text), &A::Result::default());
-        table.goals.set(key, status, text, clock::monotonic());
-        Some(sent)
+        let report = GoalReport { id, stamp: *stamp, status: status.after(Step::Abandon)?, text };
+        let (status, result) = (report.status, A::Result::default());
+        let sent = self.publish_end(table, &report, &result);
+        let response = self.ros2_result(&report, &result);
+        let (response, encoded) =
+            response.map_or_else(|error| (None, Err(error)), |response| (response, Ok(())));
+        table.end(key, status, text, response);
+        Some(sent.and(encoded))
     }
 
     pub(super) fn publish_feedback(&self, goal: &ServerGoal<A>, feedback: &A::Feedback) -> Result<(), Error> {
         let table = self.open_table()?;
-        let Some(Entry { stamp, status, text, .. }) = table.goals.get(goal.key) else { return Ok(()) };
-        let (status, now) = (wire_status(&goal.id, *stamp, *status, text), self.node.now());
-        match &table.topics {
-            Some(topics) => {
-                topics.feedback.publish(|out| write_with_status(out, now, &status, |out| feedback.write(out)))
-            }
-            None => Ok(()),
-        }
+        let (Some(entry), Some(ends)) = (table.goals.get(goal.key), &table.ends) else { return Ok(()) };
+        let Entry { id, stamp, status, text, .. } = entry;
+        let report = GoalReport { id, stamp: *stamp, status: *status, text };
+        ends.publish_feedback(&report, self.now(), feedback)
     }
 
-    /// Publishes the list of all goals.
+    /// Publishes the list of ROS 1 goals, which is periodic.
     pub(super) fn publish_status(&self) {
-        let sent = self.publish_list(&mut lock(&self.table));
+        let sent = self.publish_ros1_list(&mut self.table());
         log_error(sent);
     }
 
     /// Rejects goals from now on.
     pub(super) fn close(&self) {
-        lock(&self.table).closed = true;
+        self.table().closed = true;
     }
 
     /// Ends the server and all its goals.
     pub(super) fn end(&self) {
-        let mut table = lock(&self.table);
+        let mut table = self.table();
         table.closed = true;
         let open = table.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
         let open: Vec<Key> = open.map(|entry| entry.key).collect();
         let sent = open.into_iter().filter_map(|key| self.end_goal(&mut table, key, ENDED));
         // The first error is enough.
         let sent = sent.fold(Ok(()), Result::and);
-        let sent = sent.and(self.publish_list(&mut table));
+        let sent = sent.and(self.publish_ros1_list(&mut table)).and(self.publish_ros2_list(&mut table));
         // Goals keep their status from now on.
-        let topics = table.topics.take();
+        let ends = table.ends.take();
         // Dropping a publisher waits until its messages are sent, and locks the driver.
         drop(table);
-        drop(topics);
+        drop(ends);
         log_error(sent);
     }
 
     /// Logs a refused request, less often the more there are.
-    fn refuse(&self, what: fmt::Arguments<'_>) {
+    pub(super) fn refuse(&self, what: fmt::Arguments<'_>) {
         let count = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() {
             self.warn(format_args!("refused (number {count}): {what}"));
@@ -326,8 +366,8 @@ impl<A: Action> ServerCore<A> {
     }
 
     fn open_table(&self) -> Result<MutexGuard<'_, GoalTable<A>>, Error> {
-        let table = lock(&self.table);
-        if table.topics.is_some() { Ok(table) } else { Err(ActionError::ServerEnded.of(&self.action)) }
+        let table = self.table();
+        if table.ends.is_some() { Ok(table) } else { Err(ActionError::ServerEnded.of(&self.action)) }
     }
 
     fn after(&self, table: &GoalTable<A>, goal: &ServerGoal<A>, step: Step) -> Result<GoalStatus, Error> {
@@ -336,41 +376,9 @@ impl<A: Action> ServerCore<A> {
             ActionError::WrongStatus { goal: goal.id.clone(), status, wanted: step.wanted() }.of(&self.action)
         })
     }
-
-    fn publish_end(
-        &self,
-        table: &GoalTable<A>,
-        (id, stamp): (&GoalId, Time),
-        (status, text): (GoalStatus, &str),
-        result: &A::Result,
-    ) -> Result<(), Error> {
-        let (status, now) = (wire_status(id, stamp, status, text), self.node.now());
-        match &table.topics {
-            Some(topics) => {
-                topics.results.publish(|out| write_with_status(out, now, &status, |out| result.write(out)))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn publish_list(&self, table: &mut GoalTable<A>) -> Result<(), Error> {
-        let Some(topics) = &table.topics else { return Ok(()) };
-        table.goals.expire(clock::monotonic());
-        let sent = |Entry { id, stamp, status, text, .. }: &Entry<_>| wire_status(id, *stamp, *status, text);
-        let status_list = table.goals.entries().iter().map(sent).collect();
-        let list = GoalStatusArray { header: header(self.node.now()), status_list };
-        topics.lists.publish(|out| list.write(out))
-    }
-}
-
-impl<A: Action> GoalTable<A> {
-    fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
-        let listed = || self.goals.get(goal.key).map_or(GoalStatus::Lost, |entry| entry.status);
-        goal.end.get().copied().unwrap_or_else(listed)
-    }
 }
 
 /// Logs a failure to publish. The program's own logger may call the server, so its table must not be locked.
-fn log_error(sent: Result<(), Error>) {
+pub(super) fn log_error(sent: Result<(), Error>) {
     sent.unwrap_or_else(|error| console::error!("{error}"));
 }

@@ -122,13 +122,13 @@ pub(crate) struct Responder {
     /// Length of the request in bytes.
     request_len: usize,
     result: Result<Vec<u8>, String>,
-    _counted: Counted,
+    counted: Option<Counted>,
 }
 
 impl Responder {
     fn new(requester: Requester, request_len: usize, counted: Counted) -> Self {
-        let _counted = counted;
-        Self { requester, request_len, _counted, result: Err("the service has not responded".to_owned()) }
+        let (counted, result) = (Some(counted), Err("the service has not responded".to_owned()));
+        Self { requester, request_len, counted, result }
     }
 
     /// The client, and the number of its request.
@@ -139,6 +139,12 @@ impl Responder {
     /// The encoding of the request and its response.
     pub(crate) fn encoding(&self) -> Encoding {
         self.requester.encoding()
+    }
+
+    /// Excludes the request from the limits of unanswered requests: the caller has a limit of its own.
+    pub(crate) fn release(&mut self) {
+        self.counted = None;
+        self.requester.release();
     }
 
     /// Sends the response, or the error text.

@@ -52,6 +52,17 @@ impl GoalId {
         let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
         Self::from(&*format!("{node}-{number}-{}.{}", now.sec as u32, now.nanosec))
     }
+
+    /// A UUID of version 4 (RFC 9562, section 5.4) of these random bits.
+    pub(crate) fn of_random_bits(bits: [u64; 2]) -> Self {
+        let [high, low] = bits.map(u64::to_be_bytes);
+        let mut uuid = [0; 16];
+        uuid[..8].copy_from_slice(&high);
+        uuid[8..].copy_from_slice(&low);
+        uuid[6] = uuid[6] & 0x0f | 0x40;
+        uuid[8] = uuid[8] & 0x3f | 0x80;
+        Self::from(uuid)
+    }
 }
 
 impl From<&str> for GoalId {
@@ -107,6 +118,14 @@ mod tests {
         assert_eq!((text.text(), text.uuid()), (Some(UUID_TEXT), None));
         assert_ne!(text, GoalId::from(UUID));
         assert_eq!((GoalId::from(UUID).text(), GoalId::from(UUID).uuid()), (None, Some(UUID)));
+    }
+
+    #[test]
+    fn random_uuid_names_its_version() {
+        let text = |bits| GoalId::of_random_bits(bits).to_string();
+        assert_eq!(text([0, 0]), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(text([u64::MAX; 2]), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(text([0x0123_4567_89ab_cdef, 0xf]), "01234567-89ab-4def-8000-00000000000f");
     }
 
     #[test]

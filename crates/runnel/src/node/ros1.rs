@@ -63,6 +63,11 @@ impl NodeInner {
         self.context.shared.settings.ros1.is_some()
     }
 
+    /// Whether the node is in the ROS 2 graph.
+    pub(crate) fn is_in_ros2(&self) -> bool {
+        self.context.shared.settings.ros2.is_some()
+    }
+
     /// # Errors
     /// When the node is not in ROS 1, which `what` requires.
     pub(crate) fn needs_ros1(&self, what: impl fmt::Display) -> Result<(), Error> {

@@ -61,6 +61,7 @@ mod qos_events;
 mod qos_samples;
 mod receive_budget;
 mod ros2;
+mod ros2_actions;
 mod ros2_dynamic;
 mod ros2_embedded;
 mod ros2_graph;

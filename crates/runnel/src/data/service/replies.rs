@@ -83,6 +83,7 @@ pub(crate) enum RequestIdentity {
 pub(crate) struct Ros2Request {
     replies: Arc<Replies>,
     to: Addressee,
+    is_counted: bool,
 }
 
 impl Replies {
@@ -105,7 +106,7 @@ impl Replies {
         if *count < MOST_PER_CLIENT {
             *count += 1;
             drop(state);
-            return Some(Ros2Request { replies: Arc::clone(self), to });
+            return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
         }
         state.refused += 1;
         let refused = state.refused;
@@ -258,9 +259,16 @@ impl Ros2Request {
         }
     }
 
+    /// Counts the request as answered before it is.
+    pub(super) fn release(&mut self) {
+        if std::mem::take(&mut self.is_counted) {
+            self.replies.forget_request(self.to.client);
+        }
+    }
+
     /// Sends the response, or the error text to a client that understands it.
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
-        let Self { replies, to } = self;
+        let Self { replies, to, .. } = self;
         let mut payload = match result {
             Ok(payload) => payload,
             Err(why) => {
@@ -277,7 +285,7 @@ impl Ros2Request {
 
 impl Drop for Ros2Request {
     fn drop(&mut self) {
-        self.replies.forget_request(self.to.client);
+        self.release();
     }
 }
 

@@ -41,6 +41,13 @@ impl Requester {
         }
     }
 
+    /// Counts the request as answered before it is, if its client has a limit in ROS 2.
+    pub(super) fn release(&mut self) {
+        if let Self::Ros2(request) = self {
+            request.release();
+        }
+    }
+
     /// Sends the response to a request of so many bytes, or the error text.
     pub(super) fn answer(&self, request_len: usize, result: Result<Vec<u8>, String>) {
         match self {

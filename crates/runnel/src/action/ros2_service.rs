@@ -1,0 +1,107 @@
+//! Services of ROS 2 actions, with requests and responses as bytes.
+
+use std::sync::Arc;
+
+use runnel_core::message::Service;
+use runnel_rtps::wire::EntityId;
+
+use super::ros2_request::{Reply, Request};
+use crate::callback_group::ExclusiveGroup;
+use crate::data::{CallPath, PendingCall, ServiceCore, ServiceRequest};
+use crate::error::Error;
+use crate::node::Node;
+use crate::ready::Dispatch;
+use crate::ros2_graph::Gid;
+use crate::rtps::ServiceTypeNames;
+use crate::service::ServiceServer;
+
+/// Provides a service. The callback belongs to `group` and answers at any time.
+pub(super) fn serve<S: Service>(
+    node: &Node,
+    service: String,
+    group: &Arc<ExclusiveGroup>,
+    mut callback: impl FnMut(Request) + Send + 'static,
+) -> Result<ServiceServer, Error> {
+    node.provide_in_ros2::<S>(service, group, move |ServiceRequest { bytes, mut responder }| {
+        // Requests for results wait as long as goals take. The server limits goals, and requests for each.
+        responder.release();
+        let (encoding, client) = (responder.encoding(), Gid(responder.request().0).to_string());
+        let reply = Reply::new(move |response| responder.respond(Ok(response)));
+        callback(Request { bytes, encoding, client, reply });
+    })
+}
+
+/// The reply to a call.
+pub(super) struct ServiceReply {
+    /// The payload of the response, or why there is none.
+    pub(super) result: Result<Vec<u8>, String>,
+    pub(super) path: CallPath,
+}
+
+/// Calls a service.
+pub(super) struct ServiceCaller {
+    node: Node,
+    service: String,
+    types: ServiceTypeNames,
+    client: EntityId,
+}
+
+impl ServiceCaller {
+    pub(super) fn new(node: &Node, service: String, types: ServiceTypeNames) -> Result<Self, Error> {
+        let memory = node.inner.service_memory();
+        let client = node.inner.driver().add_client(node.inner.key, &service, &types, memory)?;
+        let client = client.ok_or(Error::ShuttingDown)?;
+        Ok(Self { node: node.clone(), service, types, client })
+    }
+
+    /// Whether a server is ready.
+    pub(super) fn is_ready(&self) -> bool {
+        self.local().is_some() || self.node.inner.driver().is_server_ready(self.client)
+    }
+
+    /// Sends a request as soon as a server is ready. Returns what identifies the call. `on_reply` runs on any thread, with locks held, and must only queue
+    /// the reply.
+    pub(super) fn call(
+        &self,
+        request: Vec<u8>,
+        on_reply: impl FnOnce(ServiceReply) + Send + 'static,
+    ) -> Result<CallPath, Error> {
+        let pending = PendingCall::with_callback(Dispatch::Inline, move |path, answer| {
+            let result = match answer {
+                Ok(response) => response,
+                Err(failure) => Err(failure.to_string()),
+            };
+            on_reply(ServiceReply { result, path });
+        });
+        let local = self.local();
+        let (sent, queued) = if local.is_some() { (None, request) } else { (Some(request), Vec::new()) };
+        let number = self.node.inner.driver().begin_ros2_call(self.client, sent, None, Arc::clone(&pending));
+        let number = number.ok_or(Error::ShuttingDown)?;
+        if let Some(core) = local {
+            let mut id = [0; 16];
+            id[12..].copy_from_slice(&self.client.0);
+            core.push_local(queued, pending, (id, number));
+        }
+        self.node.context().shared.event_loop.ensure_background_thread();
+        Ok(CallPath::Ros2(self.client, number))
+    }
+
+    /// Ends a call whose reply is handled, or whose reply nothing waits for.
+    pub(super) fn end(&self, call: CallPath) {
+        self.node.inner.driver().end_call_on(self.node.inner.key, call);
+    }
+
+    /// The service, if it is in this process and of the same type.
+    fn local(&self) -> Option<Arc<ServiceCore>> {
+        let core = self.node.inner.driver().nodes.service(&self.service)?;
+        let ServiceTypeNames { request, response } = &self.types;
+        let same = [request, response].map(|message| (message.dds_type.as_str(), message.rihs01.as_str()));
+        (core.types.ros2 == same).then_some(core)
+    }
+}
+
+impl Drop for ServiceCaller {
+    fn drop(&mut self) {
+        self.node.inner.driver().remove_client(self.client);
+    }
+}

@@ -1,0 +1,96 @@
+//! Requests of ROS 2 clients to an action server.
+
+use std::sync::Arc;
+
+use runnel_core::message::Action;
+use runnel_core::time::Time;
+use runnel_core::wire::Bytes;
+use runnel_io::clock;
+
+use super::content::read;
+use super::goal_requests::ResultRequest;
+use super::ros2_message::{
+    STATUS_UNKNOWN, cancel_response, goal_response, read_cancel_request, read_result_request, read_with_uuid,
+    result_response,
+};
+use super::ros2_request::{Reply, Request};
+use super::server::ServerGoalHandle;
+use super::server_core::{Arrived, ServerCore};
+use crate::goal_status::GoalId;
+
+impl<A: Action> ServerCore<A> {
+    /// Handles a request to `send_goal`. Returns the handle for the user's decision.
+    pub(super) fn on_goal_request(self: &Arc<Self>, request: Request) -> Option<ServerGoalHandle<A>> {
+        let Request { bytes, encoding, client, reply } = request;
+        let received = read_with_uuid(encoding, Bytes::from(&bytes)).map_err(|error| error.to_string());
+        let received = received.and_then(|(uuid, content)| {
+            let reader = content.reader().map_err(|error| error.to_string())?;
+            Ok((uuid, read::<A::Goal>(reader).map_err(|error| format!("goal: {error}"))?))
+        });
+        match received {
+            Ok((uuid, goal)) => {
+                let stamps = (Time::default(), self.now());
+                self.arrive(&client, Arrived { id: GoalId::from(uuid), stamps, goal, reply: Some(reply) })
+            }
+            Err(error) => {
+                reply.send(goal_response(None));
+                self.refuse(format_args!("a goal from [{client}] that cannot be read: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Handles a request to `cancel_goal`. `ask` calls the owner of a goal.
+    pub(super) fn on_cancel_request(&self, request: Request, ask: &mut dyn FnMut(ServerGoalHandle<A>)) {
+        let Request { bytes, encoding, client, reply } = request;
+        let (uuid, stamp) = match read_cancel_request(encoding, &bytes) {
+            Ok(request) => request,
+            Err(error) => {
+                return self
+                    .refuse(format_args!("a cancel request from [{client}] that cannot be read: {error}"));
+            }
+        };
+        let request = self.table().goals.cancel_ros2(uuid, stamp, clock::monotonic());
+        let accepted = self.decide_cancel(&request.goals, ask);
+        let code = request.code(&accepted) as i8;
+        let table = self.table();
+        let info = |key| table.goals.get(key).and_then(|entry| Some((entry.id.uuid()?, entry.stamp)));
+        let canceling = request.goals.iter().zip(accepted).filter(|(_, is_accepted)| *is_accepted);
+        let canceling: Vec<_> = canceling.filter_map(|((key, _), _)| info(*key)).collect();
+        drop(table);
+        reply.send(cancel_response(code, &canceling));
+    }
+
+    /// Handles a request to `get_result`.
+    pub(super) fn on_result_request(&self, request: Request) {
+        let Request { bytes, encoding, client, reply } = request;
+        let uuid = match read_result_request(encoding, &bytes) {
+            Ok(uuid) => uuid,
+            Err(error) => {
+                return self
+                    .refuse(format_args!("a result request from [{client}] that cannot be read: {error}"));
+            }
+        };
+        let answer = self.table().goals.request_result(uuid, reply, clock::monotonic());
+        match answer {
+            ResultRequest::Waits => {}
+            ResultRequest::Answer(reply, response) => reply.send(response.to_vec()),
+            ResultRequest::Unknown(reply) => self.answer_unknown(reply),
+            ResultRequest::TooMany(reply, limit) => {
+                self.answer_unknown(reply);
+                let id = GoalId::from(uuid);
+                self.refuse(format_args!(
+                    "a result request from [{client}]: {limit} requests wait for the result of goal {id} already"
+                ));
+            }
+        }
+    }
+
+    /// Answers a request for the result of a goal that the server does not know.
+    fn answer_unknown(&self, reply: Reply) {
+        // An empty result always has a form in ROS 2.
+        if let Ok(response) = result_response(STATUS_UNKNOWN, &A::Result::default(), self.action()) {
+            reply.send(response.to_vec());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Services that exist only in ROS 2, also on a node of both graphs: those of actions.
+
+use std::sync::Arc;
+
+use runnel_core::message::Service;
+use runnel_ros1::node::TopicError;
+
+use super::ServiceServer;
+use crate::callback_group::ExclusiveGroup;
+use crate::data::{ServiceCallback, ServiceCore, ServiceRequest, ServiceTypes};
+use crate::error::Error;
+use crate::node::Node;
+
+impl Node {
+    /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time.
+    pub(crate) fn provide_in_ros2<S: Service>(
+        &self,
+        service: String,
+        group: &Arc<ExclusiveGroup>,
+        callback: impl FnMut(ServiceRequest) + Send + 'static,
+    ) -> Result<ServiceServer, Error> {
+        let callback = ServiceCallback::Defers(Box::new(callback));
+        let scheduling = (self.inner.executor_dispatch(), group);
+        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
+        let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
+        let memory = self.inner.service_memory();
+        let mut driver = self.inner.driver();
+        let slot = driver.nodes.get_mut(self.inner.key).ok_or(Error::ShuttingDown)?;
+        if slot.services.contains_key(&service) {
+            return Err(TopicError::ServiceExists { service }.into());
+        }
+        slot.services.insert(service, Arc::clone(&core));
+        if let Some(types) = &types {
+            driver.add_server(self.inner.key, &core, types, memory)?;
+        }
+        drop(driver);
+        Ok(ServiceServer { node: Arc::clone(&self.inner), core })
+    }
+}
