@@ -13,7 +13,7 @@ use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
-use crate::data::{Delivery, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
+use crate::data::{Delivery, LinkInfo, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
@@ -101,6 +101,11 @@ impl Subscription {
     pub(crate) fn has_publisher(&self, node: &str) -> bool {
         let output = self.node.driver().nodes.output_of(node, &self.topic);
         output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
+    }
+
+    /// Descriptions of the ROS 1 publishers in other processes.
+    pub(crate) fn ros1_links(&self) -> Vec<Arc<LinkInfo>> {
+        self.inputs.ros1.publishers()
     }
 
     /// True if a message waits.
