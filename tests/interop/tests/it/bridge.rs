@@ -162,7 +162,7 @@ fn rospy_and_rclpy_exchange_texts_both_ways() {
     let mut listener = ready(graphs.ros2.listener(KILTED, &["/text", "--count", "5", "--show"]));
     let _talker = graphs.master.graph().talker(Origin::Rospy, &["/text", "--count", "5"]);
     for number in 1..=5 {
-        expect_line(&mut listener, &format!("got {number} {{\"data\": \"hello {number}\"}}"));
+        expect_line(&mut listener, &format!("got {number} {{\"data\":\"hello {number}\"}}"));
     }
     assert!(listener.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", listener.output());
     let mut listener = ready(graphs.master.graph().listener(Origin::Rospy, &["/back", "--count", "5"]));
