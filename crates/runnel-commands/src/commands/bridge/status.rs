@@ -89,7 +89,7 @@ mod tests {
         let found = report_topics(&graph(&listed));
         assert_eq!(
             found.into_iter().collect::<Vec<_>>(),
-            [format!("/{name}/status"), format!("/a/{name}/status")]
+            [format!("/a/{name}/status"), format!("/{name}/status")]
         );
         assert!(report_topics(&graph(&[(topics[0].as_str(), 1, false)])).is_empty());
     }
