@@ -294,6 +294,13 @@ mod tests {
     }
 
     #[test]
+    fn definition_that_is_not_of_its_sum_is_not_used() {
+        let sum = "992ce8a1687cec8c8bd883ec73ca41d1";
+        let pair = find(Some(announced("std_msgs/String", sum, "int8 other")), None, &library(&[])).unwrap();
+        assert_eq!((pair.ros1.md5.as_str(), pair.ros1.def.fields[0].name.as_str()), (sum, "data"));
+    }
+
+    #[test]
     fn differing_hash_is_reported() {
         let ros2 = announced("std_msgs/msg/String", "RIHS01_00", "");
         let error = find(None, Some(ros2), &library(&[])).unwrap_err();

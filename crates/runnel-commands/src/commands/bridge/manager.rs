@@ -64,7 +64,7 @@ enum Entry {
     /// It cannot be carried as long as its ends are these.
     Refused {
         reason: String,
-        ends: Ends,
+        ends: Box<Ends>,
     },
 }
 
@@ -223,7 +223,7 @@ impl<'a> Bridge<'a> {
     fn carry(&mut self, key: (String, Direction), ends: &Ends) -> Result<(), CliError> {
         match self.entries.get(&key) {
             Some(Entry::Carried(carrier)) if carrier.is_outdated(&self.workshop, ends) => self.end(&key)?,
-            Some(Entry::Refused { ends: refused, .. }) if refused == ends => return Ok(()),
+            Some(Entry::Refused { ends: refused, .. }) if **refused == *ends => return Ok(()),
             _ => {}
         }
         if !matches!(self.entries.get(&key), Some(Entry::Carried(_))) {
@@ -253,7 +253,7 @@ impl<'a> Bridge<'a> {
             log::warn!("{line}");
         }
         self.end(&key)?;
-        self.entries.insert(key, Entry::Refused { reason, ends: ends.clone() });
+        self.entries.insert(key, Entry::Refused { reason, ends: Box::new(ends.clone()) });
         Ok(())
     }
 
