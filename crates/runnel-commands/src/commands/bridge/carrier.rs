@@ -1,8 +1,9 @@
 //! One direction of a topic that this bridge carries: a subscription in one graph and a publisher in the other.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use runnel::bridge::PublisherDescription;
 use runnel::{Node, QoS, Subscription};
 use runnel_bridge::decision::{Direction, is_outdated, ros1_publisher_qos, ros2_publisher_qos};
 use runnel_bridge::{AnnouncedType, Plan, Rules, TypePair};
@@ -11,8 +12,11 @@ use super::forward::{Forward, Target};
 use super::graphs::Ends;
 use crate::types::Types;
 
-/// How long to wait until the subscribers of a new publisher have matched it.
-const MATCHING: Duration = Duration::from_millis(500);
+/// How long messages wait at most until a subscriber has matched the new publisher.
+const MATCHING: Duration = Duration::from_secs(10);
+
+/// How long that is waited for at a time, before the next topic is looked at.
+const MATCHING_STEP: Duration = Duration::from_millis(50);
 
 /// What carriers are made with.
 pub struct Workshop {
@@ -32,10 +36,22 @@ pub struct Workshop {
 pub struct Carrier {
     direction: Direction,
     topic: String,
-    subscription: Subscription,
+    /// To ROS 1 it is created last.
+    subscription: Option<Subscription>,
     forward: Arc<Forward>,
     /// Known once the publisher exists.
     publishing: Option<Publishing>,
+    stage: Stage,
+}
+
+/// How far it is.
+enum Stage {
+    /// The type of the publisher in ROS 1 is not known.
+    Learning,
+    /// The publisher exists, and waits for its subscribers.
+    Matching { target: Box<Target>, since: Instant },
+    /// Messages are carried.
+    Carrying,
 }
 
 struct Publishing {
@@ -85,8 +101,14 @@ impl Workshop {
             .ros1
             .create_raw_subscription(topic, None, qos, move |message| taker.take(message))
             .map_err(|error| error.to_string())?;
-        let (direction, topic) = (Direction::ToRos2, topic.to_owned());
-        Ok(Carrier { direction, topic, subscription, forward, publishing: None })
+        Ok(Carrier {
+            direction: Direction::ToRos2,
+            topic: topic.to_owned(),
+            subscription: Some(subscription),
+            forward,
+            publishing: None,
+            stage: Stage::Learning,
+        })
     }
 
     fn is_standard(&self, named: &AnnouncedType) -> bool {
@@ -100,42 +122,54 @@ impl Workshop {
         let qos = ros1_publisher_qos(&ends.view.ros2_publishers, self.depth);
         let publisher = self.ros1.create_dynamic_publisher(topic, &pair.ros1, qos);
         let publisher = publisher.map_err(|error| error.to_string())?;
-        let target = Target::new(publisher, plan, &pair.ros2);
-        wait_for_subscriber(&target)?;
-        let forward = Forward::new();
-        forward.set_target(target);
-        let taker = Arc::clone(&forward);
-        // Each publisher is asked for what it offers.
-        let requested = QoS::keep_last(self.depth).reliability_best_available().durability_best_available();
-        let subscription = self
-            .ros2
-            .create_raw_subscription(topic, None, requested, move |message| taker.take(message))
-            .map_err(|error| error.to_string())?;
-        let publishing = Some(Publishing { qos, pair });
+        let target = Box::new(Target::new(publisher, plan, &pair.ros2));
         Ok(Carrier {
             direction: Direction::ToRos1,
             topic: topic.to_owned(),
-            subscription,
-            forward,
-            publishing,
+            subscription: None,
+            forward: Forward::new(),
+            publishing: Some(Publishing { qos, pair }),
+            stage: Stage::Matching { target, since: Instant::now() },
         })
+    }
+
+    /// The subscription in ROS 2. It requests from each publisher what that offers.
+    fn subscribe_in_ros2(&self, topic: &str, forward: &Arc<Forward>) -> Result<Subscription, String> {
+        let taker = Arc::clone(forward);
+        let requested = QoS::keep_last(self.depth).reliability_best_available().durability_best_available();
+        let subscription =
+            self.ros2.create_raw_subscription(topic, None, requested, move |message| taker.take(message));
+        subscription.map_err(|error| error.to_string())
     }
 }
 
 impl Carrier {
-    /// Creates the publisher in ROS 2 once the publisher in ROS 1 is connected. Returns whether the carrier has just become
-    /// complete.
+    /// Goes on as far as possible. Returns whether messages are carried from now on.
     ///
     /// # Errors
     /// Why the topic cannot be carried.
     pub fn advance(&mut self, workshop: &Workshop, ends: &Ends) -> Result<bool, String> {
-        if self.publishing.is_some() {
+        if matches!(self.stage, Stage::Learning) {
+            self.learn(workshop, ends)?;
+        }
+        let Stage::Matching { target, since } = &self.stage else { return Ok(false) };
+        let has_subscriber = target.publisher().wait_for_subscribers(1, MATCHING_STEP);
+        if !has_subscriber.map_err(|error| error.to_string())? && since.elapsed() < MATCHING {
             return Ok(false);
         }
-        let publishers = self.subscription.ros1_publishers();
-        let Some(publisher) = publishers.iter().find(|publisher| !publisher.is_relay) else {
-            return Ok(false);
-        };
+        if let Stage::Matching { target, .. } = std::mem::replace(&mut self.stage, Stage::Carrying) {
+            self.forward.set_target(*target);
+        }
+        if self.subscription.is_none() {
+            self.subscription = Some(workshop.subscribe_in_ros2(&self.topic, &self.forward)?);
+        }
+        Ok(true)
+    }
+
+    /// Creates the publisher in ROS 2 if the publisher in ROS 1 is connected.
+    fn learn(&mut self, workshop: &Workshop, ends: &Ends) -> Result<(), String> {
+        let publishers = self.ros1_publishers();
+        let Some(publisher) = publishers.first() else { return Ok(()) };
         let announced = AnnouncedType {
             name: publisher.type_name.clone(),
             sum: publisher.md5.clone(),
@@ -147,10 +181,17 @@ impl Carrier {
         let qos = self.wanted_qos(workshop, ends);
         let publisher = workshop.ros2.create_dynamic_publisher(&self.topic, &pair.ros2, qos);
         let target = Target::new(publisher.map_err(|error| error.to_string())?, plan, &pair.ros1);
-        wait_for_subscriber(&target)?;
-        self.forward.set_target(target);
+        self.stage = Stage::Matching { target: Box::new(target), since: Instant::now() };
         self.publishing = Some(Publishing { qos, pair });
-        Ok(true)
+        Ok(())
+    }
+
+    /// The connected publishers that are only in ROS 1.
+    fn ros1_publishers(&self) -> Vec<PublisherDescription> {
+        let mut publishers =
+            self.subscription.as_ref().map(Subscription::ros1_publishers).unwrap_or_default();
+        publishers.retain(|publisher| !publisher.is_relay);
+        publishers
     }
 
     /// True if it has to begin again, because the ends request or offer something else by now.
@@ -169,10 +210,9 @@ impl Carrier {
     fn wanted_qos(&self, workshop: &Workshop, ends: &Ends) -> QoS {
         match self.direction {
             Direction::ToRos2 => {
-                let publishers = self.subscription.ros1_publishers();
-                let latched =
-                    publishers.iter().filter(|publisher| publisher.is_latching && !publisher.is_relay);
-                ros2_publisher_qos(&ends.view.ros2_subscriptions, latched.count(), workshop.depth)
+                let publishers = self.ros1_publishers();
+                let latched = publishers.iter().filter(|publisher| publisher.is_latching).count();
+                ros2_publisher_qos(&ends.view.ros2_subscriptions, latched, workshop.depth)
             }
             Direction::ToRos1 => ros1_publisher_qos(&ends.view.ros2_publishers, workshop.depth),
         }
@@ -180,7 +220,7 @@ impl Carrier {
 
     /// True once messages are carried.
     pub fn is_complete(&self) -> bool {
-        self.publishing.is_some()
+        matches!(self.stage, Stage::Carrying)
     }
 
     /// The types in ROS 1 and ROS 2, once they are known.
@@ -195,12 +235,6 @@ impl Carrier {
 
     /// Messages that the subscription dropped or lost before they could be converted.
     pub fn lost(&self) -> u64 {
-        self.subscription.dropped() + self.subscription.lost()
+        self.subscription.as_ref().map_or(0, |subscription| subscription.dropped() + subscription.lost())
     }
-}
-
-/// Waits until a subscriber gets everything that is published from now on.
-fn wait_for_subscriber(target: &Target) -> Result<(), String> {
-    let waited = target.publisher().wait_for_subscribers(1, MATCHING);
-    waited.map(drop).map_err(|error| error.to_string())
 }

@@ -229,11 +229,7 @@ impl<'a> Bridge<'a> {
         if !matches!(self.entries.get(&key), Some(Entry::Carried(_))) {
             match self.workshop.carrier(&key.0, key.1, ends) {
                 Ok(carrier) => {
-                    let is_complete = carrier.is_complete();
                     self.entries.insert(key.clone(), Entry::Carried(Box::new(carrier)));
-                    if is_complete {
-                        self.announce("carries", &key)?;
-                    }
                 }
                 Err(reason) => return self.refuse(key, reason, ends),
             }
@@ -318,8 +314,10 @@ fn row((topic, direction): &(String, Direction), entry: &Entry) -> Row {
             row.dropped = counts.dropped + carrier.lost();
             row.refused = counts.refused;
             row.remarks = remarks;
-            if let Some(pair) = carrier.pair() {
+            if carrier.is_complete() {
                 row.state = State::Carried;
+            }
+            if let Some(pair) = carrier.pair() {
                 row.ros1_type = Some(spelt(Generation::Ros1, Kind::Message, &pair.ros1.def.name));
                 row.ros2_type = Some(pair.ros2.def.ros2_name.clone());
             }

@@ -51,7 +51,7 @@ pub struct Row {
 pub enum State {
     /// It carries the messages.
     Carried,
-    /// It waits for a connection to the publisher, from which it learns the type.
+    /// It waits for a connection to the publisher, from which it learns the type, or for a subscriber.
     Connecting,
     /// Another bridge carries them.
     OtherBridge(String),
@@ -110,7 +110,7 @@ impl Row {
     fn text(&self) -> String {
         let state = match &self.state {
             State::Carried => format!("{} messages", self.messages),
-            State::Connecting => "connecting to the publisher".to_owned(),
+            State::Connecting => "connecting".to_owned(),
             State::OtherBridge(bridge) => format!("carried by {bridge}"),
             State::Refused(reason) => format!("not carried: {reason}"),
         };
