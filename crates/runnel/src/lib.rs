@@ -41,6 +41,8 @@
 mod action;
 mod announced;
 mod borrowed;
+mod bridge_node;
+mod bridging;
 mod callback_group;
 mod caller;
 mod calls;
@@ -116,6 +118,13 @@ pub use action::{
     GoalHandleBase, GoalOutcome, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
+/// Bridges between the graphs, for Runnel's own programs. Not part of the API.
+#[doc(hidden)]
+pub mod bridge {
+    pub use crate::bridge_node::{bridge_node_name, bridge_of_node};
+    pub use crate::bridging::PublisherDescription;
+    pub use crate::rtps::{BridgeMark, EndpointMark};
+}
 pub use callback_group::CallbackGroup;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};

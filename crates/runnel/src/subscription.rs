@@ -103,6 +103,11 @@ impl Subscription {
         output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
     }
 
+    /// Descriptions of the ROS 1 publishers in other processes.
+    pub(crate) fn ros1_links(&self) -> Vec<Arc<LinkInfo>> {
+        self.inputs.ros1.publishers()
+    }
+
     /// True if a message waits.
     pub(crate) fn is_ready(&self) -> bool {
         self.core.is_ready()

@@ -3,6 +3,7 @@
 mod action;
 #[cfg(feature = "bench")]
 mod bench;
+mod bridge;
 pub mod completion;
 #[cfg(feature = "demo")]
 mod demo;
@@ -84,6 +85,7 @@ pub enum Command {
     #[command(subcommand)]
     Tf(tf::Command),
     Log(log::Args),
+    Bridge(bridge::Args),
     Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
@@ -147,6 +149,7 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Action(command) => action::run(command, cli),
         Command::Param(command) => param::run(command, cli),
         Command::Tf(command) => tf::run(command, cli),
+        Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),
         Command::Interface(command) => interface::run(command, cli),

@@ -109,6 +109,11 @@ impl TopicInput {
         }
     }
 
+    /// Descriptions of the connected publishers in other processes.
+    pub(crate) fn publishers(&self) -> Vec<Arc<LinkInfo>> {
+        lock(&self.links).iter().map(|link| Arc::clone(&link.from)).collect()
+    }
+
     /// Connected publishers in other processes.
     pub(crate) fn link_count(&self) -> usize {
         lock(&self.links).len()

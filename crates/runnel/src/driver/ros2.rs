@@ -1,5 +1,6 @@
 //! ROS 2 graph: the participant of the process, the owners of its endpoints, and the destinations of samples.
 
+mod bridge;
 mod diagnostics;
 mod endpoints;
 mod graph;

@@ -11,6 +11,7 @@
 //! ([`sending`]).
 
 mod alternate_path;
+mod bridge_mark;
 mod discovered_publisher;
 mod dual_node_id;
 mod outbox;
@@ -28,8 +29,8 @@ mod writer_timers;
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use runnel_core::qos::QoS;
 use runnel_core::sorted::SortedMap;
@@ -42,6 +43,8 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 use crate::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use alternate_path::{Returned, Suspended, number, pair_id};
+pub(crate) use bridge_mark::marked_endpoints;
+pub use bridge_mark::{BridgeMark, EndpointMark};
 pub(crate) use discovered_publisher::{DiscoveredPublisher, ros2_name};
 pub(crate) use dual_node_id::random as random_dual_node_id;
 use dual_node_id::user_data_entry;
@@ -79,6 +82,8 @@ pub(crate) struct Rtps {
     /// Until when the driver sleeps; 0 if it does not.
     sleeps_until: AtomicU64,
     waker: Waker,
+    /// Set if this process is a bridge.
+    bridge_mark: OnceLock<BridgeMark>,
 }
 
 /// The participant, and the user writers that it updates.
@@ -129,6 +134,7 @@ impl Rtps {
             services_due,
             sleeps_until,
             waker,
+            bridge_mark: OnceLock::new(),
         })
     }
 
@@ -289,6 +295,10 @@ impl Rtps {
     }
 
     pub(crate) fn create_writer(&self, options: EndpointOptions) -> Arc<Writer> {
+        let options = self.marked(options);
+        if let Some(audience) = self.audience() {
+            return self.create_writer_for(options, audience);
+        }
         self.add_writer(|participant, now| participant.create_writer(now, stamp(), options))
     }
 
@@ -317,6 +327,7 @@ impl Rtps {
     }
 
     pub(crate) fn create_reader(&self, options: EndpointOptions) -> EntityId {
+        let options = self.marked(options);
         self.work(|participant, now| participant.create_reader(now, stamp(), options))
     }
 

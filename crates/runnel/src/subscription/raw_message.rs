@@ -28,6 +28,13 @@ impl<'a> RawMessage<'a> {
         MessageInfo::new(self.from, self.info, self.is_intra_process)
     }
 
+    /// Whether the publisher is in this process, belongs to a bridge, or to a node in both graphs. For Runnel's own
+    /// programs.
+    #[doc(hidden)]
+    pub fn is_relayed(&self) -> bool {
+        self.is_intra_process || self.from.is_relay()
+    }
+
     /// The serialized message.
     pub fn bytes(&self) -> Bytes<'a> {
         self.bytes

@@ -158,7 +158,7 @@ fn refused_cancel_lets_goal_succeed() {
     wait_for_status(&sent, GoalStatus::Active);
     for _ in 0..2 {
         sent.cancel().unwrap();
-        scene.canceled.recv_timeout(LONG).unwrap();
+        drop(scene.canceled.recv_timeout(LONG).unwrap());
     }
     assert!(arrived.refuse_cancel().is_err(), "no request awaits a decision");
     assert!(!arrived.is_cancel_requested());
@@ -173,7 +173,7 @@ fn cancel_of_all_concerns_every_goal() {
     goals.iter().for_each(|(_, arrived)| arrived.accept().unwrap());
     scene.client.cancel_all_goals().unwrap();
     for (sent, _) in &goals {
-        scene.canceled.recv_timeout(LONG).unwrap();
+        drop(scene.canceled.recv_timeout(LONG).unwrap());
         wait_for_status(sent, GoalStatus::Preempting);
     }
 }
@@ -207,7 +207,7 @@ fn server_and_client_of_one_process_need_no_network() {
     arrived.accept().unwrap();
     wait_for_status(&sent, GoalStatus::Active);
     sent.cancel().unwrap();
-    scene.canceled.recv_timeout(LONG).unwrap();
+    drop(scene.canceled.recv_timeout(LONG).unwrap());
     arrived.canceled(&result(2), "").unwrap();
     assert_eq!(end(&sent), (GoalStatus::Preempted, Some(2)));
 }

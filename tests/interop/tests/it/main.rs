@@ -4,6 +4,7 @@ mod actions;
 mod backlog;
 mod bench;
 mod blocked;
+mod bridge;
 mod crowd;
 mod data_path;
 mod dissect;

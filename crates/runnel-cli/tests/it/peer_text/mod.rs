@@ -33,6 +33,7 @@ const LONG_TIME: &str = "60";
 
 /// Commands that run until Ctrl-C. `topic echo` also does without a count.
 const ENDLESS: &[&str] = &[
+    "bridge",
     "master",
     "topic bw",
     "topic delay",
@@ -75,6 +76,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("action list", &["", "-t"]),
     ("action send_goal", &["/a actionlib/TwoInts --timeout 1"]),
     ("action type", &["/a"]),
+    ("bridge", &["", "--status"]),
     ("doctor", &["", "--report"]),
     ("log", &["-n 3", "-n 3 -p"]),
     ("log get", &["/n"]),

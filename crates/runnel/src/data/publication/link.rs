@@ -55,6 +55,8 @@ pub(super) struct Link {
     pub(super) subscriber: String,
     /// The id of the subscriber's node, if that is a dual node, and its address.
     pub(super) dual_node_id: Option<u64>,
+    /// It gets no messages: this process is a bridge, and the subscriber gets them from their publishers.
+    pub(super) is_excluded: bool,
     pub(super) address: Option<IpAddr>,
 }
 
@@ -86,6 +88,7 @@ impl Link {
             shm_copies: 0,
             subscriber,
             dual_node_id,
+            is_excluded: false,
         }
     }
 

@@ -13,6 +13,7 @@ use runnel_ros1::udpros::Fragmenter;
 
 use super::link::Link;
 use super::{Publication, State, log_warning};
+use crate::bridge_node::bridge_of_node;
 use crate::data::datagrams::{DatagramLink, Refusals};
 use crate::ipc::{Sender, Unread};
 use crate::sync::lock;
@@ -26,7 +27,9 @@ impl Publication {
         unsent: Vec<u8>,
     ) {
         let mut state = lock(&self.state);
+        let is_excluded = self.excludes(&link);
         let mut link = Link::new(link, (token, stream, address), unsent, state.options.bound);
+        link.is_excluded = is_excluded;
         link.flush_if_waiting(&self.reactor);
         let before = state.counts();
         state.share_link(&self.reactor, &mut link);
@@ -36,6 +39,13 @@ impl Publication {
         }
         state.links.push(link);
         state.notify_count(&before);
+    }
+
+    /// Whether a subscriber gets no messages from this bridge: it belongs to another bridge, or to a node that is in both
+    /// graphs and gets them from their publishers.
+    fn excludes(&self, link: &SubscriberLink) -> bool {
+        let is_relay = link.dual_node_id.is_some() || bridge_of_node(&link.subscriber).is_some();
+        is_relay && bridge_of_node(&self.info.publisher).is_some()
     }
 
     /// A subscriber's UDPROS link is established: it gets the latched message.

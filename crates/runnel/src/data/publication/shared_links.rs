@@ -338,7 +338,8 @@ impl State {
 
     /// Whether a link carries the messages of any writer group.
     pub(super) fn carries_any(&self, link: &Link) -> bool {
-        self.groups.is_empty() || self.groups.iter().any(|group| link.carries(group.writer_id()))
+        self.groups.is_empty() && !link.is_excluded
+            || self.groups.iter().any(|group| link.carries(group.writer_id()))
     }
 }
 
@@ -347,6 +348,7 @@ impl Link {
     #[inline]
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
         match (&self.shared, writer) {
+            _ if self.is_excluded => false,
             (Some(shared), Some(writer)) => shared.carries(writer.number()),
             _ => true,
         }

@@ -252,7 +252,9 @@ impl State {
 
     /// Subscribers with a ROS 1 link, and subscriptions of this process.
     fn linked_count(&self) -> usize {
-        self.links.len() + self.datagram_links.len() + self.locals.len()
+        self.links.iter().filter(|link| !link.is_excluded).count()
+            + self.datagram_links.len()
+            + self.locals.len()
     }
 
     /// Reports a change in the number of subscribers to the publishers of all writer groups.

@@ -24,6 +24,8 @@ pub(crate) struct LinkInfo {
     pub(crate) definition: String,
     /// The id of the publisher's node, if that is a dual node.
     pub(crate) dual_node_id: Option<u64>,
+    /// The publisher belongs to a bridge between the graphs.
+    pub(crate) is_bridge: bool,
     /// Its position, if a ROS 1 link of the same node can serve the subscription instead.
     pub(crate) position: Arc<PairPosition>,
     /// Lifespan of its messages in the subscription's queue.
@@ -48,6 +50,7 @@ impl LinkInfo {
             md5: self.md5.clone(),
             definition: self.definition.clone(),
             dual_node_id: self.dual_node_id,
+            is_bridge: self.is_bridge,
             position: Arc::clone(&self.position),
             lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),
@@ -59,6 +62,11 @@ impl LinkInfo {
     /// The same link with the identity of its ROS 2 endpoint.
     pub(in crate::data) fn of_endpoint(&self, gid: Gid) -> Self {
         Self { gid: Some(gid), ..self.named(&self.publisher) }
+    }
+
+    /// Whether the publisher belongs to a bridge, or to a node in both graphs.
+    pub(crate) fn is_relay(&self) -> bool {
+        self.is_bridge || self.dual_node_id.is_some()
     }
 
     /// Whether a ROS 1 link of the same node serves the subscription instead.

@@ -8,6 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, ServiceServerLink, SubscriberLink};
 
+use crate::bridge_node::bridge_of_node;
 use crate::data::{CallAnswer, LinkInfo, Publication};
 use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, JoiningSubscriber};
@@ -28,6 +29,7 @@ impl Driver {
             return;
         };
         let from = Arc::new(LinkInfo {
+            is_bridge: bridge_of_node(&link.publisher).is_some(),
             publisher: std::mem::take(&mut link.publisher),
             type_name: std::mem::take(&mut link.type_name),
             md5: std::mem::take(&mut link.md5),

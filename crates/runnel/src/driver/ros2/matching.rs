@@ -37,6 +37,7 @@ impl Ros2 {
             },
             encoding: publisher.encoding,
             dual_node_id,
+            is_bridge: rtps.is_of_bridge(remote),
             lifespan: publisher.qos.lifespan,
             gid: Some(Gid(remote.to_bytes())),
             ..LinkInfo::default()

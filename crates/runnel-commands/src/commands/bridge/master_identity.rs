@@ -1,0 +1,47 @@
+//! Identity of a ROS 1 graph, by which bridges recognize that they join the same two graphs.
+
+use std::time::Duration;
+
+use runnel::Context;
+use runnel::core::names::clean_namespace;
+use runnel_io::host;
+use runnel_ros1::rpc::Uri;
+
+/// How long the master may take to answer.
+const DEADLINE: Duration = Duration::from_secs(1);
+
+/// The number of the master's graph; `None` if the master does not answer.
+///
+/// It follows from the address that the master gives itself. An address of loopback is that of this host.
+pub fn ros1_graph(context: &Context, caller: &str) -> Option<u64> {
+    let caller = clean_namespace(caller);
+    let answer = context.call_master("getUri", &[caller.as_str().into()], DEADLINE).ok()?;
+    let uri = answer.as_array()?.get(2)?.as_str()?.to_owned();
+    Some(number(&uri, &host::name()))
+}
+
+fn number(uri: &str, host: &str) -> u64 {
+    let of_host = Uri::parse(uri).is_ok_and(|uri| is_loopback(&uri.to_string()));
+    let text = if of_host { format!("{host} {uri}") } else { uri.to_owned() };
+    // FNV-1a: both bridges must compute the same, whichever version they are.
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn is_loopback(uri: &str) -> bool {
+    ["://localhost", "://127.", "://[::1]"].iter().any(|start| uri.contains(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masters_of_loopback_differ_by_host() {
+        let local = "http://localhost:11311/";
+        assert_ne!(number(local, "a"), number(local, "b"));
+        assert_eq!(number("http://robot:11311/", "a"), number("http://robot:11311/", "b"));
+        assert_ne!(number("http://robot:11311/", "a"), number("http://robot:11312/", "a"));
+    }
+}

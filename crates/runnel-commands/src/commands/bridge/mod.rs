@@ -1,0 +1,97 @@
+//! `runnel bridge`
+
+mod carrier;
+mod forward;
+mod graphs;
+mod manager;
+mod master_identity;
+mod report;
+mod status;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use runnel_bridge::{Patterns, Rules};
+
+use crate::cli_context::CliContext;
+use crate::completion;
+use crate::error::CliError;
+use crate::graphs::Discovery;
+
+/// Join nodes that are only in ROS 1 with nodes that are only in ROS 2
+///
+/// Carries each topic that has a publisher in one graph and a subscriber in the other, with nothing generated and
+/// nothing configured. Nodes that are in both graphs are left alone, and so are other bridges.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Carry only these topics; * stands for any part of a name
+    #[arg(long, value_name = "TOPIC", num_args = 1.., add = completion::topics())]
+    topics: Vec<String>,
+
+    /// Also use the rules of this file for packages, messages and fields with other names, as ros1_bridge reads it
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    rules: Vec<PathBuf>,
+
+    /// Queue up to this many messages for each subscriber
+    #[arg(long, value_name = "MESSAGES", default_value_t = 1000, value_parser = depth)]
+    depth: usize,
+
+    /// Show what running bridges carry, and what they cannot carry and why
+    #[arg(long, conflicts_with_all = ["topics", "rules", "depth"])]
+    status: bool,
+
+    /// With --status: listen for bridges for at least this long [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::value_parsers::seconds, requires = "status")]
+    wait: Option<Duration>,
+}
+
+/// Largest queue that can be requested.
+const MOST_DEPTH: usize = 1_000_000;
+
+fn depth(text: &str) -> Result<usize, String> {
+    let depth = text.parse().ok().filter(|depth| (1..=MOST_DEPTH).contains(depth));
+    depth.ok_or_else(|| format!("expected a number from 1 to {MOST_DEPTH}"))
+}
+
+/// What to carry, and how.
+struct Options {
+    topics: Patterns,
+    rules: Rules,
+    depth: usize,
+}
+
+pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
+    if args.status {
+        let wait = args.wait.unwrap_or(Duration::from_secs(1));
+        return status::run(cli, &Discovery::at_least(Some(wait)));
+    }
+    manager::run(cli, &options(args, cli)?)
+}
+
+fn options(args: Args, cli: &CliContext) -> Result<Options, CliError> {
+    let resolve = |topic: &String| match topic.contains('*') {
+        true => Ok(cli.absolute(topic)),
+        false => cli.resolve(topic),
+    };
+    let topics = args.topics.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+    let mut rules = Rules::default();
+    for path in &args.rules {
+        let failed = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+        rules.add(&text).map_err(|error| failed(&error))?;
+    }
+    Ok(Options { topics: Patterns::new(topics), rules, depth: args.depth })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_length_is_checked() {
+        assert_eq!((depth("1"), depth("1000000")), (Ok(1), Ok(1_000_000)));
+        for text in ["0", "1000001", "x", ""] {
+            assert!(depth(text).is_err(), "{text}");
+        }
+    }
+}
