@@ -58,6 +58,9 @@ mod frame;
 mod goal_status;
 mod graph_queries;
 mod ipc;
+mod jump_handler;
+#[cfg(feature = "lifecycle")]
+mod lifecycle;
 mod linger;
 mod loan;
 mod log_output;
@@ -70,6 +73,8 @@ mod node;
 mod node_creation;
 mod node_log;
 mod node_options;
+#[cfg(feature = "type_description")]
+mod node_types;
 mod options;
 mod outgoing;
 mod parameter_value;
@@ -95,6 +100,7 @@ mod subscription;
 mod sync;
 mod taking;
 mod task_waiter;
+mod time_jumps;
 mod timer;
 mod timers;
 mod type_mapping;
@@ -114,6 +120,12 @@ pub use environment::{Graphs, Range as DiscoveryRange};
 pub use error::{ActionError, Error, ServiceError};
 pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
+pub use jump_handler::JumpHandler;
+#[cfg(feature = "lifecycle")]
+pub use lifecycle::{
+    CallbackResult, CallbackReturn, LifecycleNode, LifecycleNodeInterface, LifecyclePublisher,
+    LifecycleState, TransitionError,
+};
 pub use loan::Loan;
 #[cfg(feature = "master")]
 pub use master::MasterOptions;
@@ -168,5 +180,6 @@ pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use service::ServiceServer;
 pub use subscription::{RawMessage, Subscription};
 pub use taking::TakenMessage;
+pub use time_jumps::{ClockChange, JumpThreshold, TimeJump};
 pub use timer::Timer;
 pub use wait_set::{WaitKey, WaitSet};

@@ -88,6 +88,8 @@ in_order! {
     IpcPool,
     /// The timers. Held while those that are due enter the ready queue.
     Timers,
+    /// The callbacks for jumps of ROS time.
+    TimeJumps,
     /// The events that wait for a callback.
     EventQueue,
     /// The callbacks that wait for another of their group.
@@ -104,6 +106,12 @@ in_order! {
     ParkedSignals,
     /// Whether a waiting thread has been notified.
     Signal,
+    /// The state of a lifecycle node, and its publishers.
+    LifecycleState,
+    /// The services of a lifecycle node.
+    LifecycleServices,
+    /// The types of a node's topics and services.
+    NodeTypes,
     /// The levels of a node's loggers.
     LoggerLevels,
     /// The open log files.
