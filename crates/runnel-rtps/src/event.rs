@@ -1,7 +1,7 @@
 //! Events, samples and datagrams that a participant returns.
 
 use crate::fault::PeerFault;
-use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
+use crate::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::Range;
@@ -154,6 +154,8 @@ pub struct Sample {
     pub stamp: Option<Timestamp>,
     /// The payload, encapsulation header first.
     pub payload: SamplePayload,
+    /// The related sample identity in the inline QoS, if there is one.
+    pub related: Option<SampleIdentity>,
 }
 
 /// Location of a sample's payload.

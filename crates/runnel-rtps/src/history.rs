@@ -2,7 +2,9 @@
 
 use crate::lend::Lend;
 use crate::wire::{Guid, SequenceNumber, Timestamp};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 /// Sample of a writer.
@@ -20,6 +22,29 @@ pub(crate) struct Change<P> {
     pub key: Option<Guid>,
     /// The sample disposes of the instance.
     pub disposed: bool,
+    /// It is for one reader only.
+    pub addressed: Option<Box<Addressed>>,
+}
+
+/// Addressee of a sample that is for one reader only: a request or reply of a service.
+#[derive(Clone, Debug)]
+pub(crate) struct Addressed {
+    /// The reader.
+    pub reader: Guid,
+    /// Inline QoS of the sample: a parameter list, or empty.
+    pub inline_qos: Vec<u8>,
+}
+
+impl<P> Change<P> {
+    /// Returns whether the sample is for a reader.
+    pub fn is_for(&self, reader: Guid) -> bool {
+        self.addressed.as_ref().is_none_or(|addressed| addressed.reader == reader)
+    }
+
+    /// Returns the inline QoS of the sample itself.
+    pub fn inline_qos(&self) -> &[u8] {
+        self.addressed.as_ref().map_or(&[], |addressed| &addressed.inline_qos)
+    }
 }
 
 /// Samples of a writer in the order of their numbers, which may have holes.
@@ -28,11 +53,13 @@ pub(crate) struct History<P> {
     changes: VecDeque<Change<P>>,
     last: SequenceNumber,
     bytes: usize,
+    /// Samples are for one reader each.
+    is_addressed: bool,
 }
 
 impl<P> History<P> {
     pub fn new() -> Self {
-        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO, bytes: 0 }
+        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO, bytes: 0, is_addressed: false }
     }
 
     /// Returns the bytes of all samples.
@@ -67,6 +94,11 @@ impl<P> History<P> {
         self.last
     }
 
+    /// Returns all samples, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Change<P>> {
+        self.changes.iter()
+    }
+
     /// Returns the oldest sample.
     pub fn front(&self) -> Option<&Change<P>> {
         self.changes.front()
@@ -87,6 +119,35 @@ impl<P> History<P> {
         self.changes.get(self.index(number))
     }
 
+    /// Returns the first sample for a reader with this number or a later one.
+    pub fn next_for(&self, reader: Guid, number: SequenceNumber) -> Option<&Change<P>> {
+        self.changes.range(self.index(number)..).find(|change| change.is_for(reader))
+    }
+
+    /// Returns a sample, if it is for a reader.
+    pub fn get_for(&self, reader: Guid, number: SequenceNumber) -> Option<&Change<P>> {
+        self.get(number).filter(|change| change.is_for(reader))
+    }
+
+    /// Addresses a sample to a reader, without inline QoS.
+    pub fn address(&mut self, number: SequenceNumber, reader: Guid) {
+        let place = self.index(number);
+        if let Some(change) = self.changes.get_mut(place).filter(|change| change.number == number) {
+            change.addressed = Some(Box::new(Addressed { reader, inline_qos: Vec::new() }));
+        }
+    }
+
+    /// Returns whether samples are for one reader each, so that a missing one was for another reader.
+    pub fn is_addressed(&self) -> bool {
+        self.is_addressed
+    }
+
+    /// Returns the number of samples for a reader after this one.
+    pub fn count_for(&self, reader: Guid, after: SequenceNumber) -> usize {
+        let of_reader = self.changes.range(self.index(after.next())..).filter(|change| change.is_for(reader));
+        of_reader.count()
+    }
+
     /// Returns the index of a number, or its insertion index. Without holes it is the distance from the first.
     fn index(&self, number: SequenceNumber) -> usize {
         let guess = number.distance_from(self.first()) as usize;
@@ -103,8 +164,22 @@ impl<P: Lend> History<P> {
         self.last = self.last.next();
         let (number, written) = (self.last, now);
         self.bytes += payload.bytes().len();
-        let change = Change { number, stamp, written, payload, key: None, disposed: false };
+        let change = Change { number, stamp, written, payload, key: None, disposed: false, addressed: None };
         self.changes.push_back_mut(change)
+    }
+
+    /// Appends a sample for one reader.
+    pub fn push_for(
+        &mut self,
+        payload: P,
+        stamp: Timestamp,
+        now: Instant,
+        addressed: Addressed,
+    ) -> SequenceNumber {
+        self.is_addressed = true;
+        let change = self.push(payload, stamp, now);
+        change.addressed = Some(Box::new(addressed));
+        change.number
     }
 
     /// Inserts a sample that was written before, unless it is held or was never written.
@@ -113,7 +188,8 @@ impl<P: Lend> History<P> {
         let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
         if number <= self.last && !is_held {
             self.bytes += payload.bytes().len();
-            let change = Change { number, stamp, written, payload, key: None, disposed: false };
+            let change =
+                Change { number, stamp, written, payload, key: None, disposed: false, addressed: None };
             self.changes.insert(place, change);
         }
     }

@@ -34,4 +34,4 @@ pub use lend::Lend;
 pub use outgoing::Outgoing;
 pub use participant::{Audience, EndpointOptions, Participant, Peer};
 pub use participant_with_writers::ParticipantWithWriters;
-pub use writer::{Full, Rate, Suspended, UserWriter, WriterUpdate};
+pub use writer::{Full, NotSent, Rate, Suspended, UserWriter, WriterUpdate};

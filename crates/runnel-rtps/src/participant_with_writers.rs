@@ -5,8 +5,8 @@ use crate::event::{Event, Sample, Transmit};
 use crate::lend::Lend;
 use crate::outgoing::Outgoing;
 use crate::participant::{Audience, EndpointOptions, Participant};
-use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
-use crate::writer::{Full, Suspended, UserWriter};
+use crate::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp};
+use crate::writer::{Full, NotSent, Suspended, UserWriter};
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -224,6 +224,26 @@ impl<P: Lend> ParticipantWithWriters<P> {
             Some(writer) => writer.write(now, stamp, sample),
             None => Ok(Some(sample)),
         }
+    }
+
+    /// As [`UserWriter::write_to`].
+    ///
+    /// # Errors
+    /// The reader is not matched, or the writer holds too many unacknowledged samples.
+    pub fn write_to(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        writer: EntityId,
+        (sample, to): (P, (Guid, Option<SampleIdentity>)),
+    ) -> Result<SequenceNumber, NotSent> {
+        let writer = self.writers.get_mut(&writer).ok_or(NotSent::Unmatched)?;
+        writer.write_to(now, stamp, sample, to)
+    }
+
+    /// As [`UserWriter::unacknowledged_by_addressees`].
+    pub fn unacknowledged_by_addressees(&self, writer: EntityId) -> usize {
+        self.with_writer(writer, UserWriter::unacknowledged_by_addressees).unwrap_or_default()
     }
 
     /// As [`UserWriter::full`].

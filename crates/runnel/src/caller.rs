@@ -1,36 +1,33 @@
 //! Service calls, independent of their types.
+//!
+//! A call goes to a service of this process if there is one, else to a server in ROS 2 that has been discovered, else to
+//! the provider that the ROS 1 master knows. A node that is only in ROS 2 waits for a server instead.
+
+mod readiness;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE};
 use runnel_core::time::Instant;
-use runnel_core::wire::GrowingSink;
+use runnel_core::wire::{Encoding, GrowingSink, NoMemory, try_write};
 use runnel_io::clock;
-use runnel_ros1::answer::Answer;
 use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypesDiffer, WantedService};
 use runnel_ros1::tcpros::{LENGTH, try_frame};
+use runnel_rtps::wire::EntityId;
 
 use crate::callback_group::Runner;
-use crate::data::{CallAnswer, PendingCall, ServiceCall, ServiceCore};
-use crate::driver::{CallRequest, ServiceInfo};
+use crate::data::{CallAnswer, CallPath, PendingCall, ServiceCall, ServiceCore};
+use crate::driver::CallRequest;
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
+use crate::rtps::ServiceTypeNames;
 use crate::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
 use crate::wait_set::WaitSet;
 
-/// How often a service that does not exist yet is looked up.
-const LOOKUP_INTERVAL: Duration = Duration::from_millis(50);
-
 /// How often a callback that runs on another thread is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
-
-/// How long to wait for the master's lookup of a service, and for the service itself.
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The minimum of that time, even if less of a wait is left: two round trips over a slow radio.
-const MIN_LOOKUP_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// One service as one node calls it.
 pub(crate) struct Caller {
@@ -40,11 +37,39 @@ pub(crate) struct Caller {
     response_len: Option<usize>,
     /// The link of a persistent client, while it carries no call.
     link: Mutex<Option<ServiceLinkId>>,
+    /// The client in ROS 2, by its reader.
+    ros2: Option<EntityId>,
+}
+
+/// A request, which is encoded for the graph that carries it.
+pub(crate) trait Request {
+    /// Appends the request.
+    ///
+    /// # Errors
+    /// Why it has no form in this encoding.
+    fn write(&self, encoding: Encoding, out: &mut GrowingSink) -> Result<(), String>;
+}
+
+/// The response to a call.
+pub(crate) struct ResponseBytes {
+    pub(crate) encoding: Encoding,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Caller {
-    pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService, response_len: Option<usize>) -> Self {
-        Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None) }
+    /// A caller that also has a client in ROS 2, if there are `types` there.
+    ///
+    /// # Errors
+    /// If the operating system has no random bytes.
+    pub(crate) fn new(
+        node: Arc<NodeInner>,
+        wanted: WantedService,
+        response_len: Option<usize>,
+        types: Option<&ServiceTypeNames>,
+    ) -> Result<Self, Error> {
+        let add = |types| node.driver().add_client(node.key, &wanted.service, types);
+        let ros2 = types.map(add).transpose()?.flatten();
+        Ok(Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None), ros2 })
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -65,8 +90,13 @@ impl Caller {
     /// # Errors
     /// If it is in this process, but of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
+        Ok(self.local_core()?.filter(|core| core.answers_at_once()))
+    }
+
+    /// The service, if it is in this process.
+    fn local_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
-        let Some(core) = core.filter(|core| core.answers_at_once()) else { return Ok(None) };
+        let Some(core) = core else { return Ok(None) };
         let WantedService { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));
@@ -103,22 +133,23 @@ impl Caller {
         }
     }
 
-    /// Calls the service with the request that `write` appends, directly if `local` is in this process. Returns the
-    /// response's bytes.
+    /// Calls the service, directly if `local` is in this process. Returns the response's bytes.
     pub(crate) fn call(
         &self,
         local: Option<&ServiceCore>,
-        write: impl FnOnce(&mut GrowingSink),
+        request: &dyn Request,
         until: Option<Instant>,
-    ) -> Result<Vec<u8>, Error> {
-        let request = self.framed(write)?;
+    ) -> Result<ResponseBytes, Error> {
         if let Some(core) = local {
-            let (request, mut response) = (&request[LENGTH..], Vec::new());
-            let local_call =
-                |core: &ServiceCore| core.call(ServiceCall::Bytes { request, response: &mut response });
-            return self.call_local(core, local_call, until).map(|()| response);
+            let encoding = self.local_encoding();
+            let (request, mut bytes) = (self.encoded(request, encoding)?, Vec::new());
+            let local_call = |core: &ServiceCore| {
+                core.call(ServiceCall::Bytes { encoding, request: &request, response: &mut bytes })
+            };
+            return self.call_local(core, local_call, until).map(|()| ResponseBytes { encoding, bytes });
         }
-        let pending = self.send_framed(request, until)?;
+        let pending = PendingCall::new();
+        self.begin(request, until, &pending, self.wanted.persistent)?;
         self.wait(&pending)?;
         self.take(&pending).unwrap_or(Err(Error::ShuttingDown))
     }
@@ -126,120 +157,116 @@ impl Caller {
     /// Sends a request, whose response is [taken](Self::take) later.
     pub(crate) fn send(
         &self,
-        write: impl FnOnce(&mut GrowingSink),
+        request: &dyn Request,
         until: Option<Instant>,
     ) -> Result<Arc<PendingCall>, Error> {
-        let pending = self.send_framed(self.framed(write)?, until)?;
+        let pending = PendingCall::new();
+        self.begin(request, until, &pending, self.wanted.persistent)?;
         self.node.context.shared.event_loop.ensure_background_poll();
         Ok(pending)
     }
 
     /// Takes the response's bytes, if it has arrived.
-    pub(crate) fn take(&self, pending: &PendingCall) -> Option<Result<Vec<u8>, Error>> {
+    pub(crate) fn take(&self, pending: &PendingCall) -> Option<Result<ResponseBytes, Error>> {
         let answer = pending.take()?;
-        match pending.link() {
-            Some(link) if self.wanted.persistent && answer.is_ok() => self.keep(link),
+        let path = pending.path()?;
+        match path {
+            CallPath::Ros1(link) if self.wanted.persistent && answer.is_ok() => self.keep(link),
             _ => self.end(pending),
         }
-        Some(response(self.service(), answer))
+        Some(response(self.service(), path, answer))
     }
 
     /// Ends a call whose response was not taken, and its link.
     pub(crate) fn end(&self, pending: &PendingCall) {
-        if let Some(link) = pending.link() {
-            self.node.driver().end_call(self.node.key, link);
+        if let Some(path) = pending.path() {
+            self.node.driver().end_call_on(self.node.key, path);
         }
     }
 
     /// Calls the service; `callback` gets the response's bytes on a spinning thread.
     pub(crate) fn call_with(
         &self,
-        write: impl FnOnce(&mut GrowingSink),
+        request: &dyn Request,
         until: Option<Instant>,
-        callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
+        callback: impl FnOnce(Result<ResponseBytes, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
+        let (node, service) = (&self.node, self.service().to_owned());
         // The node owns the call, so the call must not own the node.
         let caller = Arc::downgrade(node);
-        let pending = PendingCall::with_callback(node.executor_dispatch(), move |link, answer| {
+        let pending = PendingCall::with_callback(node.executor_dispatch(), move |path, answer| {
             let Some(node) = caller.upgrade() else { return };
-            node.driver().end_call(node.key, link);
-            callback(response(&service, answer));
+            node.driver().end_call_on(node.key, path);
+            callback(response(&service, path, answer));
         });
-        let wanted = WantedService { persistent: false, ..self.wanted.clone() };
-        let begun = node.driver().begin_call(node.key, wanted, self.asks(Some(request)), until, pending);
+        self.begin(request, until, &pending, false)?;
         node.context.shared.event_loop.ensure_background_thread();
-        begun.map(drop).ok_or(Error::ShuttingDown)
+        Ok(())
     }
 
-    /// Queries the provider of the service, and its type.
-    pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
-        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
-        let pending = PendingCall::new();
-        let (asks, call) = (self.asks(None), Arc::clone(&pending));
-        let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, call);
-        let link = begun.ok_or(Error::ShuttingDown)?;
-        self.wait(&pending)?;
-        let info = self.node.driver().nodes.service_info(self.node.key, link);
-        self.end(&pending);
-        response(self.service(), pending.take().ok_or(Error::ShuttingDown)?)?;
-        info.ok_or(Error::ShuttingDown)
-    }
-
-    /// Whether the master has registered a node with the service, and that node answers.
-    pub(crate) fn is_ready(&self) -> Result<bool, Error> {
-        self.is_ready_by(clock::monotonic() + 2 * LOOKUP_TIMEOUT)
-    }
-
-    fn is_ready_by(&self, until: Instant) -> Result<bool, Error> {
-        if self.node.driver().nodes.service(self.service()).is_some() {
-            return Ok(true);
-        }
-        let context = &self.node.context;
-        let timeout = || until.since(clock::monotonic()).clamp(MIN_LOOKUP_TIMEOUT, LOOKUP_TIMEOUT);
-        let params = [self.node.full_name().into(), self.service().into()];
-        match context.call_master("lookupService", &params, timeout()) {
-            Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.into_result().is_ok()) => {}
-            Ok(_) | Err(Error::Call(_)) => return Ok(false),
-            Err(error) => return Err(error),
-        }
-        // A killed node stays registered.
-        match self.info(Some(clock::monotonic() + timeout())) {
-            Ok(_) => Ok(true),
-            Err(Error::Service { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Waits until the service is ready.
-    pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
-        let (context, until) = (&self.node.context, clock::monotonic() + timeout);
-        loop {
-            if self.is_ready_by(until)? {
-                return Ok(true);
+    /// Begins a call, in the graph that has the service.
+    fn begin(
+        &self,
+        request: &dyn Request,
+        until: Option<Instant>,
+        pending: &Arc<PendingCall>,
+        persistent: bool,
+    ) -> Result<(), Error> {
+        if let Some(client) = self.ros2 {
+            if let Some(core) = self.local_core()? {
+                return self.begin_in_process((client, &core), request, until, pending);
             }
-            let left = until.since(clock::monotonic());
-            if left.is_zero() || !context.ok() {
-                return Ok(false);
+            if !self.node.is_in_ros1() || self.node.driver().has_server(client) {
+                let payload = self.encoded(request, Encoding::Xcdr1)?;
+                let begun =
+                    self.node.driver().begin_ros2_call(client, Some(payload), until, Arc::clone(pending));
+                return begun.map(drop).ok_or(Error::ShuttingDown);
             }
-            // Not by a simulated clock, which may stand still.
-            context.sleep_wall(left.min(LOOKUP_INTERVAL))?;
         }
+        // Only the end of the process in ROS 2 leaves a node of that graph alone without a client there.
+        if !self.node.is_in_ros1() {
+            return Err(Error::ShuttingDown);
+        }
+        self.begin_in_ros1(self.framed(request)?, until, pending, persistent)
+    }
+
+    /// Queues a request at a service of this process, which answers when its executor runs.
+    fn begin_in_process(
+        &self,
+        (client, core): (EntityId, &Arc<ServiceCore>),
+        request: &dyn Request,
+        until: Option<Instant>,
+        pending: &Arc<PendingCall>,
+    ) -> Result<(), Error> {
+        let payload = self.encoded(request, Encoding::Xcdr1)?;
+        let begun = self.node.driver().begin_ros2_call(client, None, until, Arc::clone(pending));
+        let number = begun.ok_or(Error::ShuttingDown)?;
+        let mut id = [0; 16];
+        id[12..].copy_from_slice(&client.0);
+        core.push_local(payload, Arc::clone(pending), (id, number));
+        Ok(())
     }
 
     /// Begins a call: on the link of a persistent client, if it is established, and otherwise on a new one.
-    fn send_framed(&self, request: Vec<u8>, until: Option<Instant>) -> Result<Arc<PendingCall>, Error> {
-        let (kept_link, pending) = (lock(&self.link).take(), PendingCall::new());
+    fn begin_in_ros1(
+        &self,
+        request: Vec<u8>,
+        until: Option<Instant>,
+        pending: &Arc<PendingCall>,
+        persistent: bool,
+    ) -> Result<(), Error> {
+        let kept_link = if persistent { lock(&self.link).take() } else { None };
         let mut driver = self.node.driver();
         if let Some(link) = kept_link {
-            if driver.call_again(self.node.key, link, &request, until, &pending) {
-                return Ok(pending);
+            if driver.call_again(self.node.key, link, &request, until, pending) {
+                return Ok(());
             }
             driver.end_call(self.node.key, link);
         }
-        let (asks, sent) = (self.asks(Some(request)), Arc::clone(&pending));
-        let begun = driver.begin_call(self.node.key, self.wanted.clone(), asks, until, sent);
-        begun.map(|_| pending).ok_or(Error::ShuttingDown)
+        let wanted = WantedService { persistent, ..self.wanted.clone() };
+        let (asks, sent) = (self.asks(Some(request)), Arc::clone(pending));
+        let begun = driver.begin_call(self.node.key, wanted, asks, until, sent);
+        begun.map(drop).ok_or(Error::ShuttingDown)
     }
 
     /// Waits for the result of a call. The link stays.
@@ -261,13 +288,34 @@ impl Caller {
         CallRequest { request, response_len: self.response_len }
     }
 
-    fn framed(&self, write: impl FnOnce(&mut GrowingSink)) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::new();
-        try_frame(&mut bytes, write).map_err(|refused| self.error(ServiceError::NoMemory(refused)))?;
-        match LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE) {
-            Ok(()) => Ok(bytes),
-            Err(length) => Err(self.error(ServiceError::TooLong(length))),
-        }
+    /// The encoding of calls to a service of this process.
+    fn local_encoding(&self) -> Encoding {
+        if self.ros2.is_some() { Encoding::Xcdr1 } else { Encoding::Ros1 }
+    }
+
+    /// The request with the length that ROS 1 sends before it.
+    fn framed(&self, request: &dyn Request) -> Result<Vec<u8>, Error> {
+        let (mut bytes, mut encoded) = (Vec::new(), Ok(()));
+        let framed = try_frame(&mut bytes, |out| encoded = request.write(Encoding::Ros1, out));
+        self.checked(framed, encoded, bytes.len().saturating_sub(LENGTH)).map(|()| bytes)
+    }
+
+    fn encoded(&self, request: &dyn Request, encoding: Encoding) -> Result<Vec<u8>, Error> {
+        let (mut bytes, mut encoded) = (Vec::new(), Ok(()));
+        let written = try_write(&mut bytes, |out| encoded = request.write(encoding, out));
+        self.checked(written, encoded, bytes.len()).map(|()| bytes)
+    }
+
+    fn checked(
+        &self,
+        written: Result<(), NoMemory>,
+        encoded: Result<(), String>,
+        len: usize,
+    ) -> Result<(), Error> {
+        written.map_err(|refused| self.error(ServiceError::NoMemory(refused)))?;
+        encoded.map_err(|why| self.error(ServiceError::NotEncodable(why)))?;
+        let check = LengthBeyondLimit::check(len, MAX_MESSAGE);
+        check.map_err(|length| self.error(ServiceError::TooLong(length)))
     }
 }
 
@@ -276,15 +324,19 @@ pub(crate) fn error(service: &str, why: ServiceError) -> Error {
     Error::Service { service: service.to_owned(), why }
 }
 
-fn response(service: &str, answer: CallAnswer) -> Result<Vec<u8>, Error> {
+fn response(service: &str, path: CallPath, answer: CallAnswer) -> Result<ResponseBytes, Error> {
     let response = answer.map_err(|why| error(service, ServiceError::NoAnswer(why)))?;
-    response.map_err(|why| error(service, ServiceError::Failed(why)))
+    let bytes = response.map_err(|why| error(service, ServiceError::Failed(why)))?;
+    Ok(ResponseBytes { encoding: path.encoding(), bytes })
 }
 
 impl Drop for Caller {
     fn drop(&mut self) {
         if let Some(link) = lock(&self.link).take() {
             self.node.driver().end_call(self.node.key, link);
+        }
+        if let Some(client) = self.ros2 {
+            self.node.driver().remove_client(client);
         }
     }
 }

@@ -223,7 +223,7 @@ impl fmt::Display for Error {
             ),
             Self::Ros1Only { what } => write!(
                 f,
-                "{what}: only ROS 1 has services and actions yet, and this context is only in ROS 2 (Graphs::Ros2). Try: \
+                "{what}: only ROS 1 has it yet, and this context is only in ROS 2 (Graphs::Ros2). Try: \
                  Graphs::Both with a master"
             ),
             Self::NoMaster { what, uri, why } => write!(f, "{what}: no master answers at {uri}: {why}"),

@@ -14,8 +14,8 @@
 //!
 //! [`Context::new`] joins the ROS 1 graph, which needs a master. [`ContextOptions::graphs`] selects the ROS 2 graph
 //! ([`Graphs::Ros2`], no master, discovery by RTPS) or both at once ([`Graphs::Both`]). A topic is then created with a
-//! queue depth or with a [`QoS`], and [`Context::ros2_graph`] lists the nodes and topics. Services, actions and
-//! parameters of other nodes are supported only in ROS 1 yet ([`Error::Ros1Only`]).
+//! queue depth or with a [`QoS`], and [`Context::ros2_graph`] lists the nodes and topics. Actions and parameters
+//! of other nodes are supported only in ROS 1 yet ([`Error::Ros1Only`]).
 //!
 //! ```no_run
 //! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs};

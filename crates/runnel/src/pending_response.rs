@@ -9,11 +9,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use runnel_core::message::Service;
-use runnel_core::wire::Wire;
 use runnel_io::clock;
 
 use crate::caller::Caller;
-use crate::client::{Client, read_response};
+use crate::client::{Client, Typed, read_response};
 use crate::data::PendingCall;
 use crate::error::Error;
 use crate::ready::Waitable;
@@ -83,7 +82,7 @@ impl<S: Service> Client<S> {
     ) -> Result<PendingResponse<S>, Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let caller = Arc::clone(self.caller());
-        let pending = caller.send(|out| request.write(out), until)?;
+        let pending = caller.send(&Typed(request), until)?;
         let waitable: Arc<dyn Waitable> = Arc::<PendingCall>::clone(&pending);
         let waiter = TaskWaiter::new(caller.shared(), vec![waitable]);
         Ok(PendingResponse { caller, pending, waiter, is_taken: false, service: PhantomData })
@@ -93,9 +92,9 @@ impl<S: Service> Client<S> {
 impl<S: Service> PendingResponse<S> {
     /// Takes the response, or why there is none, once. `None` while it is pending.
     pub fn take(&mut self) -> Option<Result<S::Response, Error>> {
-        let bytes = self.caller.take(&self.pending)?;
+        let response = self.caller.take(&self.pending)?;
         self.is_taken = true;
-        Some(bytes.and_then(|bytes| read_response::<S>(self.caller.service(), &bytes)))
+        Some(response.and_then(|response| read_response::<S>(self.caller.service(), &response)))
     }
 
     pub(crate) fn pending(&self) -> &Arc<PendingCall> {

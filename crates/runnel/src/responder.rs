@@ -55,7 +55,8 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// The client. In ROS 1 it is a number of the client's connection in this process.
+    /// The client. In ROS 1 it is a number of the client's connection in this process, in ROS 2 the GUID of one of its
+    /// endpoints.
     pub fn client(&self) -> [u8; 16] {
         self.client
     }
@@ -77,7 +78,7 @@ impl<S: Service> Responder<S> {
     /// Sends the response.
     pub fn respond(self, response: &S::Response) {
         let mut bytes = Vec::new();
-        let written = write_response(response, &mut bytes);
+        let written = write_response(response, self.responder.encoding(), &mut bytes);
         self.responder.respond(written.map(|()| bytes));
     }
 
@@ -88,16 +89,15 @@ impl<S: Service> Responder<S> {
 
     /// The request that this answers.
     pub fn request_id(&self) -> RequestId {
-        let (client, number) = self.responder.request();
-        let sequence_number = i64::try_from(number).unwrap_or(i64::MAX).saturating_add(1);
-        RequestId { client: u128::from(client).to_be_bytes(), sequence_number }
+        let (client, sequence_number) = self.responder.request();
+        RequestId { client, sequence_number }
     }
 
     /// Reads a request. The client of an unreadable request gets an error.
     pub(crate) fn of_request(request: ServiceRequest) -> Option<(S::Request, Self)> {
         let ServiceRequest { bytes, responder } = request;
         let mut request = S::Request::default();
-        match read_request(&mut request, &bytes) {
+        match read_request(&mut request, responder.encoding(), &bytes) {
             Ok(()) => Some((request, Self { responder, service: PhantomData })),
             Err(why) => {
                 responder.respond(Err(why));

@@ -1,5 +1,6 @@
 //! ROS 2 graph as a process sees it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -121,6 +122,37 @@ impl Ros2Graph {
     /// True if all participants have announced everything that they have.
     pub fn is_complete(&self) -> bool {
         self.participants.iter().all(|participant| participant.is_complete)
+    }
+
+    /// The services of the graph, with the types that their servers and clients announce: as
+    /// `get_service_names_and_types` of rclpy.
+    pub fn service_names_and_types(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut services: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for endpoint in &self.endpoints {
+            if let Some(DdsTopic::ServiceRequest(name) | DdsTopic::ServiceReply(name)) = endpoint.ros_topic()
+            {
+                services.entry(name.to_owned()).or_default().insert(endpoint.ros_type());
+            }
+        }
+        services
+    }
+
+    /// The number of servers of a service.
+    pub fn count_services(&self, service: &str) -> usize {
+        self.count_requests(service, EndpointType::Subscription)
+    }
+
+    /// The number of clients of a service.
+    pub fn count_clients(&self, service: &str) -> usize {
+        self.count_requests(service, EndpointType::Publisher)
+    }
+
+    /// The endpoints of one side of the requests to a service.
+    fn count_requests(&self, service: &str, side: EndpointType) -> usize {
+        let is_it = |endpoint: &&EndpointInfo| {
+            endpoint.endpoint_type == side && endpoint.ros_topic() == Some(DdsTopic::ServiceRequest(service))
+        };
+        self.endpoints.iter().filter(is_it).count()
     }
 
     /// The participant of an endpoint or node.

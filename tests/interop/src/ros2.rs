@@ -172,6 +172,14 @@ impl Ros2Graph {
         start(name, command)
     }
 
+    /// Starts `peers/cyclonedds/service.c`, a program of our own on Cyclone DDS that frames services as rmw_cyclonedds
+    /// does: `[SERVICE, "server"]` or `[SERVICE, "client", COUNT]`.
+    pub fn cyclone_service(&self, arguments: &[&str]) -> Peer {
+        let mut command = self.command(dds::cyclone("service"));
+        command.args(arguments);
+        start("cyclone_service", command)
+    }
+
     /// The file that talkers with `--after` wait for: not all readers request what was sent before they had
     /// discovered the writer.
     pub fn gate(&self) -> String {

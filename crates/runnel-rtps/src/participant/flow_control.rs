@@ -34,10 +34,10 @@ impl Participant {
             proxy.set_paused(false);
         }
         while let Some((number, sample)) = self.writer_of(reader, writer).and_then(WriterProxy::take_held) {
-            let Complete { bytes, stamp, is_key, .. } = sample;
+            let Complete { bytes, stamp, is_key, related } = sample;
             if !is_key {
                 let payload = SamplePayload::Owned(bytes);
-                self.samples.push_back(Sample { reader, writer, number, stamp, payload });
+                self.samples.push_back(Sample { reader, writer, number, stamp, payload, related });
             }
         }
     }

@@ -245,6 +245,16 @@ impl Participant {
             .map_or(Vec::new(), |reader| reader.writers().map(|writer| writer.guid()).collect())
     }
 
+    /// Returns the readers of a participant that a local writer has matched.
+    pub fn matched_readers_of(&self, writer: EntityId, prefix: GuidPrefix) -> impl Iterator<Item = Guid> {
+        self.user_writers.get(&writer).into_iter().flat_map(move |writer| writer.matched_of(prefix))
+    }
+
+    /// Returns the writers of a participant that a local reader has matched.
+    pub fn matched_writers_of(&self, reader: EntityId, prefix: GuidPrefix) -> impl Iterator<Item = Guid> {
+        self.readers.get(&reader).into_iter().flat_map(move |reader| reader.writers_of(prefix))
+    }
+
     /// Closes the participant. [`Participant::poll_transmit`] then returns a farewell to the peers. Later datagrams are
     /// ignored, and there are no endpoints.
     pub fn close(&mut self) {

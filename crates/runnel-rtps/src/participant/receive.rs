@@ -5,6 +5,7 @@ use super::{MAX_EARLY, MAX_EARLY_UNPROVED, Participant, Peer};
 use crate::announce;
 use crate::event::{Event, Sample, SamplePayload};
 use crate::fault::PeerFault;
+use crate::inline_qos;
 use crate::reader::{Arrival, Complete, Reader, WriterProxy, copy_sample};
 use crate::wire::{
     AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
@@ -192,12 +193,9 @@ impl Participant {
                 let disposed = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
                 let key = disposed.map(announce::key);
                 let bytes = key.as_deref().unwrap_or(data.payload.bytes());
-                self.hold(
-                    context.now,
-                    (reader, writer),
-                    data.number,
-                    copy_sample(bytes, context.stamp, is_key),
-                );
+                let copy = copy_sample(bytes, context.stamp, is_key);
+                let related = inline_qos::related_of(data.inline_qos);
+                self.hold(context.now, (reader, writer), data.number, Complete { related, ..copy });
             }
             Arrival::Late => {}
         }
@@ -222,9 +220,10 @@ impl Participant {
         let Payload::Value(bytes) = data.payload else { return };
         let begin = (bytes.as_ptr() as usize).wrapping_sub(context.datagram.as_ptr() as usize);
         let payload = SamplePayload::InDatagram(begin..begin.saturating_add(bytes.len()));
+        let related = inline_qos::related_of(data.inline_qos);
         self.deliver(
             context.now,
-            Sample { reader, writer, number: data.number, stamp: context.stamp, payload },
+            Sample { reader, writer, number: data.number, stamp: context.stamp, payload, related },
         );
     }
 
@@ -251,8 +250,9 @@ impl Participant {
             return self.handle_discovery_sample(now, reader, writer, Parameters::none(), payload);
         }
         if !sample.is_key {
-            let payload = SamplePayload::Owned(sample.bytes);
-            self.deliver(now, Sample { reader, writer, number, stamp: sample.stamp, payload });
+            let Complete { bytes, stamp, related, .. } = sample;
+            let payload = SamplePayload::Owned(bytes);
+            self.deliver(now, Sample { reader, writer, number, stamp, payload, related });
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::budget::{Budget, Claim};
 use crate::evidence::{Evidence, Verdict};
-use crate::wire::{DataFrag, FragmentSet, SequenceNumber, Timestamp};
+use crate::inline_qos;
+use crate::wire::{DataFrag, FragmentSet, SampleIdentity, SequenceNumber, Timestamp};
 use alloc::vec;
 use alloc::vec::Vec;
 use runnel_core::sorted::SortedMap;
@@ -46,6 +47,7 @@ struct Incomplete {
     _claim: Claim,
     stamp: Option<Timestamp>,
     is_key: bool,
+    related: Option<SampleIdentity>,
 }
 
 /// Completely received sample.
@@ -54,6 +56,7 @@ pub(crate) struct Complete {
     pub bytes: Vec<u8>,
     pub stamp: Option<Timestamp>,
     pub is_key: bool,
+    pub related: Option<SampleIdentity>,
 }
 
 impl Incomplete {
@@ -74,6 +77,7 @@ impl Incomplete {
             _claim: claim,
             stamp,
             is_key: frag.is_key,
+            related: inline_qos::related_of(frag.inline_qos),
         })
     }
 
@@ -183,7 +187,8 @@ impl Fragments {
             return None;
         }
         let whole = self.samples.remove(&frag.number)?;
-        Some(Complete { bytes: whole.bytes, stamp: whole.stamp, is_key: whole.is_key })
+        let Incomplete { bytes, stamp, is_key, related, .. } = whole;
+        Some(Complete { bytes, stamp, is_key, related })
     }
 
     /// Restarts a sample with another size.

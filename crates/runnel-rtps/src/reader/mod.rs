@@ -163,6 +163,11 @@ impl Reader {
         self.writers.get(&writer).map(|writer| &**writer)
     }
 
+    /// Returns the writers of a participant.
+    pub fn writers_of(&self, prefix: GuidPrefix) -> impl Iterator<Item = Guid> {
+        self.writers.range(prefix.endpoints()).map(|(writer, _)| *writer)
+    }
+
     pub fn writers(&self) -> impl Iterator<Item = &WriterProxy> {
         self.writers.values().map(|writer| &**writer)
     }

@@ -41,6 +41,10 @@ pub mod pid {
     pub const KEY_HASH: u16 = 0x0070;
     pub const STATUS_INFO: u16 = 0x0071;
     pub const DATA_REPRESENTATION: u16 = 0x0073;
+    /// Source: DDS-RPC 1.0, section 7.8.2.
+    pub const RELATED_SAMPLE_IDENTITY: u16 = 0x0083;
+    /// The same parameter as Fast DDS numbered it first.
+    pub const FAST_DDS_RELATED_SAMPLE_IDENTITY: u16 = 0x800f;
 
     /// Flag: a receiver that does not know the parameter must ignore the whole list.
     pub const MUST_UNDERSTAND: u16 = 0x4000;

@@ -69,7 +69,9 @@ impl<B: Lend> Writer<B> {
     /// Returns whether the participant of this reader has several readers, all with the same progress, so that one
     /// datagram serves all.
     fn serves_all(&self, index: usize) -> bool {
-        let Some(reader) = self.readers.get_index(index) else { return false };
+        let Some(reader) = self.readers.get_index(index).filter(|_| !self.history.is_addressed()) else {
+            return false;
+        };
         let others = self.readers.of_participant(reader.guid().prefix);
         others.clone().count() > 1
             && others.clone().all(|other| other.has_same_progress(reader, &self.history))

@@ -1,5 +1,6 @@
 //! Writers: the history of samples, and the progress of each matched reader.
 
+mod addressed;
 mod composing;
 mod keeping;
 mod pacer;
@@ -10,6 +11,7 @@ mod unmatched_readers;
 mod update;
 mod user;
 
+pub use addressed::NotSent;
 pub use pacer::Rate;
 pub(crate) use promises::SHORTEST_PERIOD;
 pub(crate) use proxy::{Filled, Gate, ReaderProxy, ReaderSpec};
@@ -215,7 +217,13 @@ impl<B: Lend> Writer<B> {
     ) {
         let Some(proxy) = self.readers.get_mut(reader) else { return };
         proxy.resume(now, from);
-        samples.for_each(|(number, at, payload)| self.history.restore(number, payload, stamp, at));
+        let is_addressed = self.history.is_addressed();
+        for (number, at, payload) in samples {
+            self.history.restore(number, payload, stamp, at);
+            if is_addressed {
+                self.history.address(number, reader);
+            }
+        }
     }
 
     /// Adds a sample that replaces earlier ones of the same instance.
@@ -324,6 +332,9 @@ impl<B: Lend> Writer<B> {
 
     /// Returns the greatest number of samples that a reader has not acknowledged or been sent.
     pub fn unacknowledged(&self) -> u32 {
+        if self.history.is_addressed() {
+            return self.unacknowledged_by_addressees() as u32;
+        }
         let furthest = self.readers.iter().map(ReaderProxy::done).min();
         furthest.map_or(0, |done| self.history.last().distance_from(done))
     }

@@ -6,11 +6,12 @@
 
 use super::promises::Promises;
 use super::update::{Change, WriterUpdate};
-use super::{Composed, Full, Writer};
+use super::{Composed, Full, NotSent, Writer};
 use crate::event::Event;
+use crate::inline_qos;
 use crate::lend::Lend;
 use crate::outgoing::Outgoing;
-use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
+use crate::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
@@ -72,6 +73,41 @@ impl<P: Lend> UserWriter<P> {
         self.promises.note_sample(now);
         self.wake();
         Ok(displaced)
+    }
+
+    /// Writes a sample for one matched reader; returns its number. `related` becomes its inline QoS.
+    ///
+    /// # Errors
+    /// The reader is not matched, or the writer holds too many unacknowledged samples.
+    pub fn write_to(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        sample: P,
+        (reader, related): (Guid, Option<SampleIdentity>),
+    ) -> Result<SequenceNumber, NotSent> {
+        if self.closed {
+            return Err(NotSent::Unmatched);
+        }
+        let inline_qos = related.map(inline_qos::related).unwrap_or_default();
+        let number = self.writer.write_to(now, stamp, sample, (reader, inline_qos))?;
+        self.wake();
+        Ok(number)
+    }
+
+    /// Returns whether a reader is matched.
+    pub fn has_reader(&self, reader: Guid) -> bool {
+        self.writer.readers().get(reader).is_some()
+    }
+
+    /// Returns the number of samples that were [written to](UserWriter::write_to) a reader and not acknowledged by it.
+    pub fn unacknowledged_by(&self, reader: Guid) -> usize {
+        self.writer.unacknowledged_by(reader)
+    }
+
+    /// Returns the number of samples that were [written to](UserWriter::write_to) matched readers and not acknowledged.
+    pub fn unacknowledged_by_addressees(&self) -> usize {
+        self.writer.unacknowledged_by_addressees()
     }
 
     /// Returns the slowest reader if a keep-all writer cannot accept another sample.

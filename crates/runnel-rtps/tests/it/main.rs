@@ -4,6 +4,7 @@
 mod net;
 
 mod address_change;
+mod addressed;
 mod alternate_path;
 mod attack;
 mod attack_sequences;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
-use runnel_rtps::{Config, EndpointOptions, Event, Full, ParticipantWithWriters};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp};
+use runnel_rtps::{Config, EndpointOptions, Event, Full, NotSent, ParticipantWithWriters};
 
 mod messages;
 mod stranger;
@@ -93,6 +93,7 @@ pub struct Received {
     pub reader: EntityId,
     pub writer: Guid,
     pub bytes: Vec<u8>,
+    pub related: Option<SampleIdentity>,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -283,6 +284,24 @@ impl Net {
         written
     }
 
+    /// Writes a sample for one reader.
+    pub fn write_to(
+        &mut self,
+        (node, writer): (usize, EntityId),
+        bytes: &[u8],
+        to: (Guid, Option<SampleIdentity>),
+    ) -> Result<SequenceNumber, NotSent> {
+        let (now, stamp) = self.times(node);
+        let written = self.nodes[node].participant.write_to(now, stamp, writer, (bytes.into(), to));
+        self.drain(node, &[]);
+        written
+    }
+
+    /// The GUID of a node's endpoint.
+    pub fn guid(&self, node: usize, id: EntityId) -> Guid {
+        self.nodes[node].config.prefix.with(id)
+    }
+
     pub fn close(&mut self, node: usize) {
         self.nodes[node].participant.close();
         self.drain(node, &[]);
@@ -299,7 +318,8 @@ impl Net {
         let Node { participant, samples, .. } = &mut self.nodes[node];
         while let Some(sample) = participant.poll_sample() {
             let bytes = sample.payload.bytes(datagram).to_vec();
-            samples.push(Received { at: self.now, reader: sample.reader, writer: sample.writer, bytes });
+            let (reader, writer, related) = (sample.reader, sample.writer, sample.related);
+            samples.push(Received { at: self.now, reader, writer, bytes, related });
         }
         let index = node;
         let mut count = 0;

@@ -23,7 +23,7 @@ pub(crate) use events::{Event, EventLimit, Events};
 pub(crate) use input::TopicInput;
 pub(crate) use kept::Kept;
 pub(crate) use param_watch::WatchCore;
-pub(crate) use pending_call::{CallAnswer, PendingCall};
+pub(crate) use pending_call::{CallAnswer, CallPath, PendingCall};
 pub(crate) use publication::{
     LoanError, LoanedBuffer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, WriterGroup,
     WrittenLoan,
@@ -32,8 +32,8 @@ pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{
-    ClientLink, Responder, ServiceCall, ServiceCallback, ServiceCore, ServiceRequest, ServiceTypes,
-    no_memory_for_response,
+    Addressee, ClientLink, Replies, RequestIdentity, Responder, ServiceCall, ServiceCallback, ServiceCore,
+    ServiceRequest, ServiceTypes, no_memory_for_response,
 };
 pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{

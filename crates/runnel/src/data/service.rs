@@ -2,6 +2,8 @@
 //! response.
 
 mod client_link;
+mod replies;
+mod requester;
 #[cfg(test)]
 mod tests;
 mod unanswered;
@@ -10,15 +12,20 @@ use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use runnel_core::message::Service;
-use runnel_core::wire::{NoMemory, Wire};
+use runnel_core::message::{Message, Service};
+use runnel_core::wire::{Encoding, NoMemory, Wire};
 
 use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
+use crate::data::PendingCall;
 use crate::log_output::console;
 use crate::ready::{Dispatch, Listeners, Task, Waitable};
+use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
+pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
+pub(crate) use requester::RequestKey;
+use requester::Requester;
 use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
 
 /// Names the callback in errors.
@@ -27,7 +34,7 @@ const CALLBACK: &str = "the callback of a service";
 /// One call for the user's callback.
 pub(crate) enum ServiceCall<'a> {
     /// From another process: the callback appends the response.
-    Bytes { request: &'a [u8], response: &'a mut Vec<u8> },
+    Bytes { encoding: Encoding, request: &'a [u8], response: &'a mut Vec<u8> },
     /// From this process, by reference.
     Local { request: &'a (dyn Any + Send + Sync), response: &'a mut Option<Box<dyn Any + Send>> },
 }
@@ -39,7 +46,7 @@ type Answers = Box<dyn FnMut(ServiceCall<'_>) -> Result<(), String> + Send>;
 pub(crate) enum ServiceCallback {
     /// Makes the response at once, or fails with an error text for the client.
     Answers(Answers),
-    /// Answers at any time. Calls of this process come by sockets, too.
+    /// Answers at any time. Calls of this process are queued, too.
     Defers(Box<dyn FnMut(ServiceRequest) + Send>),
 }
 
@@ -52,12 +59,27 @@ pub(crate) struct ServiceTypes {
     pub(crate) ids: [TypeId; 2],
     /// Length of every ROS 1 request, if that is fixed.
     pub(crate) request_len: Option<usize>,
+    /// The DDS type and the type hash of request and response.
+    pub(crate) ros2: [(&'static str, &'static str); 2],
 }
 
 impl ServiceTypes {
     pub(crate) fn of<S: Service>() -> Self {
         let ids = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        Self { name: S::TYPE, md5: S::MD5, ids, request_len: S::Request::FIXED_LEN }
+        let ros2 = [(S::Request::DDS_TYPE, S::Request::RIHS01), (S::Response::DDS_TYPE, S::Response::RIHS01)];
+        Self { name: S::TYPE, md5: S::MD5, ids, request_len: S::Request::FIXED_LEN, ros2 }
+    }
+}
+
+impl ServiceTypes {
+    /// The message types in ROS 2; `None` if the service has no form there.
+    pub(crate) fn in_ros2(&self) -> Option<ServiceTypeNames> {
+        let [request, response] = self.ros2.map(|(dds_type, rihs01)| ServiceMessageType {
+            dds_type: dds_type.to_owned(),
+            rihs01: rihs01.to_owned(),
+        });
+        let is_known = !request.rihs01.is_empty() && !response.rihs01.is_empty();
+        is_known.then_some(ServiceTypeNames { request, response })
     }
 }
 
@@ -82,9 +104,7 @@ struct Requests {
 
 struct Waiting {
     request: Vec<u8>,
-    client: Arc<ClientLink>,
-    /// The number of the request on its connection.
-    number: u64,
+    requester: Requester,
     counted: Counted,
 }
 
@@ -96,8 +116,7 @@ pub(crate) struct ServiceRequest {
 
 /// Answers one request. When dropped, it answers that there is no response.
 pub(crate) struct Responder {
-    client: Arc<ClientLink>,
-    number: u64,
+    requester: Requester,
     /// Length of the request in bytes.
     request_len: usize,
     result: Result<Vec<u8>, String>,
@@ -105,20 +124,19 @@ pub(crate) struct Responder {
 }
 
 impl Responder {
-    fn new(client: Arc<ClientLink>, number: u64, request_len: usize, counted: Counted) -> Self {
+    fn new(requester: Requester, request_len: usize, counted: Counted) -> Self {
         let _counted = counted;
-        Self {
-            client,
-            number,
-            request_len,
-            _counted,
-            result: Err("the service has not responded".to_owned()),
-        }
+        Self { requester, request_len, _counted, result: Err("the service has not responded".to_owned()) }
     }
 
-    /// The connection of the request, and its number there.
-    pub(crate) fn request(&self) -> (u64, u64) {
-        (self.client.token().0, self.number)
+    /// The client, and the number of its request.
+    pub(crate) fn request(&self) -> RequestKey {
+        self.requester.key()
+    }
+
+    /// The encoding of the request and its response.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.requester.encoding()
     }
 
     /// Sends the response, or the error text.
@@ -130,7 +148,7 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         let result = std::mem::replace(&mut self.result, Ok(Vec::new()));
-        self.client.answer(self.number, (self.request_len, result));
+        self.requester.answer(self.request_len, result);
     }
 }
 
@@ -168,27 +186,38 @@ impl ServiceCore {
             Admission::Ignored => return true,
             Admission::Refused => return false,
         };
-        let Some(counted) = self.unanswered.admit() else {
-            self.refuse(number, request.len(), client);
-            return true;
-        };
+        self.queue(request, Requester::Ros1 { link: Arc::clone(client), number });
+        true
+    }
+
+    /// Queues a request of a client in ROS 2, or refuses it if there are too many.
+    pub(crate) fn push_ros2(&self, request: Vec<u8>, from: Ros2Request) {
+        self.queue(request, Requester::Ros2(from));
+    }
+
+    /// Queues a request of a client of this process, encoded for ROS 2.
+    pub(crate) fn push_local(&self, request: Vec<u8>, call: Arc<PendingCall>, key: RequestKey) {
+        self.queue(request, Requester::Local { call, key });
+    }
+
+    fn queue(&self, request: Vec<u8>, requester: Requester) {
+        let Some(counted) = self.unanswered.admit() else { return self.refuse(request.len(), &requester) };
         let mut requests = lock(&self.requests);
-        requests.waiting.push_back(Waiting { request, client: Arc::clone(client), number, counted });
+        requests.waiting.push_back(Waiting { request, requester, counted });
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
         drop(requests);
         if schedule {
             self.scheduler.push();
         }
-        true
     }
 
     /// Answers a request that exceeds the limit of unanswered ones.
-    fn refuse(&self, number: u64, request_len: usize, client: &ClientLink) {
+    fn refuse(&self, request_len: usize, requester: &Requester) {
         let why = format!("service {}: {MOST_UNANSWERED} requests have no response yet", self.service);
         if let Some(count) = self.unanswered.note_refused() {
             console::warning!("{why}; requests refused: {count}");
         }
-        client.answer(number, (request_len, Err(why)));
+        requester.answer(request_len, Err(why));
     }
 
     /// The connection of a client has ended: drops its socket and its waiting requests.
@@ -197,7 +226,7 @@ impl ServiceCore {
         let mut requests = lock(&self.requests);
         let all = std::mem::take(&mut requests.waiting);
         let (left, waiting): (VecDeque<_>, _) =
-            all.into_iter().partition(|waiting| Arc::ptr_eq(&waiting.client, client));
+            all.into_iter().partition(|waiting| waiting.requester.is_of(client));
         requests.waiting = waiting;
         self.unschedule_if_empty(&mut requests);
         drop(requests);
@@ -216,15 +245,15 @@ impl ServiceCore {
         let next = requests.waiting.pop_front();
         self.unschedule_if_empty(&mut requests);
         drop(requests);
-        let Waiting { request: bytes, client, number, counted } = next?;
-        let responder = Responder::new(client, number, bytes.len(), counted);
+        let Waiting { request: bytes, requester, counted } = next?;
+        let responder = Responder::new(requester, bytes.len(), counted);
         Some(ServiceRequest { bytes, responder })
     }
 
     /// Ends the service when the user has dropped it. Waiting requests get no response.
     pub(crate) fn end(&self) {
         let unanswered = std::mem::take(&mut lock(&self.requests).waiting);
-        unanswered.iter().for_each(|waiting| waiting.client.end());
+        unanswered.iter().for_each(|waiting| waiting.requester.end());
     }
 
     /// Answers a call of this process on the calling thread.
@@ -252,7 +281,8 @@ impl ServiceCore {
         let ServiceRequest { bytes, mut responder } = request;
         responder.result = Err("the callback panicked".to_owned());
         let mut response = Vec::new();
-        let done = self.answer(ServiceCall::Bytes { request: &bytes, response: &mut response });
+        let encoding = responder.encoding();
+        let done = self.answer(ServiceCall::Bytes { encoding, request: &bytes, response: &mut response });
         responder.respond(done.map(|()| response));
     }
 }

@@ -49,6 +49,10 @@ pub(super) enum Deadline {
     LocalPeer(GuidPrefix),
     /// Logs diagnostics that have waited for a node's name long enough.
     Diagnostics,
+    /// Timeout of service calls in ROS 2.
+    ServiceCalls,
+    /// Replies of services that are held are tried again.
+    HeldReplies,
     /// Timeout of links that wait for readers from discovery. They are checked at the end of each iteration.
     JoiningSubscribers,
 }

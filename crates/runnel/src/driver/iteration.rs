@@ -199,6 +199,8 @@ impl Driver {
                     self.ros2.announce_to_local_peer(participant, process, now, &mut self.effects);
                 }
             }
+            Deadline::ServiceCalls => self.ros2.expire_calls(now, &mut self.effects),
+            Deadline::HeldReplies => self.ros2.send_held_replies(&mut self.effects),
             Deadline::Diagnostics => self.ros2.log_due_diagnostics(now, &mut self.effects),
         }
     }

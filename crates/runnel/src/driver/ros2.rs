@@ -10,6 +10,8 @@ mod matching;
 mod qos;
 mod receiving;
 mod refused;
+mod service_clients;
+mod services;
 mod snapshot;
 mod unmatched_writers;
 mod untyped;
@@ -40,6 +42,7 @@ pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
 use local_peers::LocalPeers;
 use refused::Refused;
+use services::Services;
 use unmatched_writers::UnmatchedWriters;
 use untyped::UntypedSubscription;
 pub(super) use untyped::limited_to_offer;
@@ -59,6 +62,7 @@ pub(crate) struct Ros2 {
     pub(super) readers: SortedMap<EntityId, ReaderEnd>,
     /// Untyped subscriptions. They get a reader for each type that publishers announce.
     untyped: Vec<UntypedSubscription>,
+    services: Services,
     graph: Graph,
     diagnostics: Diagnostics,
     /// Participants that may be on this host.
@@ -131,6 +135,7 @@ impl Ros2 {
             writers,
             readers,
             untyped: Vec::new(),
+            services: Services::default(),
             graph,
             diagnostics: Diagnostics::default(),
             local_peers: LocalPeers::default(),
@@ -191,9 +196,10 @@ impl Ros2 {
         true
     }
 
-    /// Whether all ROS 2 subscribers have acknowledged all messages.
+    /// Whether all ROS 2 subscribers have acknowledged all messages, and all clients their replies.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.writers.values().filter_map(|end| end.group.upgrade()).all(|group| group.is_acknowledged())
+        let mut groups = self.writers.values().filter_map(|end| end.group.upgrade());
+        groups.all(|group| group.is_acknowledged()) && self.are_replies_acknowledged()
     }
 
     /// Removes a lost participant. Returns the keys of its pairs.

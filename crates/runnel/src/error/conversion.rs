@@ -1,5 +1,7 @@
 //! Conversion errors between the two generations.
 
+use std::fmt;
+
 use runnel_core::dynamic::{DynamicError, DynamicErrorKind};
 use runnel_core::wire::{DecodeError, DecodeErrorKind, EncodeError, NoMemory};
 
@@ -12,6 +14,16 @@ pub(crate) enum ConversionError {
     Mismatch(DynamicError),
     /// There is no memory for the conversion.
     NoMemory(NoMemory),
+}
+
+impl fmt::Display for ConversionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(error) => error.fmt(f),
+            Self::Mismatch(error) => error.fmt(f),
+            Self::NoMemory(refused) => refused.fmt(f),
+        }
+    }
 }
 
 impl From<NoMemory> for ConversionError {

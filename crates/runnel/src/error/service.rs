@@ -20,6 +20,8 @@ pub enum ServiceError {
     Unreadable(String),
     /// The request is longer than services accept.
     TooLong(LengthBeyondLimit),
+    /// The request has no form in the graph that has the service.
+    NotEncodable(String),
     /// There is no memory for the request.
     NoMemory(NoMemory),
     /// The service is in this process, and its callback makes the call itself or never ends.
@@ -35,6 +37,7 @@ impl fmt::Display for ServiceError {
             Self::Malformed(error) => write!(f, "its response cannot be read: {error}"),
             Self::Unreadable(why) => write!(f, "its response cannot be read: {why}"),
             Self::TooLong(length) => write!(f, "the request: {length}"),
+            Self::NotEncodable(why) => write!(f, "the request: {why}"),
             Self::NoMemory(refused) => write!(f, "the request: {refused}"),
             Self::Busy => f.write_str("it is of this process, and its callback was under way all the time"),
         }
@@ -48,7 +51,7 @@ impl std::error::Error for ServiceError {
             Self::Malformed(error) => Some(error),
             Self::TooLong(length) => Some(length),
             Self::NoMemory(refused) => Some(refused),
-            Self::Failed(_) | Self::Unreadable(_) | Self::Busy => None,
+            Self::Failed(_) | Self::Unreadable(_) | Self::NotEncodable(_) | Self::Busy => None,
         }
     }
 }

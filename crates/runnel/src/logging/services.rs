@@ -78,7 +78,7 @@ impl NodeInner {
             return Ok(());
         }
         for (name, make) in log.services() {
-            self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?))?;
+            self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?), None)?;
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ in_order! {
     SubscriptionQueue,
     /// The requests of a service.
     ServiceRequests,
-    /// The responses to one client of a service.
+    /// The responses to one client of a service, or the replies that it holds in ROS 2.
     ServiceAnswers,
     /// The response to a call in progress.
     PendingCall,

@@ -52,3 +52,4 @@ mod ros2_idle;
 mod ros2_ipc_hostile;
 mod ros2_ipc_teardown;
 mod ros2_leaving;
+mod ros2_services;

@@ -9,7 +9,6 @@ use std::time::Duration;
 use runnel::io::clock;
 use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::msgs::std_srvs::srv::Trigger;
 use runnel::msgs::tf2_msgs::action::LookupTransformAction;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
 
@@ -69,9 +68,7 @@ fn ros1_only_features_are_refused_by_name() {
             node.get_param::<i32>("/rate").err(),
             node.has_param("/other/rate").err(),
             node.watch_param("rate", |_, _| {}).err(),
-            node.create_service::<Trigger, Error>("reset", |_| Ok(Default::default())).err(),
-            node.create_client::<Trigger>("reset").err(),
-            node.wait_for_service("reset", Duration::from_secs(60)).err(),
+            node.service_info("reset", Duration::from_secs(60)).err(),
             context.call_master("getPid", &[], Duration::from_secs(60)).err(),
         ];
         for (which, error) in refused.into_iter().enumerate() {

@@ -40,6 +40,7 @@ mod ros2_node_services;
 mod ros2_peers;
 mod ros2_qos;
 mod ros2_raw;
+mod ros2_services;
 mod ros2_table;
 mod ros2_topics;
 mod ros2_types;

@@ -364,5 +364,5 @@ fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
 
 /// Copies a sample out of a datagram.
 pub(crate) fn copy_sample(bytes: &[u8], stamp: Option<Timestamp>, is_key: bool) -> Complete {
-    Complete { bytes: Vec::from(bytes), stamp, is_key }
+    Complete { bytes: Vec::from(bytes), stamp, is_key, related: None }
 }

@@ -18,18 +18,18 @@ impl ReaderProxy {
     /// Returns whether a sample fits into a datagram with `full` bytes.
     pub(super) fn has_space_for<B: Lend>(&self, change: &Change<B>, full: usize) -> bool {
         let len = if self.spec.plain.is_some() { PLAIN_PAYLOAD } else { change.payload.bytes().len() };
-        full + len + Data::OVERHEAD + self.overhead() <= self.spec.datagram
+        full + len + Data::OVERHEAD + self.overhead(change) <= self.spec.datagram
     }
 
     /// Returns whether a sample may be appended to this datagram.
     pub(super) fn can_append<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
-        let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.overhead();
+        let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.overhead(change);
         self.has_space_for(change, out.len()) && out.has_space(bytes)
     }
 
     /// Returns the overhead of a sample for this reader.
-    fn overhead(&self) -> usize {
-        SAMPLE_OVERHEAD + self.spec.inline_qos.len()
+    fn overhead<B>(&self, change: &Change<B>) -> usize {
+        SAMPLE_OVERHEAD + self.spec.inline_qos.len() + change.inline_qos().len()
     }
 
     /// Returns whether a datagram has no content yet.
@@ -45,8 +45,8 @@ impl ReaderProxy {
 
     /// Returns whether a datagram with a fragment is within the limit of unproved peers.
     pub(super) fn can_append_fragment<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
-        let len = change.payload.bytes().len().min(self.fragment_len().into());
-        out.has_space(len + DataFrag::OVERHEAD + self.overhead())
+        let len = change.payload.bytes().len().min(self.fragment_len(change).into());
+        out.has_space(len + DataFrag::OVERHEAD + self.overhead(change))
     }
 
     /// Returns whether a sample needs no fragmentation.
@@ -56,18 +56,18 @@ impl ReaderProxy {
 
     /// Returns the fragment size for this reader. Readers of one writer have different sizes: those on this host get
     /// long datagrams, others those of their network.
-    fn fragment_len(&self) -> u16 {
+    fn fragment_len<B>(&self, change: &Change<B>) -> u16 {
         let capacity = self
             .spec
             .datagram
-            .saturating_sub(DATAGRAM_OVERHEAD + DataFrag::OVERHEAD + self.overhead())
+            .saturating_sub(DATAGRAM_OVERHEAD + DataFrag::OVERHEAD + self.overhead(change))
             .max(1);
         u16::try_from(capacity & !3).unwrap_or(u16::MAX - 3).max(1)
     }
 
     /// Returns the number of fragments of a sample for this reader.
     pub(super) fn fragments<B: Lend>(&self, change: &Change<B>) -> u32 {
-        (change.payload.bytes().len() as u32).div_ceil(u32::from(self.fragment_len()))
+        (change.payload.bytes().len() as u32).div_ceil(u32::from(self.fragment_len(change)))
     }
 
     /// Appends a fragment; returns the number of fragments of the sample.
@@ -83,9 +83,9 @@ impl ReaderProxy {
         out.fragment(
             ends,
             self.numbered(change.number),
-            &self.spec.inline_qos,
+            &self.spec.inline_qos_of(change),
             &change.payload,
-            (fragment, self.fragment_len()),
+            (fragment, self.fragment_len(change)),
         );
         self.pacer.note_sent(now, out.len());
         self.fragments_sent = self.fragments_sent.saturating_add(1);

@@ -46,7 +46,17 @@ impl ReaderProxy {
         history: &'a History<B>,
         out: &mut Datagram<B>,
     ) -> Option<&'a Change<B>> {
-        let Some(change) = history.at_or_after(self.next).filter(|change| change.number <= last) else {
+        let next = history.next_for(self.spec.guid, self.next);
+        let Some(change) = next.filter(|change| change.number <= last) else {
+            if history.is_addressed() {
+                // What is for other readers is announced together with the next sample for this one, or before an
+                // alternate path begins.
+                if self.is_suspended() && self.next <= last {
+                    self.announce_hole(ends, last.next(), history, out);
+                    self.heartbeat |= self.spec.reliable;
+                }
+                return None;
+            }
             if self.spec.plain.is_some() {
                 self.fill_hole(ends, last.next(), out);
                 return None;
@@ -55,7 +65,8 @@ impl ReaderProxy {
             self.heartbeat |= self.spec.reliable;
             return None;
         };
-        let is_announced = change.number == self.next || self.announce_hole(ends, change.number, out);
+        let is_announced =
+            change.number == self.next || self.announce_hole(ends, change.number, history, out);
         is_announced.then_some(change)
     }
 

@@ -12,16 +12,21 @@ use crate::wire::{EntityId, Gap, SequenceNumber};
 
 impl ReaderProxy {
     /// Returns whether a missing sample is lost to this reader. Discovery samples were replaced by others, and samples
-    /// that were missing when it was matched are irrelevant.
-    fn has_lost(&self, number: SequenceNumber) -> bool {
-        number > self.acked.max(self.matched_at) && !self.spec.guid.entity.is_builtin()
+    /// that were missing when it was matched are irrelevant, and so are those of services for other readers.
+    fn has_lost<B>(&self, number: SequenceNumber, history: &History<B>) -> bool {
+        let is_due = number > self.acked.max(self.matched_at) && !self.spec.guid.entity.is_builtin();
+        is_due && !history.is_addressed()
     }
 
     /// Returns the first sample number of heartbeats to this reader.
     pub(super) fn first_announced<B>(&self, history: &History<B>) -> SequenceNumber {
+        if history.is_addressed() {
+            // What is missing before it was for other readers: a GAP declares it irrelevant on request.
+            return self.confirmed.next().max(self.start).min(self.next);
+        }
         let wanted = self.acked.next().max(self.start);
         let there = history.at_or_after(wanted).map_or(self.next, |change| change.number.min(self.next));
-        let has_lost = there > wanted && self.has_lost(wanted);
+        let has_lost = there > wanted && self.has_lost(wanted, history);
         let first = if has_lost { there } else { history.first().max(self.start) };
         first.min(self.next)
     }
@@ -32,12 +37,13 @@ impl ReaderProxy {
         &mut self,
         (reader, writer): (EntityId, EntityId),
         end: SequenceNumber,
+        history: &History<B>,
         out: &mut Datagram<B>,
     ) -> bool {
         if self.spec.plain.is_some() {
             return self.fill_hole((reader, writer), end, out);
         }
-        if !self.spec.reliable || self.has_lost(self.next) {
+        if !self.spec.reliable || self.has_lost(self.next, history) {
             self.heartbeat |= self.spec.reliable;
         } else if self.has_space_for_gap(out) {
             Gap::range(reader, writer, self.numbered(self.next), self.numbered(end)).emit(out.out());
@@ -64,7 +70,7 @@ impl ReaderProxy {
             }
             return has_capacity;
         }
-        if self.has_lost(number) {
+        if self.has_lost(number, history) {
             self.requested.remove(&number);
             self.heartbeat = true;
             return true;
@@ -76,7 +82,8 @@ impl ReaderProxy {
         let end = there.unwrap_or(history.last().next()).min(self.last_due(history).next());
         let mut gap = Gap::range(reader, writer, number, end.max(number.next()));
         let mut requested = core::mem::take(&mut self.requested);
-        let is_gone = |number| number < self.start || history.get(number).is_none() && !self.has_lost(number);
+        let is_missing = |number| history.get_for(self.spec.guid, number).is_none();
+        let is_gone = |number| number < self.start || is_missing(number) && !self.has_lost(number, history);
         requested.retain(|other| *other >= gap.list.base && !(is_gone(*other) && gap.list.insert(*other)));
         self.requested = requested;
         gap.start = self.numbered(gap.start);

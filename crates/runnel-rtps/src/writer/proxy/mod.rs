@@ -20,6 +20,7 @@ use crate::history::{Change, History};
 use crate::inline_qos;
 use crate::lend::Lend;
 use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber, VendorId};
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
@@ -69,6 +70,15 @@ impl ReaderSpec {
     fn begins_with_own_heartbeat(&self) -> bool {
         let Guid { prefix, entity } = self.guid;
         self.reliable && prefix.is_of(VendorId::RUNNEL) && !entity.is_builtin()
+    }
+
+    /// Returns the inline QoS with which a sample is sent to it.
+    fn inline_qos_of<'a, B>(&'a self, change: &'a Change<B>) -> Cow<'a, [u8]> {
+        match (&*self.inline_qos, change.inline_qos()) {
+            (expected, []) => Cow::Borrowed(expected),
+            ([], own) => Cow::Borrowed(own),
+            (expected, own) => Cow::Owned(inline_qos::joined(expected, own)),
+        }
     }
 }
 
@@ -397,7 +407,7 @@ impl ReaderProxy {
     /// Skips samples that the writer no longer holds.
     fn skip_missing<B>(&mut self, history: &History<B>) {
         let first = history.first().min(self.last_due(history).next());
-        if self.next < first && self.spec.plain.is_none() {
+        if self.next < first && self.spec.plain.is_none() && !history.is_addressed() {
             (self.next, self.fragment) = (first, 1);
             self.heartbeat |= self.spec.reliable;
         }
@@ -442,6 +452,6 @@ fn put<B: Lend>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpe
         (None, Some(key)) if change.disposed => {
             out.data(ends, number, &inline_qos::disposed(key), &change.payload, true)
         }
-        _ => out.data(ends, number, &spec.inline_qos, &change.payload, false),
+        _ => out.data(ends, number, &spec.inline_qos_of(change), &change.payload, false),
     }
 }

@@ -60,7 +60,8 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> bool {
-        let Some(change) = history.get(number).filter(|_| number >= self.start) else {
+        let held = history.get_for(self.spec.guid, number);
+        let Some(change) = held.filter(|_| number >= self.start) else {
             return self.announce_gone(number, ends, history, out);
         };
         if !self.is_short(change) {

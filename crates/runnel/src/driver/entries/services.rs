@@ -1,15 +1,18 @@
 //! Services that nodes provide, and calls of services.
 
+use std::io;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{ServiceLinkId, WantedService};
+use runnel_rtps::wire::EntityId;
 
-use crate::data::{PendingCall, ServiceCore};
+use crate::data::{CallPath, PendingCall, Replies, ServiceCore};
 use crate::driver::Driver;
 use crate::driver::nodes::NodeKey;
 use crate::driver::ros1::{Call, CallRequest};
+use crate::rtps::ServiceTypeNames;
 
 impl Driver {
     /// Ends the connections of a removed service.
@@ -18,6 +21,68 @@ impl Driver {
             self.link_ended(key, None);
         }
         service.end();
+    }
+
+    /// Adds the server of a service in ROS 2. False if the process has left that graph.
+    pub(crate) fn add_server(
+        &mut self,
+        key: NodeKey,
+        core: &Arc<ServiceCore>,
+        types: &ServiceTypeNames,
+    ) -> io::Result<bool> {
+        self.ros2.add_server(key, core, types, &mut self.effects)
+    }
+
+    /// The replies of a service in ROS 2, if it has a server there.
+    pub(crate) fn replies_of(&self, core: &Arc<ServiceCore>) -> Option<Arc<Replies>> {
+        self.ros2.replies_of(core)
+    }
+
+    /// Removes the server of a service in ROS 2.
+    pub(crate) fn remove_server(&mut self, core: &Arc<ServiceCore>) {
+        self.ros2.remove_server(core, &mut self.effects);
+    }
+
+    /// Adds a client in ROS 2. `None` if the process has left that graph.
+    pub(crate) fn add_client(
+        &mut self,
+        key: NodeKey,
+        service: &str,
+        types: &ServiceTypeNames,
+    ) -> io::Result<Option<EntityId>> {
+        self.ros2.add_client(key, service, types, &mut self.effects)
+    }
+
+    /// Removes a client in ROS 2.
+    pub(crate) fn remove_client(&mut self, client: EntityId) {
+        self.ros2.remove_client(client, &mut self.effects);
+    }
+
+    /// Whether a server in ROS 2 is ready for a client.
+    pub(crate) fn is_server_ready(&self, client: EntityId) -> bool {
+        self.ros2.is_server_ready(client)
+    }
+
+    /// Whether a process has announced a server of a service in ROS 2.
+    pub(crate) fn is_service_announced(&self, service: &str) -> bool {
+        self.ros2.is_service_announced(service)
+    }
+
+    /// Whether a client has discovered a server in ROS 2.
+    pub(crate) fn has_server(&self, client: EntityId) -> bool {
+        self.ros2.has_server(client)
+    }
+
+    /// Begins a call in ROS 2. Without a request, it is a call of a service of this process, which gets the request
+    /// otherwise. Returns the number of the call.
+    pub(crate) fn begin_ros2_call(
+        &mut self,
+        client: EntityId,
+        request: Option<Vec<u8>>,
+        until: Option<Instant>,
+        pending: Arc<PendingCall>,
+    ) -> Option<i64> {
+        self.ros2.begin_ros2_call(client, request, until, pending, &mut self.effects)
     }
 
     /// Begins a call on a new link; [`Driver::end_call`] ends it. `None` if the node is gone.
@@ -32,7 +97,7 @@ impl Driver {
         let node = self.nodes.get_mut(key)?;
         let open = |ros1: &mut runnel_ros1::node::Node| ros1.open_service(clock::monotonic(), wanted, until);
         let link = self.ros1.with(node.ros1?, |engine, _| engine.as_node().map(open))??;
-        pending.begin(link);
+        pending.begin(CallPath::Ros1(link));
         node.calls.insert(link, Call::new(request, pending));
         Some(link)
     }
@@ -48,13 +113,21 @@ impl Driver {
     ) -> bool {
         let call = self.nodes.get_mut(key).and_then(|node| node.calls.get_mut(&link));
         let Some(socket) = call.and_then(|call| call.begin_again(pending)) else { return false };
-        pending.begin(link);
+        pending.begin(CallPath::Ros1(link));
         self.with_ros1(key, |node, _| node.set_service_deadline(link, until));
         self.sockets.send_request(socket, request, &mut self.effects);
         true
     }
 
-    /// Ends a call and its link.
+    /// Ends a call, on whichever path.
+    pub(crate) fn end_call_on(&mut self, key: NodeKey, path: CallPath) {
+        match path {
+            CallPath::Ros1(link) => self.end_call(key, link),
+            CallPath::Ros2(client, number) => self.ros2.end_ros2_call(client, number),
+        }
+    }
+
+    /// Ends a call of ROS 1 and its link.
     pub(crate) fn end_call(&mut self, key: NodeKey, link: ServiceLinkId) {
         if let Some(node) = self.nodes.get_mut(key) {
             node.calls.remove(&link);

@@ -152,7 +152,7 @@ impl Driver {
 
     /// Handles the deadlines of the ROS 2 graph.
     pub(super) fn serve_ros2(&mut self, outcome: &mut PollOutcome) {
-        let Some(rtps) = &self.ros2.rtps else { return };
+        let Some(rtps) = self.ros2.rtps.clone() else { return };
         // The reception time of the last datagram serves as the time.
         let now = self.ros2.received_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
@@ -163,7 +163,11 @@ impl Driver {
         if rtps.wants_more() {
             self.ros2.grant_freed_capacity(&mut self.effects);
         }
+        if rtps.take_held_replies() {
+            self.ros2.send_held_replies(&mut self.effects);
+        }
         self.take_ros2_events();
+        self.ros2.send_due_requests();
     }
 
     /// Handles an event. Those about pairs concern IPC connections and ROS 1 links, too.
@@ -173,12 +177,14 @@ impl Driver {
             Event::Matched { local, remote } => {
                 ros2.matched(local, remote);
                 ros2.add_matched_pair(local, remote, effects);
+                ros2.service_matched(local, effects);
                 self.reader_matched(local, remote);
             }
             Event::Unmatched { local, remote } => {
                 self.remove_matched_pair(local, remote);
                 self.reader_unmatched(local, remote);
                 self.ros2.unmatched(local, remote);
+                self.ros2.service_unmatched(local, remote);
             }
             Event::ParticipantLost(participant) => {
                 let pairs = ros2.participant_lost(participant, effects);

@@ -98,13 +98,16 @@ impl Ros2 {
             let node = nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none())?;
             let (namespace, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
             let is_of_node = |of: NodeKey| of == key;
-            let readers = self.readers.iter().filter(|(_, end)| is_of_node(end.node));
-            let writers = self.writers.iter().filter(|(_, end)| is_of_node(end.node));
+            let readers = self.readers.iter().filter(|(_, end)| is_of_node(end.node)).map(|(id, _)| *id);
+            let writers = self.writers.iter().filter(|(_, end)| is_of_node(end.node)).map(|(id, _)| *id);
+            let of_services = || self.services.endpoints().filter(|(of, ..)| is_of_node(*of));
+            let readers = readers.chain(of_services().map(|(_, reader, _)| reader));
+            let writers = writers.chain(of_services().map(|(.., writer)| writer));
             Some(NodeEntitiesInfo {
                 node_namespace: if namespace.is_empty() { "/" } else { namespace }.to_owned(),
                 node_name: name.to_owned(),
-                reader_gid_seq: readers.map(|(id, _)| gid(*id)).collect(),
-                writer_gid_seq: writers.map(|(id, _)| gid(*id)).collect(),
+                reader_gid_seq: readers.map(gid).collect(),
+                writer_gid_seq: writers.map(gid).collect(),
             })
         });
         ParticipantEntitiesInfo { gid: gid(EntityId::PARTICIPANT), node_entities_info_seq: in_ros2.collect() }

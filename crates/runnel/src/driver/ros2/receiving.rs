@@ -37,6 +37,9 @@ impl Ros2 {
             self.on_graph_sample(&sample, datagram, effects);
             return None;
         }
+        if self.on_service_sample(&sample, datagram) {
+            return None;
+        }
         let end = self.readers.get_mut(&sample.reader)?;
         // Behind one that waits, all of its pair wait.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link())

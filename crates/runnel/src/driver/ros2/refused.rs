@@ -138,6 +138,7 @@ mod tests {
             number: SequenceNumber(1),
             stamp: None,
             payload: SamplePayload::Owned(Vec::new()),
+            related: None,
         }
     }
 

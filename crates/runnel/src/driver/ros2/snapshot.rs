@@ -41,7 +41,10 @@ impl Ros2 {
         let name_of = |key: NodeKey| nodes_here.get(key).map(|node| node.name.clone());
         let writers = self.writers.iter().map(|(id, end)| (*id, end.node));
         let readers = self.readers.iter().map(|(id, end)| (*id, end.node));
-        nodes.extend(writers.chain(readers).filter_map(|(id, node)| Some((own.with(id), name_of(node)?))));
+        let of_services = self.services.endpoints();
+        let of_services = of_services.flat_map(|(node, reader, writer)| [(reader, node), (writer, node)]);
+        let all = writers.chain(readers).chain(of_services);
+        nodes.extend(all.filter_map(|(id, node)| Some((own.with(id), name_of(node)?))));
         let here = nodes_here.iter().filter(|node| node.ros2 && node.stopped.is_none());
         let participant = gid(own.with(EntityId::PARTICIPANT));
         graph.nodes.extend(here.map(|node| NodeInfo { full_name: node.name.clone(), participant }));

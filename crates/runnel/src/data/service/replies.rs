@@ -1,0 +1,273 @@
+//! Replies of a service to its clients in ROS 2. Any thread sends them.
+//!
+//! A reply whose reader is not matched yet is held until it is: DDS would lose it. So is one to a client that has not
+//! acknowledged earlier ones. Held replies have limits of number, bytes and time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_core::wire::Encoding;
+use runnel_io::clock;
+use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
+
+use super::requester::RequestKey;
+use crate::frame::Frame;
+use crate::log_output::console;
+use crate::rtps::{CallHeader, Rtps, ServiceEnds, failure};
+use crate::sync::{Class, Mutex, lock};
+
+/// How long a reply waits for its client's reader.
+const HOLD: Duration = Duration::from_secs(10);
+
+/// Limits of the held replies of a service.
+const MOST_HELD: usize = 1000;
+const MOST_HELD_BYTES: usize = 64 << 20;
+
+/// Limit of replies that one client has not acknowledged; further ones are held.
+const MOST_UNACKNOWLEDGED: usize = 100;
+
+/// Limit of a client's unanswered requests.
+pub(super) const MOST_PER_CLIENT: usize = 250;
+
+/// See the module's documentation.
+pub(crate) struct Replies {
+    service: String,
+    rtps: Arc<Rtps>,
+    ends: ServiceEnds,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    held: VecDeque<Held>,
+    held_bytes: usize,
+    /// Unanswered requests of each writer of requests.
+    unanswered: BTreeMap<Guid, usize>,
+    /// Replies that were dropped.
+    dropped: u64,
+    /// Requests that were refused.
+    refused: u64,
+}
+
+struct Held {
+    to: Addressee,
+    frame: Frame,
+    until: Instant,
+}
+
+/// A client, and its request.
+#[derive(Clone, Debug)]
+pub(crate) struct Addressee {
+    /// The client's writer of requests.
+    pub(crate) client: Guid,
+    /// The client's reader of replies, if the request names it.
+    pub(crate) reader: Option<Guid>,
+    pub(crate) identity: RequestIdentity,
+    /// It understands the reply that there is no response.
+    pub(crate) reads_failures: bool,
+}
+
+/// How a request identifies itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestIdentity {
+    /// By the GUID that the reply names, and the number of the request.
+    InlineQos(SampleIdentity),
+    Header(CallHeader),
+}
+
+/// A request of a client in ROS 2, counted until it is answered.
+pub(crate) struct Ros2Request {
+    replies: Arc<Replies>,
+    to: Addressee,
+}
+
+impl Replies {
+    pub(crate) fn new(service: String, rtps: Arc<Rtps>, ends: ServiceEnds) -> Arc<Self> {
+        Arc::new(Self { service, rtps, ends, state: Mutex::new(Class::ServiceAnswers, State::default()) })
+    }
+
+    pub(crate) fn ends(&self) -> &ServiceEnds {
+        &self.ends
+    }
+
+    pub(crate) fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// Counts a request. `None` if its client has too many without an answer.
+    pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
+        let mut state = lock(&self.state);
+        let count = state.unanswered.entry(to.client).or_default();
+        if *count < MOST_PER_CLIENT {
+            *count += 1;
+            drop(state);
+            return Some(Ros2Request { replies: Arc::clone(self), to });
+        }
+        state.refused += 1;
+        let refused = state.refused;
+        drop(state);
+        if refused.is_power_of_two() {
+            let (service, client) = (&self.service, to.client);
+            console::warning!(
+                "service {service}: client {client} has {MOST_PER_CLIENT} requests without a response; requests \
+                 refused: {refused}"
+            );
+        }
+        None
+    }
+
+    /// Sends held replies whose clients are ready. Drops those that have waited too long. Returns whether any are left.
+    pub(crate) fn send_held(&self, now: Instant) -> bool {
+        let held = {
+            let mut state = lock(&self.state);
+            state.held_bytes = 0;
+            std::mem::take(&mut state.held)
+        };
+        let mut left = VecDeque::new();
+        for reply in held {
+            if self.try_send(&reply.to, &reply.frame) {
+                continue;
+            }
+            if reply.until <= now {
+                self.note_dropped(&reply.to);
+            } else {
+                left.push_back(reply);
+            }
+        }
+        let mut state = lock(&self.state);
+        // Replies that were held meanwhile are later ones.
+        left.append(&mut state.held);
+        state.held_bytes = left.iter().map(Held::len).sum();
+        state.held = left;
+        !state.held.is_empty()
+    }
+
+    /// Whether the matched clients have acknowledged all replies, and none is held.
+    pub(crate) fn are_acknowledged(&self) -> bool {
+        lock(&self.state).held.is_empty() && self.ends.writer.unacknowledged_by_addressees() == 0
+    }
+
+    fn send(&self, to: &Addressee, frame: Frame) {
+        if !self.try_send(to, &frame) {
+            self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
+        }
+    }
+
+    /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones.
+    fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
+        let writer = &self.ends.writer;
+        let named = to.reader.filter(|reader| writer.has_reader(*reader));
+        let find = || if to.reader.is_none() { self.rtps.reply_reader(writer, to.client) } else { None };
+        let Some(reader) = named.or_else(find) else { return false };
+        if writer.unacknowledged_by(reader) >= MOST_UNACKNOWLEDGED {
+            return false;
+        }
+        let related = match to.identity {
+            RequestIdentity::InlineQos(identity) => Some(identity),
+            RequestIdentity::Header(_) => None,
+        };
+        self.rtps.write_to(writer, frame.clone(), (reader, related)).is_ok()
+    }
+
+    fn hold(&self, reply: Held) {
+        let mut displaced = Vec::new();
+        let mut state = lock(&self.state);
+        state.held_bytes += reply.len();
+        state.held.push_back(reply);
+        while state.held.len() > MOST_HELD || state.held.len() > 1 && state.held_bytes > MOST_HELD_BYTES {
+            let Some(first) = state.held.pop_front() else { break };
+            state.held_bytes -= first.len();
+            displaced.push(first);
+        }
+        drop(state);
+        displaced.iter().for_each(|reply| self.note_dropped(&reply.to));
+        self.rtps.note_held_reply();
+    }
+
+    fn note_dropped(&self, to: &Addressee) {
+        let dropped = {
+            let mut state = lock(&self.state);
+            state.dropped += 1;
+            state.dropped
+        };
+        if dropped.is_power_of_two() {
+            let (service, client) = (&self.service, to.client);
+            console::warning!(
+                "service {service}: the reply to client {client} is dropped: its reader of replies was not found, or \
+                 acknowledges nothing; replies dropped: {dropped}"
+            );
+        }
+    }
+
+    fn forget_request(&self, client: Guid) {
+        let mut state = lock(&self.state);
+        if let Some(count) = state.unanswered.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                state.unanswered.remove(&client);
+            }
+        }
+    }
+}
+
+impl Held {
+    fn len(&self) -> usize {
+        self.frame.as_ref().len()
+    }
+}
+
+impl Ros2Request {
+    pub(super) fn key(&self) -> RequestKey {
+        match self.to.identity {
+            RequestIdentity::InlineQos(SampleIdentity { guid, number: SequenceNumber(number) }) => {
+                (guid.to_bytes(), number)
+            }
+            RequestIdentity::Header(CallHeader { number, .. }) => (self.to.client.to_bytes(), number),
+        }
+    }
+
+    /// Sends the response, or the error text to a client that understands it.
+    pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
+        let failed = result.is_err();
+        let mut payload = result.unwrap_or_else(|why| self.failure(&why));
+        if failed && !self.to.reads_failures {
+            return;
+        }
+        if let RequestIdentity::Header(header) = self.to.identity {
+            if failed { header.of_failure() } else { header }.insert(&mut payload);
+        }
+        self.replies.send(&self.to, Frame::new(Encoding::Xcdr1, payload));
+    }
+
+    /// The payload of an error text. ROS 2 has no such reply: clients of other implementations wait on.
+    fn failure(&self, why: &str) -> Vec<u8> {
+        let Replies { service, .. } = &*self.replies;
+        if !self.to.reads_failures {
+            let client = self.to.client;
+            console::warning!(
+                "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}"
+            );
+        }
+        failure(why)
+    }
+}
+
+impl Drop for Ros2Request {
+    fn drop(&mut self) {
+        self.replies.forget_request(self.to.client);
+    }
+}
+
+impl RequestIdentity {
+    /// The identity of a request with inline QoS: the reply names the GUID that the request names, or else its writer.
+    pub(crate) fn of_inline_qos(
+        related: Option<SampleIdentity>,
+        writer: Guid,
+        request: SequenceNumber,
+    ) -> Self {
+        let guid = related.map_or(writer, |related| related.guid);
+        Self::InlineQos(SampleIdentity { guid, number: request })
+    }
+}

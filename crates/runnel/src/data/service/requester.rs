@@ -1,0 +1,66 @@
+//! Requester: where the response to a request goes.
+
+use std::sync::Arc;
+
+use runnel_core::wire::Encoding;
+
+use super::client_link::ClientLink;
+use super::replies::Ros2Request;
+use crate::data::PendingCall;
+
+/// Identifies a request: its client and its number at that client.
+pub(crate) type RequestKey = ([u8; 16], i64);
+
+/// See the module's documentation.
+pub(super) enum Requester {
+    /// A connection of ROS 1, and the number of the request on it.
+    Ros1 { link: Arc<ClientLink>, number: u64 },
+    /// A client in ROS 2.
+    Ros2(Ros2Request),
+    /// A client of this process.
+    Local { call: Arc<PendingCall>, key: RequestKey },
+}
+
+impl Requester {
+    /// The encoding of its request and response.
+    pub(super) fn encoding(&self) -> Encoding {
+        match self {
+            Self::Ros1 { .. } => Encoding::Ros1,
+            Self::Ros2(_) | Self::Local { .. } => Encoding::Xcdr1,
+        }
+    }
+
+    pub(super) fn key(&self) -> RequestKey {
+        match self {
+            Self::Ros1 { link, number } => {
+                let client = u128::from(link.token().0).to_be_bytes();
+                (client, i64::try_from(*number).unwrap_or(i64::MAX).saturating_add(1))
+            }
+            Self::Ros2(request) => request.key(),
+            Self::Local { key, .. } => *key,
+        }
+    }
+
+    /// Sends the response to a request of so many bytes, or the error text.
+    pub(super) fn answer(&self, request_len: usize, result: Result<Vec<u8>, String>) {
+        match self {
+            Self::Ros1 { link, number } => link.answer(*number, (request_len, result)),
+            Self::Ros2(request) => request.answer(result),
+            Self::Local { call, .. } => call.complete(Ok(result)),
+        }
+    }
+
+    /// The service has ended before it took the request.
+    pub(super) fn end(&self) {
+        match self {
+            Self::Ros1 { link, .. } => link.end(),
+            // The client sends the request again to the server that takes its place.
+            Self::Ros2(_) => {}
+            Self::Local { call, .. } => call.complete(Ok(Err("the service has ended".to_owned()))),
+        }
+    }
+
+    pub(super) fn is_of(&self, client: &Arc<ClientLink>) -> bool {
+        matches!(self, Self::Ros1 { link, .. } if Arc::ptr_eq(link, client))
+    }
+}

@@ -1,0 +1,243 @@
+//! Services in ROS 2 between two participants on real sockets, and within one process.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::common::LONG;
+use crate::ros2_pair::{EndOnDrop, context, new_domain};
+use runnel::msgs::std_srvs::srv::{
+    Empty, EmptyRequest, EmptyResponse, SetBool, SetBoolRequest, SetBoolResponse,
+};
+use runnel::{Client, Context, Error, Node, ServiceError, ServiceServer};
+
+const SHORT: Duration = Duration::from_millis(200);
+
+fn ask(data: bool) -> SetBoolRequest {
+    SetBoolRequest { data }
+}
+
+fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
+    match request.data {
+        true => Ok(SetBoolResponse { success: true, message: "on".into() }),
+        false => Err("it must stay on".into()),
+    }
+}
+
+/// A context that spins on a thread of its own.
+struct Spinning {
+    context: Context,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Spinning {
+    fn new(domain: u16) -> Self {
+        let context = context(domain, false);
+        let spinning = context.clone();
+        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
+    }
+
+    fn node(&self, name: &str) -> Node {
+        self.context.create_node(name).unwrap()
+    }
+}
+
+impl Drop for Spinning {
+    fn drop(&mut self) {
+        drop(EndOnDrop(&self.context));
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn server(node: &Node, name: &str) -> ServiceServer {
+    node.create_service::<SetBool, _>(name, answer).unwrap()
+}
+
+fn scene() -> (Spinning, ServiceServer, Context, Client<SetBool>) {
+    let domain = new_domain();
+    let near = Spinning::new(domain);
+    let server = server(&near.node("server"), "power");
+    let far = context(domain, false);
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    (near, server, far, client)
+}
+
+#[test]
+fn call_returns_response_or_error_text() {
+    let (_near, _server, _far, client) = scene();
+    assert!(client.wait_for_service(LONG).unwrap());
+    assert!(client.service_is_ready().unwrap());
+    for _ in 0..20 {
+        let response = client.call_timeout(&ask(true), LONG).unwrap();
+        assert_eq!((response.success, &*response.message), (true, "on"));
+    }
+    let failed = client.call_timeout(&ask(false), LONG).unwrap_err();
+    let Error::Service { why: ServiceError::Failed(why), .. } = failed else { panic!("{failed}") };
+    assert_eq!(why, "it must stay on");
+}
+
+#[test]
+fn empty_request_and_response_travel() {
+    let domain = new_domain();
+    let near = Spinning::new(domain);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let _server = near.node("server").create_service::<Empty, Error>("reset", move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(EmptyResponse::default())
+    });
+    let far = context(domain, false);
+    let client = far.create_node("client").unwrap().create_client::<Empty>("reset").unwrap();
+    client.call_timeout(&EmptyRequest::default(), LONG).unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+}
+
+/// The call waits for the server, which starts later.
+#[test]
+fn call_before_server_starts_is_answered() {
+    let domain = new_domain();
+    let far = context(domain, false);
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let early = client.call_timeout(&ask(true), SHORT).unwrap_err();
+    assert!(early.to_string().contains("a node that provides it in ROS 2"), "{early}");
+    assert!(!client.wait_for_service(SHORT).unwrap());
+    let starts = thread::spawn(move || {
+        thread::sleep(SHORT);
+        let near = Spinning::new(domain);
+        let server = server(&near.node("server"), "power");
+        (near, server)
+    });
+    assert!(client.call_timeout(&ask(true), LONG).unwrap().success);
+    drop(starts.join().unwrap());
+}
+
+/// The call is sent to the server that takes the place of one that has ended.
+#[test]
+fn pending_call_is_answered_by_restarted_server() {
+    let domain = new_domain();
+    let mute = Spinning::new(domain);
+    let (asked, has_asked) = channel();
+    let kept = Mutex::new(Vec::new());
+    let node = mute.node("server");
+    let first = node.create_deferred_service::<SetBool>("power", move |_, responder| {
+        kept.lock().unwrap().push(responder);
+        asked.send(()).unwrap();
+    });
+    let far = Spinning::new(domain);
+    let client = far.node("client").create_client::<SetBool>("power").unwrap();
+    let (answered, answer_of) = channel();
+    client.call_with(&ask(true), None, move |response| answered.send(response).unwrap()).unwrap();
+    has_asked.recv_timeout(LONG).unwrap();
+    mute.context.shutdown();
+    drop((first, node, mute));
+    let near = Spinning::new(domain);
+    let _server = server(&near.node("server"), "power");
+    assert!(answer_of.recv_timeout(LONG).unwrap().unwrap().success);
+}
+
+#[test]
+fn many_fresh_clients_each_get_their_response() {
+    let domain = new_domain();
+    let near = Spinning::new(domain);
+    let _server = server(&near.node("server"), "power");
+    let far = Spinning::new(domain);
+    let node = far.node("client");
+    for _ in 0..100 {
+        let client = node.create_client::<SetBool>("power").unwrap();
+        assert!(client.call_timeout(&ask(true), LONG).unwrap().success);
+    }
+}
+
+#[test]
+fn deferred_responses_come_in_any_order() {
+    let domain = new_domain();
+    let near = Spinning::new(domain);
+    let kept = Mutex::new(Vec::new());
+    let _server =
+        near.node("server").create_deferred_service::<SetBool>("power", move |request, responder| {
+            let mut kept = kept.lock().unwrap();
+            kept.push((request.data, responder));
+            if kept.len() == 2 {
+                while let Some((data, responder)) = kept.pop() {
+                    responder.respond(&SetBoolResponse { success: data, message: String::new() });
+                }
+            }
+        });
+    let far = Spinning::new(domain);
+    let client = far.node("client").create_client::<SetBool>("power").unwrap();
+    let (answered, answers) = channel();
+    for data in [true, false] {
+        let answered = answered.clone();
+        let give = move |response: Result<SetBoolResponse, Error>| {
+            answered.send((data, response.unwrap().success)).unwrap();
+        };
+        client.call_with(&ask(data), Some(LONG), give).unwrap();
+    }
+    let mut both = [answers.recv_timeout(LONG).unwrap(), answers.recv_timeout(LONG).unwrap()];
+    both.sort_unstable();
+    assert_eq!(both, [(false, false), (true, true)]);
+}
+
+#[test]
+fn services_of_own_process_are_called() {
+    let near = Spinning::new(new_domain());
+    let node = near.node("robot");
+    let _direct = server(&node, "power");
+    let _deferred = node.create_deferred_service::<SetBool>("later", |request, responder| {
+        thread::spawn(move || {
+            responder.respond(&SetBoolResponse { success: request.data, message: "later".into() });
+        });
+    });
+    for (service, expected) in [("power", "on"), ("later", "later")] {
+        let client = node.create_client::<SetBool>(service).unwrap();
+        assert!(client.wait_for_service(Duration::ZERO).unwrap());
+        assert_eq!(client.call_timeout(&ask(true), LONG).unwrap().message, expected);
+        let pending = client.call_async(&ask(true));
+        assert_eq!(pollster::block_on(pending).unwrap().message, expected);
+    }
+    let twice = node.create_service::<SetBool, _>("power", answer).unwrap_err();
+    assert!(twice.to_string().contains("already provides"), "{twice}");
+}
+
+#[test]
+fn removed_service_is_no_longer_ready() {
+    let (_near, server, _far, client) = scene();
+    assert!(client.wait_for_service(LONG).unwrap());
+    drop(server);
+    let until = std::time::Instant::now() + LONG;
+    while client.service_is_ready().unwrap() {
+        assert!(std::time::Instant::now() < until, "it is still ready");
+        assert!(client.call_timeout(&ask(true), SHORT / 10).is_err());
+    }
+}
+
+#[test]
+fn untyped_wait_finds_service_by_name() {
+    let (_near, _server, far, client) = scene();
+    let node = far.create_node("other").unwrap();
+    assert!(node.wait_for_service("power", LONG).unwrap());
+    assert!(!node.wait_for_service("other", Duration::ZERO).unwrap());
+    drop(client);
+}
+
+#[test]
+fn graph_lists_services_with_types_and_counts() {
+    let (near, _server, far, client) = scene();
+    assert!(client.wait_for_service(LONG).unwrap());
+    let listed = far
+        .wait_for_ros2_graph(LONG, |graph| {
+            let types = graph.service_names_and_types().remove("/power").unwrap_or_default();
+            let is_listed = types.len() == 1 && types.contains("std_srvs/srv/SetBool");
+            is_listed && (graph.count_services("/power"), graph.count_clients("/power")) == (1, 1)
+        })
+        .unwrap();
+    assert!(listed, "{:?}", far.ros2_graph());
+    let names_server = |graph: &runnel::Ros2Graph| {
+        let of_service = graph.endpoints.iter().filter(|endpoint| endpoint.dds_topic.contains("/power"));
+        of_service.filter(|endpoint| endpoint.node.as_deref() == Some("/server")).count() == 2
+    };
+    assert!(far.wait_for_ros2_graph(LONG, names_server).unwrap(), "{:?}", far.ros2_graph());
+    drop(near);
+}

@@ -1,0 +1,152 @@
+// A server or a client of std_srvs/SetBool on Cyclone DDS, framed as rmw_cyclonedds frames services: `service NAME server`, or
+// `service NAME client COUNT`, which calls with true COUNT times and then with false. The server answers true with the number
+// of the call, and false with a failure. Prints `ready`, `asked N` or `answered SUCCESS MESSAGE` for each call, and `done`.
+#include "peer.h"
+
+typedef std_srvs_srv_dds__SetBool_Request_ Request;
+typedef std_srvs_srv_dds__SetBool_Response_ Response;
+
+enum { LONGEST_ID = 128 };
+
+typedef struct {
+  dds_entity_t reader, writer;
+} Ends;
+
+// Both ends of a service have the same id in their user data.
+static dds_qos_t *qos_with(const char *key, uint64_t id) {
+  char data[LONGEST_ID];
+  int length = snprintf(data, sizeof data, "%s=10", key);
+  for (unsigned byte = 0; byte < 15; ++byte)
+    length += snprintf(data + length, sizeof data - (size_t)length, ".%x", byte < 8 ? (unsigned)(id >> 8 * byte & 0xff) : 0);
+  length += snprintf(data + length, sizeof data - (size_t)length, ";");
+  dds_qos_t *qos = dds_create_qos();
+  dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+  dds_qset_durability(qos, DDS_DURABILITY_VOLATILE);
+  dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, DDS_LENGTH_UNLIMITED);
+  dds_qset_userdata(qos, data, (size_t)length);
+  return qos;
+}
+
+static dds_entity_t topic(dds_entity_t participant, const dds_topic_descriptor_t *type, const char *form, const char *service) {
+  char name[256];
+  snprintf(name, sizeof name, form, service);
+  return checked(dds_create_topic(participant, type, name, NULL, NULL), "topic");
+}
+
+static Ends ends_of(dds_entity_t participant, const char *service, bool serves, uint64_t id) {
+  const dds_entity_t requests = topic(participant, &std_srvs_srv_dds__SetBool_Request__desc, "rq%sRequest", service);
+  const dds_entity_t replies = topic(participant, &std_srvs_srv_dds__SetBool_Response__desc, "rr%sReply", service);
+  dds_qos_t *qos = qos_with(serves ? "serviceid" : "clientid", id);
+  const Ends ends = {checked(dds_create_reader(participant, serves ? requests : replies, qos, NULL), "reader"),
+                     checked(dds_create_writer(participant, serves ? replies : requests, qos, NULL), "writer")};
+  dds_delete_qos(qos);
+  return ends;
+}
+
+// The value of a key in an endpoint's user data; empty if it has none.
+static void id_of(const dds_builtintopic_endpoint_t *endpoint, const char *key, char id[LONGEST_ID]) {
+  void *data = NULL;
+  size_t length = 0;
+  id[0] = '\0';
+  if (!endpoint || !dds_qget_userdata(endpoint->qos, &data, &length)) return;
+  char *found = data ? strstr((char *)data, key) : NULL;
+  if (found) snprintf(id, LONGEST_ID, "%.*s", (int)strcspn(found, ";"), found);
+  dds_free(data);
+}
+
+// Whether a reader that the writer has matched has this id.
+static bool has_reader(dds_entity_t writer, const char *key, const char *id) {
+  dds_instance_handle_t readers[64];
+  const int32_t count = checked(dds_get_matched_subscriptions(writer, readers, 64), "readers");
+  bool found = false;
+  for (int32_t place = 0; place < count && !found; ++place) {
+    char other[LONGEST_ID];
+    dds_builtintopic_endpoint_t *endpoint = dds_get_matched_subscription_data(writer, readers[place]);
+    id_of(endpoint, key, other);
+    found = other[0] && strcmp(other, id) == 0;
+    if (endpoint) dds_builtintopic_free_endpoint(endpoint);
+  }
+  return found;
+}
+
+// Whether a writer that the reader has matched has an id that a matched reader has, too: both ends of a server are there.
+static bool is_ready(const Ends *ends) {
+  dds_instance_handle_t writers[64];
+  const int32_t count = checked(dds_get_matched_publications(ends->reader, writers, 64), "writers");
+  bool found = false;
+  for (int32_t place = 0; place < count && !found; ++place) {
+    char id[LONGEST_ID];
+    dds_builtintopic_endpoint_t *endpoint = dds_get_matched_publication_data(ends->reader, writers[place]);
+    id_of(endpoint, "serviceid=", id);
+    found = id[0] && has_reader(ends->writer, "serviceid=", id);
+    if (endpoint) dds_builtintopic_free_endpoint(endpoint);
+  }
+  return found;
+}
+
+static void serve(const Ends *ends) {
+  unsigned calls = 0;
+  say("ready");
+  for (; !asked_to_end; dds_sleepfor(DDS_MSECS(2))) {
+    void *sample = NULL;
+    dds_sample_info_t info;
+    while (checked(dds_take(ends->reader, &sample, &info, 1, 1), "take") > 0) {
+      const Request *request = sample;
+      if (info.valid_data) {
+        char client[LONGEST_ID], message[32];
+        dds_builtintopic_endpoint_t *writer = dds_get_matched_publication_data(ends->reader, info.publication_handle);
+        id_of(writer, "clientid=", client);
+        if (writer) dds_builtintopic_free_endpoint(writer);
+        // As rmw_cyclonedds: 100 ms for a reader of the same client.
+        for (int turn = 0; turn < 100 && client[0] && !has_reader(ends->writer, "clientid=", client); ++turn)
+          dds_sleepfor(DDS_MSECS(1));
+        say("asked %u", ++calls);
+        snprintf(message, sizeof message, "call %u", calls);
+        const Response response = {request->client, request->number, request->data,
+                                   request->data ? message : (char *)"it must stay on"};
+        checked(dds_write(ends->writer, &response), "write");
+      }
+      checked(dds_return_loan(ends->reader, &sample, 1), "return");
+      sample = NULL;
+    }
+  }
+}
+
+// Sends a request and prints its response.
+static void call(const Ends *ends, uint64_t client, int64_t number, bool data) {
+  const Request request = {client, number, data};
+  checked(dds_write(ends->writer, &request), "write");
+  for (bool answered = false; !asked_to_end && !answered; dds_sleepfor(DDS_MSECS(1))) {
+    void *sample = NULL;
+    dds_sample_info_t info;
+    while (checked(dds_take(ends->reader, &sample, &info, 1, 1), "take") > 0) {
+      const Response *response = sample;
+      if (info.valid_data && response->client == client && response->number == number) {
+        say("answered %s %s", response->success ? "true" : "false", response->message);
+        answered = true;
+      }
+      checked(dds_return_loan(ends->reader, &sample, 1), "return");
+      sample = NULL;
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) fail(argv[0], "usage: NAME server | NAME client COUNT");
+  signal(SIGINT, ask_to_end);
+  signal(SIGTERM, ask_to_end);
+  const bool serves = chosen(argv[2], "client", "server");
+  const uint64_t id = (uint64_t)dds_time();
+  const dds_entity_t participant = checked(dds_create_participant(domain_id(), NULL, NULL), "participant");
+  const Ends ends = ends_of(participant, argv[1], serves, id);
+  if (serves) {
+    serve(&ends);
+  } else {
+    const long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
+    say("ready");
+    while (!asked_to_end && !is_ready(&ends)) dds_sleepfor(DDS_MSECS(5));
+    for (long number = 1; !asked_to_end && number <= count + 1; ++number) call(&ends, id, number, number <= count);
+    say("done");
+  }
+  checked(dds_delete(participant), "end");
+}
