@@ -73,6 +73,7 @@ mod node;
 mod node_creation;
 mod node_log;
 mod node_options;
+mod node_services;
 #[cfg(feature = "type_description")]
 mod node_types;
 mod options;

@@ -39,6 +39,7 @@ impl Context {
         inner.set_argument_params()?;
         inner.follow_sim_time()?;
         if self.shared.settings.ros2.is_some() {
+            inner.start_node_services()?;
             // Peers get answers from now on, even if the program never waits.
             self.shared.event_loop.ensure_background_thread();
         }

@@ -30,7 +30,7 @@ impl Recorder {
     fn call(&self, name: &'static str, previous: LifecycleState) -> CallbackResult {
         self.calls.lock().unwrap().push((name, previous));
         match self.results.lock().unwrap().pop() {
-            None => Ok(CallbackReturn::Success),
+            None => Ok(Success),
             Some(result) => result.ok_or_else(|| "no camera".into()),
         }
     }

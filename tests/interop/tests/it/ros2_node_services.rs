@@ -32,7 +32,8 @@ fn ask(graph: &Ros2Graph, distro: Distro, context: &Context, calls: &[Call<'_>])
                 context.spin_once(Duration::from_millis(10)).unwrap();
             }
         });
-        let lines = calls.iter().map(|_| asker.wait_for_line(|line| line.starts_with('{'), deadline_in(TIMEOUT)));
+        let lines =
+            calls.iter().map(|_| asker.wait_for_line(|line| line.starts_with('{'), deadline_in(TIMEOUT)));
         let lines: Vec<_> = lines.collect();
         is_done.store(true, Ordering::SeqCst);
         spinner.join().unwrap();
@@ -67,8 +68,10 @@ fn type_description_equals_that_of_rclpy() {
             request("nonsense", true),
             request(&format!("RIHS01_{}", "0".repeat(64)), true),
         ];
-        let calls: Vec<_> =
-            requests.iter().flat_map(|request| [ours, theirs].map(|name| (name, TYPE, request.clone()))).collect();
+        let calls: Vec<_> = requests
+            .iter()
+            .flat_map(|request| [ours, theirs].map(|name| (name, TYPE, request.clone())))
+            .collect();
         let responses = ask(&graph, distro, &context, &calls);
         for (pair, request) in responses.chunks(2).zip(&requests) {
             let [ours, theirs] = [&pair[0], &pair[1]].map(|response| without_texts(response.clone()));
@@ -95,7 +98,14 @@ fn rclpy_sets_logger_levels() {
             ("/robot/camera/get_logger_levels", GET, names),
         ];
         let [before, set, after] = ask(&graph, distro, &context, &calls).try_into().unwrap();
-        let found = |response: &Value| response["levels"].as_array().unwrap().iter().map(|level| level["level"].as_u64()).collect::<Vec<_>>();
+        let found = |response: &Value| {
+            response["levels"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|level| level["level"].as_u64())
+                .collect::<Vec<_>>()
+        };
         assert_eq!((found(&before), found(&after)), (vec![Some(0), Some(0)], vec![Some(0), Some(10)]));
         assert_eq!([&set["results"][0]["successful"], &set["results"][1]["successful"]], [true, false]);
         assert_eq!(node.logger().child("driver").level(), runnel::logging::Level::Debug);
@@ -128,12 +138,16 @@ fn lifecycle_graph_equals_that_of_rclpy() {
             ("change_state", CHANGE, json!({"transition": {"id": 0, "label": "shutdown"}})),
             ("get_available_transitions", TRANSITIONS, json!({})),
         ];
-        let names: Vec<[String; 2]> =
-            services.iter().map(|(name, ..)| ["camera", "lifecycle"].map(|node| format!("/{node}/{name}"))).collect();
+        let names: Vec<[String; 2]> = services
+            .iter()
+            .map(|(name, ..)| ["camera", "lifecycle"].map(|node| format!("/{node}/{name}")))
+            .collect();
         let calls: Vec<Call<'_>> = services
             .iter()
             .zip(&names)
-            .flat_map(|((_, kind, request), names)| names.each_ref().map(|name| (name.as_str(), *kind, request.clone())))
+            .flat_map(|((_, kind, request), names)| {
+                names.each_ref().map(|name| (name.as_str(), *kind, request.clone()))
+            })
             .collect();
         let responses = ask(&graph, distro, &context, &calls);
         for (pair, (service, ..)) in responses.chunks(2).zip(services) {
@@ -148,15 +162,27 @@ fn rclpy_drives_lifecycle_node_and_receives_its_events() {
         let graph = Ros2Graph::new();
         let context = graph.context();
         let node: LifecycleNode = context.create_lifecycle_node("camera", Idle).unwrap();
-        let words = ["/camera/transition_event", "--type", "lifecycle_msgs/msg/TransitionEvent", "--count", "0", "--show"];
+        let words = [
+            "/camera/transition_event",
+            "--type",
+            "lifecycle_msgs/msg/TransitionEvent",
+            "--count",
+            "0",
+            "--show",
+        ];
         let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
         listener.wait_for_line(|line| line == "matched 1", deadline_in(TIMEOUT)).unwrap();
-        let change = |id: u8| ("/camera/change_state", CHANGE, json!({"transition": {"id": id, "label": ""}}));
-        let responses = ask(&graph, distro, &context, &[change(1), change(3), change(4), change(2), change(5)]);
+        let change =
+            |id: u8| ("/camera/change_state", CHANGE, json!({"transition": {"id": id, "label": ""}}));
+        let responses =
+            ask(&graph, distro, &context, &[change(1), change(3), change(4), change(2), change(5)]);
         assert!(responses.iter().all(|response| response["success"] == true), "{responses:?}");
         assert_eq!(node.get_current_state(), LifecycleState::Finalized);
-        for (start, goal) in [(1, 10), (10, 2), (2, 13), (13, 3), (3, 14), (14, 2), (2, 11), (11, 1), (1, 12), (12, 4)] {
-            let line = listener.wait_for_line(|line| line.contains("start_state"), deadline_in(TIMEOUT)).unwrap();
+        for (start, goal) in
+            [(1, 10), (10, 2), (2, 13), (13, 3), (3, 14), (14, 2), (2, 11), (11, 1), (1, 12), (12, 4)]
+        {
+            let line =
+                listener.wait_for_line(|line| line.contains("start_state"), deadline_in(TIMEOUT)).unwrap();
             let event: Value = serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap();
             let ids = (event["start_state"]["id"].as_u64(), event["goal_state"]["id"].as_u64());
             assert_eq!(ids, (Some(start), Some(goal)), "{line}");
