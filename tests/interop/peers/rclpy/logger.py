@@ -8,6 +8,6 @@ with node("logger") as (this, _):
     part.set_level(LoggingSeverity.DEBUG)
     part.debug("a line of debug")
     part.info("a line of info")
-    part.warn("a line of warn")
+    part.warning("a line of warn")
     part.error("a line of error")
     part.fatal("a line of fatal")
