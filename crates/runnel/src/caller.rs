@@ -67,7 +67,10 @@ impl Caller {
         response_len: Option<usize>,
         types: Option<&ServiceTypeNames>,
     ) -> Result<Self, Error> {
-        let add = |types| node.driver().add_client(node.key, &wanted.service, types);
+        let add = |types| {
+            let memory = node.service_memory();
+            node.driver().add_client(node.key, &wanted.service, types, memory)
+        };
         let ros2 = types.map(add).transpose()?.flatten();
         Ok(Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None), ros2 })
     }

@@ -11,7 +11,9 @@ use runnel_io::clock;
 use runnel_ros1::node::{Role, ServiceSpec, TopicError};
 
 use crate::callback_group::CallbackGroup;
-use crate::data::{ServiceCall, ServiceCallback, ServiceCore, ServiceTypes, no_memory_for_response};
+use crate::data::{
+    ServiceCall, ServiceCallback, ServiceCore, ServiceMemory, ServiceTypes, no_memory_for_response,
+};
 use crate::error::Error;
 use crate::log_output::console;
 use crate::node::{Node, NodeInner};
@@ -118,6 +120,12 @@ impl NodeInner {
         Ok(types)
     }
 
+    /// What services in ROS 2 need for shared memory.
+    pub(crate) fn service_memory(&self) -> ServiceMemory {
+        let shared = &self.context.shared;
+        (Arc::clone(&shared.reactor), Arc::clone(&shared.pool))
+    }
+
     /// Adds a service in ROS 1, if the node is there, and in ROS 2 with these types.
     pub(crate) fn add_service(
         &self,
@@ -137,7 +145,7 @@ impl NodeInner {
             self.engine(&mut driver, |node, now| node.advertise_service(now, spec))??;
         }
         if let Some(types) = types {
-            driver.add_server(self.key, core, types)?;
+            driver.add_server(self.key, core, types, self.service_memory())?;
         }
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         slot.services.insert(service, Arc::clone(core));

@@ -33,7 +33,7 @@ pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{
     Addressee, ClientLink, Replies, RequestIdentity, Responder, ServiceCall, ServiceCallback, ServiceCore,
-    ServiceRequest, ServiceTypes, no_memory_for_response,
+    ServiceEnd, ServiceMemory, ServiceRequest, ServiceTypes, no_memory_for_response,
 };
 pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{

@@ -1,6 +1,7 @@
 //! Publications: one serialization for all subscribers, written to their sockets by the publishing thread. Each link
 //! has a bounded queue for what its socket does not accept.
 
+mod addressed;
 mod capacity;
 mod framed;
 mod leaving;

@@ -4,6 +4,7 @@
 mod client_link;
 mod replies;
 mod requester;
+mod service_end;
 #[cfg(test)]
 mod tests;
 mod unanswered;
@@ -26,6 +27,7 @@ pub(crate) use client_link::ClientLink;
 pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
 pub(crate) use requester::RequestKey;
 use requester::Requester;
+pub(crate) use service_end::{ServiceEnd, ServiceMemory};
 use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
 
 /// Names the callback in errors.

@@ -10,6 +10,7 @@ mod matching;
 mod qos;
 mod receiving;
 mod refused;
+mod service_calls;
 mod service_clients;
 mod services;
 mod snapshot;

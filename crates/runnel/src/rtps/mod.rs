@@ -74,8 +74,8 @@ pub(crate) struct Rtps {
     has_events: AtomicBool,
     /// A subscription has capacity again for messages that its reader holds back.
     wants_more: AtomicBool,
-    /// A service holds replies.
-    holds_replies: AtomicBool,
+    /// A service holds replies, or has messages from shared memory.
+    services_due: AtomicBool,
     /// Until when the driver sleeps; 0 if it does not.
     sleeps_until: AtomicU64,
     waker: Waker,
@@ -117,7 +117,7 @@ impl Rtps {
         let participant = Participant::new(clock::monotonic(), config);
         let deadline = AtomicU64::new(participant.poll_timeout().map_or(NEVER, |at| at.0));
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
-        let (wants_more, holds_replies) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (wants_more, services_due) = (AtomicBool::new(false), AtomicBool::new(false));
         Ok(Self {
             core: Mutex::new(Class::Rtps, Core { participant, writers: SortedMap::new() }),
             outbox: Outbox::new(),
@@ -126,7 +126,7 @@ impl Rtps {
             timers: WriterTimers::new(),
             has_events,
             wants_more,
-            holds_replies,
+            services_due,
             sleeps_until,
             waker,
         })
@@ -167,7 +167,7 @@ impl Rtps {
     pub(crate) fn fall_asleep(&self, until: Option<Instant>) -> bool {
         let until = until.map_or(NEVER, |at| at.0).max(1);
         self.sleeps_until.store(until, Ordering::SeqCst);
-        let is_busy = [&self.has_events, &self.wants_more, &self.holds_replies]
+        let is_busy = [&self.has_events, &self.wants_more, &self.services_due]
             .into_iter()
             .any(|flag| flag.load(Ordering::SeqCst));
         let sleeps = self.next_deadline() >= until && !is_busy;
@@ -240,15 +240,15 @@ impl Rtps {
         self.wants_more.load(Ordering::SeqCst) && self.wants_more.swap(false, Ordering::SeqCst)
     }
 
-    /// Records that a service holds a reply, for which the driver has to look.
-    pub(crate) fn note_held_reply(&self) {
-        self.holds_replies.store(true, Ordering::SeqCst);
+    /// Records that a service holds a reply or has messages from shared memory: the driver has to look.
+    pub(crate) fn note_services_due(&self) {
+        self.services_due.store(true, Ordering::SeqCst);
         self.wake_sleeper();
     }
 
     /// Whether that was recorded since the last call.
-    pub(crate) fn take_held_replies(&self) -> bool {
-        self.holds_replies.load(Ordering::SeqCst) && self.holds_replies.swap(false, Ordering::SeqCst)
+    pub(crate) fn take_services_due(&self) -> bool {
+        self.services_due.load(Ordering::SeqCst) && self.services_due.swap(false, Ordering::SeqCst)
     }
 
     /// Sets how many more messages a reader may deliver. Returns those that it held back.

@@ -5,12 +5,12 @@ use std::io;
 use std::sync::Arc;
 
 use runnel_core::qos::QoS;
-use runnel_io::host;
+use runnel_io::{clock, host};
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, VendorId};
 use runnel_rtps::{EndpointOptions, NotSent, Participant};
 
-use super::{CdrFrame, Rtps, Writer, number, stamp};
+use super::{CdrFrame, Rtps, Unsent, Writer, number, stamp};
 use crate::frame::Frame;
 use crate::sync::lock;
 
@@ -92,19 +92,22 @@ impl Rtps {
         });
     }
 
-    /// Sends a message to one matched reader; returns its number.
+    /// Writes a message for one matched reader; returns its number. It is sent when the returned value is dropped, and
+    /// not at all if an alternate path carries it.
     ///
     /// # Errors
     /// The reader is not matched, or the writer holds too many unacknowledged messages.
-    pub(crate) fn write_to(
-        &self,
-        writer: &Writer,
+    pub(crate) fn write_to<'a>(
+        &'a self,
+        writer: &'a Writer,
         frame: Frame,
         to: (Guid, Option<SampleIdentity>),
-    ) -> Result<u64, NotSent> {
-        let written =
-            self.work_on(writer, |state, now| state.writer.write_to(now, stamp(), CdrFrame(frame), to));
-        written.map(number)
+    ) -> Result<(u64, Unsent<'a>), NotSent> {
+        let state = &mut *lock(&writer.state);
+        let now = clock::monotonic();
+        let written = state.writer.write_to(now, stamp(), CdrFrame(frame), to)?;
+        let wakes = self.settle(writer, state, now);
+        Ok((number(written), Unsent { rtps: self, writer, wakes }))
     }
 
     /// The DDS implementation of a participant.
@@ -155,11 +158,6 @@ impl Writer {
     /// The number of messages sent to a reader alone that it has not acknowledged.
     pub(crate) fn unacknowledged_by(&self, reader: Guid) -> usize {
         lock(&self.state).writer.unacknowledged_by(reader)
-    }
-
-    /// The number of messages sent to matched readers alone that these have not acknowledged.
-    pub(crate) fn unacknowledged_by_addressees(&self) -> usize {
-        lock(&self.state).writer.unacknowledged_by_addressees()
     }
 }
 

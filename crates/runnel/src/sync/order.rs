@@ -58,6 +58,8 @@ in_order! {
     ServiceRequests,
     /// The responses to one client of a service, or the replies that it holds in ROS 2.
     ServiceAnswers,
+    /// The messages of services from shared memory that the driver has yet to take.
+    ServiceInputs,
     /// The response to a call in progress.
     PendingCall,
     /// The number of publishers that a subscription has matched.

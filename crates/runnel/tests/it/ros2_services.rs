@@ -34,7 +34,10 @@ struct Spinning {
 
 impl Spinning {
     fn new(domain: u16) -> Self {
-        let context = context(domain, false);
+        Self::with(context(domain, false))
+    }
+
+    fn with(context: Context) -> Self {
         let spinning = context.clone();
         Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
     }
@@ -240,4 +243,100 @@ fn graph_lists_services_with_types_and_counts() {
     };
     assert!(far.wait_for_ros2_graph(LONG, names_server).unwrap(), "{:?}", far.ros2_graph());
     drop(near);
+}
+
+/// The gid of the endpoint that reads a DDS topic.
+fn reader_of(context: &Context, dds_topic: &str) -> Option<runnel::Gid> {
+    let graph = context.ros2_graph().unwrap().unwrap();
+    let is_it = |endpoint: &&runnel::EndpointInfo| {
+        endpoint.dds_topic == dds_topic && endpoint.endpoint_type == runnel::EndpointType::Subscription
+    };
+    graph.endpoints.iter().find(is_it).map(|endpoint| endpoint.gid)
+}
+
+/// Whether the reader of a DDS topic in another process gets messages by shared memory.
+fn is_in_memory(context: &Context, dds_topic: &str) -> bool {
+    let links = reader_of(context, dds_topic).and_then(|gid| context.ros2_links(gid, SHORT).unwrap());
+    links.is_some_and(|links| !links.in_memory.is_empty())
+}
+
+#[test]
+fn service_of_same_host_switches_to_shared_memory() {
+    let domain = new_domain();
+    let (near, far) = (Spinning::with(context(domain, true)), Spinning::with(context(domain, true)));
+    let _server = long_server(&near.node("server"));
+    let client = far.node("client").create_client::<SetBool>("power").unwrap();
+    let until = std::time::Instant::now() + LONG;
+    let mut calls = 0;
+    while !(is_in_memory(&far.context, "rq/powerRequest") && is_in_memory(&near.context, "rr/powerReply")) {
+        assert!(std::time::Instant::now() < until, "not in memory after {calls} calls");
+        assert!(client.call_timeout(&ask(true), LONG).unwrap().success);
+        calls += 1;
+    }
+    for number in 0..200 {
+        let response = client.call_timeout(&ask(number % 2 == 0), LONG).unwrap();
+        assert_eq!(response.message.len(), if number % 2 == 0 { LONG_TEXT } else { 0 });
+    }
+}
+
+/// Length of a response that does not fit a record of the ring.
+const LONG_TEXT: usize = 300_000;
+
+fn long_server(node: &Node) -> ServiceServer {
+    let answer = |request: &SetBoolRequest| {
+        let message = "x".repeat(if request.data { LONG_TEXT } else { 0 });
+        Ok::<_, Error>(SetBoolResponse { success: request.data, message })
+    };
+    node.create_service::<SetBool, _>("power", answer).unwrap()
+}
+
+/// Requests of several clients interleave: each misses the numbers of the others.
+#[test]
+fn clients_by_memory_and_by_network_share_a_service() {
+    let domain = new_domain();
+    let near = Spinning::with(context(domain, true));
+    let _server = long_server(&near.node("server"));
+    thread::scope(|scope| {
+        for ipc in [true, true, true, false] {
+            scope.spawn(move || {
+                let far = context(domain, ipc);
+                let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+                for number in 0..100 {
+                    let data = number % 10 == 0;
+                    assert_eq!(client.call_timeout(&ask(data), LONG).unwrap().success, data);
+                }
+            });
+        }
+    });
+}
+
+/// One client sends far more requests than a service holds for it. It gets errors, and others are served.
+#[test]
+fn flood_of_requests_is_bounded_and_others_are_served() {
+    const FLOOD: usize = 600;
+    const MOST: usize = 250;
+    let domain = new_domain();
+    let near = Spinning::new(domain);
+    let kept = Mutex::new(Vec::new());
+    let _server =
+        near.node("server").create_deferred_service::<SetBool>("power", move |request, responder| {
+            match request.data {
+                true => responder.respond(&SetBoolResponse { success: true, message: String::new() }),
+                false => kept.lock().unwrap().push(responder),
+            }
+        });
+    let far = Spinning::new(domain);
+    let flooding = far.node("flooding").create_client::<SetBool>("power").unwrap();
+    let (failed, failures) = channel();
+    for _ in 0..FLOOD {
+        let failed = failed.clone();
+        flooding.call_with(&ask(false), None, move |response| failed.send(response).unwrap()).unwrap();
+    }
+    for _ in MOST..FLOOD {
+        let failure = failures.recv_timeout(LONG).unwrap().unwrap_err();
+        assert!(failure.to_string().contains("250 requests of client"), "{failure}");
+    }
+    let other = far.node("other").create_client::<SetBool>("power").unwrap();
+    assert!(other.call_timeout(&ask(true), LONG).unwrap().success);
+    assert!(failures.try_recv().is_err());
 }

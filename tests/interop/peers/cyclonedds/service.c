@@ -1,5 +1,6 @@
 // A server or a client of std_srvs/SetBool on Cyclone DDS, framed as rmw_cyclonedds frames services: `service NAME server`, or
-// `service NAME client COUNT`, which calls with true COUNT times and then with false. The server answers true with the number
+// `service NAME client COUNT`, which calls with true COUNT times and then with false, or `service NAME late`, which makes its
+// reader of replies only a while after it has sent its request. The server answers true with the number
 // of the call, and false with a failure. Prints `ready`, `asked N` or `answered SUCCESS MESSAGE` for each call, and `done`.
 #include "peer.h"
 
@@ -33,12 +34,24 @@ static dds_entity_t topic(dds_entity_t participant, const dds_topic_descriptor_t
   return checked(dds_create_topic(participant, type, name, NULL, NULL), "topic");
 }
 
-static Ends ends_of(dds_entity_t participant, const char *service, bool serves, uint64_t id) {
+// Sends the first request once a server is there, and gives it time to answer.
+static void ask_early(dds_entity_t writer, uint64_t client) {
+  dds_publication_matched_status_t status = {0};
+  for (; !asked_to_end && status.current_count == 0; dds_sleepfor(DDS_MSECS(5)))
+    checked(dds_get_publication_matched_status(writer, &status), "status");
+  const Request request = {client, 1, true};
+  checked(dds_write(writer, &request), "write");
+  dds_sleepfor(DDS_MSECS(500));
+}
+
+// A late client asks before it has its reader.
+static Ends ends_of(dds_entity_t participant, const char *service, bool serves, uint64_t id, bool is_late) {
   const dds_entity_t requests = topic(participant, &std_srvs_srv_dds__SetBool_Request__desc, "rq%sRequest", service);
   const dds_entity_t replies = topic(participant, &std_srvs_srv_dds__SetBool_Response__desc, "rr%sReply", service);
   dds_qos_t *qos = qos_with(serves ? "serviceid" : "clientid", id);
-  const Ends ends = {checked(dds_create_reader(participant, serves ? requests : replies, qos, NULL), "reader"),
-                     checked(dds_create_writer(participant, serves ? replies : requests, qos, NULL), "writer")};
+  Ends ends = {0, checked(dds_create_writer(participant, serves ? replies : requests, qos, NULL), "writer")};
+  if (is_late) ask_early(ends.writer, id);
+  ends.reader = checked(dds_create_reader(participant, serves ? requests : replies, qos, NULL), "reader");
   dds_delete_qos(qos);
   return ends;
 }
@@ -112,10 +125,8 @@ static void serve(const Ends *ends) {
   }
 }
 
-// Sends a request and prints its response.
-static void call(const Ends *ends, uint64_t client, int64_t number, bool data) {
-  const Request request = {client, number, data};
-  checked(dds_write(ends->writer, &request), "write");
+// Prints the response to a request.
+static void receive_response(const Ends *ends, uint64_t client, int64_t number) {
   for (bool answered = false; !asked_to_end && !answered; dds_sleepfor(DDS_MSECS(1))) {
     void *sample = NULL;
     dds_sample_info_t info;
@@ -131,16 +142,26 @@ static void call(const Ends *ends, uint64_t client, int64_t number, bool data) {
   }
 }
 
+// Sends a request and prints its response.
+static void call(const Ends *ends, uint64_t client, int64_t number, bool data) {
+  const Request request = {client, number, data};
+  checked(dds_write(ends->writer, &request), "write");
+  receive_response(ends, client, number);
+}
+
 int main(int argc, char **argv) {
-  if (argc < 3) fail(argv[0], "usage: NAME server | NAME client COUNT");
+  if (argc < 3) fail(argv[0], "usage: NAME server | NAME client COUNT | NAME late");
   signal(SIGINT, ask_to_end);
   signal(SIGTERM, ask_to_end);
-  const bool serves = chosen(argv[2], "client", "server");
+  const bool is_late = strcmp(argv[2], "late") == 0, serves = !is_late && chosen(argv[2], "client", "server");
   const uint64_t id = (uint64_t)dds_time();
   const dds_entity_t participant = checked(dds_create_participant(domain_id(), NULL, NULL), "participant");
-  const Ends ends = ends_of(participant, argv[1], serves, id);
+  const Ends ends = ends_of(participant, argv[1], serves, id, is_late);
   if (serves) {
     serve(&ends);
+  } else if (is_late) {
+    receive_response(&ends, id, 1);
+    say("done");
   } else {
     const long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
     say("ready");

@@ -1,9 +1,10 @@
-"""Calls a service of std_srvs/SetBool with `--count` fresh nodes, one call each, and then one of std_srvs/Empty, if
+"""Calls a service of std_srvs/SetBool from `--count` fresh participants, one call each, and then one of std_srvs/Empty, if
 `--empty` names it. Prints `ready`, `answered N` for each call, and `done`."""
 import argparse
 import sys
 
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.utilities import remove_ros_args
 from std_srvs.srv import Empty, SetBool
 
@@ -16,25 +17,30 @@ words.add_argument("--empty")
 options = words.parse_args(remove_ros_args(sys.argv)[1:])
 
 
-def call(this, kind, service, request):
-    """The response to one call, once it is there."""
+def call(number, kind, service, request):
+    """The response to one call from a participant of its own, once it is there."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    this = rclpy.create_node("fresh_{}".format(number), context=context, use_global_arguments=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(this)
     client = this.create_client(kind, service)
     while not client.wait_for_service(0.1):
         pass
     answer = client.call_async(request)
-    rclpy.spin_until_future_complete(this, answer)
-    this.destroy_client(client)
+    executor.spin_until_future_complete(answer)
+    executor.remove_node(this)
+    this.destroy_node()
+    rclpy.shutdown(context=context)
     return answer.result()
 
 
-with node("callers") as (this, turn):
+with node("callers"):
     say("ready")
     for number in range(options.count):
-        fresh = rclpy.create_node("fresh_{}".format(number), use_global_arguments=False)
-        assert call(fresh, SetBool, options.service, SetBool.Request(data=True)).success
-        fresh.destroy_node()
+        assert call(number, SetBool, options.service, SetBool.Request(data=True)).success
         say("answered {}".format(number))
     if options.empty:
-        call(this, Empty, options.empty, Empty.Request())
+        call("empty", Empty, options.empty, Empty.Request())
         say("answered empty")
     say("done")

@@ -157,6 +157,23 @@ impl Publication {
         self.count_dropped(dropped);
     }
 
+    /// Gives a message to one reader, if it uses shared memory.
+    pub(super) fn send_in_memory_of(
+        &self,
+        state: &mut State,
+        pair: (EntityId, Guid),
+        (number, frame): (u64, &Frame),
+    ) {
+        if !state.memory_links.iter().any(|link| link.is_of(pair)) {
+            return;
+        }
+        let lendable = self.lendable_copy(state, frame);
+        let frame = lendable.as_ref().unwrap_or(frame);
+        let link = state.memory_links.iter_mut().find(|link| link.is_of(pair));
+        let dropped = link.map_or(0, |link| link.path.send_or_queue(number, frame));
+        self.count_dropped(dropped);
+    }
+
     /// A copy of a long message in a slot, which the subscribers' processes can read.
     fn lendable_copy(&self, state: &State, frame: &Frame) -> Option<Frame> {
         let Payload::Own(bytes) = frame.payload() else { return None };
@@ -221,6 +238,15 @@ impl State {
         let is_full = |link: &&MemoryLink| link.writer == writer && link.path.is_half_full();
         let full = self.memory_links.iter().filter(is_full);
         full.max_by_key(|link| link.path.waiting()).map(|link| link.reader.to_string())
+    }
+
+    /// Whether the queue of a reader in shared memory is full for a message of so many bytes.
+    pub(super) fn is_full_in_memory(&mut self, pair: (EntityId, Guid), bytes: usize) -> bool {
+        let link = self.memory_links.iter_mut().find(|link| link.is_of(pair));
+        link.is_some_and(|link| {
+            link.path.flush();
+            link.path.is_full(bytes)
+        })
     }
 
     /// True if the processes of all readers in shared memory have read all messages of a writer.

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use runnel_core::wire::{Encoding, GrowingSink};
-use runnel_rtps::wire::{EntityId, Guid};
+use runnel_rtps::NotSent;
+use runnel_rtps::wire::{EntityId, Guid, SampleIdentity};
 
 use super::{Outgoing, Publication, State, WriterGroup};
 use crate::data::frames::SHORT;
@@ -109,6 +110,15 @@ impl RtpsWriter {
     /// The readers that have unacknowledged messages.
     pub(super) fn unarrived(&self) -> Vec<Unarrived> {
         self.rtps.unarrived(&self.writer)
+    }
+
+    /// Writes a message for one reader. RTPS sends it when the returned value is dropped.
+    pub(super) fn write_to(
+        &self,
+        frame: Frame,
+        to: (Guid, Option<SampleIdentity>),
+    ) -> Result<(u64, Unsent<'_>), NotSent> {
+        self.rtps.write_to(&self.writer, frame, to)
     }
 
     fn is_acknowledged(&self) -> bool {

@@ -13,9 +13,10 @@ use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
 
 use super::requester::RequestKey;
+use super::service_end::ServiceEnd;
 use crate::frame::Frame;
 use crate::log_output::console;
-use crate::rtps::{CallHeader, Rtps, ServiceEnds, failure};
+use crate::rtps::{CallHeader, ServiceEnds, failure};
 use crate::sync::{Class, Mutex, lock};
 
 /// How long a reply waits for its client's reader.
@@ -34,8 +35,7 @@ pub(super) const MOST_PER_CLIENT: usize = 250;
 /// See the module's documentation.
 pub(crate) struct Replies {
     service: String,
-    rtps: Arc<Rtps>,
-    ends: ServiceEnds,
+    end: ServiceEnd,
     state: Mutex<State>,
 }
 
@@ -49,6 +49,8 @@ struct State {
     dropped: u64,
     /// Requests that were refused.
     refused: u64,
+    /// Failed requests of clients that do not understand errors.
+    failed: u64,
 }
 
 struct Held {
@@ -84,19 +86,19 @@ pub(crate) struct Ros2Request {
 }
 
 impl Replies {
-    pub(crate) fn new(service: String, rtps: Arc<Rtps>, ends: ServiceEnds) -> Arc<Self> {
-        Arc::new(Self { service, rtps, ends, state: Mutex::new(Class::ServiceAnswers, State::default()) })
+    pub(crate) fn new(service: String, end: ServiceEnd) -> Arc<Self> {
+        Arc::new(Self { service, end, state: Mutex::new(Class::ServiceAnswers, State::default()) })
     }
 
     pub(crate) fn ends(&self) -> &ServiceEnds {
-        &self.ends
+        &self.end.ends
     }
 
     pub(crate) fn service(&self) -> &str {
         &self.service
     }
 
-    /// Counts a request. `None` if its client has too many without an answer.
+    /// Counts a request. `None` if its client has too many without an answer; it gets an error if it understands that.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let mut state = lock(&self.state);
         let count = state.unanswered.entry(to.client).or_default();
@@ -108,13 +110,13 @@ impl Replies {
         state.refused += 1;
         let refused = state.refused;
         drop(state);
+        let (service, client) = (&self.service, to.client);
+        let why =
+            format!("service {service}: {MOST_PER_CLIENT} requests of client {client} have no response yet");
         if refused.is_power_of_two() {
-            let (service, client) = (&self.service, to.client);
-            console::warning!(
-                "service {service}: client {client} has {MOST_PER_CLIENT} requests without a response; requests \
-                 refused: {refused}"
-            );
+            console::warning!("{why}; requests refused: {refused}");
         }
+        self.fail(&to, &why);
         None
     }
 
@@ -146,7 +148,16 @@ impl Replies {
 
     /// Whether the matched clients have acknowledged all replies, and none is held.
     pub(crate) fn are_acknowledged(&self) -> bool {
-        lock(&self.state).held.is_empty() && self.ends.writer.unacknowledged_by_addressees() == 0
+        lock(&self.state).held.is_empty() && self.end.is_acknowledged()
+    }
+
+    /// Replies that there is no response. Clients of other implementations do not understand that, and wait on.
+    fn fail(&self, to: &Addressee, why: &str) {
+        if let (RequestIdentity::Header(header), true) = (to.identity, to.reads_failures) {
+            let mut payload = failure(why);
+            header.of_failure().insert(&mut payload);
+            self.send(to, Frame::new(Encoding::Xcdr1, payload));
+        }
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
@@ -157,9 +168,9 @@ impl Replies {
 
     /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones.
     fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
-        let writer = &self.ends.writer;
+        let writer = &self.end.ends.writer;
         let named = to.reader.filter(|reader| writer.has_reader(*reader));
-        let find = || if to.reader.is_none() { self.rtps.reply_reader(writer, to.client) } else { None };
+        let find = || if to.reader.is_none() { self.end.rtps.reply_reader(writer, to.client) } else { None };
         let Some(reader) = named.or_else(find) else { return false };
         if writer.unacknowledged_by(reader) >= MOST_UNACKNOWLEDGED {
             return false;
@@ -168,7 +179,7 @@ impl Replies {
             RequestIdentity::InlineQos(identity) => Some(identity),
             RequestIdentity::Header(_) => None,
         };
-        self.rtps.write_to(writer, frame.clone(), (reader, related)).is_ok()
+        self.end.send(frame, (reader, related)).is_ok()
     }
 
     fn hold(&self, reply: Held) {
@@ -183,7 +194,7 @@ impl Replies {
         }
         drop(state);
         displaced.iter().for_each(|reply| self.note_dropped(&reply.to));
-        self.rtps.note_held_reply();
+        self.end.rtps.note_services_due();
     }
 
     fn note_dropped(&self, to: &Addressee) {
@@ -197,6 +208,25 @@ impl Replies {
             console::warning!(
                 "service {service}: the reply to client {client} is dropped: its reader of replies was not found, or \
                  acknowledges nothing; replies dropped: {dropped}"
+            );
+        }
+    }
+
+    /// Warns that a client waits in vain for a response, since ROS 2 has no reply for errors.
+    fn note_failed(&self, to: &Addressee, why: &str) {
+        if to.reads_failures {
+            return;
+        }
+        let failed = {
+            let mut state = lock(&self.state);
+            state.failed += 1;
+            state.failed
+        };
+        if failed.is_power_of_two() {
+            let (service, client) = (&self.service, to.client);
+            console::warning!(
+                "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}; \
+                 requests that failed so: {failed}"
             );
         }
     }
@@ -230,27 +260,18 @@ impl Ros2Request {
 
     /// Sends the response, or the error text to a client that understands it.
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
-        let failed = result.is_err();
-        let mut payload = result.unwrap_or_else(|why| self.failure(&why));
-        if failed && !self.to.reads_failures {
-            return;
+        let Self { replies, to } = self;
+        let mut payload = match result {
+            Ok(payload) => payload,
+            Err(why) => {
+                replies.note_failed(to, &why);
+                return replies.fail(to, &why);
+            }
+        };
+        if let RequestIdentity::Header(header) = to.identity {
+            header.insert(&mut payload);
         }
-        if let RequestIdentity::Header(header) = self.to.identity {
-            if failed { header.of_failure() } else { header }.insert(&mut payload);
-        }
-        self.replies.send(&self.to, Frame::new(Encoding::Xcdr1, payload));
-    }
-
-    /// The payload of an error text. ROS 2 has no such reply: clients of other implementations wait on.
-    fn failure(&self, why: &str) -> Vec<u8> {
-        let Replies { service, .. } = &*self.replies;
-        if !self.to.reads_failures {
-            let client = self.to.client;
-            console::warning!(
-                "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}"
-            );
-        }
-        failure(why)
+        replies.send(to, Frame::new(Encoding::Xcdr1, payload));
     }
 }
 

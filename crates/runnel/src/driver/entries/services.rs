@@ -8,7 +8,7 @@ use runnel_io::clock;
 use runnel_ros1::node::{ServiceLinkId, WantedService};
 use runnel_rtps::wire::EntityId;
 
-use crate::data::{CallPath, PendingCall, Replies, ServiceCore};
+use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceMemory};
 use crate::driver::Driver;
 use crate::driver::nodes::NodeKey;
 use crate::driver::ros1::{Call, CallRequest};
@@ -29,8 +29,9 @@ impl Driver {
         key: NodeKey,
         core: &Arc<ServiceCore>,
         types: &ServiceTypeNames,
+        memory: ServiceMemory,
     ) -> io::Result<bool> {
-        self.ros2.add_server(key, core, types, &mut self.effects)
+        self.ros2.add_server(key, core, types, memory, &mut self.effects)
     }
 
     /// The replies of a service in ROS 2, if it has a server there.
@@ -40,6 +41,8 @@ impl Driver {
 
     /// Removes the server of a service in ROS 2.
     pub(crate) fn remove_server(&mut self, core: &Arc<ServiceCore>) {
+        let Some(replies) = self.ros2.replies_of(core) else { return };
+        self.end_pairs_of([replies.ends().reader, replies.ends().writer.id()]);
         self.ros2.remove_server(core, &mut self.effects);
     }
 
@@ -49,13 +52,23 @@ impl Driver {
         key: NodeKey,
         service: &str,
         types: &ServiceTypeNames,
+        memory: ServiceMemory,
     ) -> io::Result<Option<EntityId>> {
-        self.ros2.add_client(key, service, types, &mut self.effects)
+        self.ros2.add_client(key, service, types, memory, &mut self.effects)
     }
 
     /// Removes a client in ROS 2.
     pub(crate) fn remove_client(&mut self, client: EntityId) {
+        let Some(ends) = self.ros2.ends_of_client(client) else { return };
+        self.end_pairs_of(ends);
         self.ros2.remove_client(client, &mut self.effects);
+    }
+
+    /// Ends the pairs of endpoints that are about to be removed.
+    fn end_pairs_of(&mut self, ids: [EntityId; 2]) {
+        for id in ids {
+            self.ros2.matched_with(id).into_iter().for_each(|remote| self.remove_matched_pair(id, remote));
+        }
     }
 
     /// Whether a server in ROS 2 is ready for a client.

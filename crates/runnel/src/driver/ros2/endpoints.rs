@@ -16,8 +16,37 @@ use crate::driver::nodes::NodeKey;
 use crate::ros2_graph::Gid;
 use crate::rtps::{endpoint_of, ros2_name};
 
+/// Stands for any type.
+const ANY: &str = "*";
+
 /// A node, and its dual node id if it is in both graphs.
 pub(in crate::driver) type Owner = (NodeKey, Option<u64>);
+
+impl ReaderEnd {
+    /// The reader of a server or a client of a service.
+    pub(super) fn of_service(
+        node: NodeKey,
+        service: &str,
+        core: &Arc<SubscriptionCore>,
+        input: Arc<TopicInput>,
+    ) -> Self {
+        Self {
+            node,
+            topic: service.to_owned(),
+            core: Arc::downgrade(core),
+            input,
+            type_name: ANY.to_owned(),
+            md5: ANY.to_owned(),
+            type_hash: String::new(),
+            is_untyped: false,
+            links: BTreeMap::new(),
+            unmatched_writers: UnmatchedWriters::default(),
+            not_alive: BTreeSet::new(),
+            capacity: None,
+            receivers: Vec::new(),
+        }
+    }
+}
 
 impl Ros2 {
     /// Creates the RTPS writer of an offer.

@@ -100,9 +100,6 @@ impl Ros2 {
             let is_of_node = |of: NodeKey| of == key;
             let readers = self.readers.iter().filter(|(_, end)| is_of_node(end.node)).map(|(id, _)| *id);
             let writers = self.writers.iter().filter(|(_, end)| is_of_node(end.node)).map(|(id, _)| *id);
-            let of_services = || self.services.endpoints().filter(|(of, ..)| is_of_node(*of));
-            let readers = readers.chain(of_services().map(|(_, reader, _)| reader));
-            let writers = writers.chain(of_services().map(|(.., writer)| writer));
             Some(NodeEntitiesInfo {
                 node_namespace: if namespace.is_empty() { "/" } else { namespace }.to_owned(),
                 node_name: name.to_owned(),

@@ -37,9 +37,6 @@ impl Ros2 {
             self.on_graph_sample(&sample, datagram, effects);
             return None;
         }
-        if self.on_service_sample(&sample, datagram) {
-            return None;
-        }
         let end = self.readers.get_mut(&sample.reader)?;
         // Behind one that waits, all of its pair wait.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link())
@@ -57,6 +54,13 @@ impl Ros2 {
             return Some((pair, number, bytes));
         }
         let length = sample.payload.bytes(datagram).len();
+        if self.services.is_reader(sample.reader) {
+            let from = end.links.get(&sample.writer);
+            if from.is_some_and(|from| from.position.take(number)) {
+                self.on_service_sample(&sample, datagram);
+            }
+            return None;
+        }
         if let Some(from) = end.links.get(&sample.writer).filter(|from| from.position.take(number)) {
             let info =
                 SampleInfo { source: sample.stamp.map(Timestamp::to_time), ..SampleInfo::numbered(number) };

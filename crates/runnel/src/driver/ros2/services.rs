@@ -1,44 +1,54 @@
 //! Servers of services in the ROS 2 graph, and the dispatch of their requests.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::sorted::SortedMap;
 use runnel_io::clock;
-use runnel_rtps::Sample;
-use runnel_rtps::wire::{EntityId, EntityKind, Guid, VendorId};
+use runnel_rtps::wire::{EntityId, EntityKind, Guid, SequenceNumber, VendorId};
+use runnel_rtps::{Sample, SamplePayload};
 
-use super::Ros2;
 use super::service_clients::ServiceClients;
-use crate::data::{Addressee, Replies, RequestIdentity, ServiceCore};
+use super::{ReaderEnd, Ros2, WriterEnd};
+use crate::data::{Addressee, Replies, RequestIdentity, ServiceCore, ServiceEnd, ServiceMemory, TopicInput};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
-use crate::rtps::{CallHeader, Framing, Rtps, ServiceRole, ServiceTypeNames};
+use crate::rtps::{CallHeader, Framing, Rtps, ServiceEnds, ServiceRole, ServiceTypeNames};
+use crate::sync::{Class, Mutex, lock};
 
 /// How often held replies are tried again, besides when a reader is matched.
 const RETRY: Duration = Duration::from_millis(20);
 
 /// Servers and clients of the nodes of this process.
-#[derive(Default)]
 pub(in crate::driver) struct Services {
     /// By the reader of requests.
     servers: SortedMap<EntityId, ServerEnd>,
     pub(super) clients: ServiceClients,
+    /// Messages from shared memory, which the event loop takes.
+    received: Arc<Mutex<VecDeque<ReceivedInMemory>>>,
 }
 
+/// A message with its reader and its writer.
+type ReceivedInMemory = (EntityId, Guid, Vec<u8>);
+
 struct ServerEnd {
-    node: NodeKey,
     core: Weak<ServiceCore>,
     replies: Arc<Replies>,
 }
 
+impl Default for Services {
+    fn default() -> Self {
+        let received = Arc::new(Mutex::new(Class::ServiceInputs, VecDeque::new()));
+        Self { servers: SortedMap::new(), clients: ServiceClients::default(), received }
+    }
+}
+
 impl Services {
-    /// The endpoints of the nodes of this process: the reader and the writer of each service end, and its node.
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = (NodeKey, EntityId, EntityId)> {
-        let servers =
-            self.servers.iter().map(|(reader, end)| (end.node, *reader, end.replies.ends().writer.id()));
-        servers.chain(self.clients.endpoints())
+    /// Whether a reader belongs to a server or a client.
+    pub(super) fn is_reader(&self, reader: EntityId) -> bool {
+        self.servers.contains_key(&reader) || self.clients.is_reader(reader)
     }
 }
 
@@ -49,15 +59,65 @@ impl Ros2 {
         node: NodeKey,
         core: &Arc<ServiceCore>,
         types: &ServiceTypeNames,
+        memory: ServiceMemory,
         effects: &mut Effects,
     ) -> io::Result<bool> {
-        let Some(rtps) = self.rtps.clone() else { return Ok(false) };
-        let ends = rtps.create_service_ends(ServiceRole::Server, &core.service, types)?;
-        let reader = ends.reader;
-        let replies = Replies::new(core.service.clone(), rtps, ends);
-        self.services.servers.insert(reader, ServerEnd { node, core: Arc::downgrade(core), replies });
+        let made = self.create_service_end((node, ServiceRole::Server), &core.service, types, memory)?;
+        let Some(end) = made else { return Ok(false) };
+        let reader = end.ends.reader;
+        let replies = Replies::new(core.service.clone(), end);
+        self.services.servers.insert(reader, ServerEnd { core: Arc::downgrade(core), replies });
         effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
         Ok(true)
+    }
+
+    /// Creates the endpoints of a server or a client. `None` if the process is not in the graph.
+    pub(super) fn create_service_end(
+        &mut self,
+        (node, role): (NodeKey, ServiceRole),
+        service: &str,
+        types: &ServiceTypeNames,
+        memory: ServiceMemory,
+    ) -> io::Result<Option<ServiceEnd>> {
+        let Some(rtps) = self.rtps.clone() else { return Ok(None) };
+        let ends = rtps.create_service_ends(role, service, types)?;
+        let (reader, writer) = (ends.reader, ends.writer.id());
+        let (received, woken) = (Arc::clone(&self.services.received), Arc::clone(&rtps));
+        let receive = move |from: Guid, payload: &[u8]| {
+            lock(&received).push_back((reader, from, payload.to_vec()));
+            woken.note_services_due();
+        };
+        let end = ServiceEnd::new(service, (rtps, ends), memory, receive);
+        let group = Arc::downgrade(&end.group);
+        self.writers.insert(writer, WriterEnd { node, topic: service.to_owned(), group });
+        let input = Arc::new(TopicInput::default());
+        input.add(Arc::clone(&end.input), &[]);
+        self.readers.insert(reader, ReaderEnd::of_service(node, service, &end.input, input));
+        Ok(Some(end))
+    }
+
+    /// Removes the endpoints of a server or a client, after all their matches.
+    pub(super) fn remove_service_end(&mut self, ends: &ServiceEnds, effects: &mut Effects) {
+        self.writers.remove(&ends.writer.id());
+        self.readers.remove(&ends.reader);
+        if let Some(rtps) = &self.rtps {
+            rtps.remove_service_ends(ends);
+        }
+        effects.push_back(Effect::NodesChanged);
+    }
+
+    /// Takes the messages that services have received by shared memory.
+    pub(in crate::driver) fn take_service_messages(&mut self) {
+        let received = Arc::clone(&self.services.received);
+        let next = || lock(&received).pop_front();
+        while let Some((reader, writer, payload)) = next() {
+            let payload = SamplePayload::Owned(payload);
+            let number = SequenceNumber::FIRST;
+            self.on_service_sample(
+                &Sample { reader, writer, number, stamp: None, payload, related: None },
+                &[],
+            );
+        }
     }
 
     /// The replies of a server.
@@ -72,10 +132,7 @@ impl Ros2 {
     pub(in crate::driver) fn remove_server(&mut self, core: &Arc<ServiceCore>, effects: &mut Effects) {
         let Some(replies) = self.replies_of(core) else { return };
         self.services.servers.remove(&replies.ends().reader);
-        if let Some(rtps) = &self.rtps {
-            rtps.remove_service_ends(replies.ends());
-        }
-        effects.push_back(Effect::NodesChanged);
+        self.remove_service_end(replies.ends(), effects);
     }
 
     /// Whether a process has announced both endpoints of a server.
@@ -88,20 +145,19 @@ impl Ros2 {
         self.services.servers.values().all(|end| end.replies.are_acknowledged())
     }
 
-    /// Takes a sample of a service. Returns whether it is one.
-    pub(super) fn on_service_sample(&mut self, sample: &Sample, datagram: &[u8]) -> bool {
-        let Self { rtps: Some(rtps), services, .. } = self else { return false };
+    /// Takes a sample of a service.
+    pub(super) fn on_service_sample(&mut self, sample: &Sample, datagram: &[u8]) {
+        let Self { rtps: Some(rtps), services, .. } = self else { return };
         let line = if let Some(end) = services.servers.get(&sample.reader) {
             end.on_request(rtps, sample, datagram)
         } else if let Some(client) = services.clients.get_mut(sample.reader) {
             client.on_reply(rtps, sample, datagram)
         } else {
-            return false;
+            return;
         };
         if let Some(line) = line {
             self.warn_of_participant(format_args!("{line}"));
         }
-        true
     }
 
     /// Handles a match of an endpoint, which may be of a service.

@@ -41,9 +41,7 @@ impl Ros2 {
         let name_of = |key: NodeKey| nodes_here.get(key).map(|node| node.name.clone());
         let writers = self.writers.iter().map(|(id, end)| (*id, end.node));
         let readers = self.readers.iter().map(|(id, end)| (*id, end.node));
-        let of_services = self.services.endpoints();
-        let of_services = of_services.flat_map(|(node, reader, writer)| [(reader, node), (writer, node)]);
-        let all = writers.chain(readers).chain(of_services);
+        let all = writers.chain(readers);
         nodes.extend(all.filter_map(|(id, node)| Some((own.with(id), name_of(node)?))));
         let here = nodes_here.iter().filter(|node| node.ros2 && node.stopped.is_none());
         let participant = gid(own.with(EntityId::PARTICIPANT));
