@@ -60,7 +60,7 @@ impl NodeInner {
         let Some(types) = core.types.in_ros2() else { return Ok(()) };
         self.add_service_type::<S>();
         let mut driver = self.driver();
-        driver.add_server(self.key, &core, &types)?;
+        driver.add_server(self.key, &core, &types, self.service_memory())?;
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         slot.services.insert(service, core);
         Ok(())
