@@ -16,13 +16,14 @@ def service_class(name):
 
 with node("ask") as (this, turn):
     words = remove_ros_args(sys.argv)[1:]
-    for service, type_name, request in zip(words[::3], words[1::3], words[2::3]):
-        kind = service_class(type_name)
-        client = this.create_client(kind, service)
-        while not client.wait_for_service(timeout_sec=1.0):
+    calls = list(zip(words[::3], words[1::3], words[2::3]))
+    # All at once: each takes seconds to discover its server.
+    kinds = {service: service_class(type_name) for service, type_name, _ in calls}
+    clients = {service: this.create_client(kind, service) for service, kind in kinds.items()}
+    for service, _, request in calls:
+        while not clients[service].wait_for_service(timeout_sec=1.0):
             pass
-        answer = client.call_async(from_json(kind.Request, request))
+        answer = clients[service].call_async(from_json(kinds[service].Request, request))
         while not answer.done():
             turn(0.1)
         say(to_json(answer.result()))
-        this.destroy_client(client)

@@ -58,8 +58,9 @@ fn type_description_equals_that_of_rclpy() {
         let context = graph.context();
         let node = context.create_node("camera").unwrap();
         let _publisher = node.create_publisher::<Imu>("imu", 10).unwrap();
-        let talker = ["/theirs", "--type", "sensor_msgs/msg/Imu", "--count", "0", "--wait", "0"];
-        let _talker = ready(graph.node(Origin::Ros2(distro), "talker", "talker", &talker));
+        // The listener spins. The talker would not answer.
+        let listener = ["/theirs", "--type", "sensor_msgs/msg/Imu", "--count", "0"];
+        let _listener = ready(graph.node(Origin::Ros2(distro), "listener", "talker", &listener));
         let request = |hash: &str, sources: bool| json!({"type_hash": hash, "include_type_sources": sources});
         let [ours, theirs] = ["/camera/get_type_description", "/talker/get_type_description"];
         let requests = [
