@@ -130,8 +130,8 @@ impl CliContext {
     /// Options of all contexts of this run.
     pub fn options(&self, signals: bool) -> ContextOptions {
         let options = ContextOptions::default().arguments(self.context_arguments.clone()).signals(signals);
-        // Commands answer on the terminal: nothing goes to /rosout, and time is wall time.
-        options.rosout(false).sim_time(false)
+        // Commands answer on the terminal: nothing goes to /rosout or to a file, and time is wall time.
+        options.rosout(false).log_file(false).sim_time(false)
     }
 
     /// The URI of the named master, or of the default one.

@@ -252,7 +252,7 @@ macro_rules! message {
 
     (
         @names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal,
-        ros2: $ros2_name:literal, $dds_name:literal, $rihs01:literal
+        ros2: $ros2_name:literal, $dds_name:literal, $rihs01:literal $(, definition: $ros2_definition:literal)?
         $(, tail: $($tail:ident).+, element: $element:literal, after: $after:literal)?
         $(, ros2_tail: $($tail2:ident).+, element: $element2:literal, after: $after2:literal)?
     ) => {
@@ -264,6 +264,7 @@ macro_rules! message {
             const ROS2_TYPE: &'static str = $ros2_name;
             const DDS_TYPE: &'static str = $dds_name;
             const RIHS01: &'static str = $rihs01;
+            const ROS2_DEFINITION: &'static str = $crate::message!(@ros2_definition $definition $(, $ros2_definition)?);
             const TAIL: ::core::option::Option<$crate::message::Tail> =
                 $crate::message!(@tail $($element, $after)?);
             const ROS2_TAIL: ::core::option::Option<$crate::message::Tail> =
@@ -274,6 +275,8 @@ macro_rules! message {
             }
         }
     };
+    (@ros2_definition $both:literal) => { $both };
+    (@ros2_definition $ros1:literal, $ros2:literal) => { $ros2 };
     (@tail) => { ::core::option::Option::None };
     (@tail $element:literal, $after:literal) => {
         ::core::option::Option::Some($crate::message::Tail { element: $element, after: $after })

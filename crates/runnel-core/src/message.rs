@@ -26,6 +26,8 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const DDS_TYPE: &'static str;
     /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
     const RIHS01: &'static str;
+    /// The ROS 2 definition with all it depends on, as bags carry it.
+    const ROS2_DEFINITION: &'static str;
     /// The array of numbers that ends the message, if its last part of varying size is one, so that a publisher can
     /// lend memory for that array: see [`write_with_tail`].
     const TAIL: Option<Tail>;

@@ -188,7 +188,7 @@ impl Module<'_> {
         let default = default_impl(message, &members, &fields);
         Ok(format!(
             "::runnel::core::message! {{\n{}{}{} {{\n{}}}\n\"{name}\", \"{}\", header: {}, {:?},\n\
-             ros2: \"{}\", \"{}\", \"{}\"{}{}\n}}\n{}{}\n",
+             ros2: \"{}\", \"{}\", \"{}\"{}{}{}\n}}\n{}{}\n",
             summary(name, &comments),
             if default.is_empty() { "#[derive(Default)]\n" } else { "" },
             head(message),
@@ -199,6 +199,7 @@ impl Module<'_> {
             ros2.def.ros2_name,
             ros2.def.dds_name(),
             ros2.rihs01().unwrap_or_default(),
+            ros2_definition(message),
             tail("tail", ros1),
             tail("ros2_tail", ros2),
             default,
@@ -277,6 +278,12 @@ fn head(message: &Message) -> String {
 /// The name of a message's view. A plain message needs none.
 fn view_name(message: &Message) -> Option<String> {
     (!message.is_plain()).then(|| format!("{}View", type_name(message)))
+}
+
+/// The ROS 2 definition of a message, unless ROS 1 has the same.
+fn ros2_definition(Message { ros1, ros2 }: &Message) -> String {
+    let differs = ros1.full_text != ros2.full_text;
+    if differs { format!(", definition: {:?}", ros2.full_text) } else { String::new() }
 }
 
 /// The tail of a message that ends in an array of numbers.

@@ -19,6 +19,16 @@ pub fn realtime() -> Time {
     Time::from_nanos(nanos(clock_gettime(ClockId::Realtime)))
 }
 
+/// Year, month, day, hour, minute and second of a time in the local time zone.
+pub fn local_date(time: Time) -> [i32; 6] {
+    let seconds = libc::time_t::from(time.sec);
+    // SAFETY: zeroes are valid for a structure of numbers and a pointer.
+    let mut date: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to values that live during the call, and it keeps neither.
+    unsafe { libc::localtime_r(&raw const seconds, &raw mut date) };
+    [date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec]
+}
+
 fn nanos(time: Timespec) -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }

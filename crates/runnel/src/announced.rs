@@ -1,9 +1,13 @@
 //! Topic descriptions that are announced to peers, and the queue limits at both ends.
 
 use std::any::TypeId;
+#[cfg(feature = "type_description")]
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use runnel_core::Message;
+#[cfg(feature = "type_description")]
+use runnel_core::names;
 use runnel_core::qos::{History, QoS, Reliability};
 use runnel_core::schema::{Generation, Schema};
 use runnel_io::Reactor;
@@ -60,6 +64,9 @@ pub(crate) struct Ros2Type {
     pub(crate) dds_type: String,
     /// The type hash; empty if it is unknown.
     pub(crate) rihs01: String,
+    /// The definition with all that it depends on; empty if it is unknown.
+    #[cfg(feature = "type_description")]
+    pub(crate) definition: Cow<'static, str>,
 }
 
 impl Ros1Type {
@@ -86,12 +93,23 @@ impl Ros1Type {
 
 impl Ros2Type {
     pub(crate) fn of<M: Message>() -> Self {
-        Self { dds_type: M::DDS_TYPE.to_owned(), rihs01: M::RIHS01.to_owned() }
+        Self {
+            dds_type: M::DDS_TYPE.to_owned(),
+            rihs01: M::RIHS01.to_owned(),
+            #[cfg(feature = "type_description")]
+            definition: Cow::Borrowed(M::ROS2_DEFINITION),
+        }
     }
 
     /// True if the ROS 2 encoding of the type is known.
     pub(crate) fn is_known(&self) -> bool {
         !self.rihs01.is_empty()
+    }
+
+    /// The ROS 2 name, such as `std_msgs/msg/String`.
+    #[cfg(feature = "type_description")]
+    pub(crate) fn ros2_name(&self) -> Option<String> {
+        names::ros_type(&self.dds_type)
     }
 
     /// True if publishers determine the type.
@@ -100,11 +118,26 @@ impl Ros2Type {
     }
 
     fn of_schema(schema: &Schema) -> Self {
-        Self { dds_type: schema.def.dds_name(), rihs01: schema.rihs01().unwrap_or_default() }
+        Self {
+            dds_type: schema.def.dds_name(),
+            rihs01: schema.rihs01().unwrap_or_default(),
+            #[cfg(feature = "type_description")]
+            definition: Cow::Owned(schema.full_text.clone()),
+        }
     }
 
     fn any() -> Self {
-        Self { dds_type: ANY.to_owned(), rihs01: String::new() }
+        Self::without_definition(ANY.to_owned(), String::new())
+    }
+
+    /// A type whose definition is unknown.
+    pub(crate) fn without_definition(dds_type: String, rihs01: String) -> Self {
+        Self {
+            dds_type,
+            rihs01,
+            #[cfg(feature = "type_description")]
+            definition: Cow::Borrowed(""),
+        }
     }
 }
 

@@ -104,6 +104,7 @@ impl<S> fmt::Debug for Client<S> {
 impl<S: Service> Client<S> {
     fn new(node: &Node, service: String, persistent: bool) -> Result<Self, Error> {
         let types = node.inner.service_in_ros2(&service, ServiceTypes::of::<S>().in_ros2())?;
+        node.inner.add_service_type::<S>();
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
         let wanted = ServiceClientSpec { service, type_name, md5, persistent, probe: false };
         let inner = Arc::clone(&node.inner);

@@ -13,7 +13,7 @@ use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
 use crate::driver::Driver;
-use crate::environment::{Graphs, Settings, default_master};
+use crate::environment::{Graphs, Settings, default_master, log_destinations};
 use crate::error::Error;
 use crate::event_loop::EventLoop;
 use crate::ipc::Pool;
@@ -38,6 +38,7 @@ pub struct ContextOptions {
     signals: bool,
     polling: PollingPolicy,
     rosout: bool,
+    log_file: bool,
     sim_time: bool,
     ipc: bool,
     shared_memory: [usize; 2],
@@ -61,6 +62,7 @@ impl Default for ContextOptions {
             signals: true,
             polling: PollingPolicy::Block,
             rosout: true,
+            log_file: true,
             sim_time: true,
             ipc: true,
             shared_memory: SHARED_MEMORY,
@@ -108,6 +110,14 @@ impl ContextOptions {
     #[must_use]
     pub fn rosout(mut self, published: bool) -> Self {
         self.rosout = published;
+        self
+    }
+
+    /// Whether nodes log to files: in ROS 2 to one file of the process in `~/.ros/log`, in ROS 1 to a file for each node
+    /// if `ROS_LOG_DIR` is set. True by default. The argument `--disable-external-lib-logs` switches it off, too.
+    #[must_use]
+    pub fn log_file(mut self, written: bool) -> Self {
+        self.log_file = written;
         self
     }
 
@@ -215,6 +225,7 @@ impl Context {
             ros2.domain = domain;
         }
         settings.receive = settings.receive.with(options.receive_budget, options.receive_timeout);
+        let log_destinations = Arc::new(log_destinations(&arguments, options.graphs, options.log_file)?);
         let linger = Linger::new(options.linger)?;
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();
@@ -223,6 +234,7 @@ impl Context {
         let ready = Arc::new(ReadyQueue::new(waker.clone()));
         let simulation = Arc::new(Simulation::new(Arc::clone(&ready)));
         let (timers, clock) = (Arc::clone(&simulation.timers), Arc::clone(&simulation.clock));
+        let jumps = Arc::clone(&simulation.jumps);
         let [limit, share] = options.shared_memory;
         let pool = Arc::new(Pool::new(limit, share));
         let (turned, ended, memory) = (Arc::clone(&reactor), Arc::clone(&stop), Arc::clone(&pool));
@@ -236,7 +248,9 @@ impl Context {
             pool,
             timers,
             clock,
+            jumps,
             rosout: options.rosout,
+            log_destinations,
             sim_time: options.sim_time,
             ros2_setup: options.ros2_setup,
             arguments,

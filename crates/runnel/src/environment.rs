@@ -1,6 +1,7 @@
 //! Settings of a process from the environment and the command line.
 
 mod graph_choice;
+mod logging;
 mod params_file;
 mod ros2;
 
@@ -22,6 +23,7 @@ use crate::log_output::console;
 use crate::receive_budget::ReceiveLimits;
 use crate::variables::variable;
 pub(crate) use graph_choice::{VARIABLE as GRAPHS_VARIABLE, chosen as chosen_graphs};
+pub(crate) use logging::destinations as log_destinations;
 pub(crate) use params_file::{FileParams, FileValue, argument_value};
 pub use ros2::Range;
 pub(crate) use ros2::{Ipv6, Ros2Settings};

@@ -60,6 +60,9 @@ mod goal_status;
 mod graph_options;
 mod graph_queries;
 mod ipc;
+mod jump_handler;
+#[cfg(feature = "lifecycle")]
+mod lifecycle;
 mod linger;
 mod loan;
 mod log_output;
@@ -72,6 +75,9 @@ mod node;
 mod node_creation;
 mod node_log;
 mod node_options;
+mod node_services;
+#[cfg(feature = "type_description")]
+mod node_types;
 mod options;
 mod outgoing;
 mod own_parameters;
@@ -107,6 +113,7 @@ mod taking;
 mod task_waiter;
 #[cfg(feature = "tf")]
 pub mod tf;
+mod time_jumps;
 mod timer;
 mod timers;
 mod type_mapping;
@@ -133,6 +140,12 @@ pub use environment::{Graphs, Range as DiscoveryRange};
 pub use error::{ActionError, Error, ParameterError, ServiceError};
 pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
+pub use jump_handler::JumpHandler;
+#[cfg(feature = "lifecycle")]
+pub use lifecycle::{
+    CallbackResult, CallbackReturn, LifecycleNode, LifecycleNodeInterface, LifecyclePublisher,
+    LifecycleState, TransitionError,
+};
 pub use loan::Loan;
 #[cfg(feature = "master")]
 pub use master::MasterOptions;
@@ -186,5 +199,6 @@ pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use service::ServiceServer;
 pub use subscription::{RawMessage, Subscription};
 pub use taking::TakenMessage;
+pub use time_jumps::{ClockChange, JumpThreshold, TimeJump};
 pub use timer::Timer;
 pub use wait_set::{WaitKey, WaitSet};

@@ -157,10 +157,11 @@ impl NodeInner {
         let full_name = names::resolve(&namespace, name, name)?;
         let (graphs, clock) = (shared.settings.graphs(), Arc::clone(&shared.clock));
         let (reactor, pool) = (Arc::clone(&shared.reactor), Arc::clone(&shared.pool));
-        let has_rosout = shared.rosout && options.enable_rosout;
+        let has_rosout = shared.rosout && options.enable_rosout && !arguments.disable_rosout_logs;
         let rosout_qos = options.rosout_qos;
         let rosout = has_rosout.then(|| Rosout::new(graphs, rosout_qos, &full_name, reactor, pool));
-        let log = NodeLog::new(&full_name, clock, rosout, arguments)?;
+        let destinations = Arc::clone(&shared.log_destinations);
+        let log = NodeLog::new(&full_name, clock, rosout, destinations, arguments)?;
         let ros1 = shared.settings.ros1.as_ref();
         let is_in_ros2 = shared.settings.ros2.is_some();
         let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;

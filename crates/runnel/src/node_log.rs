@@ -12,9 +12,10 @@ use runnel_core::names::Arguments;
 use runnel_io::{clock, host};
 
 use crate::error::Error;
+use crate::log_output::destinations::Destinations;
 use crate::log_output::file::{self, LogFile};
 use crate::log_output::format::{DEFAULT_TEMPLATE, Line};
-use crate::log_output::loggers::{Loggers, ROOT};
+use crate::log_output::loggers::{Loggers, ROOT, name_of_ros2};
 use crate::log_output::{Level, Place, UnknownLevel, console};
 use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, lock};
@@ -32,6 +33,8 @@ pub(crate) struct NodeLog {
     /// The lowest level of the library's own lines that is stored and published.
     library: Arc<AtomicU8>,
     rosout: Option<Rosout>,
+    destinations: Arc<Destinations>,
+    /// A file of its own.
     file: Option<LogFile>,
     /// Lines that the file has refused since it last accepted one.
     unwritten: AtomicU64,
@@ -48,25 +51,30 @@ impl NodeLog {
         node: &str,
         clock: Arc<RosClock>,
         rosout: Option<Rosout>,
+        destinations: Arc<Destinations>,
         arguments: &Arguments,
     ) -> Result<Arc<Self>, Error> {
         let node = node.to_owned();
-        let file = file::path(arguments.log_file.as_deref(), &node, host::pid());
+        let folder = destinations.folder.as_deref();
+        let in_folder = || folder.map(|folder| file::path_in(folder, &node, host::pid()));
+        let file = arguments.log_file.clone().map(PathBuf::from).or_else(in_folder);
         let file = file.and_then(|path| open(&node, path));
         let loggers = Loggers::new(Level::Info);
         let library = loggers.handle(LIBRARY);
         let topics = Mutex::new(Class::RosoutTopics, Vec::new());
-        let log = Self { node, clock, library, loggers, rosout, file, topics, unwritten: AtomicU64::new(0) };
-        if let Some(level) = &arguments.log_level {
-            log.set_given_level(level)?;
-        }
+        let unwritten = AtomicU64::new(0);
+        let log = Self { node, clock, library, loggers, rosout, destinations, file, topics, unwritten };
+        arguments.log_levels.iter().try_for_each(|level| log.set_given_level(level))?;
         Ok(Arc::new(log))
     }
 
-    /// Applies an argument `--log-level LEVEL` or `--log-level LOGGER:=LEVEL`.
+    /// Applies an argument `--log-level LEVEL` or `--log-level LOGGER:=LEVEL`. The logger has its ROS 2 name, or its name
+    /// within the node.
     fn set_given_level(&self, text: &str) -> Result<(), Error> {
         let (logger, level) = match text.split_once(":=") {
-            Some((logger, level)) => (format!("{ROOT}.{logger}"), level),
+            Some((logger, level)) => {
+                (name_of_ros2(&self.node, logger).unwrap_or_else(|| format!("{ROOT}.{logger}")), level)
+            }
             None => (ROOT.to_owned(), text),
         };
         let bad = |why| Error::Environment { variable: "--log-level", why };
@@ -76,6 +84,27 @@ impl NodeLog {
 
     pub(crate) fn set_level(&self, logger: &str, level: Level) -> Result<(), String> {
         self.loggers.set(logger, level).map_err(|why| format!("[{}]: {why}", self.node))
+    }
+
+    /// Sets the level of a logger by its ROS 2 name.
+    pub(crate) fn set_level_of_ros2_logger(&self, logger: &str, level: Level) -> Result<(), String> {
+        self.set_level(&self.own_name(logger), level)
+    }
+
+    /// Removes the own level of a logger by its ROS 2 name.
+    pub(crate) fn unset_level(&self, logger: &str) -> Result<(), String> {
+        let unset = self.loggers.unset(&self.own_name(logger));
+        unset.map_err(|why| format!("[{}]: {why}", self.node))
+    }
+
+    /// The own level of a logger by its ROS 2 name.
+    pub(crate) fn own_level(&self, logger: &str) -> Option<Level> {
+        self.loggers.own(&self.own_name(logger))
+    }
+
+    /// The name of a ROS 2 logger here. One that is not of this node keeps its name.
+    fn own_name(&self, logger: &str) -> String {
+        name_of_ros2(&self.node, logger).unwrap_or_else(|| logger.to_owned())
     }
 
     /// The publisher of `/rosout`, if the node has one.
@@ -96,7 +125,7 @@ impl NodeLog {
     /// Logs a line of the user.
     pub(crate) fn log(&self, level: Level, logger: &str, place: Place<'_>, text: &str) {
         let line = self.line(level, logger, place, text);
-        console::write_line(&line);
+        self.destinations.write_to_console(&line);
         self.keep_and_publish(&line);
     }
 
@@ -107,7 +136,13 @@ impl NodeLog {
 
     /// Logs a line of the library about the node. The caller has no publication or subscription locked.
     pub(crate) fn log_library(&self, level: log::Level, text: fmt::Arguments<'_>) {
-        console::log_line(level, format_args!("[{}] {text}", self.node));
+        let line = format_args!("[{}] {text}", self.node);
+        match self.destinations.console {
+            Some(_) => console::log_line(level, line),
+            None => {
+                console::forward(level, line);
+            }
+        }
         let level = Level::from(level);
         if level as u8 >= self.library.load(Ordering::Relaxed) {
             let text = text.to_string();
@@ -117,7 +152,9 @@ impl NodeLog {
 
     fn keep_and_publish(&self, line: &Line<'_>) {
         if let Some(file) = &self.file {
-            self.write_to(file, line);
+            self.write_to(file, &line.render(DEFAULT_TEMPLATE));
+        } else if let Some(file) = self.destinations.process_file() {
+            self.write_to(file, &self.destinations.template.render(line));
         }
         self.publish(line);
     }
@@ -130,8 +167,8 @@ impl NodeLog {
 
     /// Writes a line to the node's file. A full disk does not end the program: it is reported to the other
     /// destinations, and once the file accepts lines again, the number of missing lines is reported.
-    fn write_to(&self, file: &LogFile, line: &Line<'_>) {
-        let (level, report) = match file.line(&line.render(DEFAULT_TEMPLATE)) {
+    fn write_to(&self, file: &LogFile, line: &str) {
+        let (level, report) = match file.line(line) {
             Ok(()) => match self.unwritten.swap(0, Ordering::Relaxed) {
                 0 => return,
                 lost => {
@@ -149,7 +186,7 @@ impl NodeLog {
             }
         };
         let report = self.line(level, LIBRARY, Place::default(), &report);
-        console::write_line(&report);
+        self.destinations.write_to_console(&report);
         self.publish(&report);
     }
 }
@@ -158,4 +195,13 @@ fn open(node: &str, path: PathBuf) -> Option<LogFile> {
     let name = path.display().to_string();
     let opened = LogFile::open(path);
     opened.inspect_err(|error| console::warning!("[{node}] cannot log to {name}: {error}")).ok()
+}
+
+/// The log of a node without destinations, for tests.
+#[cfg(test)]
+pub(crate) fn test_log(node: &str) -> Arc<NodeLog> {
+    use crate::log_output::destinations::Template;
+    let template = Template::Ros1(DEFAULT_TEMPLATE.to_owned());
+    let destinations = Destinations { console: None, template, process_file: None, folder: None };
+    NodeLog::new(node, Arc::default(), None, Arc::new(destinations), &Arguments::default()).expect("a log")
 }

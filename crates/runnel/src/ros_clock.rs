@@ -48,9 +48,9 @@ impl RosClock {
         is_new
     }
 
-    /// Sets the simulated time.
-    pub(crate) fn set(&self, now: Time) {
-        self.last_time.store(now.as_nanos(), Ordering::SeqCst);
+    /// Sets the simulated time. Returns the one before.
+    pub(crate) fn set(&self, now: Time) -> Time {
+        Time::from_nanos(self.last_time.swap(now.as_nanos(), Ordering::SeqCst))
     }
 
     /// True if threads sleep in ROS time.

@@ -84,6 +84,7 @@ impl Node {
         let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
         let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
+        self.inner.add_service_type::<S>();
         self.inner.add_service(&core, types.as_ref())?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;

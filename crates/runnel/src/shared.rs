@@ -19,11 +19,13 @@ use crate::event_loop::EventLoop;
 use crate::ipc::Pool;
 use crate::linger::{self, Linger, Unarrived};
 use crate::log_output::console;
+use crate::log_output::destinations::Destinations;
 use crate::polling::PollingPolicy;
 use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::ros_clock::RosClock;
 use crate::spin_count::SpinCount;
 use crate::sync::{Mutex, assert_unlocked, lock};
+use crate::time_jumps::TimeJumps;
 use crate::timers::Timers;
 
 /// Longest wait before a thread checks whether the context has ended.
@@ -61,7 +63,9 @@ pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) timers: Arc<Timers>,
     pub(crate) clock: Arc<RosClock>,
+    pub(crate) jumps: Arc<TimeJumps>,
     pub(crate) rosout: bool,
+    pub(crate) log_destinations: Arc<Destinations>,
     pub(crate) sim_time: bool,
     /// Sets up what the nodes have in ROS 2.
     pub(crate) ros2_setup: Option<NodeSetup>,

@@ -11,12 +11,14 @@ use crate::announced::Topic;
 use crate::data::{Delivery, QosEvents, SubscriptionCore};
 use crate::ready::{Dispatch, ReadyQueue};
 use crate::ros_clock::{CLOCK, RosClock};
+use crate::time_jumps::TimeJumps;
 use crate::timers::Timers;
 
 /// The simulated clock, and the timers that follow it.
 pub(crate) struct Simulation {
     pub(crate) clock: Arc<RosClock>,
     pub(crate) timers: Arc<Timers>,
+    pub(crate) jumps: Arc<TimeJumps>,
     ready: Arc<ReadyQueue>,
 }
 
@@ -24,12 +26,14 @@ impl Simulation {
     /// A clock that is not simulated yet, without timers.
     pub(crate) fn new(ready: Arc<ReadyQueue>) -> Self {
         let clock = Arc::new(RosClock::default());
-        Self { timers: Arc::new(Timers::new(Arc::clone(&clock))), clock, ready }
+        let timers = Arc::new(Timers::new(Arc::clone(&clock)));
+        Self { timers, jumps: Arc::new(TimeJumps::new()), clock, ready }
     }
 
     /// Switches simulated time on or off.
     pub(crate) fn set(&self, simulated: bool) {
         if self.clock.set_simulated(simulated) {
+            self.jumps.on_source_change(simulated);
             self.timers.simulate(simulated);
             self.wake_sleepers();
         }
@@ -42,7 +46,8 @@ impl Simulation {
     }
 
     fn set_time(&self, now: Time) {
-        self.clock.set(now);
+        let before = self.clock.set(now);
+        self.jumps.on_time(before, now);
         self.timers.set_simulated_time(now);
         self.wake_sleepers();
     }

@@ -33,11 +33,18 @@ pub struct Arguments {
     pub params: Vec<ParamArgument>,
     /// Files of parameters (`--params-file`).
     pub params_files: Vec<String>,
-    /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
-    pub log_level: Option<String>,
-    /// Options of rcl's log: `--log-file-name` and `--log-config-file`, each with its value, and
-    /// `--disable-rosout-logs` and the like.
-    pub log_settings: Vec<String>,
+    /// The least level to log, or `logger:=level` (`--log-level`), in the order given.
+    pub log_levels: Vec<String>,
+    /// Nodes do not publish their log on `/rosout` (`--disable-rosout-logs`; of several switches the last).
+    pub disable_rosout_logs: bool,
+    /// Nodes do not log to the console (`--disable-stdout-logs`, likewise).
+    pub disable_stdout_logs: bool,
+    /// Nodes do not log to a file (`--disable-external-lib-logs`, likewise).
+    pub disable_external_lib_logs: bool,
+    /// The first part of the log file's name, instead of the program's name (`--log-file-name`).
+    pub log_file_name: Option<String>,
+    /// The configuration of rcl's logging library (`--log-config-file`).
+    pub log_config_file: Option<String>,
     /// The security enclave (`--enclave`), an absolute name.
     pub enclave: Option<String>,
     /// The remaining arguments, for the program.
@@ -104,17 +111,6 @@ struct Settled {
     namespace: bool,
 }
 
-/// ROS 2 switches for log output that match Runnel's behaviour. They are accepted and ignored.
-const LOG_SWITCHES: [&str; 4] = [
-    "--enable-rosout-logs",
-    "--enable-stdout-logs",
-    "--enable-external-lib-logs",
-    "--disable-external-lib-logs",
-];
-
-/// ROS 2 switches that would send log lines to another place, which is the program's choice.
-const LOG_REFUSALS: [&str; 2] = ["--disable-rosout-logs", "--disable-stdout-logs"];
-
 impl Arguments {
     /// Reads a program's arguments, without the program's own name.
     ///
@@ -162,7 +158,7 @@ impl Arguments {
 
     /// The arguments that Runnel does not support yet, for a warning.
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
-        self.log_settings.iter().cloned()
+        self.log_config_file.iter().map(|file| format!("--log-config-file {file}"))
     }
 
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
@@ -212,15 +208,17 @@ impl Arguments {
                 "-r" | "--remap" => self.ros2_remap(&value()?, settled)?,
                 "-p" | "--param" => self.ros2_param(&value()?)?,
                 "--params-file" => self.params_files.push(value()?),
-                "--log-level" => self.log_level = Some(value()?),
+                "--log-level" => self.log_levels.push(value()?),
                 "-e" | "--enclave" => self.enclave = Some(enclave(value()?)?),
-                "--log-config-file" | "--log-file-name" => {
-                    let value = value()?;
-                    self.log_settings.push(format!("{flag} {value}"));
-                }
+                "--log-config-file" => self.log_config_file = Some(value()?),
+                "--log-file-name" => self.log_file_name = Some(value()?),
+                "--enable-rosout-logs" => self.disable_rosout_logs = false,
+                "--disable-rosout-logs" => self.disable_rosout_logs = true,
+                "--enable-stdout-logs" => self.disable_stdout_logs = false,
+                "--disable-stdout-logs" => self.disable_stdout_logs = true,
+                "--enable-external-lib-logs" => self.disable_external_lib_logs = false,
+                "--disable-external-lib-logs" => self.disable_external_lib_logs = true,
                 "--ros-args" => {}
-                switch if LOG_SWITCHES.contains(&switch) => {}
-                switch if LOG_REFUSALS.contains(&switch) => self.log_settings.push(flag),
                 _ => return Err(ArgumentError::UnknownFlag { flag }),
             }
         }
@@ -369,8 +367,8 @@ mod tests {
             namespace: Some("/x".into()),
             params: vec![param(None, "k", "v", true), param(Some("node"), "q", "[1,2]", true)],
             params_files: vec!["f.yaml".into()],
-            log_level: Some("debug".into()),
-            log_settings: vec!["--disable-rosout-logs".into()],
+            log_levels: vec!["debug".into()],
+            disable_rosout_logs: true,
             enclave: Some("/e".into()),
             rest: vec!["a".into(), "-r".into(), "z".into()],
             ..Arguments::default()
@@ -437,9 +435,25 @@ mod tests {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
                     --log-file-name talker --log-config-file c -e /e \
                     --disable-stdout-logs --enable-rosout-logs";
-        let expected = ["--log-file-name talker", "--log-config-file c", "--disable-stdout-logs"];
-        assert!(parse(line).unwrap().not_followed().eq(expected));
+        assert!(parse(line).unwrap().not_followed().eq(["--log-config-file c"]));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
+    }
+
+    #[test]
+    fn last_switch_of_log_destination_counts() {
+        let arguments = parse(
+            "--ros-args --disable-rosout-logs --enable-stdout-logs --disable-external-lib-logs \
+             --enable-rosout-logs --disable-stdout-logs --log-file-name a --log-level warn --log-level b:=info",
+        )
+        .unwrap();
+        let disabled = [
+            arguments.disable_rosout_logs,
+            arguments.disable_stdout_logs,
+            arguments.disable_external_lib_logs,
+        ];
+        assert_eq!(disabled, [false, true, true]);
+        assert_eq!(arguments.log_file_name.as_deref(), Some("a"));
+        assert_eq!(arguments.log_levels, ["warn", "b:=info"]);
     }
 
     #[test]

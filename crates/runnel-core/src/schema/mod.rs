@@ -5,6 +5,7 @@
 //! hash.
 
 mod action;
+mod described_type;
 mod fixed_len;
 mod folders;
 mod form;
@@ -15,14 +16,17 @@ mod md5;
 pub mod parse;
 mod resolve;
 mod rihs01;
+mod type_description;
 mod types;
 
+pub use described_type::{DescribedField, DescribedType};
 pub use folders::{DefinitionFile, definition_files};
 pub use generation::{Generation, snake_case};
 pub use library::{BuiltIn, Kind, Library};
 pub use parse::ParseError;
 pub use resolve::{MAX_MESSAGE_DEPTH, ResolveError};
 pub use rihs01::ros2_action_messages;
+pub use type_description::{TypeDescription, TypeSource};
 pub use types::{
     ActionDef, ActionSchema, Arity, Constant, Element, Field, Literal, MessageDef, Primitive, Schema,
     ServiceDef, ServiceSchema, TypeName,

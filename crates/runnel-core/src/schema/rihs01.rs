@@ -5,16 +5,17 @@
 //!
 //! Source: REP-2016 and REP-2011; the numbers are those of `type_description_interfaces/msg/FieldType`.
 
+use super::described_type::{DescribedField, DescribedType, default_value};
 use super::generation::Generation;
 use super::types::{ActionSchema, Arity, Element, Field, Primitive, Schema, ServiceSchema, TypeName};
 use crate::sorted::SortedMap;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-const TIME: &str = "builtin_interfaces/msg/Time";
-const DURATION: &str = "builtin_interfaces/msg/Duration";
-const UUID: &str = "unique_identifier_msgs/msg/UUID";
-const EVENT_INFO: &str = "service_msgs/msg/ServiceEventInfo";
+pub(super) const TIME: &str = "builtin_interfaces/msg/Time";
+pub(super) const DURATION: &str = "builtin_interfaces/msg/Duration";
+pub(super) const UUID: &str = "unique_identifier_msgs/msg/UUID";
+pub(super) const EVENT_INFO: &str = "service_msgs/msg/ServiceEventInfo";
 
 impl Schema {
     /// The ROS 2 type hash, `RIHS01_` and 64 lower-case hex digits; `None` for a ROS 1 form.
@@ -91,6 +92,8 @@ struct Type {
     capacity: usize,
     string_capacity: usize,
     nested: String,
+    /// Its default value, which the hash leaves out.
+    default: String,
 }
 
 impl Type {
@@ -149,13 +152,14 @@ impl Type {
             (Element::Message(_), Some(part)) => Self::message(&part.def.ros2_name),
             (Element::Message(name), None) => Self::message(&format!("{}/msg/{}", name.package, name.name)),
         };
-        element.times(field.arity)
+        let default = field.default.as_ref().map(default_value).unwrap_or_default();
+        Self { default, ..element.times(field.arity) }
     }
 }
 
 /// Types by name, each with the names and types of its fields.
 #[derive(Default)]
-struct Types {
+pub(super) struct Types {
     by_name: SortedMap<String, Vec<(String, Type)>>,
 }
 
@@ -165,7 +169,7 @@ impl Types {
         self.by_name.insert(name.to_owned(), fields);
     }
 
-    fn add_schema(&mut self, schema: &Schema) {
+    pub(super) fn add_schema(&mut self, schema: &Schema) {
         if self.by_name.contains_key(&schema.def.ros2_name) {
             return;
         }
@@ -189,7 +193,7 @@ impl Types {
     }
 
     /// A service with its request, its response and its event message.
-    fn add_service(&mut self, name: &str) {
+    pub(super) fn add_service(&mut self, name: &str) {
         let [request, response, event] =
             ["Request", "Response", "Event"].map(|part| format!("{name}_{part}"));
         self.add_time(TIME);
@@ -267,27 +271,46 @@ impl Types {
         fields.iter().for_each(|(_, field)| self.copy_used(&field.nested, to));
     }
 
+    /// The names of all types, in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// The fields of a type.
+    pub(super) fn describe(&self, name: &str) -> DescribedType {
+        let field = |(name, field): &(String, Type)| DescribedField {
+            name: name.clone(),
+            type_id: field.id,
+            capacity: field.capacity,
+            string_capacity: field.string_capacity,
+            nested_type_name: field.nested.clone(),
+            default_value: field.default.clone(),
+        };
+        let fields = self.by_name.get(name).into_iter().flatten().map(field).collect();
+        DescribedType { name: name.to_owned(), fields }
+    }
+
     /// The hash of the type `name`, which names all others.
-    fn hash(&self, name: &str) -> String {
+    pub(super) fn hash(&self, name: &str) -> String {
         let mut json = String::from("{\"type_description\": ");
-        self.describe(name, &mut json);
+        self.write_json(name, &mut json);
         json.push_str(", \"referenced_type_descriptions\": [");
         let others = self.by_name.keys().filter(|other| *other != name);
         for (index, other) in others.enumerate() {
             json.push_str(if index == 0 { "" } else { ", " });
-            self.describe(other, &mut json);
+            self.write_json(other, &mut json);
         }
         json.push_str("]}");
         let sum = Sha256::digest(json);
         sum.iter().fold(String::from("RIHS01_"), |hash, byte| format!("{hash}{byte:02x}"))
     }
 
-    fn describe(&self, name: &str, json: &mut String) {
+    fn write_json(&self, name: &str, json: &mut String) {
         // Writing to a string does not fail. Names contain only characters that need no escape.
         let _ = write!(json, "{{\"type_name\": \"{name}\", \"fields\": [");
         for (index, (name, field)) in self.by_name.get(name).into_iter().flatten().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
-            let Type { id, capacity, string_capacity, nested } = field;
+            let Type { id, capacity, string_capacity, nested, .. } = field;
             let _ = write!(
                 json,
                 "{comma}{{\"name\": \"{name}\", \"type\": {{\"type_id\": {id}, \"capacity\": {capacity}, \

@@ -1,5 +1,6 @@
 //! The generated standard types.
 
+mod descriptions;
 mod encodings;
 mod features;
 mod forms;

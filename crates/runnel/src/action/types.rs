@@ -78,11 +78,10 @@ impl Ros2ActionTypes {
         let messages = ros2_action_messages(action, [goal?, result?, feedback?].map(|schema| &**schema));
         let [goal_request, goal_response, result_request, result_response, feedback] =
             messages.map(|(dds_type, rihs01)| ServiceMessageType { dds_type, rihs01 });
-        let ServiceMessageType { dds_type, rihs01 } = feedback;
         Some(Self {
             send_goal: ServiceTypeNames { request: goal_request, response: goal_response },
             get_result: ServiceTypeNames { request: result_request, response: result_response },
-            feedback: Ros2Type { dds_type, rihs01 },
+            feedback: Ros2Type::without_definition(feedback.dds_type, feedback.rihs01),
         })
     }
 }

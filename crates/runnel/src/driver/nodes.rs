@@ -18,6 +18,8 @@ use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchC
 use crate::linger::Unarrived;
 use crate::log_output::console;
 use crate::node_log::NodeLog;
+#[cfg(feature = "type_description")]
+use crate::node_types::NodeTypes;
 
 /// Key of a node. Its engine has another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,9 @@ pub(crate) struct NodeSlot {
     closed: bool,
     /// Its log.
     pub(crate) log: Option<Arc<NodeLog>>,
+    /// The types of its topics in ROS 2.
+    #[cfg(feature = "type_description")]
+    pub(crate) types: Arc<NodeTypes>,
     /// Limits log lines about its peers.
     throttle: Throttle,
     /// It follows `/use_sim_time`.
@@ -172,6 +177,8 @@ impl NodeSlot {
             stopped: None,
             closed: false,
             log: None,
+            #[cfg(feature = "type_description")]
+            types: Arc::new(NodeTypes::new()),
             throttle: Throttle::default(),
             follows_sim_time: false,
         }

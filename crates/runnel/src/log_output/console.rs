@@ -1,9 +1,10 @@
-//! Log lines on standard error. The library's own lines go there too, unless the program has a logger, since a node
-//! that receives nothing should say why.
+//! Log lines on the console. The library's own lines go to standard error, unless the program has a logger, since a
+//! node that receives nothing should say why.
 
 use std::env;
 use std::fmt;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 use log::LevelFilter;
@@ -11,28 +12,40 @@ use runnel_core::sanitize;
 use runnel_io::output::Output;
 
 use super::Level;
-use super::format::{DEFAULT_TEMPLATE, Line};
 use crate::sync::{Class, Mutex, assert_may_lock, lock};
 
 /// The variable with the lowest level of the library's own lines, used without a logger of the program.
 const LIBRARY_LEVEL: &str = "RUNNEL_LOG";
 
-/// The variable with the template of lines.
-const FORMAT: &str = "ROSCONSOLE_FORMAT";
-
 /// The target of the library's own lines.
 pub(crate) const TARGET: &str = "runnel";
 
-/// Standard error, and the number of dropped lines when it was last reported.
+/// A stream of the console.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    StandardError,
+    StandardOutput,
+}
+
+impl Stream {
+    const ALL: [Self; 2] = [Self::StandardError, Self::StandardOutput];
+}
+
+/// A stream, and the number of dropped lines when it was last reported.
 struct Console {
-    output: Output,
+    output: Output<Box<dyn AsFd + Send>>,
     reported: u64,
 }
 
-fn console() -> &'static Mutex<Console> {
-    static CONSOLE: OnceLock<Mutex<Console>> = OnceLock::new();
-    CONSOLE
-        .get_or_init(|| Mutex::new(Class::Console, Console { output: Output::standard_error(), reported: 0 }))
+fn console(stream: Stream) -> &'static Mutex<Console> {
+    static CONSOLES: [OnceLock<Mutex<Console>>; 2] = [const { OnceLock::new() }; 2];
+    CONSOLES[stream as usize].get_or_init(|| {
+        let target: Box<dyn AsFd + Send> = match stream {
+            Stream::StandardError => Box::new(io::stderr()),
+            Stream::StandardOutput => Box::new(io::stdout()),
+        };
+        Mutex::new(Class::Console, Console { output: Output::to(target), reported: 0 })
+    })
 }
 
 impl Console {
@@ -51,25 +64,24 @@ impl Console {
 
 /// Lines that the console dropped, because its reader is too slow or has stopped.
 pub fn dropped_lines() -> u64 {
-    lock(console()).output.dropped()
+    Stream::ALL.into_iter().map(|stream| lock(console(stream)).output.dropped()).sum()
 }
 
-/// Writes the rest of a line that the console accepted in part.
+/// Writes the rest of lines that the console accepted in part.
 pub(crate) fn flush() {
-    lock(console()).output.flush();
+    for stream in Stream::ALL {
+        lock(console(stream)).output.flush();
+    }
+}
+
+/// Writes a line to standard error.
+fn write(line: &str) {
+    write_to(Stream::StandardError, line);
 }
 
 /// Writes a line.
-fn write(line: &str) {
-    lock(console()).line(line);
-}
-
-/// Writes a line of a node.
-pub(crate) fn write_line(line: &Line<'_>) {
-    static TEMPLATE: OnceLock<String> = OnceLock::new();
-    let template = TEMPLATE.get_or_init(|| env::var(FORMAT).unwrap_or_else(|_| DEFAULT_TEMPLATE.to_owned()));
-    let text = line.render(template);
-    write(&if colours() { line.level.painted(text) } else { text });
+pub(crate) fn write_to(stream: Stream, line: &str) {
+    lock(console(stream)).line(line);
 }
 
 fn colours() -> bool {
@@ -77,18 +89,25 @@ fn colours() -> bool {
     *COLOURS.get_or_init(|| env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal())
 }
 
-/// Logs a line of the library.
+/// Logs a line of the library: by the program's logger if it has one, else on standard error.
 pub(crate) fn log_line(level: log::Level, text: fmt::Arguments<'_>) {
-    // A program with a logger sets a level.
-    if log::max_level() != LevelFilter::Off {
-        // The logger may publish the line.
-        assert_may_lock(Class::RosoutTopics, "the program's logger");
-        if log::log_enabled!(target: TARGET, level) {
-            log::log!(target: TARGET, level, "{}", sanitize::log_text(&text.to_string()));
-        }
-    } else {
+    if !forward(level, text) {
         write_own_line(level, text);
     }
+}
+
+/// Logs a line of the library by the program's logger. False if the program has none.
+pub(crate) fn forward(level: log::Level, text: fmt::Arguments<'_>) -> bool {
+    // A program with a logger sets a level.
+    if log::max_level() == LevelFilter::Off {
+        return false;
+    }
+    // The logger may publish the line.
+    assert_may_lock(Class::RosoutTopics, "the program's logger");
+    if log::log_enabled!(target: TARGET, level) {
+        log::log!(target: TARGET, level, "{}", sanitize::log_text(&text.to_string()));
+    }
+    true
 }
 
 /// Writes a line of the library, if its level is shown.

@@ -1,4 +1,5 @@
-//! Log file of a node, on request: by `ROS_LOG_DIR`, or by `__log:=FILE` as roslaunch does.
+//! Log files: one for each node in ROS 1, on request by `ROS_LOG_DIR` or by `__log:=FILE` as roslaunch does; one for the
+//! process in ROS 2.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +11,6 @@ use std::sync::{Arc, Weak};
 use runnel_core::sanitize;
 
 use crate::sync::{Class, Mutex, lock};
-use crate::variables::variable;
 
 /// Bytes after which a file is renamed to `FILE.1` and a new one begins, so that a log never fills a disk.
 const LONGEST: u64 = 50 << 20;
@@ -41,14 +41,8 @@ struct Open {
     torn: bool,
 }
 
-/// The path of a node's log file, if it has one.
-pub(crate) fn path(argument: Option<&str>, node: &str, pid: i32) -> Option<PathBuf> {
-    let folder = || variable("ROS_LOG_DIR").map(|folder| path_in(folder.as_ref(), node, pid));
-    argument.map(PathBuf::from).or_else(folder)
-}
-
-/// Named as by rospy: `robot_camera-4711.log`.
-fn path_in(folder: &Path, node: &str, pid: i32) -> PathBuf {
+/// The path of a node's own log file, named as by rospy: `robot_camera-4711.log`.
+pub(crate) fn path_in(folder: &Path, node: &str, pid: i32) -> PathBuf {
     let name = node.trim_start_matches('/').replace('/', "_");
     folder.join(format!("{name}-{pid}.log"))
 }

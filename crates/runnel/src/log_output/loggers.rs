@@ -11,12 +11,26 @@ use runnel_core::sorted::SortedMap;
 /// The name of a node's root logger, as in roscpp.
 pub(crate) const ROOT: &str = "ros";
 
+/// The ROS 2 name of a logger: the node's name with points instead of slashes, as in `robot.camera.driver` for a part.
+pub(crate) fn name_in_ros2(node: &str, logger: &str) -> String {
+    let part = logger.strip_prefix(ROOT).unwrap_or_default();
+    format!("{}{part}", node.trim_start_matches('/').replace('/', "."))
+}
+
+/// The name of a node's logger that ROS 2 calls `logger`; `None` if it is no logger of this node.
+pub(crate) fn name_of_ros2(node: &str, logger: &str) -> Option<String> {
+    let part = logger.strip_prefix(&name_in_ros2(node, ROOT))?;
+    (part.is_empty() || part.starts_with('.')).then(|| format!("{ROOT}{part}"))
+}
+
 /// Limits of the number of names and of their length: a service sets the level of any name.
 const MOST: usize = 1000;
 const LONGEST: usize = 256;
 
 /// The loggers of a node.
 pub(crate) struct Loggers {
+    /// The level of the root logger while it has none of its own.
+    default: Level,
     by_name: Mutex<SortedMap<Arc<str>, Entry>>,
 }
 
@@ -45,9 +59,9 @@ impl fmt::Display for Refused {
 
 impl Loggers {
     pub(crate) fn new(level: Level) -> Self {
-        let root = Entry { own: Some(level), effective: Arc::new(AtomicU8::new(level as u8)) };
+        let root = Entry { own: None, effective: Arc::new(AtomicU8::new(level as u8)) };
         let by_name = SortedMap::from_iter([(Arc::from(ROOT), root)]);
-        Self { by_name: Mutex::new(Class::LoggerLevels, by_name) }
+        Self { default: level, by_name: Mutex::new(Class::LoggerLevels, by_name) }
     }
 
     /// The level that handles of a logger read. Beyond the limit of names, that of an ancestor.
@@ -57,18 +71,32 @@ impl Loggers {
             let above = upwards(name).find_map(|above| by_name.get(above));
             return above.map_or_else(Arc::default, |entry| Arc::clone(&entry.effective));
         }
-        Arc::clone(&entry(&mut by_name, name).effective)
+        Arc::clone(&self.entry(&mut by_name, name).effective)
+    }
+
+    /// The logger's own level.
+    pub(crate) fn own(&self, name: &str) -> Option<Level> {
+        lock(&self.by_name).get(name).and_then(|entry| entry.own)
     }
 
     /// Sets a logger's own level.
     pub(crate) fn set(&self, name: &str, level: Level) -> Result<(), Refused> {
+        self.assign(name, Some(level))
+    }
+
+    /// Has a logger inherit the level of its parent.
+    pub(crate) fn unset(&self, name: &str) -> Result<(), Refused> {
+        self.assign(name, None)
+    }
+
+    fn assign(&self, name: &str, level: Option<Level>) -> Result<(), Refused> {
         let mut by_name = lock(&self.by_name);
         if let Some(refusal) = refusal(&by_name, name) {
             return Err(refusal);
         }
-        entry(&mut by_name, name).own = Some(level);
+        self.entry(&mut by_name, name).own = level;
         for (name, entry) in by_name.iter() {
-            entry.effective.store(level_of(&by_name, name) as u8, Ordering::Relaxed);
+            entry.effective.store(self.level_of(&by_name, name) as u8, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -76,7 +104,19 @@ impl Loggers {
     /// All names with their effective levels.
     pub(crate) fn all(&self) -> Vec<(String, Level)> {
         let by_name = lock(&self.by_name);
-        by_name.keys().map(|name| (name.to_string(), level_of(&by_name, name))).collect()
+        by_name.keys().map(|name| (name.to_string(), self.level_of(&by_name, name))).collect()
+    }
+
+    fn entry<'a>(&self, by_name: &'a mut SortedMap<Arc<str>, Entry>, name: &str) -> &'a mut Entry {
+        let effective = self.level_of(by_name, name) as u8;
+        let new = || Entry { own: None, effective: Arc::new(AtomicU8::new(effective)) };
+        by_name.entry(Arc::from(name)).or_insert_with(new)
+    }
+
+    /// The level of the nearest logger at or above a name that has one.
+    fn level_of(&self, by_name: &SortedMap<Arc<str>, Entry>, name: &str) -> Level {
+        let own = |name: &str| by_name.get(name).and_then(|entry| entry.own);
+        upwards(name).find_map(own).or_else(|| own(ROOT)).unwrap_or(self.default)
     }
 }
 
@@ -86,18 +126,6 @@ fn refusal(by_name: &SortedMap<Arc<str>, Entry>, name: &str) -> Option<Refused> 
         ..=LONGEST => Some(Refused::TooMany),
         _ => Some(Refused::TooLong),
     }
-}
-
-fn entry<'a>(by_name: &'a mut SortedMap<Arc<str>, Entry>, name: &str) -> &'a mut Entry {
-    let effective = level_of(by_name, name) as u8;
-    let new = || Entry { own: None, effective: Arc::new(AtomicU8::new(effective)) };
-    by_name.entry(Arc::from(name)).or_insert_with(new)
-}
-
-/// The level of the nearest logger at or above a name that has one.
-fn level_of(by_name: &SortedMap<Arc<str>, Entry>, name: &str) -> Level {
-    let own = |name: &str| by_name.get(name).and_then(|entry| entry.own);
-    upwards(name).find_map(own).or_else(|| own(ROOT)).unwrap_or(Level::Info)
 }
 
 /// A name and its ancestors: `a.b.c`, `a.b`, `a`.
@@ -110,6 +138,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn logger_name_follows_ros2() {
+        assert_eq!(name_in_ros2("/talker", "ros"), "talker");
+        assert_eq!(name_in_ros2("/robot/camera", "ros.driver.usb"), "robot.camera.driver.usb");
+        assert_eq!(name_of_ros2("/talker", "talker").as_deref(), Some("ros"));
+        assert_eq!(
+            name_of_ros2("/robot/camera", "robot.camera.driver.usb").as_deref(),
+            Some("ros.driver.usb")
+        );
+        assert_eq!(name_of_ros2("/talker", "talker2"), None);
+        assert_eq!(name_of_ros2("/talker", "driver"), None);
+    }
+
+    #[test]
     fn logger_inherits_level_until_set() {
         let loggers = Loggers::new(Level::Info);
         let read = |handle: &AtomicU8| Level::from_number(handle.load(Ordering::Relaxed));
@@ -120,7 +161,9 @@ mod tests {
         loggers.set(ROOT, Level::Error).expect("room");
         assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Error]);
         loggers.set("ros.a.b", Level::Fatal).expect("room");
-        assert_eq!(read(&deep), Level::Fatal);
+        assert_eq!((read(&deep), loggers.own("ros.a.b")), (Level::Fatal, Some(Level::Fatal)));
+        loggers.unset("ros.a.b").expect("room");
+        assert_eq!((read(&deep), loggers.own("ros.a.b")), (Level::Debug, None));
         let names: Vec<_> = loggers.all().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["elsewhere", "ros", "ros.a", "ros.a.b"]);
     }

@@ -1,11 +1,13 @@
-//! Log lines and their destinations: standard error and files.
+//! Log lines and their destinations: the console and files.
 //!
 //! Publication on `/rosout` is built on this: see [`logging`](crate::logging).
 
 pub(crate) mod console;
+pub(crate) mod destinations;
 pub(crate) mod file;
 pub(crate) mod format;
 pub(crate) mod loggers;
+pub(crate) mod rcutils;
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,6 +45,17 @@ impl Level {
             Self::Warn => "WARN",
             Self::Error => "ERROR",
             Self::Fatal => "FATAL",
+        }
+    }
+
+    /// The number in ROS 2, of `rcl_interfaces/msg/Log`.
+    pub(crate) fn ros2_number(self) -> u8 {
+        match self {
+            Self::Debug => 10,
+            Self::Info => 20,
+            Self::Warn => 30,
+            Self::Error => 40,
+            Self::Fatal => 50,
         }
     }
 
@@ -124,6 +137,7 @@ mod tests {
         assert_eq!("Warning".parse(), Ok(Level::Warn));
         assert_eq!(Level::from_number(3), Level::Warn);
         assert_eq!(Level::from_number(200), Level::Fatal);
+        assert_eq!(Level::ALL.map(Level::ros2_number), [10, 20, 30, 40, 50]);
         let error = "loud".parse::<Level>().expect_err("no level").to_string();
         assert_eq!(error, "\"loud\" is not a level: use debug, info, warn, error or fatal");
     }

@@ -8,9 +8,10 @@
 //! # Ok::<(), runnel::Error>(())
 //! ```
 //!
-//! `ROSCONSOLE_FORMAT` sets the format of lines as in roscpp (`[${severity}] [${time}] [${node}]: ${message}`). On a
-//! terminal they have colours unless `NO_COLOR` is set. With `ROS_LOG_DIR` or `__log:=FILE` they are also written to a
-//! file.
+//! In ROS 1 `ROSCONSOLE_FORMAT` sets the format of lines as in roscpp (`[${severity}] [${time}] [${node}]: ${message}`),
+//! and with `ROS_LOG_DIR` or `__log:=FILE` they are also written to a file. In ROS 2 `RCUTILS_CONSOLE_OUTPUT_FORMAT` sets
+//! it as in rcl (`[{severity}] [{time}] [{name}]: {message}`), and lines are also written to a file in `~/.ros/log`. On a
+//! terminal they have colours unless `NO_COLOR` is set.
 //!
 //! On `/rosout` a line is a `rosgraph_msgs/Log` in ROS 1 and a `rcl_interfaces/msg/Log` in ROS 2, where loggers are
 //! named after their node (`robot.camera.driver`). The ROS 2 publisher has the QoS [`crate::QoS::rosout`].
@@ -20,6 +21,7 @@
 //! too ([`unwritten_lines`]), and the first one is reported on the console and on `/rosout`.
 
 mod forward;
+mod ros2_levels;
 mod services;
 
 use std::sync::atomic::{AtomicU64, Ordering};

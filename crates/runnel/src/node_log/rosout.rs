@@ -11,9 +11,8 @@ use crate::announced::{Ros1Type, Ros2Type, Topic};
 use crate::data::{Publication, WriterGroup};
 use crate::environment::Graphs;
 use crate::ipc::Pool;
-use crate::log_output::Level;
 use crate::log_output::format::Line;
-use crate::log_output::loggers::ROOT;
+use crate::log_output::loggers::name_in_ros2;
 use crate::outgoing::{per_generation, typed};
 
 /// The topic on which nodes publish their log.
@@ -91,43 +90,11 @@ fn in_ros1(line: &Line<'_>, topics: &[String]) -> rosgraph_msgs::msg::Log {
 fn in_ros2(line: &Line<'_>) -> rcl_interfaces::msg::Log {
     rcl_interfaces::msg::Log {
         stamp: line.simulated.unwrap_or(line.wall),
-        level: number_in_ros2(line.level),
+        level: line.level.ros2_number(),
         name: name_in_ros2(line.node, line.logger),
         msg: line.text.to_owned(),
         file: line.place.file.to_owned(),
         function: line.place.function.to_owned(),
         line: line.place.line,
-    }
-}
-
-fn number_in_ros2(level: Level) -> u8 {
-    match level {
-        Level::Debug => rcl_interfaces::msg::Log::DEBUG,
-        Level::Info => rcl_interfaces::msg::Log::INFO,
-        Level::Warn => rcl_interfaces::msg::Log::WARN,
-        Level::Error => rcl_interfaces::msg::Log::ERROR,
-        Level::Fatal => rcl_interfaces::msg::Log::FATAL,
-    }
-}
-
-/// The ROS 2 name of a logger: the node's name with points instead of slashes, as in `robot.camera.driver` for a part.
-fn name_in_ros2(node: &str, logger: &str) -> String {
-    let part = logger.strip_prefix(ROOT).unwrap_or_default();
-    format!("{}{part}", node.trim_start_matches('/').replace('/', "."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logger_name_follows_ros2() {
-        assert_eq!(name_in_ros2("/talker", "ros"), "talker");
-        assert_eq!(name_in_ros2("/robot/camera", "ros.driver.usb"), "robot.camera.driver.usb");
-    }
-
-    #[test]
-    fn level_numbers_follow_ros2() {
-        assert_eq!(Level::ALL.map(number_in_ros2), [10, 20, 30, 40, 50]);
     }
 }

@@ -93,6 +93,8 @@ in_order! {
     IpcPool,
     /// The timers. Held while those that are due enter the ready queue.
     Timers,
+    /// The callbacks for jumps of ROS time.
+    TimeJumps,
     /// The events that wait for a callback.
     EventQueue,
     /// The callbacks that wait for another of their group.
@@ -116,6 +118,12 @@ in_order! {
     NodeParameters,
     /// The values of a node's parameters at the master of ROS 1.
     MasterParameters,
+    /// The state of a lifecycle node, and its publishers.
+    LifecycleState,
+    /// The services of a lifecycle node.
+    LifecycleServices,
+    /// The types of a node's topics and services.
+    NodeTypes,
     /// The levels of a node's loggers.
     LoggerLevels,
     /// The open log files.

@@ -42,6 +42,15 @@ fn rosout_qos_is_that_of_options() {
 }
 
 #[test]
+fn argument_disables_rosout_of_all_nodes() {
+    let domain = new_domain();
+    let arguments = ["--ros-args", "--disable-rosout-logs"];
+    let context = Context::with_options(options(domain, &arguments)).unwrap();
+    let _nodes = ["one", "two"].map(|name| context.create_node(name).unwrap());
+    assert_eq!(rosout_publishers(domain, 2), []);
+}
+
+#[test]
 fn node_without_rosout_has_no_logger_services_in_ros1() {
     let graph = Graph::new();
     let context = graph.context();

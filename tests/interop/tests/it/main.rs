@@ -37,6 +37,8 @@ mod ros2_ipv6;
 mod ros2_joining;
 mod ros2_large;
 mod ros2_logging;
+mod ros2_node;
+mod ros2_node_services;
 mod ros2_parameters;
 mod ros2_peers;
 mod ros2_qos;

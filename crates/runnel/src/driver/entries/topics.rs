@@ -194,7 +194,11 @@ impl Nodes {
             }
             // In ROS 1 the engine refuses, or the master does not answer.
             None if slot.stopped.is_some() => Err(Error::ShuttingDown),
-            ros1 => Ok(TopicGraphs { ros1, ros2 }),
+            ros1 => {
+                #[cfg(feature = "type_description")]
+                topic.ros2.iter().filter(|_| ros2).for_each(|ros2| slot.types.add_message(ros2));
+                Ok(TopicGraphs { ros1, ros2 })
+            }
         }
     }
 }
