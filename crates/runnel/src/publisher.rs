@@ -109,8 +109,9 @@ impl<M: Message> Publisher<M> {
     /// Publishes a message: it is serialized once for all subscribers.
     ///
     /// # Errors
-    /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message for too long. With
-    /// [`QoS::keep_last`], the oldest message is dropped and counted instead. [`Error::TooLong`] if the message is
+    /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message within the max blocking time,
+    /// 100 ms by default (see [`Publisher::set_max_blocking_time`]). With [`QoS::keep_last`], the oldest message is
+    /// dropped and counted instead. [`Error::ShuttingDown`] if it would have to wait and the context is ending. [`Error::TooLong`] if the message is
     /// longer than subscribers accept. [`Error::NoMemory`] if there is no memory to serialize it, or for the copy that
     /// subscriptions of this process share. [`Error::Encode`] if a ROS 2 subscriber needs the message and a value in
     /// it has no ROS 2 encoding.
@@ -378,8 +379,11 @@ impl PublisherBase {
             if waited >= timeout {
                 return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
-            let shared = &self.end.node.context.shared;
-            shared.wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
+            let context = &self.end.node.context;
+            if !context.ok() {
+                return Err(Error::ShuttingDown);
+            }
+            context.shared.wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
         }
     }
 }
