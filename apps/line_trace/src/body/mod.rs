@@ -56,10 +56,10 @@ pub trait Body: Send {
     fn set_buzzer(&mut self, hertz: i16) -> io::Result<()>;
 
     /// A tracer is connected (it subscribes to the switches and shows lamps): a simulated operator may press one.
-    fn attend(&mut self) {}
+    fn on_tracer_connected(&mut self) {}
 
     /// Ground truth of pose and velocity; `None` for a real robot.
-    fn seen(&self) -> Option<(Pose, Velocity)> {
+    fn ground_truth(&self) -> Option<(Pose, Velocity)> {
         None
     }
 }

@@ -26,8 +26,6 @@ pub use watcher::{Received, WatcherNode};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use runnel::Error;
-
 /// Whether a node records its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
@@ -58,14 +56,6 @@ const TRACER: &str = "tracer";
 
 /// Queue depth at both ends: more than a second's worth, so that a stall shows as latency and not as loss.
 const DEPTH: usize = 100;
-
-/// `None` for what the node's graphs do not support.
-fn if_in_graph<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
-    match made {
-        Err(Error::Ros1Only { .. }) => Ok(None),
-        made => made.map(Some),
-    }
-}
 
 /// Locks state shared by callbacks, also after a callback has panicked.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
