@@ -91,7 +91,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
     let schema = schema.map_err(|error| Failure::failed(format!("invalid message type: {error}")))?;
     let typed = !args.values.is_empty() || schema.def.fields.is_empty() && args.file.is_none();
     if typed {
-        // Typed values are checked before the master is contacted.
+        // The values are checked before a node is registered.
         message(&schema, &args.values)?;
     } else if args.file.is_none() && io::stdin().is_terminal() {
         return Err(Failure::usage("Please specify message values"));
