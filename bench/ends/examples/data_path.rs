@@ -157,7 +157,8 @@ fn main() -> Outcome<()> {
     let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0)))?.to_string();
     let publisher_context = path.context(&uri)?;
     let subscriber_context = if path.one_context { publisher_context.clone() } else { path.context(&uri)? };
-    let (talker, listener) = (publisher_context.create_node("talker")?, subscriber_context.create_node("listener")?);
+    let (talker, listener) =
+        (publisher_context.create_node("talker")?, subscriber_context.create_node("listener")?);
     let publisher = talker.create_publisher::<UInt8MultiArray>("topic", 10)?;
     let progress = Arc::new(Progress::default());
     let counted = Arc::clone(&progress);

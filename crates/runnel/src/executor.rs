@@ -314,7 +314,7 @@ impl Drop for ShutdownOnDrop<'_> {
 pub(crate) fn catch_up(shared: &Shared) -> Result<(), Error> {
     let until = clock::monotonic() + CATCH_UP_TIME;
     for _ in 0..CATCH_UP_POLLS {
-        if clock::monotonic() >= until || !shared.event_loop.poll_without_waiting()?.served {
+        if clock::monotonic() >= until || !shared.event_loop.poll_without_waiting()?.had_work {
             break;
         }
     }

@@ -383,7 +383,9 @@ impl PublisherBase {
             if !context.ok() {
                 return Err(Error::ShuttingDown);
             }
-            context.shared.wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
+            context
+                .shared
+                .wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
         }
     }
 }

@@ -5,8 +5,7 @@ use super::peer_warning;
 use super::priority::Priority;
 use super::records::Records;
 use super::{
-    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, TF, TRACER,
-    lock,
+    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, TF, TRACER, lock,
 };
 use crate::body::Body;
 use crate::geometry::Pose;
@@ -241,8 +240,11 @@ impl Control {
 
     fn odometry(&self, pose: Pose, velocity: Velocity) -> Odometry {
         let advanced_to = Duration::from_secs_f64(self.advanced_to);
-        let header =
-            Header { stamp: self.started_at + advanced_to.into(), frame_id: "odom".into(), ..Header::default() };
+        let header = Header {
+            stamp: self.started_at + advanced_to.into(),
+            frame_id: "odom".into(),
+            ..Header::default()
+        };
         let mut odometry =
             Odometry { header, child_frame_id: "base_footprint".into(), ..Odometry::default() };
         odometry.pose.pose = pose.into();

@@ -41,7 +41,7 @@ pub const LIGHT_SENSORS: &str = "light_sensors";
 pub const SWITCHES: &str = "switches";
 /// Velocity command, `geometry_msgs/Twist`, in answer to each of [`LIGHT_SENSORS`], and every 100 ms while none come.
 pub const CMD_VEL: &str = "cmd_vel";
-/// Lamps to light, `raspimouse_msgs/Leds`, published on change; the last message is kept for late joiners.
+/// LEDs to light, `raspimouse_msgs/Leds`, published on change; the last message is kept for late joiners.
 pub const LEDS: &str = "leds";
 /// Buzzer frequency in hertz, `std_msgs/Int16`, published on change.
 pub const BUZZER: &str = "buzzer";

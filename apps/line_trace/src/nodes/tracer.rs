@@ -3,9 +3,7 @@
 use super::error_log::{ERROR_PERIOD, ErrorLog};
 use super::peer_warning;
 use super::records::Records;
-use super::{
-    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, lock,
-};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, lock};
 use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{Leds, Velocity};
 use crate::tracer::{Command, Tracer};

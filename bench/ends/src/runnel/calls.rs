@@ -7,7 +7,7 @@ use runnel::{Client, Context, FromParameter, Node, ParameterValue};
 use runnel_floor::Stamps;
 
 use super::PEER_TIMEOUT;
-use crate::protocol::{self, shut_down_with_bench, send_ready, wait_for_go};
+use crate::protocol::{self, send_ready, shut_down_with_bench, wait_for_go};
 use crate::{EndArgs, Failure, failed};
 
 /// Bytes of an integer parameter; other sizes stand for strings.

@@ -8,7 +8,7 @@ use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
 use super::{PEER_TIMEOUT, lock, message, publish, topics, wait_for_peers, wait_for_publishers};
-use crate::protocol::{shut_down_with_bench, send_ready, serve, wait_for_go};
+use crate::protocol::{send_ready, serve, shut_down_with_bench, wait_for_go};
 use crate::{EndArgs, Failure};
 
 /// State of the end that sends first.
