@@ -1,7 +1,7 @@
 //! Protocol between an end and the bench: lines on standard output; one line and then end of file on standard input.
 //!
-//! The bench's side is `commands/bench/turn.rs` in the crate `runnel-commands`. The programs in `bench/peers` speak the same
-//! protocol.
+//! The bench's side is `commands/bench/turn.rs` in the crate `runnel-commands`. The programs in `bench/peers` speak the
+//! same protocol.
 
 use std::fmt;
 use std::io::{self, Read, Write};

@@ -34,7 +34,7 @@ impl Node {
     }
 
     /// Creates a client of a service that keeps its connection in ROS 1 between calls. That is much faster, but the client
-    /// stays with the node that provides the service now. When that node ends, one call fails and the next looks the
+    /// stays with the node that provides the service now. When that node disappears, one call fails and the next looks the
     /// service up again. In ROS 2 it is like any other client.
     ///
     /// # Errors
@@ -158,11 +158,11 @@ impl<S: Service> Client<S> {
     /// Calls the service and returns at once, like [`Client::call_async`] with a callback in place of a future. A
     /// spinning thread calls it with the response, or with the reason why there is none; without a `timeout` there is
     /// no time limit. Every call uses its own connection, also from a persistent client. The callback is not called
-    /// once the node has ended.
+    /// once the node has been unregistered.
     ///
     /// # Errors
-    /// [`Error::Service`] when the request is too long ([`ServiceError::TooLong`]), cannot be represented in the graph of
-    /// the service ([`ServiceError::NotEncodable`]), or there is no memory for it ([`ServiceError::NoMemory`]);
+    /// [`Error::Service`] when the request is too long ([`ServiceError::TooLong`]), cannot be represented in the graph
+    /// of the service ([`ServiceError::NotEncodable`]), or there is no memory for it ([`ServiceError::NoMemory`]);
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn call_with(
         &self,
@@ -187,8 +187,9 @@ impl<S: Service> Client<S> {
         self.caller.wait_until_ready(timeout)
     }
 
-    /// Whether a node provides the service and answers. In ROS 2 this is known from discovery, without asking the network.
-    /// In ROS 1 it asks the master for the service, then the node that provides it, and waits for each at most one second.
+    /// Whether a node provides the service and answers. In ROS 2 this is known from discovery, without asking the
+    /// network. In ROS 1 it asks the master for the service, then the node that provides it, and waits for each at most
+    /// one second.
     ///
     /// # Errors
     /// When the operating system refuses to wait.

@@ -317,8 +317,8 @@ impl Context {
         self.shared.clock.is_simulated()
     }
 
-    /// Sleeps for `duration` of ROS time. Receives messages meanwhile, but runs no callbacks. Unlike a plain sleep, it ends with the
-    /// context. It ends early if simulated time jumps back.
+    /// Sleeps for `duration` of ROS time. Receives messages meanwhile, but runs no callbacks. Unlike a plain sleep, it
+    /// ends with the context. It ends early if simulated time jumps back.
     ///
     /// # Errors
     /// As [`Context::spin`].

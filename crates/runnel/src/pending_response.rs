@@ -24,11 +24,12 @@ use crate::task_waiter::TaskWaiter;
 ///
 /// # Wakers
 /// Runnel holds none of its locks while it wakes a task or drops a waker. So a waker may call Runnel, for example to
-/// poll its task immediately. It runs on the thread that received or published, and delays that thread. This holds for all
-/// futures and streams of Runnel.
+/// poll its task immediately. It runs on the thread that received or published, and delays that thread. This holds for
+/// all futures and streams of Runnel.
 ///
 /// # Without a task
-/// Instead of awaiting the call, a program may add it to a [`WaitSet`](crate::WaitSet) and [take](PendingResponse::take) the response.
+/// Instead of awaiting the call, a program may add it to a [`WaitSet`](crate::WaitSet) and
+/// [take](PendingResponse::take) the response.
 #[must_use = "a call is abandoned when it is dropped: await it or bind it to a name, `let response = ...`, not `let _ = ...`"]
 pub struct PendingResponse<S> {
     caller: Arc<Caller>,

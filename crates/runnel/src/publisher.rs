@@ -111,10 +111,10 @@ impl<M: Message> Publisher<M> {
     /// # Errors
     /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message within the max blocking time,
     /// 100 ms by default (see [`Publisher::set_max_blocking_time`]). With [`QoS::keep_last`], the oldest message is
-    /// dropped and counted instead. [`Error::ShuttingDown`] if it would have to wait and the context is ending. [`Error::TooLong`] if the message is
-    /// longer than subscribers accept. [`Error::NoMemory`] if there is no memory to serialize it, or for the copy that
-    /// subscriptions of this process share. [`Error::Encode`] if a ROS 2 subscriber needs the message and a value in
-    /// it has no ROS 2 encoding.
+    /// dropped and counted instead. [`Error::ShuttingDown`] if it would have to wait and the context is ending.
+    /// [`Error::TooLong`] if the message is longer than subscribers accept. [`Error::NoMemory`] if there is no memory
+    /// to serialize it, or for the copy that subscriptions of this process share. [`Error::Encode`] if a ROS 2
+    /// subscriber needs the message and a value in it has no ROS 2 encoding.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.base.publish(Typed::of(message), self.base.max_blocking)
     }
@@ -234,9 +234,9 @@ impl PublisherBase {
         self.end.publication.published()
     }
 
-    /// The number of messages dropped since creation because a subscriber was too slow, or because its datagrams could not
-    /// carry them (see [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)). Sum over all subscribers and
-    /// all publishers of this node on the topic.
+    /// The number of messages dropped since creation because a subscriber was too slow, or because its datagrams could
+    /// not carry them (see [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)). Sum over all
+    /// subscribers and all publishers of this node on the topic.
     pub fn dropped(&self) -> u64 {
         self.end.publication.dropped()
     }
@@ -249,9 +249,10 @@ impl PublisherBase {
     }
 
     /// Preallocates shared memory for `messages` messages of up to `bytes` serialized bytes each. Waits at most one
-    /// second until subscribers on this host have mapped it, and returns `Ok` also if they have not; later subscribers map
-    /// it when they connect. Does nothing if IPC is disabled. Without it, memory is allocated for the first messages, at about a millisecond for 4 MB, and the first messages are copied.
-    /// The memory is freed when the topic's publishers are unregistered, and comes on top of
+    /// second until subscribers on this host have mapped it, and returns `Ok` also if they have not; later subscribers
+    /// map it when they connect. Does nothing if IPC is disabled. Without it, memory is allocated for the first
+    /// messages, at about a millisecond for 4 MB, and the first messages are copied. The memory is freed when the
+    /// topic's publishers are unregistered, and comes on top of
     /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory). Messages below 4 KiB need none.
     ///
     /// # Errors
@@ -269,8 +270,9 @@ impl PublisherBase {
     }
 
     /// Waits at most `timeout` until `count` subscribers get everything published from now on. False if there are
-    /// fewer, also when the context ends before. A ROS 2 subscriber counts once its process has confirmed the match. Before that, a best-effort one may
-    /// miss messages, although [`subscription_count`](Self::subscription_count) already counts it.
+    /// fewer, also when the context ends before. A ROS 2 subscriber counts once its process has confirmed the match.
+    /// Before that, a best-effort one may miss messages, although [`subscription_count`](Self::subscription_count)
+    /// already counts it.
     ///
     /// # Errors
     /// [`Error::Io`] if the operating system refuses to wait.

@@ -143,8 +143,8 @@ impl Subscription {
         self.core.lost()
     }
 
-    /// The number of messages that this subscription has dropped since creation, because the callback was slower than the
-    /// publishers.
+    /// The number of messages that this subscription has dropped since creation, because the callback was slower than
+    /// the publishers.
     pub fn dropped(&self) -> u64 {
         self.core.dropped()
     }

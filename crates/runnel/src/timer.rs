@@ -92,8 +92,8 @@ impl Node {
         self.timer(period, (Follows::Ros, false), self.inner.executor_dispatch(), callback)
     }
 
-    /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time. A period of zero becomes
-    /// 1 ns.
+    /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time. A period of zero
+    /// becomes 1 ns.
     pub fn create_wall_timer(
         &self,
         period: impl Into<TimerOptions>,

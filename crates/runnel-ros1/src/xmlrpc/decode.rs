@@ -26,7 +26,8 @@ pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
     parser.call().map_err(|error| DecodeError { method: parser.method.take(), ..error })
 }
 
-/// Decodes a `<methodResponse>` document: the value of the answer, or the fault that it reports. Accepts arbitrary bytes.
+/// Decodes a `<methodResponse>` document: the value of the answer, or the fault that it reports. Accepts arbitrary
+/// bytes.
 ///
 /// # Errors
 /// If the document is not an XML-RPC response, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].

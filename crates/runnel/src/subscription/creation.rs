@@ -117,8 +117,8 @@ impl Node {
     /// Creates a subscription to a topic of any type, or of the type of `schema`. `callback` gets the bytes and the publisher's
     /// description of their type: see [`RawMessage::decode`].
     ///
-    /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. If a publisher offers less
-    /// than requested, the request to it is lowered to the offer, unless the options have
+    /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. If a publisher
+    /// offers less than requested, the request to it is lowered to the offer, unless the options have
     /// [`strict_qos`](SubscriptionOptions::strict_qos).
     ///
     /// # Errors
