@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use runnel::core::time::{Instant, Time};
-use runnel::io::clock;
 use runnel::msgs::geometry_msgs::msg::TransformStamped;
 use runnel::msgs::tf2_msgs::msg::TFMessage;
 use runnel::tf::Buffer;
 use runnel::{MessageInfo, Node, Subscription};
+use runnel_io::clock;
 use serde_json::{Value as Json, json};
 
 use super::frame;
