@@ -18,7 +18,7 @@ const USAGE: &str = "\
 usage: line_trace [robot | control | tracer | watch] [--devices DIR | --simulate] [--ros2 | --both] [NAME:=VALUE]...
 
   robot          the control node and the tracer (default)
-  control        only the control node: sensors and switches, wheels, lamps and buzzer
+  control        only the control node: sensors and switches, wheels, LEDs and buzzer
   tracer         only the tracer
   watch          prints each lap of a simulated robot
   --devices DIR  where the driver of the Raspberry Pi Mouse has its files [/dev]

@@ -1,4 +1,4 @@
-//! The simulated operator: places the robot, presses a switch, and watches the lamps.
+//! The simulated operator: places the robot, presses a switch, and watches the LEDs.
 
 use crate::geometry::Pose;
 use crate::noise::Noise;
@@ -13,7 +13,7 @@ use std::{error, fmt};
 const SETTLE: f64 = 0.3;
 /// Seconds for which a switch is held.
 const HOLD: f64 = 0.15;
-/// If the lamps do not confirm a press within this time, the operator starts again. Seconds.
+/// If the LEDs do not confirm a press within this time, the operator starts again. Seconds.
 const PRESS_TIMEOUT: f64 = 3.0;
 /// Distance from the line at which the floor is sampled, metres.
 const FLOOR_OFFSET: f64 = 0.09;
@@ -70,7 +70,7 @@ pub struct Operator {
     state: State,
 }
 
-/// Where to place the robot, and the lamps expected after the press; after the last errand the robot drives.
+/// Where to place the robot, and the LEDs expected after the press; after the last errand the robot drives.
 #[derive(Clone, Copy, Debug)]
 struct Errand {
     place: Pose,
@@ -116,8 +116,8 @@ impl Operator {
         let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
         let start = Pose { position: on.offset(0.0, about(0.004)), heading: on.heading + about(0.1) };
         let errands = [
-            Errand { place: off_line, shown: Stage::AwaitLine.lamps() },
-            Errand { place: across, shown: Stage::AwaitStart.lamps() },
+            Errand { place: off_line, shown: Stage::AwaitLine.leds() },
+            Errand { place: across, shown: Stage::AwaitStart.leds() },
             Errand { place: with_row_at(start), shown: None },
         ];
         Ok(Self { errands, state: State::SetDown { errand: 0 } })
@@ -151,7 +151,7 @@ impl Operator {
         match self.errands[errand].shown {
             None if robot.motor_power() => State::Drive { stood_since: None },
             None if timed_out => State::SetDown { errand },
-            Some(lamps) if robot.leds() == lamps => State::SetDown { errand: errand + 1 },
+            Some(leds) if robot.leds() == leds => State::SetDown { errand: errand + 1 },
             Some(_) if timed_out => State::SetDown { errand: 0 },
             _ => State::Watch { errand, since },
         }
@@ -163,7 +163,7 @@ fn watch_drive(stood_since: Option<f64>, robot: &Robot) -> State {
     let now = robot.now();
     match stood_since {
         _ if robot.motor_power() => State::Drive { stood_since: None },
-        Some(since) if now - since > PRESS_TIMEOUT && Some(robot.leds()) == Stage::AwaitStart.lamps() => {
+        Some(since) if now - since > PRESS_TIMEOUT && Some(robot.leds()) == Stage::AwaitStart.leds() => {
             State::SetDown { errand: LAST }
         }
         _ => State::Drive { stood_since: stood_since.or(Some(now)) },
@@ -215,7 +215,7 @@ mod tests {
         let (track, mut robot, mut operator) = pair();
         live(&mut robot, &mut operator, 0.2);
         assert!(robot.light_sensors(&track).row().iter().all(|value| *value > 400));
-        robot.set_leds(Stage::AwaitLine.lamps().unwrap());
+        robot.set_leds(Stage::AwaitLine.leds().unwrap());
         live(&mut robot, &mut operator, 0.5);
         assert!(robot.light_sensors(&track).row().iter().all(|value| *value < 150));
     }
@@ -257,10 +257,10 @@ mod tests {
     fn third_press_is_repeated_until_robot_drives() {
         let (track, mut robot, mut operator) = pair();
         live(&mut robot, &mut operator, 0.6);
-        robot.set_leds(Stage::AwaitLine.lamps().unwrap());
+        robot.set_leds(Stage::AwaitLine.leds().unwrap());
         live(&mut robot, &mut operator, 0.6);
         assert!(!operator.is_done());
-        robot.set_leds(Stage::AwaitStart.lamps().unwrap());
+        robot.set_leds(Stage::AwaitStart.leds().unwrap());
         live(&mut robot, &mut operator, 0.6);
         assert!(!operator.is_done(), "the press is not confirmed yet");
         live(&mut robot, &mut operator, PRESS_TIMEOUT + 0.1);

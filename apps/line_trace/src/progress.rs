@@ -1,4 +1,4 @@
-//! Progress of a drive as seen from outside: from the lamps, the commands and the robot's pose.
+//! Progress of a drive as seen from outside: from the LEDs, the commands and the robot's pose.
 
 use crate::course::{Course, Nearest};
 use crate::geometry::{Point, Pose};
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// Handles the lamps that the tracer shows (`leds`).
+    /// Handles the LEDs that the tracer shows (`leds`).
     pub fn handle_leds(&mut self, leds: Leds) {
         self.leds = Some(leds);
     }
@@ -98,7 +98,7 @@ impl Progress {
     }
 
     /// Handles a command of another node, which the robot obeys instead of the tracer's.
-    pub fn handle_command_of(&mut self, node: &str) {
+    pub fn handle_foreign_command(&mut self, node: &str) {
         match &mut self.driver {
             Some((driver, at)) if driver == node => *at = self.now,
             driver => *driver = Some((node.to_owned(), self.now)),
@@ -106,7 +106,7 @@ impl Progress {
     }
 
     /// Handles the robot's pose at `now`, in seconds (`odom`). The lap begins when the robot first follows the line.
-    pub fn handle_place(&mut self, now: f64, pose: Pose, velocity: Velocity) {
+    pub fn handle_pose(&mut self, now: f64, pose: Pose, velocity: Velocity) {
         self.now = now;
         (self.speed, self.robot) = (velocity.linear, Some(pose));
         if !self.follows && self.path.is_empty() {
@@ -124,13 +124,13 @@ impl Progress {
         self.laps.extend(lap.filter(|_| self.laps.len() < MOST_LAPS));
     }
 
-    /// What the tracer is doing; `None` before it shows lamps, and while it shows lamps of the stage "follow" without
+    /// What the tracer is doing; `None` before it shows LEDs, and while it shows LEDs of the stage "follow" without
     /// driving.
     pub fn stage(&self) -> Option<Stage> {
         if self.follows {
             return Some(Stage::Follow);
         }
-        Stage::of_lamps(self.leds?)
+        Stage::of_leds(self.leds?)
     }
 
     /// The node that drives instead of the tracer, if any.
@@ -139,8 +139,8 @@ impl Progress {
         (self.now - at < RELEASE).then_some(node)
     }
 
-    /// Driven share of the current lap, 0.0 to 1.0.
-    pub fn share(&self) -> f64 {
+    /// Driven fraction of the current lap, 0.0 to 1.0.
+    pub fn lap_fraction(&self) -> f64 {
         (self.meter.driven() / self.course.length()).clamp(0.0, 1.0)
     }
 
@@ -169,7 +169,7 @@ impl Progress {
         self.switches
     }
 
-    /// Which lamps are lit.
+    /// Which LEDs are lit.
     pub fn leds(&self) -> Option<Leds> {
         self.leds
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn lamps_show_the_stage_before_the_drive() {
+    fn leds_show_the_stage_before_the_drive() {
         let mut progress = progress();
         assert_eq!(progress.stage(), None);
         let stages = [
@@ -224,14 +224,14 @@ mod tests {
             ([true, true, false, false], Some(Stage::AwaitStart)),
             ([false, true, true, false], None),
         ];
-        for (lamps, stage) in stages {
-            progress.handle_leds(Leds::from_row(lamps));
-            assert_eq!(progress.stage(), stage, "{lamps:?}");
+        for (leds, stage) in stages {
+            progress.handle_leds(Leds::from_row(leds));
+            assert_eq!(progress.stage(), stage, "{leds:?}");
         }
     }
 
     #[test]
-    fn driving_tracer_is_following_despite_lamps() {
+    fn driving_tracer_is_following_despite_leds() {
         let mut progress = progress();
         progress.handle_leds(Leds::from_row([true, true, false, false]));
         progress.handle_command(DRIVE);
@@ -244,12 +244,12 @@ mod tests {
     fn other_node_is_driver_until_silent() {
         let mut progress = progress();
         let at = robot_at(&progress, 0.0, 0.0);
-        progress.handle_place(7.0, at, DRIVE);
+        progress.handle_pose(7.0, at, DRIVE);
         assert_eq!(progress.driver(), None);
-        progress.handle_command_of("/teleop");
-        progress.handle_place(7.4, at, DRIVE);
+        progress.handle_foreign_command("/teleop");
+        progress.handle_pose(7.4, at, DRIVE);
         assert_eq!(progress.driver(), Some("/teleop"));
-        progress.handle_place(7.5, at, DRIVE);
+        progress.handle_pose(7.5, at, DRIVE);
         assert_eq!(progress.driver(), None);
     }
 
@@ -257,9 +257,9 @@ mod tests {
     fn carried_robot_completes_no_lap() {
         let mut progress = progress();
         for (second, along) in [(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)] {
-            progress.handle_place(second, robot_at(&progress, along, 0.0), Velocity::default());
+            progress.handle_pose(second, robot_at(&progress, along, 0.0), Velocity::default());
         }
-        assert!(progress.path().is_empty() && progress.share() == 0.0);
+        assert!(progress.path().is_empty() && progress.lap_fraction() == 0.0);
     }
 
     #[test]
@@ -270,10 +270,10 @@ mod tests {
         let steps = (length / 0.01).ceil() as u32 + 1;
         for step in 0..=steps {
             if step == steps / 2 {
-                assert!((progress.share() - 0.5).abs() < 0.01, "{}", progress.share());
+                assert!((progress.lap_fraction() - 0.5).abs() < 0.01, "{}", progress.lap_fraction());
             }
             let along = f64::from(step) * 0.01;
-            progress.handle_place(1e9 + along / 0.2, robot_at(&progress, along, 0.002), DRIVE);
+            progress.handle_pose(1e9 + along / 0.2, robot_at(&progress, along, 0.002), DRIVE);
         }
         let [lap] = progress.laps() else { panic!("{:?}", progress.laps()) };
         assert!((lap.speed - 0.2).abs() < 0.001 && (lap.deviation.mean() - 0.002).abs() < 1e-4, "{lap:?}");

@@ -1,5 +1,5 @@
 //! A simulated Raspberry Pi Mouse: two driven wheels, a row of light sensors above the floor, three push buttons,
-//! four lamps and a buzzer.
+//! four LEDs and a buzzer.
 
 use crate::geometry::{Point, Pose, wrap_angle};
 use crate::noise::Noise;
@@ -161,7 +161,7 @@ impl Robot {
         self.motor_power = on;
     }
 
-    /// Lights the lamps (`/leds`).
+    /// Lights the LEDs (`/leds`).
     pub fn set_leds(&mut self, leds: Leds) {
         self.leds = leds;
     }
@@ -224,7 +224,7 @@ impl Robot {
         self.motor_power
     }
 
-    /// The lamps that are lit.
+    /// The LEDs that are lit.
     pub fn leds(&self) -> Leds {
         self.leds
     }

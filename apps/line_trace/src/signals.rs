@@ -46,21 +46,21 @@ impl Switches {
     }
 }
 
-/// The four lamps, true when lit: `raspimouse_msgs/Leds`.
+/// The four LEDs, true when lit: `raspimouse_msgs/Leds`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leds {
-    /// The first lamp.
+    /// The first LED.
     pub led0: bool,
-    /// The second lamp.
+    /// The second LED.
     pub led1: bool,
-    /// The third lamp.
+    /// The third LED.
     pub led2: bool,
-    /// The fourth lamp.
+    /// The fourth LED.
     pub led3: bool,
 }
 
 impl Leds {
-    /// The message for the four lamps in order.
+    /// The message for the four LEDs in order.
     pub fn from_row([led0, led1, led2, led3]: [bool; 4]) -> Self {
         Self { led0, led1, led2, led3 }
     }

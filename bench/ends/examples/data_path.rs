@@ -1,6 +1,6 @@
 //! Program that `bench/data-path` runs under callgrind: `data_path PATH COUNT` sends COUNT messages along one path.
 //!
-//! Publisher and subscription are in two contexts of this process, or in one for the paths `process-*`. Callgrind
+//! Publisher and subscription are in two contexts of this process, or in one for the path `process`. Callgrind
 //! counts [`send_one`] and [`receive_all`], which begin after the warm-up. Each message is sent once the receiving
 //! thread sleeps in the reactor, so that every message takes the same steps.
 
@@ -19,11 +19,11 @@ use runnel::{Context, ContextOptions, Graphs, MasterOptions, Publisher, Subscrip
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Messages until buffers have reached their final sizes.
+/// Warm-up messages, after which no buffer grows.
 const WARM_UP: u64 = 100;
 
 /// Time limit of each step, long enough for callgrind.
-const LONG: Duration = Duration::from_secs(60);
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Length of the payload in bytes.
 const SMALL: usize = 10;
@@ -118,10 +118,10 @@ fn receive(context: &Context, progress: &Progress) -> Outcome<()> {
 }
 
 fn wait_until(condition: &str, is_met: impl Fn() -> bool) -> Outcome<()> {
-    let deadline = Instant::now() + LONG;
+    let deadline = Instant::now() + STEP_TIMEOUT;
     while !is_met() {
         if Instant::now() > deadline {
-            return Err(format!("waited {LONG:?} in vain: {condition}").into());
+            return Err(format!("waited {STEP_TIMEOUT:?} in vain: {condition}").into());
         }
         thread::yield_now();
     }
@@ -155,9 +155,10 @@ fn main() -> Outcome<()> {
     let options = ContextOptions::default().arguments([""; 0]).signals(false).ipc(false);
     let master = Context::with_options(options)?;
     let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0)))?.to_string();
-    let near = path.context(&uri)?;
-    let far = if path.one_context { near.clone() } else { path.context(&uri)? };
-    let (talker, listener) = (near.create_node("talker")?, far.create_node("listener")?);
+    let publisher_context = path.context(&uri)?;
+    let subscriber_context = if path.one_context { publisher_context.clone() } else { path.context(&uri)? };
+    let (talker, listener) =
+        (publisher_context.create_node("talker")?, subscriber_context.create_node("listener")?);
     let publisher = talker.create_publisher::<UInt8MultiArray>("topic", 10)?;
     let progress = Arc::new(Progress::default());
     let counted = Arc::clone(&progress);
@@ -166,10 +167,10 @@ fn main() -> Outcome<()> {
     let options = if path.udpros { options.udpros() } else { options };
     let _subscription = listener.create_subscription("topic", options, callback)?;
     thread::scope(|scope| {
-        let receiving = scope.spawn(|| receive(&far, &progress));
+        let receiving = scope.spawn(|| receive(&subscriber_context, &progress));
         let sent = send(&path, &publisher, count, &progress);
         progress.measuring.store(true, Ordering::SeqCst);
-        far.shutdown();
+        subscriber_context.shutdown();
         let received = receiving.join().map_err(|_| "the receiving thread panicked")?;
         sent.and(received)
     })

@@ -1,4 +1,7 @@
 //! Protocol between an end and the bench: lines on standard output; one line and then end of file on standard input.
+//!
+//! The bench's side is `commands/bench/turn.rs` in the crate `runnel-commands`. The programs in `bench/peers` speak the
+//! same protocol.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -28,14 +31,14 @@ pub(super) fn wait_for_go() -> Result<(), Failure> {
     }
 }
 
-/// Serves the graph until the bench closes standard input, or a callback shuts the context down.
+/// Spins until the bench closes standard input, or a callback shuts the context down.
 pub(super) fn serve(context: &Context) -> Result<(), Failure> {
-    end_with_bench(context)?;
+    shut_down_with_bench(context)?;
     Ok(context.spin()?)
 }
 
 /// Shuts the context down once the bench closes standard input.
-pub(super) fn end_with_bench(context: &Context) -> Result<(), Failure> {
+pub(super) fn shut_down_with_bench(context: &Context) -> Result<(), Failure> {
     let ending = context.clone();
     thread::Builder::new().name("bench".into()).spawn(move || {
         // End of file and errors both mean that the bench has ended.

@@ -1,4 +1,4 @@
-//! Borrowed messages, which are kept in place.
+//! Borrowed messages, which are kept without copying.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,8 +9,8 @@ use runnel_core::wire::{Bytes, DecodeError, Wire};
 use crate::data::Kept;
 use crate::message_info::MessageInfo;
 
-/// A message that is kept in place: in the memory of a publisher on this host, or in its receive buffer. iceoryx calls
-/// this a sample. Dropping it releases the memory.
+/// A message that is kept without copying: in the memory of a publisher on this host, or in its receive buffer. iceoryx
+/// calls this a sample. Dropping it releases the memory.
 ///
 /// A message in a publisher's memory does not change while it is held, unless that process violates the protocol: see
 /// [`Bytes`] for the consequences. It counts against the quota of that process for this one, over all topics: 4096

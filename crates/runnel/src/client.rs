@@ -34,7 +34,7 @@ impl Node {
     }
 
     /// Creates a client of a service that keeps its connection in ROS 1 between calls. That is much faster, but the client
-    /// stays with the node that provides the service now. When that node ends, one call fails and the next looks the
+    /// stays with the node that provides the service now. When that node disappears, one call fails and the next looks the
     /// service up again. In ROS 2 it is like any other client.
     ///
     /// # Errors
@@ -46,7 +46,8 @@ impl Node {
     /// Creates a client of a service whose type is known only at run time.
     ///
     /// # Errors
-    /// As [`Node::create_client`]; [`Error::NotInGraph`] if the type has no form in a graph of the context.
+    /// As [`Node::create_client`]; [`Error::NotInGraph`] if the type cannot be represented in a graph of the
+    /// context.
     pub fn create_dynamic_client(
         &self,
         service: &str,
@@ -83,7 +84,7 @@ impl Node {
     }
 }
 
-/// Calls a service, from any thread. Clones are handles of the same client.
+/// A client of one service. Calls it from any thread. Clones are handles of the same client.
 pub struct Client<S> {
     caller: Arc<Caller>,
     service: PhantomData<fn(S)>,
@@ -158,10 +159,12 @@ impl<S: Service> Client<S> {
     /// Calls the service and returns at once, like [`Client::call_async`] with a callback in place of a future. A
     /// spinning thread calls it with the response, or with the reason why there is none; without a `timeout` there is
     /// no time limit. Every call uses its own connection, also from a persistent client. The callback is not called
-    /// once the node has ended.
+    /// once the node has been unregistered.
     ///
     /// # Errors
-    /// When the request is too long or there is no memory for it, or the context ends.
+    /// [`Error::Service`] when the request is too long ([`ServiceError::TooLong`]), cannot be represented in the graph
+    /// of the service ([`ServiceError::NotEncodable`]), or there is no memory for it ([`ServiceError::NoMemory`]);
+    /// [`Error::ShuttingDown`] when the context ends.
     pub fn call_with(
         &self,
         request: &S::Request,
@@ -185,7 +188,9 @@ impl<S: Service> Client<S> {
         self.caller.wait_until_ready(timeout)
     }
 
-    /// Whether a node provides the service and answers.
+    /// Whether a node provides the service and answers. In ROS 2 this is known from discovery, without asking the
+    /// network. In ROS 1 it asks the master for the service, then the node that provides it, and waits for each at most
+    /// one second.
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -216,7 +221,7 @@ pub(crate) fn read_response<S: Service>(
     read.map_err(|why| error(service, ServiceError::Malformed(why)))
 }
 
-/// Calls a service whose type is known only at run time.
+/// A client of one service, whose type is known only at run time.
 pub struct DynamicClient {
     caller: Caller,
     /// Request and response.
@@ -266,7 +271,8 @@ impl Request for Dynamic<'_> {
     }
 }
 
-/// The message types of a service in ROS 2; `None` if one of them has no form there.
+/// The message types of a service in ROS 2; `None` if one of them cannot be represented
+/// there.
 fn names_in_ros2([request, response]: &[TypeMapping; 2]) -> Option<ServiceTypeNames> {
     let name = |mapping: &TypeMapping| {
         let schema = mapping.in_generation(Generation::Ros2).ok()?;

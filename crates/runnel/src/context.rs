@@ -305,8 +305,8 @@ impl Context {
         self.shared.clock.is_simulated()
     }
 
-    /// Serves all nodes for `duration` of ROS time without running callbacks. Unlike a plain sleep, it ends with the
-    /// context. It ends early if simulated time jumps back.
+    /// Sleeps for `duration` of ROS time. Receives messages meanwhile, but runs no callbacks. Unlike a plain sleep, it
+    /// ends with the context. It ends early if simulated time jumps back.
     ///
     /// # Errors
     /// As [`Context::spin`].

@@ -95,18 +95,18 @@ pub enum Error {
         /// What is wrong, and in which field.
         why: DynamicError,
     },
-    /// A message's last array cannot be written in place.
+    /// A message's last array cannot be written without copying.
     Loan {
         /// The topic.
         topic: String,
         /// What is wrong with the message.
         why: TailError,
     },
-    /// A parameter has another kind than requested.
+    /// A parameter has another type than requested.
     Parameter {
         /// Its name.
         name: String,
-        /// Its kind.
+        /// Its type.
         is: &'static str,
         /// The value as text, shortened; `None` if it is no single value.
         value: Option<String>,

@@ -186,7 +186,7 @@ impl EventLoop {
         ready.clear_asleep();
         self.left.store(clock::last_tick().0, Ordering::Release);
         self.driver.leave(driver);
-        self.notify_tasks(outcome.as_ref().is_ok_and(|outcome| outcome.served));
+        self.notify_tasks(outcome.as_ref().is_ok_and(|outcome| outcome.had_work));
         outcome
     }
 
@@ -245,7 +245,7 @@ impl EventLoop {
             self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
         self.driver.leave(driver);
-        self.notify_tasks(outcome.as_ref().is_ok_and(|outcome| outcome.served));
+        self.notify_tasks(outcome.as_ref().is_ok_and(|outcome| outcome.had_work));
         outcome
     }
 
@@ -256,8 +256,8 @@ impl EventLoop {
 
     /// Wakes tasks after input was handled, and once the context shuts down. A process signal wakes only the polling
     /// thread, which notifies the tasks here.
-    fn notify_tasks(&self, served: bool) {
-        if served {
+    fn notify_tasks(&self, had_work: bool) {
+        if had_work {
             self.activity.notify();
         }
         if self.stop.load(Ordering::SeqCst) {

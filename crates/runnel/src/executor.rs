@@ -105,13 +105,13 @@ impl Executor {
         node.leave(&self.ready)
     }
 
-    /// Sets the number of threads, at least one.
+    /// Sets the number of threads. 0 means 1.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Binds the threads to these CPUs, numbered from 0.
+    /// Binds the threads to these CPUs, numbered from 0. Every thread may use all of them.
     pub fn cpus(mut self, cpus: &[usize]) -> Self {
         self.cpus = cpus.to_vec();
         self
@@ -314,7 +314,7 @@ impl Drop for ShutdownOnDrop<'_> {
 pub(crate) fn catch_up(shared: &Shared) -> Result<(), Error> {
     let until = clock::monotonic() + CATCH_UP_TIME;
     for _ in 0..CATCH_UP_POLLS {
-        if clock::monotonic() >= until || !shared.event_loop.poll_without_waiting()?.served {
+        if clock::monotonic() >= until || !shared.event_loop.poll_without_waiting()?.had_work {
             break;
         }
     }

@@ -14,8 +14,8 @@ impl Context {
         Executor::of_context(&self.shared)
     }
 
-    /// Serves all nodes until the context shuts down, then unregisters them. Runs the callbacks of nodes that are in no
-    /// [`Executor`](crate::Executor) on this thread.
+    /// Runs the callbacks of all nodes on this thread until the context shuts down, then unregisters the nodes. Nodes
+    /// that are in an [`Executor`](crate::Executor) are left to it.
     ///
     /// # Errors
     /// When the operating system refuses to wait, which does not happen in practice.

@@ -31,6 +31,9 @@
 //! The spinning thread receives messages and runs callbacks. Publishing works from any thread. A program may publish in
 //! a loop without spinning: a background thread answers its peers.
 //!
+//! A *generation* in this documentation is a version of ROS: ROS 1 or ROS 2. Each has its own message definitions and
+//! wire formats.
+//!
 //! Handles (context, node, publisher) are cheap to clone, for example into a callback.
 //!
 //! Problems such as a peer with another type or a master that does not answer are logged with the `log` crate. In a

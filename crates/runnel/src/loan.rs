@@ -116,9 +116,9 @@ impl<M: Message> Publisher<M> {
     /// ```
     ///
     /// With ROS 2 subscribers only, the message is sent in the encoding in which it is written. With ROS 1 subscribers
-    /// only, they read it in place. With both, it is converted when it is published, which copies it twice. The same
-    /// holds for ROS 2 subscribers only if the topic is [`transient_local`](crate::QoS::transient_local), since later
-    /// subscriptions of this process may need its last messages.
+    /// only, they read it without copying. With both, it is converted when it is published, which copies it twice. The
+    /// same holds for ROS 2 subscribers only if the topic is [`transient_local`](crate::QoS::transient_local), since
+    /// later subscriptions of this process may need its last messages.
     ///
     /// # Errors
     /// [`Error::Loan`] if the message does not end in an array of numbers, or that array is not empty;

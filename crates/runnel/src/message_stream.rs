@@ -51,10 +51,10 @@ impl Node {
 }
 
 /// Stream of a topic's messages, created by [`Node::create_stream`]. It works with any async runtime and ends with the
-/// context. Dropping it ends the subscription.
+/// context. Dropping it unregisters the subscription.
 ///
 /// The spinning thread wakes the task; if no thread spins, a background thread does.
-#[must_use = "a subscription ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
+#[must_use = "a subscription is unregistered when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct MessageStream<M> {
     subscription: Subscription,
     waiter: TaskWaiter,

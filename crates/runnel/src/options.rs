@@ -81,8 +81,8 @@ impl SubscriptionOptions {
     ///
     /// Use it only for frequent small messages over a radio that loses packets, where the next message is better than
     /// a late one. Lost datagrams are not retransmitted, and a message of several datagrams is lost with any one of
-    /// them. So [`QoS::best_effort`] does not imply it. Subscriptions of one node to one topic share their links,
-    /// which use UDPROS only while all of them request it.
+    /// them. So [`QoS::best_effort`] does not imply it. Subscriptions of one node to one topic share their
+    /// connections, which use UDPROS only while all of them request it.
     ///
     /// ```no_run
     /// # use runnel::{QoS, SubscriptionOptions, msgs::geometry_msgs::msg::PoseStamped};

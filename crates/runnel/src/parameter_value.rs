@@ -25,12 +25,12 @@ const MAX_TEXT: usize = 60;
 /// | [`String`](Self::String) | `string` | `PARAMETER_STRING` |
 /// | [`ByteArray`](Self::ByteArray) | `base64` | `PARAMETER_BYTE_ARRAY` |
 /// | [`BoolArray`](Self::BoolArray) and the other arrays | `array` | `PARAMETER_BOOL_ARRAY` .. |
-/// | [`List`](Self::List) | `array` of several kinds, of lists or maps, or of nothing | – |
+/// | [`List`](Self::List) | `array` of several types, of lists or maps, or of nothing | – |
 /// | [`Map`](Self::Map) | `struct`: a namespace of parameters | – |
 /// | [`DateTime`](Self::DateTime) | `dateTime.iso8601` | – |
 ///
 /// ROS 1 has no typed arrays. An array whose elements are all booleans, integers, doubles or strings becomes the array
-/// of that kind; an empty one becomes an empty [`List`](Self::List). [`From`] does the same, so values compare equal
+/// of that type; an empty one becomes an empty [`List`](Self::List). [`From`] does the same, so values compare equal
 /// however they were made:
 ///
 /// ```
@@ -71,7 +71,7 @@ pub enum ParameterValue {
 }
 
 impl ParameterValue {
-    /// The kind of value, for messages: `integer`, `string array` and so on, as `ros2 param describe` names them.
+    /// The type of the value, for messages: `integer`, `string array` and so on, as `ros2 param describe` names them.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "boolean",

@@ -37,7 +37,7 @@ impl Node {
     ///
     /// # Errors
     /// If the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or
-    /// the value is of another kind ([`Error::Parameter`]); in ROS 2, if the name is absolute and not below the node's
+    /// the value is of another type ([`Error::Parameter`]); in ROS 2, if the name is absolute and not below the node's
     /// own ([`Error::Ros1Only`]).
     pub fn get_param<T: FromParameter>(&self, name: &str) -> Result<Option<T>, Error> {
         let key = self.param_key(name)?;
@@ -118,7 +118,9 @@ impl Node {
     /// The full name of the nearest parameter of this name: in the node's own namespace, then in the enclosing ones.
     ///
     /// # Errors
-    /// If the master does not answer; [`Error::Ros1Only`] if the node is only in ROS 2.
+    /// [`Error::Call`] if the master does not answer, [`Error::NoMaster`] instead if the node is in both graphs;
+    /// [`Error::Refused`] if its answer cannot be read; [`Error::ShuttingDown`] when the context ends before there is a
+    /// master; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
         self.inner.needs_ros1(format_args!("parameter {name}"))?;
         let (found, value) = self.query_master("searchParam", &[name.into()])?;
@@ -128,7 +130,9 @@ impl Node {
     /// The names of all parameters.
     ///
     /// # Errors
-    /// If the master does not answer; [`Error::Ros1Only`] if the node is only in ROS 2.
+    /// [`Error::Call`] if the master does not answer, [`Error::NoMaster`] instead if the node is in both graphs;
+    /// [`Error::Refused`] if its answer cannot be read; [`Error::ShuttingDown`] when the context ends before there is a
+    /// master; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn param_names(&self) -> Result<Vec<String>, Error> {
         let (_, value) = self.query_master("getParamNames", &[])?;
         let names = value.as_array().unwrap_or_default().iter();
@@ -289,8 +293,8 @@ impl NodeInner {
     }
 }
 
-/// A watched parameter. The watch ends when dropped.
-#[must_use = "a watch ends when it is dropped: bind it to a name, `let _changes = ...`, not `let _ = ...`"]
+/// A watched parameter. Dropping it abandons the watch.
+#[must_use = "a watch is abandoned when it is dropped: bind it to a name, `let _changes = ...`, not `let _ = ...`"]
 pub struct ParamWatch {
     node: Arc<NodeInner>,
     core: Arc<WatchCore>,

@@ -18,19 +18,19 @@ use crate::error::Error;
 use crate::ready::Waitable;
 use crate::task_waiter::TaskWaiter;
 
-/// A pending service call: a future of its response, for any async runtime. Dropping it ends the call.
+/// A pending service call: a future of its response, for any async runtime. Dropping it abandons the call.
 ///
 /// The spinning thread wakes the task; if no thread spins, a background thread does.
 ///
 /// # Wakers
-/// Runnel holds none of its locks while it wakes a task or drops a waker. So a waker may call Runnel, as one does that
-/// polls its task at once. It runs on the thread that received or published, and delays that thread. This holds for all
-/// futures and streams of Runnel.
+/// Runnel holds none of its locks while it wakes a task or drops a waker. So a waker may call Runnel, for example to
+/// poll its task immediately. It runs on the thread that received or published, and delays that thread. This holds for
+/// all futures and streams of Runnel.
 ///
 /// # Without a task
-/// Instead of awaiting the call, a
-/// program may add it to a [`WaitSet`](crate::WaitSet) and [take](PendingResponse::take) the response.
-#[must_use = "a call ends when it is dropped: await it or bind it to a name, `let response = ...`, not `let _ = ...`"]
+/// Instead of awaiting the call, a program may add it to a [`WaitSet`](crate::WaitSet) and
+/// [take](PendingResponse::take) the response.
+#[must_use = "a call is abandoned when it is dropped: await it or bind it to a name, `let response = ...`, not `let _ = ...`"]
 pub struct PendingResponse<S> {
     caller: Arc<Caller>,
     pending: Arc<PendingCall>,
@@ -41,7 +41,7 @@ pub struct PendingResponse<S> {
 
 impl<S: Service> Client<S> {
     /// Calls the service. The request is sent at once. The future returns the response, or why there is none; dropping
-    /// it ends the call. For a time limit, use the runtime's or [`Client::send_request`].
+    /// it abandons the call. For a time limit, use the runtime's or [`Client::send_request`].
     ///
     /// A service of this process answers only while another thread or task spins its node.
     ///
@@ -72,7 +72,7 @@ impl<S: Service> Client<S> {
     /// the call fails if there is no response by then.
     ///
     /// # Errors
-    /// When the request is too long, there is no memory for it, or the context ends.
+    /// As [`Client::call_with`].
     pub fn send_request(
         &self,
         request: &S::Request,

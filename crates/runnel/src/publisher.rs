@@ -38,10 +38,10 @@ const DEFAULT_MAX_BLOCKING: Duration = Duration::from_millis(100);
 /// How long to wait until subscribers have mapped preallocated memory.
 const MAPPING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Publishes messages of type `M` to a topic, from any thread. Clones are handles of the same publisher, which ends with
-/// the last one.
+/// Publishes messages of type `M` to a topic, from any thread. Clones are handles of the same publisher, which is
+/// unregistered when the last one is dropped.
 #[derive(Clone)]
-#[must_use = "a publisher ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
+#[must_use = "a publisher is unregistered when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct Publisher<M> {
     pub(crate) base: PublisherBase,
     message: PhantomData<fn(M)>,
@@ -117,11 +117,12 @@ impl<M: Message> Publisher<M> {
     /// Publishes a message: it is serialized once for all subscribers.
     ///
     /// # Errors
-    /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message for too long. With
-    /// [`QoS::keep_last`], the oldest message is dropped and counted instead. [`Error::TooLong`] if the message is
-    /// longer than subscribers accept. [`Error::NoMemory`] if there is no memory to serialize it, or for the copy that
-    /// subscriptions of this process share. [`Error::Encode`] if a ROS 2 subscriber needs the message and a value in
-    /// it has no ROS 2 encoding.
+    /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message within the max blocking time,
+    /// 100 ms by default (see [`Publisher::set_max_blocking_time`]). With [`QoS::keep_last`], the oldest message is
+    /// dropped and counted instead. [`Error::ShuttingDown`] if it would have to wait and the context is ending.
+    /// [`Error::TooLong`] if the message is longer than subscribers accept. [`Error::NoMemory`] if there is no memory
+    /// to serialize it, or for the copy that subscriptions of this process share. [`Error::Encode`] if a ROS 2
+    /// subscriber needs the message and a value in it has no ROS 2 encoding.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.base.publish(Typed::of(message), self.base.max_blocking)
     }
@@ -217,7 +218,7 @@ impl PublisherBase {
         self.offering.events.statuses().matched
     }
 
-    /// Count of deadlines within which nothing was published.
+    /// Number of deadline periods in which nothing was published.
     pub fn deadline_missed_status(&self) -> DeadlineMissed {
         self.offering.events.statuses().deadline
     }
@@ -237,13 +238,14 @@ impl PublisherBase {
         self.end.publication.shared_memory_count()
     }
 
-    /// The number of published messages.
+    /// The number of messages published since creation, by all publishers of this node on the topic.
     pub fn published(&self) -> u64 {
         self.end.publication.published()
     }
 
-    /// The number of messages dropped because a subscriber was too slow, or because its datagrams could not carry them
-    /// (see [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)); sum over all subscribers.
+    /// The number of messages dropped since creation because a subscriber was too slow, or because its datagrams could
+    /// not carry them (see [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)). Sum over all
+    /// subscribers and all publishers of this node on the topic.
     pub fn dropped(&self) -> u64 {
         self.end.publication.dropped()
     }
@@ -256,9 +258,10 @@ impl PublisherBase {
     }
 
     /// Preallocates shared memory for `messages` messages of up to `bytes` serialized bytes each. Waits at most one
-    /// second until subscribers on this host have mapped it; later subscribers map it when they connect. Without it,
-    /// memory is allocated for the first messages, at about a millisecond for 4 MB, and the first messages are copied.
-    /// The memory is freed when the topic's publishers end, and comes on top of
+    /// second until subscribers on this host have mapped it, and returns `Ok` also if they have not; later subscribers
+    /// map it when they connect. Does nothing if IPC is disabled. Without it, memory is allocated for the first
+    /// messages, at about a millisecond for 4 MB, and the first messages are copied. The memory is freed when the
+    /// topic's publishers are unregistered, and comes on top of
     /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory). Messages below 4 KiB need none.
     ///
     /// # Errors
@@ -276,11 +279,12 @@ impl PublisherBase {
     }
 
     /// Waits at most `timeout` until `count` subscribers get everything published from now on. False if there are
-    /// fewer. A ROS 2 subscriber counts once its process has confirmed the match. Before that, a best-effort one may
-    /// miss messages, although [`subscription_count`](Self::subscription_count) already counts it.
+    /// fewer, also when the context ends before. A ROS 2 subscriber counts once its process has confirmed the match.
+    /// Before that, a best-effort one may miss messages, although [`subscription_count`](Self::subscription_count)
+    /// already counts it.
     ///
     /// # Errors
-    /// If the operating system refuses to wait.
+    /// [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let shared = &self.end.node.context.shared;
         let (publication, group) = (&self.end.publication, &self.offering.group);
@@ -387,8 +391,13 @@ impl PublisherBase {
             if waited >= timeout {
                 return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
-            let shared = &self.end.node.context.shared;
-            shared.wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
+            let context = &self.end.node.context;
+            if !context.ok() {
+                return Err(Error::ShuttingDown);
+            }
+            context
+                .shared
+                .wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
         }
     }
 }

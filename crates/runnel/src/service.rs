@@ -24,8 +24,8 @@ use crate::ready::Dispatch;
 use crate::rtps::ServiceTypeNames;
 
 /// A service that a node provides, created by [`Node::create_service`] or [`Node::create_deferred_service`]. Dropping
-/// it ends the service.
-#[must_use = "a service ends when it is dropped: bind it to a name, `let _power = ...`, not `let _ = ...`"]
+/// it unregisters the service.
+#[must_use = "a service is unregistered when it is dropped: bind it to a name, `let _power = ...`, not `let _ = ...`"]
 pub struct ServiceServer {
     node: Arc<NodeInner>,
     core: Arc<ServiceCore>,
@@ -96,7 +96,7 @@ impl NodeInner {
     /// The types of a service or a client in ROS 2; `None` if it is only in ROS 1.
     ///
     /// # Errors
-    /// When the node is only in ROS 2, and the name or the type has no form there.
+    /// When the node is only in ROS 2, and the name or the type cannot be represented there.
     pub(crate) fn service_in_ros2(
         &self,
         service: &str,
@@ -116,7 +116,7 @@ impl NodeInner {
         }
         if types.is_none() && !is_in_ros1 {
             return Err(Error::NotInGraph {
-                what: format!("service {service}, whose type has no form in ROS 2,"),
+                what: format!("service {service}, whose type cannot be represented in ROS 2,"),
             });
         }
         Ok(types)

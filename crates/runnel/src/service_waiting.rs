@@ -14,7 +14,8 @@ use crate::ready::Waitable;
 use crate::task_waiter::TaskWaiter;
 
 impl<S: Service> Client<S> {
-    /// Waits until a node provides the service: [`Client::wait_for_service`] for tasks. Dropping the future ends the wait.
+    /// Waits until a node provides the service: [`Client::wait_for_service`] for tasks. Dropping the future
+    /// abandons the wait.
     ///
     /// A ROS 1 master does not announce services. So the node asks it again after 50 ms, and later at least once a second.
     ///

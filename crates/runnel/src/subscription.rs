@@ -35,8 +35,8 @@ pub(crate) struct Takes {
     pub(crate) info: bool,
 }
 
-/// A subscription to a topic. It ends when dropped, together with the messages that wait for its callback.
-#[must_use = "a subscription ends when it is dropped: bind it to a name, `let _chatter = ...`, not `let _ = ...`"]
+/// A subscription to a topic. Dropping it unregisters it, and drops the messages that wait for its callback.
+#[must_use = "a subscription is unregistered when it is dropped: bind it to a name, `let _chatter = ...`, not `let _ = ...`"]
 pub struct Subscription {
     node: Arc<NodeInner>,
     topic: String,
@@ -76,12 +76,12 @@ impl Subscription {
         self.core.events().statuses().matched
     }
 
-    /// Count of deadlines within which no message arrived.
+    /// Number of deadline periods in which nothing was received.
     pub fn deadline_missed_status(&self) -> DeadlineMissed {
         self.core.events().statuses().deadline
     }
 
-    /// ROS 2 publishers that are alive and not alive.
+    /// Numbers of ROS 2 publishers that are alive and that are not.
     pub fn liveliness_changed_status(&self) -> LivelinessChanged {
         self.core.events().statuses().liveliness_changed
     }
@@ -129,7 +129,7 @@ impl Subscription {
         }
     }
 
-    /// The number of received messages, including dropped ones.
+    /// The number of messages that this subscription has received since creation, including dropped ones.
     pub fn received(&self) -> u64 {
         self.core.received()
     }
@@ -139,15 +139,17 @@ impl Subscription {
         self.core.malformed()
     }
 
-    /// The number of lost messages, of which at least a part never arrived: in ROS 1 those sent as datagrams (see
-    /// [`SubscriptionOptions::udpros`]), in ROS 2 best-effort ones and those that a publisher did not hold any more. A
-    /// loss of datagrams shows when a later message arrives, and 256 lost in a row do not show, so this is a lower
-    /// bound.
+    /// The number of messages that did not arrive completely.
+    ///
+    /// - In ROS 1, messages sent as datagrams (see [`SubscriptionOptions::udpros`]). A loss shows when a later message
+    ///   arrives, and 256 lost in a row do not show, so this is a lower bound.
+    /// - In ROS 2, best-effort messages, and those that a publisher did not hold any more.
     pub fn lost(&self) -> u64 {
         self.core.lost()
     }
 
-    /// The number of messages dropped because the callback was slower than the publishers.
+    /// The number of messages that this subscription has dropped since creation, because the callback was slower than
+    /// the publishers.
     pub fn dropped(&self) -> u64 {
         self.core.dropped()
     }

@@ -103,13 +103,15 @@ impl Node {
         self.provide::<S>(service, Dispatch::Taken, ServiceCallback::Defers(Box::new(drop)))
     }
 
-    /// Creates a timer of ROS time without a callback: the program [takes](Timer::take) its ticks.
+    /// Creates a timer of ROS time without a callback: the program [takes](Timer::take) its ticks. A period of zero
+    /// becomes 1 ns.
     pub fn create_waitable_timer(&self, period: impl Into<TimerOptions>) -> Timer {
         self.timer(period, (Follows::Ros, false), Dispatch::Taken, || ())
     }
 }
 
-/// A taken message: the publisher's own value if it is from this process, otherwise the received bytes in place.
+/// A taken message: the publisher's own value if it is from this process, otherwise the received bytes, without
+/// copying.
 pub struct TakenMessage<M> {
     content: Content<M>,
     info: Option<MessageInfo>,

@@ -11,7 +11,7 @@ use crate::ready::Dispatch;
 use crate::timers::{Follows, Schedule, TimerEntry};
 
 /// A callback that runs periodically or once, created by [`Node::create_timer`], [`Node::create_wall_timer`] or
-/// [`Node::create_oneshot_timer`]. Dropping it ends the timer. Missed ticks are combined into one call.
+/// [`Node::create_oneshot_timer`]. Dropping it stops the timer. Missed ticks are combined into one call.
 ///
 /// A watchdog that stops the robot if no command arrives for half a second:
 ///
@@ -25,7 +25,7 @@ use crate::timers::{Follows, Schedule, TimerEntry};
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a timer ends when it is dropped: bind it to a name, `let _timer = ...`, not `let _ = ...`"]
+#[must_use = "a timer stops when it is dropped: bind it to a name, `let _timer = ...`, not `let _ = ...`"]
 pub struct Timer {
     node: Node,
     entry: Arc<TimerEntry>,
@@ -83,7 +83,7 @@ impl fmt::Debug for Timer {
 
 impl Node {
     /// Calls `callback` every `period` of ROS time, which `/clock` may define, while the context spins. The period may
-    /// be given as [`TimerOptions`].
+    /// be given as [`TimerOptions`]. A period of zero becomes 1 ns.
     pub fn create_timer(
         &self,
         period: impl Into<TimerOptions>,
@@ -92,7 +92,8 @@ impl Node {
         self.timer(period, (Follows::Ros, false), self.inner.executor_dispatch(), callback)
     }
 
-    /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time.
+    /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time. A period of zero
+    /// becomes 1 ns.
     pub fn create_wall_timer(
         &self,
         period: impl Into<TimerOptions>,
@@ -101,7 +102,8 @@ impl Node {
         self.timer(period, (Follows::Wall, false), self.inner.executor_dispatch(), callback)
     }
 
-    /// Calls `callback` once, after `delay` of ROS time, and once more after each [`Timer::reset`].
+    /// Calls `callback` once, after `delay` of ROS time, and once more after each [`Timer::reset`]. A delay of
+    /// zero becomes 1 ns.
     pub fn create_oneshot_timer(
         &self,
         delay: impl Into<TimerOptions>,

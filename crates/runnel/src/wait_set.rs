@@ -100,7 +100,8 @@ impl WaitSet {
     /// already arrived are received even if `timeout` is zero.
     ///
     /// # Errors
-    /// [`Error::ShuttingDown`] when the context ends before an entity is ready.
+    /// [`Error::ShuttingDown`] when the context ends before an entity is ready; [`Error::Io`] when the operating system
+    /// refuses to wait.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<&[WaitKey], Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let waited = self.wait_until(until);

@@ -92,7 +92,7 @@ fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<(
         lived += polled.elapsed().min(LONGEST_STEP);
         polled = Instant::now();
         robot.advance_to(lived.as_secs_f64());
-        // The operator waits until a node has powered motors or lamps.
+        // The operator waits until a node has powered motors or LEDs.
         let leds = files.leds()?;
         robot.set_leds(leds.unwrap_or_default());
         if leds.is_some() {
@@ -144,7 +144,7 @@ impl Files {
         Ok(())
     }
 
-    /// The lamps that are lit, once a node has set them.
+    /// The LEDs that are lit, once a node has set them.
     fn leds(&mut self) -> io::Result<Option<Leds>> {
         let mut lit = [false; 4];
         for (index, lit) in lit.iter_mut().enumerate() {

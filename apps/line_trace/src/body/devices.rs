@@ -28,10 +28,10 @@ const SENSORS: &str = "rtlightsensor0";
 const SWITCHES: [&str; 3] = ["rtswitch0", "rtswitch1", "rtswitch2"];
 const POWER: &str = "rtmotoren0";
 const MOTORS: [&str; 2] = ["rtmotor_raw_l0", "rtmotor_raw_r0"];
-const LAMPS: [&str; 4] = ["rtled0", "rtled1", "rtled2", "rtled3"];
+const LED_FILES: [&str; 4] = ["rtled0", "rtled1", "rtled2", "rtled3"];
 const BUZZER: &str = "rtbuzzer0";
 
-/// A robot controlled by the device files in one folder. Dropping it stops the motors and turns off lamps and buzzer.
+/// A robot controlled by the device files in one folder. Dropping it stops the motors and turns off LEDs and buzzer.
 #[derive(Debug)]
 pub struct Devices {
     folder: PathBuf,
@@ -53,7 +53,7 @@ impl Devices {
         Ok(devices)
     }
 
-    /// Stops the robot: motor power, lamps and buzzer off. Each is attempted even if another one fails.
+    /// Stops the robot: motor power, LEDs and buzzer off. Each is attempted even if another one fails.
     fn rest(&mut self) -> io::Result<()> {
         let tried = [
             self.set_motor_power(false),
@@ -147,8 +147,8 @@ impl Body for Devices {
     }
 
     fn set_leds(&mut self, Leds { led0, led1, led2, led3 }: Leds) -> io::Result<()> {
-        let lit = LAMPS.iter().zip([led0, led1, led2, led3]);
-        let tried: Vec<io::Result<()>> = lit.map(|(lamp, lit)| self.write(lamp, u8::from(lit))).collect();
+        let lit = LED_FILES.iter().zip([led0, led1, led2, led3]);
+        let tried: Vec<io::Result<()>> = lit.map(|(led, lit)| self.write(led, u8::from(lit))).collect();
         tried.into_iter().collect()
     }
 
@@ -184,7 +184,7 @@ mod tests {
             fs::create_dir_all(&folder.0).unwrap();
             folder.set(SENSORS, "500 490 480 510\n");
             SWITCHES.iter().for_each(|switch| folder.set(switch, "1\n"));
-            [POWER, BUZZER].iter().chain(&MOTORS).chain(&LAMPS).for_each(|name| folder.set(name, ""));
+            [POWER, BUZZER].iter().chain(&MOTORS).chain(&LED_FILES).for_each(|name| folder.set(name, ""));
             folder
         }
 
@@ -271,12 +271,12 @@ mod tests {
         devices.set_buzzer(880).unwrap();
         devices.set_motor_power(true).unwrap();
         devices.set_velocity(Velocity { linear: 0.1, angular: 0.0 }).unwrap();
-        assert_eq!(LAMPS.map(|lamp| folder.get(lamp)), ["1", "0", "1", "0"]);
+        assert_eq!(LED_FILES.map(|led| folder.get(led)), ["1", "0", "1", "0"]);
         assert_eq!([BUZZER, POWER].map(|name| folder.get(name)), ["880", "1"]);
         devices.set_buzzer(-5).unwrap();
         assert_eq!(folder.get(BUZZER), "0");
         drop(devices);
-        assert_eq!(LAMPS.map(|lamp| folder.get(lamp)), ["0"; 4]);
+        assert_eq!(LED_FILES.map(|led| folder.get(led)), ["0"; 4]);
         assert_eq!((folder.motors(), folder.get(POWER).as_str()), ([0, 0], "0"));
     }
 

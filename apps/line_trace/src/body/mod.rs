@@ -10,7 +10,7 @@ use crate::geometry::Pose;
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use std::io;
 
-/// Sensors, switches, wheels, lamps and buzzer of a robot. An error names what failed; later calls may succeed.
+/// Sensors, switches, wheels, LEDs and buzzer of a robot. An error names what failed; later calls may succeed.
 pub trait Body: Send {
     /// Advances the body to `now`, in seconds since it was made; call it before handling events at `now`. The robot
     /// stops when it has received no velocity for [`crate::robot::VELOCITY_TIMEOUT`].
@@ -43,7 +43,7 @@ pub trait Body: Send {
     /// As [`Body::set_velocity`].
     fn set_motor_power(&mut self, on: bool) -> io::Result<()>;
 
-    /// Lights the lamps.
+    /// Lights the LEDs.
     ///
     /// # Errors
     /// As [`Body::set_velocity`].
@@ -55,11 +55,11 @@ pub trait Body: Send {
     /// As [`Body::set_velocity`].
     fn set_buzzer(&mut self, hertz: i16) -> io::Result<()>;
 
-    /// A tracer is connected (it subscribes to the switches and shows lamps): a simulated operator may press one.
-    fn attend(&mut self) {}
+    /// A tracer is connected (it subscribes to the switches and shows LEDs): a simulated operator may press one.
+    fn on_tracer_connected(&mut self) {}
 
     /// Ground truth of pose and velocity; `None` for a real robot.
-    fn seen(&self) -> Option<(Pose, Velocity)> {
+    fn ground_truth(&self) -> Option<(Pose, Velocity)> {
         None
     }
 }

@@ -61,11 +61,11 @@ impl Body for Simulated {
         Ok(())
     }
 
-    fn attend(&mut self) {
+    fn on_tracer_connected(&mut self) {
         self.operator.attend(&mut self.robot);
     }
 
-    fn seen(&self) -> Option<(Pose, Velocity)> {
+    fn ground_truth(&self) -> Option<(Pose, Velocity)> {
         Some((self.robot.pose(), self.robot.velocity()))
     }
 }

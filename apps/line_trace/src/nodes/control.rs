@@ -5,8 +5,7 @@ use super::peer_warning;
 use super::priority::Priority;
 use super::records::Records;
 use super::{
-    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, TF, TRACER,
-    if_in_graph, lock,
+    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, TF, TRACER, lock,
 };
 use crate::body::Body;
 use crate::geometry::Pose;
@@ -34,14 +33,14 @@ const TICK: Duration = Duration::from_nanos(16_666_667);
 const SWITCHES_EVERY: u32 = 6;
 /// Ticks between two messages of `odom` and of `tf`.
 const ODOM_EVERY: u32 = 3;
-/// ROS 2 only, where no service switches the motors: power goes off when commands have been zero for this long.
+/// Power that a driving command has switched on goes off when commands have been zero for this long.
 const POWER_OFF: Duration = Duration::from_secs(1);
 
 /// The robot as a node. It runs while the context spins, on the monotonic clock.
 ///
-/// A simulated robot's operator begins as soon as a tracer publishes lamps and subscribes to the switches. The
-/// service `motor_power` switches the motors. In ROS 2, where services are not supported yet, a driving command
-/// switches them on, and a second of zero commands switches them off, unless the service has been used before.
+/// A simulated robot's operator begins as soon as a tracer publishes LEDs and subscribes to the switches. The service
+/// `motor_power` switches the motors. In ROS 2 a tracer need not call it: until the first call, a driving command
+/// switches the motors on, and a second of zero commands switches them off.
 ///
 /// A simulated robot prefers the commands of any other publisher of `cmd_vel` to the tracer's. The tracer regains
 /// control when that publisher has been silent for half a second.
@@ -49,7 +48,7 @@ pub struct ControlNode {
     node: Node,
     control: Arc<Mutex<Control>>,
     _subscriptions: [Subscription; 2],
-    _motor_power: Option<ServiceServer>,
+    _motor_power: ServiceServer,
     _timers: [Timer; 2],
 }
 
@@ -69,8 +68,7 @@ impl ControlNode {
         let powered = Arc::clone(&control);
         let motor_power = node.create_service::<SetBool, Infallible>(MOTOR_POWER, move |request| {
             Ok(lock(&powered).handle_motor_power(clock::monotonic(), request.data))
-        });
-        let motor_power = if_in_graph(motor_power)?;
+        })?;
         lock(&control).is_powered_by_driving = context.graphs() != Graphs::Ros1;
         let ticking = Arc::clone(&control);
         let timers = [
@@ -112,7 +110,7 @@ fn subscribe<M: runnel::core::Message>(
     handle: fn(&mut Control, Instant, &M),
 ) -> Result<Subscription, Error> {
     let control = Arc::clone(control);
-    // The tracer may have published its lamps earlier; in ROS 2 the kept message must be requested.
+    // The tracer may have published its LEDs earlier; in ROS 2 the kept message must be requested.
     let qos = if topic == LEDS { QoS::keep_last(DEPTH).transient_local() } else { QoS::keep_last(DEPTH) };
     node.create_subscription(topic, qos, move |message: &M| {
         let now = clock::monotonic();
@@ -126,17 +124,17 @@ struct Control {
     ticks: u32,
     body: Box<dyn Body>,
     /// Time that the body has been advanced to, seconds since the start.
-    lived: f64,
+    advanced_to: f64,
     error_log: ErrorLog,
-    tracer_shows_lamps: bool,
+    tracer_shows_leds: bool,
     /// A driving `cmd_vel` of the tracer has been received.
     driven: bool,
-    /// The motors are powered by driving commands, for lack of services, unless they have been switched before.
+    /// Driving commands switch the motors on, because the service has not been called yet. ROS 2 only.
     is_powered_by_driving: bool,
     /// Whether the motors have power, or regain it with the tracer's control.
     motor_power: bool,
     /// When the last driving command was received.
-    drove: Instant,
+    last_driving_command: Instant,
     /// Arbitrates between publishers for a simulated robot; `None` for a real one, which obeys all.
     priority: Option<Priority>,
     outputs: Outputs,
@@ -154,7 +152,7 @@ struct Outputs {
 
 impl Control {
     fn new(node: &Node, body: Box<dyn Body>, recording: Recording) -> Result<Self, Error> {
-        let is_simulated = body.seen().is_some();
+        let is_simulated = body.ground_truth().is_some();
         let odom = if is_simulated {
             Some((node.create_publisher(ODOM, DEPTH)?, node.create_publisher(TF, DEPTH)?))
         } else {
@@ -172,13 +170,13 @@ impl Control {
             started_at: clock::realtime(),
             ticks: 0,
             body,
-            lived: 0.0,
+            advanced_to: 0.0,
             error_log: ErrorLog::default(),
-            tracer_shows_lamps: false,
+            tracer_shows_leds: false,
             driven: false,
             is_powered_by_driving: false,
             motor_power: false,
-            drove: clock::monotonic(),
+            last_driving_command: clock::monotonic(),
             priority,
             outputs,
             sensors_sent: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Sent),
@@ -192,8 +190,8 @@ impl Control {
         let now = clock::monotonic();
         self.advance_to(now);
         self.update_motor_power(now);
-        if self.tracer_shows_lamps && self.outputs.switches.subscription_count() > 0 {
-            self.body.attend();
+        if self.tracer_shows_leds && self.outputs.switches.subscription_count() > 0 {
+            self.body.on_tracer_connected();
         }
         let sensors = self.body.light_sensors();
         let switches = self.ticks.is_multiple_of(SWITCHES_EVERY).then(|| self.body.switches()).transpose();
@@ -208,9 +206,9 @@ impl Control {
     }
 
     fn advance_to(&mut self, now: Instant) {
-        self.lived = now.since(self.started).as_secs_f64();
-        let advanced = self.body.advance_to(self.lived);
-        self.checked(advanced);
+        self.advanced_to = now.since(self.started).as_secs_f64();
+        let result = self.body.advance_to(self.advanced_to);
+        self.checked(result);
     }
 
     /// The body's result; an error is logged, rate-limited.
@@ -230,7 +228,7 @@ impl Control {
         if let Some(switches) = switches {
             self.outputs.switches.publish(raspimouse_msgs::msg::Switches::from(switches))?;
         }
-        if let (Some((odom, tf)), Some((pose, velocity))) = (&self.outputs.odom, self.body.seen())
+        if let (Some((odom, tf)), Some((pose, velocity))) = (&self.outputs.odom, self.body.ground_truth())
             && self.ticks.is_multiple_of(ODOM_EVERY)
         {
             let odometry = self.odometry(pose, velocity);
@@ -241,9 +239,12 @@ impl Control {
     }
 
     fn odometry(&self, pose: Pose, velocity: Velocity) -> Odometry {
-        let lived = Duration::from_secs_f64(self.lived);
-        let header =
-            Header { stamp: self.started_at + lived.into(), frame_id: "odom".into(), ..Header::default() };
+        let advanced_to = Duration::from_secs_f64(self.advanced_to);
+        let header = Header {
+            stamp: self.started_at + advanced_to.into(),
+            frame_id: "odom".into(),
+            ..Header::default()
+        };
         let mut odometry =
             Odometry { header, child_frame_id: "base_footprint".into(), ..Odometry::default() };
         odometry.pose.pose = pose.into();
@@ -266,14 +267,14 @@ impl Control {
                 return;
             }
             if drives && self.is_powered_by_driving {
-                self.drove = now;
+                self.last_driving_command = now;
                 if !self.motor_power {
                     self.set_motor_power(true);
                 }
             }
         }
-        let set = self.body.set_velocity(velocity);
-        self.checked(set);
+        let result = self.body.set_velocity(velocity);
+        self.checked(result);
     }
 
     /// Records commands of the tracer from the first driving one: those before are all equal, so a log could not tell
@@ -306,16 +307,16 @@ impl Control {
     }
 
     fn power_body(&mut self, on: bool) -> Option<String> {
-        let set = self.body.set_motor_power(on);
-        let why = set.as_ref().err().map(io::Error::to_string);
-        self.checked(set);
+        let result = self.body.set_motor_power(on);
+        let why = result.as_ref().err().map(io::Error::to_string);
+        self.checked(result);
         why
     }
 
-    /// Returns control to the tracer when the other publisher is silent, and takes power from a robot that stands in
-    /// ROS 2.
+    /// Returns control to the tracer when the other publisher is silent. Switches motors off that a driving command has
+    /// switched on, once the robot stands.
     fn update_motor_power(&mut self, now: Instant) {
-        let stands = self.is_powered_by_driving && now.since(self.drove) >= POWER_OFF;
+        let stands = self.is_powered_by_driving && now.since(self.last_driving_command) >= POWER_OFF;
         if stands && self.motor_power {
             self.set_motor_power(false);
         }
@@ -326,15 +327,15 @@ impl Control {
 
     fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::msg::Leds) {
         self.advance_to(now);
-        let set = self.body.set_leds(message.into());
-        self.checked(set);
-        self.tracer_shows_lamps = true;
+        let result = self.body.set_leds(message.into());
+        self.checked(result);
+        self.tracer_shows_leds = true;
     }
 
     fn handle_buzzer(&mut self, now: Instant, message: &Int16) {
         self.advance_to(now);
-        let set = self.body.set_buzzer(message.data);
-        self.checked(set);
+        let result = self.body.set_buzzer(message.data);
+        self.checked(result);
     }
 }
 

@@ -26,8 +26,6 @@ pub use watcher::{Received, WatcherNode};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use runnel::Error;
-
 /// Whether a node records its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
@@ -43,7 +41,7 @@ pub const LIGHT_SENSORS: &str = "light_sensors";
 pub const SWITCHES: &str = "switches";
 /// Velocity command, `geometry_msgs/Twist`, in answer to each of [`LIGHT_SENSORS`], and every 100 ms while none come.
 pub const CMD_VEL: &str = "cmd_vel";
-/// Lamps to light, `raspimouse_msgs/Leds`, published on change; the last message is kept for late joiners.
+/// LEDs to light, `raspimouse_msgs/Leds`, published on change; the last message is kept for late joiners.
 pub const LEDS: &str = "leds";
 /// Buzzer frequency in hertz, `std_msgs/Int16`, published on change.
 pub const BUZZER: &str = "buzzer";
@@ -58,14 +56,6 @@ const TRACER: &str = "tracer";
 
 /// Queue depth at both ends: more than a second's worth, so that a stall shows as latency and not as loss.
 const DEPTH: usize = 100;
-
-/// `None` for what the node's graphs do not support.
-fn if_in_graph<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
-    match made {
-        Err(Error::Ros1Only { .. }) => Ok(None),
-        made => made.map(Some),
-    }
-}
 
 /// Locks state shared by callbacks, also after a callback has panicked.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -3,9 +3,7 @@
 use super::error_log::{ERROR_PERIOD, ErrorLog};
 use super::peer_warning;
 use super::records::Records;
-use super::{
-    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, if_in_graph, lock,
-};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, lock};
 use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{Leds, Velocity};
 use crate::tracer::{Command, Tracer};
@@ -90,7 +88,7 @@ struct Tracing {
     motor_power: (bool, Instant),
     /// Set when a request failed, so that it is repeated.
     not_powered: Arc<AtomicBool>,
-    /// Whether the robot may be in ROS 2, where no service exists and driving commands power the motors.
+    /// Whether the robot may be in ROS 2, where driving commands switch the motors on and the service is optional.
     may_have_no_service: bool,
     /// A driving command has been published.
     driven: bool,
@@ -104,8 +102,7 @@ struct Outputs {
     cmd_vel: Publisher<Twist>,
     leds: Publisher<raspimouse_msgs::msg::Leds>,
     buzzer: Publisher<Int16>,
-    /// `None` in ROS 2 only, where services are not supported yet.
-    motor_power: Option<Client<SetBool>>,
+    motor_power: Client<SetBool>,
 }
 
 impl Tracing {
@@ -114,7 +111,7 @@ impl Tracing {
             cmd_vel: node.create_publisher(CMD_VEL, DEPTH)?,
             leds: node.create_publisher(LEDS, QoS::keep_last(DEPTH).transient_local())?,
             buzzer: node.create_publisher(BUZZER, DEPTH)?,
-            motor_power: if_in_graph(node.create_client(MOTOR_POWER))?,
+            motor_power: node.create_client(MOTOR_POWER)?,
         };
         let mut records = Records::new(recording);
         let now = clock::monotonic();
@@ -127,7 +124,7 @@ impl Tracing {
             error_log: ErrorLog::default(),
             motor_power: (false, now),
             not_powered: Arc::default(),
-            may_have_no_service: context.graphs() == Graphs::Both,
+            may_have_no_service: context.graphs() != Graphs::Ros1,
             driven: false,
             outputs,
             sensors_received: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Received),
@@ -185,7 +182,6 @@ impl Tracing {
 
     /// Requests motor power on or off when that changes, and again a while after a failure.
     fn switch_motors(&mut self, now: Instant, on: bool) -> Result<(), Error> {
-        let Some(client) = &self.outputs.motor_power else { return Ok(()) };
         let (was, asked) = self.motor_power;
         let again = now.since(asked) >= ERROR_PERIOD && self.not_powered.load(Ordering::Relaxed);
         if on == was && !again {
@@ -194,7 +190,7 @@ impl Tracing {
         self.motor_power = (on, now);
         self.not_powered.store(false, Ordering::Relaxed);
         let (not_powered, quietly) = (Arc::clone(&self.not_powered), self.may_have_no_service);
-        client.call_with(&SetBoolRequest { data: on }, Some(POWER), move |result| {
+        self.outputs.motor_power.call_with(&SetBoolRequest { data: on }, Some(POWER), move |result| {
             let why = match result {
                 Ok(response) if response.success => return,
                 Ok(response) => response.message,

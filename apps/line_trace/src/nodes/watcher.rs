@@ -56,7 +56,7 @@ impl WatcherNode {
                 subscribe(&node, ODOM, &progress, |progress, message: &Odometry| {
                     let now = message.header.stamp.as_secs_f64();
                     let (pose, velocity) = ((&message.pose.pose).into(), (&message.twist.twist).into());
-                    progress.handle_place(now, pose, velocity);
+                    progress.handle_pose(now, pose, velocity);
                 })?,
             ],
             progress,
@@ -86,7 +86,7 @@ fn subscribe_to_commands(node: &Node, progress: &Arc<Mutex<Progress>>) -> Result
         let publisher = message.publisher();
         match message.view() {
             Ok(command) if priority.is_tracer(publisher) => lock(&progress).handle_command((&command).into()),
-            Ok(_) => lock(&progress).handle_command_of(publisher),
+            Ok(_) => lock(&progress).handle_foreign_command(publisher),
             Err(_) => {}
         }
     })

@@ -1,8 +1,8 @@
-//! Line-tracing logic: switches and sensor values in; velocity, lamps, buzzer and motor power out.
+//! Line-tracing logic: switches and sensor values in; velocity, LEDs, buzzer and motor power out.
 //!
 //! The first press of a switch samples the bare floor, the second the line, the third sets off; each later press
-//! stops or restarts. While the tracer follows, the lamps show which sensors see the line. Before, they show the
-//! preparation: first lamp, floor known; second lamp, line known; fourth lamp, sampling.
+//! stops or restarts. While the tracer follows, the LEDs show which sensors see the line. Before, they show the
+//! preparation: first LED, floor known; second LED, line known; fourth LED, sampling.
 
 mod calibration;
 mod steering;
@@ -36,8 +36,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The lamps of this stage; `None` while following, when they show the sensors.
-    pub fn lamps(self) -> Option<Leds> {
+    /// The LEDs of this stage; `None` while following, when they show the sensors.
+    pub fn leds(self) -> Option<Leds> {
         let row = match self {
             Self::AwaitFloor => [false; 4],
             Self::SampleFloor => [false, false, false, true],
@@ -49,11 +49,11 @@ impl Stage {
         Some(Leds::from_row(row))
     }
 
-    /// The stage that these lamps show, if any.
-    pub fn of_lamps(lamps: Leds) -> Option<Self> {
+    /// The stage that these LEDs show, if any.
+    pub fn of_leds(leds: Leds) -> Option<Self> {
         let shown =
             [Self::AwaitFloor, Self::SampleFloor, Self::AwaitLine, Self::SampleLine, Self::AwaitStart];
-        shown.into_iter().find(|stage| stage.lamps() == Some(lamps))
+        shown.into_iter().find(|stage| stage.leds() == Some(leds))
     }
 }
 
@@ -62,7 +62,7 @@ impl Stage {
 pub struct Command {
     /// Velocity (`/cmd_vel`).
     pub velocity: Velocity,
-    /// Lamps (`/leds`).
+    /// LEDs (`/leds`).
     pub leds: Leds,
     /// Frequency of the buzzer in hertz, 0 for silence (`/buzzer`).
     pub buzzer: i16,
@@ -109,7 +109,7 @@ impl Tracer {
         let blind = now - self.sensed_at > SENSOR_TIMEOUT;
         Command {
             velocity: if follows && !blind { self.velocity } else { Velocity::default() },
-            leds: self.lamps(),
+            leds: self.leds(),
             buzzer: self.tone.at(now),
             motor_power: follows,
         }
@@ -135,10 +135,10 @@ impl Tracer {
         }
     }
 
-    fn lamps(&self) -> Leds {
+    fn leds(&self) -> Leds {
         match &self.state {
             State::Follow { steering, .. } => Leds::from_row(steering.seen()),
-            _ => self.stage().lamps().unwrap_or_default(),
+            _ => self.stage().leds().unwrap_or_default(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Tests of switches, lamps and tones.
+//! Tests of switches, LEDs and tones.
 
 use super::*;
 
@@ -105,20 +105,20 @@ fn indistinct_line_restarts_calibration() {
 }
 
 #[test]
-fn lamps_show_stage_then_sensors() {
+fn leds_show_stage_then_sensors() {
     let mut bench = Bench::new();
-    let lamps = |bench: &Bench| bench.command().leds;
-    assert_eq!(lamps(&bench), Leds::from_row([false; 4]));
+    let leds = |bench: &Bench| bench.command().leds;
+    assert_eq!(leds(&bench), Leds::from_row([false; 4]));
     bench.press();
-    assert_eq!(lamps(&bench), Leds::from_row([false, false, false, true]));
+    assert_eq!(leds(&bench), Leds::from_row([false, false, false, true]));
     bench.read(FLOOR, 20);
-    assert_eq!(lamps(&bench), Leds::from_row([true, false, false, false]));
+    assert_eq!(leds(&bench), Leds::from_row([true, false, false, false]));
     bench.press().read(LINE, 20);
-    assert_eq!(lamps(&bench), Leds::from_row([true, true, false, false]));
+    assert_eq!(leds(&bench), Leds::from_row([true, true, false, false]));
     bench.press().read([500, 100, 100, 510], 1);
-    assert_eq!(lamps(&bench), Leds::from_row([false, true, true, false]));
+    assert_eq!(leds(&bench), Leds::from_row([false, true, true, false]));
     bench.read([500, 480, 100, 100], 1);
-    assert_eq!(lamps(&bench), Leds::from_row([false, false, true, true]));
+    assert_eq!(leds(&bench), Leds::from_row([false, false, true, true]));
 }
 
 #[test]

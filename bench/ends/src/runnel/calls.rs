@@ -7,7 +7,7 @@ use runnel::{Client, Context, FromParameter, Node, ParameterValue};
 use runnel_floor::Stamps;
 
 use super::PEER_TIMEOUT;
-use crate::protocol::{self, end_with_bench, send_ready, wait_for_go};
+use crate::protocol::{self, send_ready, shut_down_with_bench, wait_for_go};
 use crate::{EndArgs, Failure, failed};
 
 /// Bytes of an integer parameter; other sizes stand for strings.
@@ -73,7 +73,7 @@ fn ask(
     let (mut sent, mut received) = (Stamps::of(args.trial()), Stamps::of(args.trial()));
     send_ready()?;
     wait_for_go()?;
-    end_with_bench(context)?;
+    shut_down_with_bench(context)?;
     for number in (0..args.trial().total()).take_while(|_| context.ok()) {
         sent.take(number);
         match is_answered(number) {

@@ -8,7 +8,7 @@ use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
 use super::{PEER_TIMEOUT, lock, message, publish, topics, wait_for_peers, wait_for_publishers};
-use crate::protocol::{end_with_bench, send_ready, serve, wait_for_go};
+use crate::protocol::{send_ready, serve, shut_down_with_bench, wait_for_go};
 use crate::{EndArgs, Failure};
 
 /// State of the end that sends first.
@@ -97,7 +97,7 @@ pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     wait_for_peers(args, context, &publisher, 1)?;
     send_ready()?;
     wait_for_go()?;
-    end_with_bench(context)?;
+    shut_down_with_bench(context)?;
     let sent = send_at_rate(args, context, &publisher, || lock(&answers).0)?;
     args.write_sent(&sent)?;
     args.write_received(&lock(&answers).1)

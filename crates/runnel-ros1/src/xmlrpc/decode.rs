@@ -17,7 +17,7 @@ pub struct Call {
     pub params: Vec<Value>,
 }
 
-/// Decodes a `<methodCall>` document of any bytes.
+/// Decodes a `<methodCall>` document; accepts arbitrary bytes.
 ///
 /// # Errors
 /// If the document is not an XML-RPC call, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
@@ -26,7 +26,8 @@ pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
     parser.call().map_err(|error| DecodeError { method: parser.method.take(), ..error })
 }
 
-/// Decodes a `<methodResponse>` document of any bytes: the value of the answer, or the fault that it reports.
+/// Decodes a `<methodResponse>` document: the value of the answer, or the fault that it reports. Accepts arbitrary
+/// bytes.
 ///
 /// # Errors
 /// If the document is not an XML-RPC response, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
@@ -107,13 +108,13 @@ impl<'a> Parser<'a> {
 
     /// Parses a value, after `<value>`.
     fn value(&mut self, depth: usize) -> Result<Value, DecodeError> {
-        self.admit(depth)?;
+        self.count_value(depth)?;
         let token = self.lexer.next()?;
         match token.markup {
             Markup::Close(Tag::Value) => Ok(Value::String(token.text.into_owned())),
             Markup::Open(tag) => {
                 self.require_blank(&token.text)?;
-                let value = self.typed(tag, depth)?;
+                let value = self.typed_value(tag, depth)?;
                 self.require(Markup::Close(Tag::Value), "</value>")?;
                 Ok(value)
             }
@@ -122,7 +123,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Counts a value against the limits before memory is used for it.
-    fn admit(&mut self, depth: usize) -> Result<(), DecodeError> {
+    fn count_value(&mut self, depth: usize) -> Result<(), DecodeError> {
         if depth > MAX_DEPTH {
             return Err(self.lexer.error(DecodeProblem::TooDeep));
         }
@@ -134,12 +135,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses the content of a type element, after its start tag.
-    fn typed(&mut self, tag: Tag, depth: usize) -> Result<Value, DecodeError> {
+    fn typed_value(&mut self, tag: Tag, depth: usize) -> Result<Value, DecodeError> {
         match tag {
-            Tag::Int => self.parsed(tag, int),
-            Tag::Boolean => self.parsed(tag, boolean),
-            Tag::Double => self.parsed(tag, double),
-            Tag::Base64 => self.parsed(tag, binary),
+            Tag::Int => self.parsed_leaf(tag, int),
+            Tag::Boolean => self.parsed_leaf(tag, boolean),
+            Tag::Double => self.parsed_leaf(tag, double),
+            Tag::Base64 => self.parsed_leaf(tag, binary),
             Tag::String => self.leaf(tag).map(Value::String),
             Tag::DateTime => self.leaf(tag).map(Value::DateTime),
             Tag::Array => self.array(depth),
@@ -195,7 +196,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn parsed(&mut self, tag: Tag, parse: fn(&str) -> ParsedText) -> Result<Value, DecodeError> {
+    fn parsed_leaf(&mut self, tag: Tag, parse: fn(&str) -> ParsedText) -> Result<Value, DecodeError> {
         let text = self.leaf(tag)?;
         parse(text.trim()).map_err(|problem| self.lexer.text_error(problem))
     }

@@ -131,7 +131,10 @@ impl ClientCore {
 
     /// Processes received messages. False if more wait, or another thread processes them.
     pub(super) fn process_received(&self) -> bool {
-        let took_messages = self.inputs().fold(true, |all, input| input.process_received() && all);
+        let mut took_messages = true;
+        for input in self.inputs() {
+            took_messages &= input.process_received();
+        }
         let took_replies = self.ros2.as_ref().is_none_or(|ros2| ros2.process_replies());
         took_messages && took_replies
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::ExclusiveGroup;
 
-/// Which callbacks may run at the same time, if an [`Executor`](crate::Executor) has several threads or a program
-/// several executors. Set it in the options of subscriptions, publishers (for QoS events), services, timers, action
-/// servers and watched parameters.
+/// A group of callbacks that never run at the same time, or that may. It matters if an [`Executor`](crate::Executor)
+/// has several threads, or a program several executors. Set it in the options of subscriptions, publishers (for QoS
+/// events), services, timers, action servers and watched parameters.
 ///
 /// | Callbacks | run at the same time |
 /// |---|---|

@@ -74,7 +74,7 @@ impl ServiceTypes {
 }
 
 impl ServiceTypes {
-    /// The message types in ROS 2; `None` if the service has no form there.
+    /// The message types in ROS 2; `None` if the service cannot be represented there.
     pub(crate) fn in_ros2(&self) -> Option<ServiceTypeNames> {
         let [request, response] = self.ros2.map(|(dds_type, rihs01)| ServiceMessageType {
             dds_type: dds_type.to_owned(),

@@ -58,7 +58,7 @@ impl Driver {
         let waited = self.wait(&mut events, until);
         self.ros2.begin_iteration();
         let all_ready_at = self.sockets.all_ready_at(&events);
-        let mut outcome = PollOutcome { served: matches!(waited, Ok(true)), woken: events.woken() };
+        let mut outcome = PollOutcome { had_work: matches!(waited, Ok(true)), woken: events.woken() };
         // For messages of IPC connections.
         self.sockets.bound_incomplete_frames(&mut self.effects);
         self.settle();
@@ -71,10 +71,10 @@ impl Driver {
             self.sockets.finish_lookups(&mut self.effects);
             self.settle();
         }
-        outcome.served |= self.handle_deadlines(all_ready_at);
+        outcome.had_work |= self.handle_deadlines(all_ready_at);
         self.serve_ros2(&mut outcome);
         self.settle();
-        outcome.served |= self.resume_joining();
+        outcome.had_work |= self.resume_joining();
         waited.map(|_| outcome)
     }
 
@@ -95,7 +95,7 @@ impl Driver {
             if its != order {
                 continue;
             }
-            outcome.served = true;
+            outcome.had_work = true;
             if ready.readable {
                 self.readable(key);
                 self.sockets.bound_incomplete_frames(&mut self.effects);

@@ -56,9 +56,9 @@ pub(crate) use nodes::NodeKey;
 use nodes::Nodes;
 pub use ros1::ServiceInfo;
 pub(crate) use ros1::{CallRequest, Engine};
+use ros1::{EngineEntry, Ros1};
 #[cfg(feature = "master")]
 pub(crate) use ros1::{EngineEvent, ProtocolEngine};
-use ros1::{Ros1, Slot};
 use ros2::Ros2;
 use sockets::Sockets;
 pub(crate) use table::Key;
@@ -90,7 +90,7 @@ pub(crate) struct Driver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PollOutcome {
     /// A socket was ready, or a deadline was due: something may have changed.
-    pub(crate) served: bool,
+    pub(crate) had_work: bool,
     /// Another thread or a signal has work that comes before the next wait.
     pub(crate) woken: bool,
 }
@@ -121,11 +121,11 @@ impl Driver {
 
     /// Adds an engine that belongs to no node, with the sockets it listens on.
     pub(crate) fn add_engine(&mut self, engine: Engine, listeners: Vec<(Listener, Port)>) -> io::Result<Key> {
-        self.add_engine_of(None, engine, listeners)
+        self.add_engine_for(None, engine, listeners)
     }
 
     /// Adds an engine, for a node or for none.
-    fn add_engine_of(
+    fn add_engine_for(
         &mut self,
         node: Option<NodeKey>,
         engine: Engine,
@@ -142,7 +142,7 @@ impl Driver {
     }
 
     /// Removes an engine and closes all its sockets.
-    fn remove_engine(&mut self, key: Key) -> Option<Slot> {
+    fn remove_engine(&mut self, key: Key) -> Option<EngineEntry> {
         self.sockets.remove_engine(key, &mut self.effects);
         self.ros1.remove(key, &mut self.effects)
     }

@@ -26,13 +26,13 @@ pub(crate) use engine::{Engine, EngineEvent};
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Ros1 {
-    engines: Table<Slot>,
+    engines: Table<EngineEntry>,
     /// Engines that may have output.
     pub(super) unpolled: VecDeque<Key>,
 }
 
 /// An engine and its state in the driver.
-pub(super) struct Slot {
+pub(super) struct EngineEntry {
     pub(super) engine: Engine,
     /// Its node, if it belongs to one.
     pub(super) node: Option<NodeKey>,
@@ -52,23 +52,23 @@ pub(super) enum EngineOutput {
 impl Ros1 {
     /// Adds an engine, for a node or for none.
     pub(super) fn add(&mut self, node: Option<NodeKey>, engine: Engine) -> Key {
-        let slot = Slot { engine, node, throttle: Throttle::default(), answers: SortedMap::new() };
-        let key = self.engines.insert_with(|_| slot);
+        let entry = EngineEntry { engine, node, throttle: Throttle::default(), answers: SortedMap::new() };
+        let key = self.engines.insert_with(|_| entry);
         self.unpolled.push_back(key);
         key
     }
 
     /// Removes an engine.
-    pub(super) fn remove(&mut self, key: Key, effects: &mut Effects) -> Option<Slot> {
+    pub(super) fn remove(&mut self, key: Key, effects: &mut Effects) -> Option<EngineEntry> {
         effects.cancel(Deadline::Engine(key));
         self.engines.remove(key)
     }
 
-    pub(super) fn get(&self, key: Key) -> Option<&Slot> {
+    pub(super) fn get(&self, key: Key) -> Option<&EngineEntry> {
         self.engines.get(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Slot> {
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut EngineEntry> {
         self.engines.get_mut(key)
     }
 
@@ -78,8 +78,8 @@ impl Ros1 {
 
     /// Calls `work` with an engine, and polls the engine afterwards.
     pub(super) fn with<T>(&mut self, key: Key, work: impl FnOnce(&mut Engine, Instant) -> T) -> Option<T> {
-        let slot = self.engines.get_mut(key)?;
-        let result = work(&mut slot.engine, clock::monotonic());
+        let entry = self.engines.get_mut(key)?;
+        let result = work(&mut entry.engine, clock::monotonic());
         if !self.unpolled.contains(&key) {
             self.unpolled.push_back(key);
         }
@@ -106,11 +106,11 @@ impl Ros1 {
     /// afterwards, since a peer can cause any amount of it.
     pub(super) fn poll(&mut self, effects: &mut Effects) -> Option<(Key, EngineOutput)> {
         while let Some(key) = self.unpolled.front().copied() {
-            if let Some(output) = self.engines.get_mut(key).and_then(Slot::poll) {
+            if let Some(output) = self.engines.get_mut(key).and_then(EngineEntry::poll) {
                 return Some((key, output));
             }
             self.unpolled.pop_front();
-            match self.engines.get_mut(key).and_then(|slot| slot.engine.protocol().poll_timeout()) {
+            match self.engines.get_mut(key).and_then(|entry| entry.engine.protocol().poll_timeout()) {
                 Some(at) => effects.schedule(Deadline::Engine(key), at),
                 None => effects.cancel(Deadline::Engine(key)),
             }
@@ -120,8 +120,8 @@ impl Ros1 {
 
     /// Records the result of an engine's call.
     pub(super) fn add_answer(&mut self, key: Key, call: CallId, result: Result<Value, CallError>) {
-        if let Some(slot) = self.engines.get_mut(key) {
-            slot.answers.insert(call, result);
+        if let Some(entry) = self.engines.get_mut(key) {
+            entry.answers.insert(call, result);
         }
     }
 
@@ -131,7 +131,7 @@ impl Ros1 {
     }
 }
 
-impl Slot {
+impl EngineEntry {
     fn poll(&mut self) -> Option<EngineOutput> {
         if let Some(transmit) = self.engine.protocol().poll_transmit() {
             return Some(EngineOutput::Transmit(transmit));

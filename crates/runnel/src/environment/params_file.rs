@@ -107,10 +107,9 @@ fn param(lines::Entry { line, path, value }: lines::Entry) -> Result<FileParam, 
 /// Each part is a name, `*` or `**`. For rcl the first part may be `/*` or `/**` too, which is the same.
 fn check_node(parts: &[String]) -> Result<(), String> {
     let is_pattern = |part: &str| ["*", "**"].contains(&part);
-    let names = parts.iter().filter(|part| !is_pattern(part));
+    let mut names = parts.iter().filter(|part| !is_pattern(part));
     names
-        .map(|name| validate_node_name(name, Generation::Ros2))
-        .collect::<Result<_, _>>()
+        .try_for_each(|name| validate_node_name(name, Generation::Ros2))
         .map_err(|error| format!("{error}. Try: /talker, talker, /robot/talker, /robot/* or /**"))
 }
 

@@ -131,7 +131,7 @@ impl std::error::Error for ParameterError {}
 impl ParameterError {
     /// The error with the origin of its value, if it is about a value.
     #[must_use]
-    pub(crate) fn from_origin(mut self, from: &str) -> Self {
+    pub(crate) fn with_origin(mut self, from: &str) -> Self {
         if let Self::WrongType { origin, .. }
         | Self::OutOfRange { origin, .. }
         | Self::NoRos2Type { origin, .. } = &mut self
@@ -155,9 +155,9 @@ mod tests {
             origin: None,
         };
         assert_eq!(
-            error.clone().from_origin("robot.yaml line 3").to_string(),
+            error.clone().with_origin("robot.yaml line 3").to_string(),
             "parameter rate is of type double, and the value is the string \"fast\" (robot.yaml line 3)"
         );
-        assert_eq!(ParameterError::Empty.from_origin("x"), ParameterError::Empty);
+        assert_eq!(ParameterError::Empty.with_origin("x"), ParameterError::Empty);
     }
 }

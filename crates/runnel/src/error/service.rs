@@ -20,7 +20,7 @@ pub enum ServiceError {
     Unreadable(String),
     /// The request is longer than services accept.
     TooLong(LengthBeyondLimit),
-    /// The request has no form in the graph that has the service.
+    /// The request cannot be represented in the graph that has the service.
     NotEncodable(String),
     /// There is no memory for the request.
     NoMemory(NoMemory),

@@ -1,4 +1,5 @@
-//! Pool of shared memory segments of a process, whose slots hold messages that other processes read in place.
+//! Pool of shared memory segments of a process, whose slots hold messages that other processes read without
+//! copying.
 
 use std::io;
 use std::sync::Arc;

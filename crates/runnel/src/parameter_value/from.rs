@@ -37,7 +37,7 @@ macro_rules! from_elements {
 }
 from_elements!(i32 => IntegerArray, u16 => IntegerArray, u32 => IntegerArray, f32 => DoubleArray, &str => StringArray);
 
-/// The typed array if all values are of one kind that has arrays, else a list.
+/// The typed array if all values are of one type that has arrays, else a list.
 impl From<Vec<ParameterValue>> for ParameterValue {
     fn from(values: Vec<ParameterValue>) -> Self {
         match values.first() {

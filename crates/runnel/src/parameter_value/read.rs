@@ -9,7 +9,7 @@ use super::ParameterValue;
 /// Numbers are read as the requested type if they fit it: an integer as any Rust integer, and also as a floating-point
 /// number, since `1` in a launch file means `1.0` for a speed.
 pub trait FromParameter: Sized {
-    /// The value as this type; `None` if it is of another kind, or does not fit.
+    /// The value as this type; `None` if it is of another type, or does not fit.
     fn from_parameter(value: &ParameterValue) -> Option<Self>;
 }
 

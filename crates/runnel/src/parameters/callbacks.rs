@@ -20,9 +20,9 @@ type PostSet = dyn FnMut(&[Parameter]) + Send;
 /// A callback. Changes of a node's parameters follow each other, so one thread at a time calls it.
 #[derive(Clone)]
 pub(super) enum Callback {
-    PreSet(Arc<TryMutex<Box<PreSet>>>),
-    OnSet(Arc<TryMutex<Box<OnSet>>>),
-    PostSet(Arc<TryMutex<Box<PostSet>>>),
+    Edit(Arc<TryMutex<Box<PreSet>>>),
+    Validate(Arc<TryMutex<Box<OnSet>>>),
+    Follow(Arc<TryMutex<Box<PostSet>>>),
 }
 
 /// The callbacks of a node. The one that was added last comes first.
@@ -55,7 +55,7 @@ impl Callbacks {
 /// Calls the pre-set callbacks among these.
 pub(super) fn pre_set(callbacks: &[Callback], parameters: &mut Vec<Parameter>) {
     for callback in callbacks {
-        if let Callback::PreSet(callback) = callback
+        if let Callback::Edit(callback) = callback
             && let Some(mut callback) = callback.try_lock()
         {
             callback(parameters);
@@ -66,7 +66,7 @@ pub(super) fn pre_set(callbacks: &[Callback], parameters: &mut Vec<Parameter>) {
 /// Calls the on-set callbacks among these until one refuses.
 pub(super) fn on_set(callbacks: &[Callback], parameters: &[Parameter]) -> Result<(), String> {
     for callback in callbacks {
-        if let Callback::OnSet(callback) = callback
+        if let Callback::Validate(callback) = callback
             && let Some(mut callback) = callback.try_lock()
         {
             callback(parameters)?;
@@ -78,7 +78,7 @@ pub(super) fn on_set(callbacks: &[Callback], parameters: &[Parameter]) -> Result
 /// Calls the post-set callbacks among these.
 pub(super) fn post_set(callbacks: &[Callback], parameters: &[Parameter]) {
     for callback in callbacks {
-        if let Callback::PostSet(callback) = callback
+        if let Callback::Follow(callback) = callback
             && let Some(mut callback) = callback.try_lock()
         {
             callback(parameters);

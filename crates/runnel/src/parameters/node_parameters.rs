@@ -168,18 +168,18 @@ impl NodeParameters {
         &self,
         callback: impl FnMut(&mut Vec<Parameter>) + Send + 'static,
     ) -> CallbackId {
-        self.add_callback(Callback::PreSet(Arc::new(TryMutex::new(Box::new(callback)))))
+        self.add_callback(Callback::Edit(Arc::new(TryMutex::new(Box::new(callback)))))
     }
 
     pub(crate) fn add_on_set(
         &self,
         callback: impl FnMut(&[Parameter]) -> Result<(), String> + Send + 'static,
     ) -> CallbackId {
-        self.add_callback(Callback::OnSet(Arc::new(TryMutex::new(Box::new(callback)))))
+        self.add_callback(Callback::Validate(Arc::new(TryMutex::new(Box::new(callback)))))
     }
 
     pub(crate) fn add_post_set(&self, callback: impl FnMut(&[Parameter]) + Send + 'static) -> CallbackId {
-        self.add_callback(Callback::PostSet(Arc::new(TryMutex::new(Box::new(callback)))))
+        self.add_callback(Callback::Follow(Arc::new(TryMutex::new(Box::new(callback)))))
     }
 
     fn add_callback(&self, callback: Callback) -> CallbackId {

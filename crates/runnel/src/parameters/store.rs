@@ -132,7 +132,7 @@ impl Store {
         let given = self.overrides.get(name).cloned().or(further).filter(|_| !ignore_override);
         let Some(Override { value, origin }) = given else { return Ok(default) };
         let value = if descriptor.dynamic_typing { value } else { fitted(value, descriptor.type_) };
-        check(descriptor, &value).map_err(|error| error.from_origin(&origin))?;
+        check(descriptor, &value).map_err(|error| error.with_origin(&origin))?;
         Ok(Some(value))
     }
 

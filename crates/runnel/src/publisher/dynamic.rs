@@ -21,7 +21,7 @@ use crate::type_mapping::TypeMapping;
 /// the schema, with `seq` in headers only in ROS 1, and lower-case fields in ROS 2. A type with a `wstring` exists
 /// only in ROS 1.
 #[derive(Clone)]
-#[must_use = "a publisher ends when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
+#[must_use = "a publisher is unregistered when it is dropped: bind it to a name, `let chatter = ...`, not `let _ = ...`"]
 pub struct DynamicPublisher {
     pub(crate) base: PublisherBase,
     pub(crate) mapping: Arc<TypeMapping>,

@@ -19,8 +19,8 @@ use crate::options::SubscriptionOptions;
 use crate::type_mapping::TypeMapping;
 
 impl Node {
-    /// Creates a subscription to a topic. `callback` gets a reference: to the publisher's own message if that is from this
-    /// process, otherwise to one whose memory is reused for the next message.
+    /// Creates a subscription to a topic. `callback` gets each message by reference. A message from this process is the
+    /// publisher's own. A message from another process is decoded into memory that is reused for the next one.
     ///
     /// ```no_run
     /// use runnel::msgs::sensor_msgs::msg::Imu;
@@ -91,7 +91,7 @@ impl Node {
         })
     }
 
-    /// Creates a subscription whose callback gets each message to keep in place: see [`Borrowed`].
+    /// Creates a subscription whose callback gets each message as a [`Borrowed`], which it may keep without a copy.
     ///
     /// A message that cannot be read is counted and logged, and the callback does not get it. A message from this process is
     /// serialized, as for other processes, and not copied after that.
@@ -117,8 +117,8 @@ impl Node {
     /// Creates a subscription to a topic of any type, or of the type of `schema`. `callback` gets the bytes and the publisher's
     /// description of their type: see [`RawMessage::decode`].
     ///
-    /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. From a publisher that offers
-    /// less than requested it requests only what is offered, unless the options have
+    /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. If a publisher
+    /// offers less than requested, the request to it is lowered to the offer, unless the options have
     /// [`strict_qos`](SubscriptionOptions::strict_qos).
     ///
     /// # Errors

@@ -15,10 +15,10 @@ use crate::task_waiter::TaskWaiter;
 
 impl Subscription {
     /// Waits at most `timeout` until `count` publishers are connected, including those of this process. False if there
-    /// are fewer.
+    /// are fewer, also when the context ends before.
     ///
     /// # Errors
-    /// If the operating system refuses to wait.
+    /// [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_publishers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let (shared, mut is_reached) = (&self.node.context.shared, false);
         shared.wait_unlocked(timeout, || {
@@ -29,7 +29,7 @@ impl Subscription {
     }
 
     /// Waits until `count` publishers are connected: [`wait_for_publishers`](Self::wait_for_publishers) for tasks. It
-    /// uses no CPU time while nothing changes.
+    /// uses no CPU time while nothing changes. When the context ends, it returns an error instead of false.
     ///
     /// ```no_run
     /// use runnel::msgs::std_msgs::msg::String;

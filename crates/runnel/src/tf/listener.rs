@@ -21,7 +21,7 @@ const DEPTH: usize = 100;
 
 /// Fills a [`Buffer`] with what nodes broadcast on `/tf` and `/tf_static`, in the graphs of its node, until it is
 /// dropped. The program need not spin.
-#[must_use = "a listener ends when it is dropped: bind it to a name, `let _listener = ...`, not `let _ = ...`"]
+#[must_use = "a listener is unregistered when it is dropped: bind it to a name, `let _listener = ...`, not `let _ = ...`"]
 pub struct TransformListener {
     subscriptions: [Subscription; 2],
 }

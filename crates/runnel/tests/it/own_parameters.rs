@@ -84,7 +84,7 @@ fn arguments_and_files_override_defaults() {
     assert_eq!(node.declare_parameter("names", vec![String::new()]).unwrap(), ["a", "b"]);
     assert_eq!(node.declare_parameter("limits.low", 0).unwrap(), -1);
     assert_eq!(node.declare_parameter("limits.high", 0).unwrap(), 16);
-    assert_eq!(node.declare_parameter("on", false).unwrap(), true);
+    assert!(node.declare_parameter("on", false).unwrap());
     assert_eq!(node.declare_parameter("list", vec![0]).unwrap(), [1, 2]);
     assert_eq!(node.declare_parameter("word", "").unwrap(), "5");
     let expected =

@@ -44,8 +44,11 @@ impl World {
     }
 }
 
+/// The jumps that a handler got.
+type Jumps = Arc<Mutex<Vec<(ClockChange, i64)>>>;
+
 /// The jumps that a callback with this threshold gets.
-fn record(node: &Node, threshold: JumpThreshold) -> (JumpHandler, Arc<Mutex<Vec<(ClockChange, i64)>>>) {
+fn record(node: &Node, threshold: JumpThreshold) -> (JumpHandler, Jumps) {
     let jumps = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&jumps);
     let handler = node.create_jump_callback(threshold, move |jump| {

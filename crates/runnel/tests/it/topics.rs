@@ -286,6 +286,18 @@ fn keep_all_publisher_times_out_with_slowest_name() {
 }
 
 #[test]
+fn blocked_publisher_fails_at_once_after_shutdown() {
+    let graph = Graph::new();
+    let (near, mut publisher) = talker(&graph, QoS::keep_all());
+    publisher.set_max_blocking_time(LONG);
+    let _stopped = stopped_subscriber(&graph, "/data");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    near.shutdown();
+    let error = (0..5000).find_map(|_| publisher.publish(block()).err()).unwrap();
+    assert!(matches!(error, Error::ShuttingDown), "{error}");
+}
+
+#[test]
 fn keep_all_publisher_is_lossless_across_threads() {
     let small = UInt8MultiArray { data: vec![7; 10_000], ..Default::default() };
     // Whether two threads publish at the limit at once is chance.

@@ -1,6 +1,6 @@
 """Control node of a Raspberry Pi Mouse in plain rclpy: connects the driver's files in the given folder with topics. Prints
-`ready`, and stays until a signal. The first command that drives switches the motors on, since the tracer requests no
-power in ROS 2."""
+`ready`, and stays until a signal. The first command that drives switches the motors on, since a robot
+needs no service for power in ROS 2."""
 import argparse
 import math
 import os

@@ -15,7 +15,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 /// The original master's program.
 const ORIGINAL: &str = "rosmaster";
 
-/// GraphFilter master.
+/// Which master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `runnel master`, which collects no logs.

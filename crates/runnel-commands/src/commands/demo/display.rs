@@ -27,8 +27,8 @@ pub struct DriveState {
     pub lap: u32,
     /// Laps to drive; `None` for no limit.
     pub laps: Option<u32>,
-    /// Driven share of the lap, 0.0 to 1.0.
-    pub share: f64,
+    /// Driven fraction of the lap, 0.0 to 1.0.
+    pub lap_fraction: f64,
     /// Metres per second.
     pub speed: f64,
     /// Metres from the line, positive to the left.
@@ -43,9 +43,9 @@ pub struct DriveState {
     pub path: Vec<Point>,
     /// Values of its light sensors.
     pub sensors: Option<LightSensors>,
-    /// GraphFilter switches are pressed.
+    /// Which switches are pressed.
     pub switches: Option<Switches>,
-    /// GraphFilter LEDs are lit.
+    /// Which LEDs are lit.
     pub leds: Option<Leds>,
     /// Frequency of the buzzer in hertz, 0 for silence.
     pub buzzer: i16,
@@ -104,7 +104,7 @@ impl Display {
             Form::Silent => Ok(()),
             Form::Screen(screen) => Ok(screen.draw(state)?),
             Form::Lines { last } => {
-                let part = (state.share * LINES_A_LAP) as u32;
+                let part = (state.lap_fraction * LINES_A_LAP) as u32;
                 let line = match &state.driver {
                     Some(driver) => (Some(driver.clone()), None, 0, 0),
                     None => (None, state.stage, state.lap, part),
@@ -181,15 +181,15 @@ fn text(state: &DriveState) -> String {
         return stage_name(state.stage).to_owned();
     }
     let DriveState { lap, speed, .. } = state;
-    let (share, deviation) = (percent(state), millimetres(state));
+    let (percent, deviation) = (percent(state), millimetres(state));
     let [sensors, commands] = rates(state);
     format!(
-        "lap {lap}: {share:>3} %, {speed:.2} m/s, {deviation:.1} mm from the line, sensors {sensors} Hz, commands {commands} Hz"
+        "lap {lap}: {percent:>3} %, {speed:.2} m/s, {deviation:.1} mm from the line, sensors {sensors} Hz, commands {commands} Hz"
     )
 }
 
 fn percent(state: &DriveState) -> u32 {
-    (state.share * 100.0) as u32
+    (state.lap_fraction * 100.0) as u32
 }
 
 fn millimetres(state: &DriveState) -> f64 {
@@ -210,7 +210,7 @@ impl DriveState {
             driver: None,
             lap: 2,
             laps: Some(3),
-            share: 0.437,
+            lap_fraction: 0.437,
             speed: 0.284,
             deviation: -0.00126,
             rates: Some([59.7, 60.2]),

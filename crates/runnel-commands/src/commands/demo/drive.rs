@@ -27,10 +27,18 @@ const UPDATE_PERIOD: Duration = Duration::from_millis(66);
 /// Points of the path that are shown: half a minute at 20 a second.
 const TAIL: usize = 600;
 
-/// Newest sent messages that are matched with received ones, for the current latency.
-const NEWEST: usize = 240;
+/// Newest sent messages among which the newest received ones are looked up, for the current latency.
+const NEWEST_SENT: usize = 240;
 
-/// The watching node, which is dropped first, and the processes of the other two.
+/// Newest received messages of which the current latency is computed. Fewer than [`NEWEST_SENT`], so that the sender's
+/// records still have their counterparts.
+const NEWEST_RECEIVED: usize = NEWEST_SENT / 2;
+
+/// Oldest records of the receiver that are skipped where the sender's log has overwritten older ones.
+const SKIPPED_OLDEST: usize = NEWEST_SENT;
+
+/// The watching node, and the processes of the other two. Field order matters: the watcher is dropped before the
+/// processes end.
 pub struct Drive {
     watcher: WatcherNode,
     control: NodeProcess,
@@ -94,7 +102,7 @@ impl Drive {
             if done > driven {
                 (driven, began) = (done, Instant::now());
             } else if let Some(limit) = goal.lap_within.filter(|limit| began.elapsed() >= *limit) {
-                return Err(self.hung(limit));
+                return Err(self.lap_timeout_error(limit));
             }
             display.show(&self.state(driven, goal.laps)?)?;
         }
@@ -118,10 +126,10 @@ impl Drive {
         drop(watcher);
         tracer.terminate()?;
         control.terminate()?;
-        let (traced, controlled) = (tracer.finish()?, control.finish()?);
+        let (tracer_log, control_log) = (tracer.finish()?, control.finish()?);
         let latencies = vec![
-            (LIGHT_SENSORS, joined(LIGHT_SENSORS, &controlled, &traced)),
-            (CMD_VEL, joined(CMD_VEL, &traced, &controlled)),
+            (LIGHT_SENSORS, joined(LIGHT_SENSORS, &control_log, &tracer_log)),
+            (CMD_VEL, joined(CMD_VEL, &tracer_log, &control_log)),
         ];
         Ok(Finished { laps, path, usages, latencies })
     }
@@ -131,7 +139,7 @@ impl Drive {
         CliError::Failed(format!("the demo was interrupted ({stage})"))
     }
 
-    fn hung(&self, limit: Duration) -> CliError {
+    fn lap_timeout_error(&self, limit: Duration) -> CliError {
         let (seconds, stage) = (limit.as_secs(), stage_name(self.stage));
         let [sensors, commands] = self.rates.last.unwrap_or_default();
         let mut text = format!(
@@ -157,7 +165,7 @@ impl Drive {
                 driver: progress.driver().map(str::to_owned),
                 lap: laps.map_or(driven + 1, |laps| laps.min(driven + 1)),
                 laps,
-                share: if laps == Some(driven) { 1.0 } else { progress.share() },
+                lap_fraction: if laps == Some(driven) { 1.0 } else { progress.lap_fraction() },
                 speed: progress.speed(),
                 deviation: progress.deviation(),
                 rates,
@@ -182,8 +190,8 @@ impl Drive {
 
 /// Statistics of the newest messages that both ends recorded.
 fn newest(topic: &str, sender: &Log, receiver: &Log) -> Option<Statistics> {
-    let sent = sender.topic(topic, Direction::Sent)?.newest(NEWEST);
-    let received = receiver.topic(topic, Direction::Received)?.newest(NEWEST / 2);
+    let sent = sender.topic(topic, Direction::Sent)?.newest(NEWEST_SENT);
+    let received = receiver.topic(topic, Direction::Received)?.newest(NEWEST_RECEIVED);
     Statistics::of(&join(&sent, &received).latencies_ns)
 }
 
@@ -194,7 +202,7 @@ fn joined(topic: &str, sender: &Log, receiver: &Log) -> Joined {
     let received = receiver.topic(topic, Direction::Received);
     let both = |(sent, received): (&TopicLog, &TopicLog)| {
         let kept = received.records.len();
-        let skipped = if sent.overwritten > 0 { NEWEST } else { 0 };
+        let skipped = if sent.overwritten > 0 { SKIPPED_OLDEST } else { 0 };
         join(sent, &received.newest(kept.saturating_sub(skipped)))
     };
     sent.zip(received).map(both).unwrap_or_default()

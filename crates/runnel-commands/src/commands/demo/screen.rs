@@ -241,8 +241,8 @@ fn arrow(Pose { heading, .. }: Pose) -> &'static str {
 
 fn progress_line(state: &DriveState, width: u16) -> Line<'static> {
     let cells = usize::from(width).saturating_sub(6);
-    let done = (state.share * cells as f64) as usize;
-    let percent = (state.share * 100.0) as u32;
+    let done = (state.lap_fraction * cells as f64) as usize;
+    let percent = (state.lap_fraction * 100.0) as u32;
     Line::from(vec![
         Span::styled("━".repeat(done), Style::new().fg(Color::Cyan)),
         Span::styled("─".repeat(cells - done.min(cells)), FAINT),

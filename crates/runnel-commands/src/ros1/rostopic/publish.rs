@@ -25,7 +25,7 @@ use crate::value_parsers;
 /// Most messages that wait for a slow subscriber.
 const DEPTH: usize = 100;
 
-/// How long one message stays for late subscribers.
+/// How long one message is latched with -1.
 const ONCE: Duration = Duration::from_secs(3);
 
 /// How long messages from a file wait for a subscriber.
@@ -89,9 +89,9 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
     Graph::new(&context).check_master()?;
     let schema = cli.types()?.message(&args.type_name);
     let schema = schema.map_err(|error| Failure::failed(format!("invalid message type: {error}")))?;
-    let typed = !args.values.is_empty() || schema.def.fields.is_empty() && args.file.is_none();
-    if typed {
-        // Typed values are checked before the master is contacted.
+    let from_command_line = !args.values.is_empty() || schema.def.fields.is_empty() && args.file.is_none();
+    if from_command_line {
+        // The values are checked before a node is registered.
         message(&schema, &args.values)?;
     } else if args.file.is_none() && io::stdin().is_terminal() {
         return Err(Failure::usage("Please specify message values"));
@@ -101,7 +101,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
     let publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
     let job = Job { args, context: &context, publisher, output: cli.output };
     match source {
-        _ if typed => job.publish_typed(),
+        _ if from_command_line => job.publish_from_command_line(),
         Some(file) => job.publish_documents(&documents(move || file), true),
         None => job.publish_documents(&documents(io::stdin), false),
     }
@@ -117,7 +117,7 @@ impl Args {
         if self.latch || self.rate.is_none() { qos.transient_local() } else { qos }
     }
 
-    /// Rate of messages from a file; `None` for one message that stays.
+    /// Rate of messages from a file; `None` for one message that is latched until Ctrl-C.
     fn rate_of_documents(&self) -> Option<f64> {
         self.rate.or((!self.latch && !self.once).then_some(RATE))
     }
@@ -137,29 +137,30 @@ fn refused(schema: &Schema, error: &YamlError) -> Failure {
 }
 
 impl Job<'_> {
-    fn publish_typed(&self) -> Result<(), Failure> {
-        let typed = || message(self.publisher.schema(), &self.args.values);
+    fn publish_from_command_line(&self) -> Result<(), Failure> {
+        let from_command_line = || message(self.publisher.schema(), &self.args.values);
         if let Some(rate) = self.args.rate {
-            let again = || if self.args.substitute_keywords { typed().map(Some) } else { Ok(None) };
-            return self.publish_repeatedly(typed()?, rate, again);
+            let next_message =
+                || if self.args.substitute_keywords { from_command_line().map(Some) } else { Ok(None) };
+            return self.publish_repeatedly(from_command_line()?, rate, next_message);
         }
-        self.publish_latched(&typed()?, self.args.once)?;
+        self.publish_latched(&from_command_line()?, self.args.once)?;
         match self.args.once {
             true => Ok(self.context.sleep(ONCE)?),
             false => Ok(self.context.spin()?),
         }
     }
 
-    /// Publishes a message repeatedly, and replaces it by what `again` returns.
+    /// Publishes a message repeatedly, and replaces it by what `next_message` returns.
     fn publish_repeatedly(
         &self,
         mut message: DynamicMessage,
         rate: f64,
-        again: impl Fn() -> Result<Option<DynamicMessage>, Failure>,
+        next_message: impl Fn() -> Result<Option<DynamicMessage>, Failure>,
     ) -> Result<(), Failure> {
         let mut rate = Rate::new(self.context, rate);
         while self.context.ok() {
-            if let Some(next) = again()? {
+            if let Some(next) = next_message()? {
                 message = next;
             }
             if self.args.verbose {
@@ -173,7 +174,11 @@ impl Job<'_> {
 
     fn publish_latched(&self, message: &DynamicMessage, once: bool) -> Result<(), Failure> {
         let what = if self.args.verbose { format!("[{}]", text(message)) } else { "message".into() };
-        let how_long = if once { " for 3.0 seconds" } else { ". Press ctrl-C to terminate" };
+        let how_long = if once {
+            format!(" for {:.1} seconds", ONCE.as_secs_f64())
+        } else {
+            ". Press ctrl-C to terminate".into()
+        };
         self.output.line(&format!("publishing and latching {what}{how_long}"))?;
         Ok(self.publisher.publish(message)?)
     }
@@ -194,9 +199,9 @@ impl Job<'_> {
         let mut pace = rate.map(|rate| Rate::new(self.context, rate));
         let mut ahead = [first, second].into_iter().flatten();
         while let Some(message) = ahead.next().map_or_else(|| self.next(documents), |next| Ok(Some(next)))? {
-            let stays = rate.is_none() && !self.args.once;
-            self.publish_latched(&message, !stays)?;
-            if stays {
+            let latches_forever = rate.is_none() && !self.args.once;
+            self.publish_latched(&message, !latches_forever)?;
+            if latches_forever {
                 return Ok(self.context.spin()?);
             }
             pace.as_mut().map_or(Ok(()), Rate::sleep)?;
@@ -207,7 +212,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The next message of a file, or of standard input once it is typed.
+    /// The next message of a file, or of standard input once it has been entered.
     fn next(
         &self,
         documents: &Receiver<Result<String, CliError>>,

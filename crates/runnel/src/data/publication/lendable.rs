@@ -1,4 +1,4 @@
-//! Slots of shared memory for messages, which subscribers of other processes read in place.
+//! Slots of shared memory for messages, which subscribers of other processes read without copying.
 
 use std::io;
 use std::sync::atomic::Ordering;

@@ -68,14 +68,14 @@ impl LoanedBuffer {
 /// Appends the conversion of a message, given as bytes, to an encoding.
 pub(crate) type Convert<'a> = &'a dyn Fn(&[u8], Encoding, &mut GrowingSink) -> Result<(), ConversionError>;
 
-/// A message written in place, with its conversion.
+/// A message written into a loaned buffer, with its conversion.
 pub(crate) struct WrittenLoan<'a> {
     pub(crate) buffer: LoanedBuffer,
     /// Converts it to another encoding.
     pub(crate) convert: Convert<'a>,
 }
 
-/// Why a message cannot be written in place.
+/// Why a message cannot be written into a loaned buffer.
 #[derive(Debug)]
 pub(crate) enum LoanError {
     TooLong(LengthBeyondLimit),

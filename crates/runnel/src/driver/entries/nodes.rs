@@ -12,7 +12,7 @@ use crate::data::{Publication, ServiceCore};
 use crate::driver::Driver;
 use crate::driver::effect::Effect;
 use crate::driver::nodes::{NodeKey, NodeSlot};
-use crate::driver::ros1::{Engine, Slot};
+use crate::driver::ros1::{Engine, EngineEntry};
 
 /// A node's part in the ROS 1 graph.
 pub(crate) struct Ros1End {
@@ -29,7 +29,7 @@ pub(crate) struct Removed {
     _node: Option<NodeSlot>,
     _outputs: SortedMap<String, Arc<Publication>>,
     _services: SortedMap<String, Arc<ServiceCore>>,
-    _engine: Option<Slot>,
+    _engine: Option<EngineEntry>,
 }
 
 impl Driver {
@@ -59,7 +59,7 @@ impl Driver {
 
     fn join_ros1(&mut self, key: NodeKey, end: Ros1End) -> io::Result<()> {
         let uri = end.engine.uri().to_owned();
-        let engine = self.add_engine_of(Some(key), Engine::Node(end.engine), end.listeners)?;
+        let engine = self.add_engine_for(Some(key), Engine::Node(end.engine), end.listeners)?;
         if let Some(node) = self.nodes.get_mut(key) {
             (node.ros1, node.uri, node.awaits_master) = (Some(engine), Some(uri), end.awaits_master);
         }

@@ -158,7 +158,7 @@ impl Driver {
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             self.sockets.joining.wake();
-            outcome.served = true;
+            outcome.had_work = true;
         }
         if rtps.wants_more() {
             self.ros2.grant_freed_capacity(&mut self.effects);
