@@ -36,5 +36,6 @@ mod soak;
 mod soak_churn;
 mod topics;
 mod unproved;
+mod unrepeated;
 mod unusual_writers;
 mod writing;

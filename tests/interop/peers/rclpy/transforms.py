@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from common import node, parsed, say
+from common import node, parsed, print_line
 from generated import prepare
 from values import to_json
 
@@ -34,13 +34,13 @@ def broadcast(this, turn):
     moving = this.create_publisher(TFMessage, "/tf", DYNAMIC)
     fixed = this.create_publisher(TFMessage, "/tf_static", STATIC)
     fixed.publish(TFMessage(transforms=[stamped("base", "camera", 0, 1, 0.5)]))
-    say("ready")
+    print_line("ready")
     while moving.get_subscription_count() == 0 or fixed.get_subscription_count() == 0:
         turn(0.02)
     for step in range(50):
         moving.publish(TFMessage(transforms=[stamped("odom", "base", 10_000 + step, step, step / 100)]))
         turn(0)
-    say("sent")
+    print_line("sent")
     while True:
         turn()
 
@@ -48,11 +48,11 @@ def broadcast(this, turn):
 def listen(this, turn):
     def on_message(message):
         for transform in message.transforms:
-            say(to_json(transform))
+            print_line(to_json(transform))
 
     this.create_subscription(TFMessage, "/tf", on_message, DYNAMIC)
     this.create_subscription(TFMessage, "/tf_static", on_message, STATIC_OF_LISTENER)
-    say("ready")
+    print_line("ready")
     while True:
         turn()
 

@@ -133,6 +133,17 @@ fn fresh_rclpy_clients_lose_no_reply() {
     assert_eq!(empties.load(Ordering::SeqCst), 1);
 }
 
+/// Fast DDS ends the announcements of one node, and begins those of the next, in the same participant.
+#[test]
+fn rclpy_clients_of_one_participant_lose_no_reply() {
+    let count = if is_full() { "200" } else { "10" };
+    let graph = Ros2Graph::new();
+    let near = Spinning::new(graph.context());
+    let _server = server(&near.node("server"));
+    let arguments = [SERVICE, "--count", count, "--one"];
+    outcome(graph.rclpy(Distro::Kilted, "fresh_callers.py", "callers", &arguments)).success();
+}
+
 #[test]
 fn fresh_runnel_clients_lose_no_reply_of_rclpy() {
     let count = if is_full() { 200 } else { 10 };
