@@ -1,6 +1,7 @@
 //! Services of a ROS 2 node about itself: the description of its types, and the levels of its loggers.
 
 use std::convert::Infallible;
+#[cfg(feature = "type_description")]
 use std::sync::Arc;
 
 use runnel_core::message::Service;
