@@ -28,7 +28,7 @@ pub(crate) use params_file::{FileParams, FileValue, argument_value};
 pub use ros2::Range;
 pub(crate) use ros2::{Ipv6, Ros2Settings};
 
-/// The graphs in which the nodes of a context are. Actions exist only in ROS 1 yet.
+/// The graphs in which the nodes of a context are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
     /// The ROS 1 graph, which has a master.

@@ -155,7 +155,7 @@ impl Reader {
         self.run(
             &format!(
                 "cargo new {name} && cd {name} && \
-                 cargo add runnel --path ../runnel/crates/runnel --features all_msgs,tf"
+                 cargo add runnel --path ../runnel/crates/runnel --features all_msgs,lifecycle,tf"
             ),
             document,
         );
