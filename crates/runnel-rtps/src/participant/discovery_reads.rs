@@ -3,6 +3,9 @@
 //! A writer that announces fewer samples than arrived in its name is read again completely, and endpoints that it no
 //! longer announces are dropped. Forged samples may replace true ones meanwhile. Such a writer is therefore read with
 //! each announcement of its participant, until two consecutive reads agree.
+//!
+//! A writer need not repeat samples that were acknowledged. A read in which such samples do not arrive is incomplete: it
+//! ends without them, and proves nothing about the endpoints that they announced, which are kept.
 
 use super::{Participant, discovery_writer};
 use crate::announce::{Endpoint, Role};
@@ -134,13 +137,16 @@ impl Participant {
     /// Begins or completes a repeated read of a discovery writer.
     pub(super) fn continue_read(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         let proxy = self.writer_of(reader, writer);
-        let Some((begins, has_all)) = proxy.map(|proxy| (proxy.take_rereads(), proxy.has_all())) else {
-            return;
-        };
+        let Some(proxy) = proxy else { return };
+        let (begins, has_all) = (proxy.take_rereads(), proxy.has_all());
+        let is_incomplete = has_all && proxy.take_skipped();
         if begins {
             self.begin_read(writer);
         }
-        if has_all && let Some(read) = self.reads.in_progress.remove(&writer) {
+        if has_all && let Some(mut read) = self.reads.in_progress.remove(&writer) {
+            if is_incomplete {
+                read.unconfirmed = SortedSet::new();
+            }
             self.end_read(writer, read);
         }
         if has_all

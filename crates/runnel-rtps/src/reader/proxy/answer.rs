@@ -16,6 +16,9 @@ const BACKOFF_AFTER_TRIES: u32 = 16;
 /// samples.
 const PROBE_AFTER_TRIES: u32 = 3;
 
+/// Number of unanswered requests after which a writer that sends something else does not repeat the samples.
+const SKIP_AFTER_TRIES: u32 = 8;
+
 /// Maximum number of requests for a first heartbeat at short intervals. Later ones follow at long intervals while the
 /// writer is matched: its only heartbeat may have been lost.
 const FIRST_HEARTBEAT_TRIES: u32 = 20;
@@ -91,6 +94,7 @@ impl WriterProxy {
         }
         self.position.note_announced(now, heartbeat.last);
         self.update_last(now, heartbeat);
+        self.skip_unrepeated();
         self.note_missing();
         self.owes_answer |= !heartbeat.is_final;
         if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
@@ -183,6 +187,7 @@ impl WriterProxy {
             self.plan_retry(now);
         }
         self.acknowledgements = self.acknowledgements.wrapping_add(1);
+        self.acknowledged_before = self.acknowledged_before.max(missing.base);
         let asks = core::mem::take(&mut self.position.wants_heartbeat);
         let (count, is_final) = (self.acknowledgements, self.has_first_heartbeat && !asks);
         let nack = fragments.map(|(number, missing)| NackFrag { reader, writer, number, missing, count });
@@ -270,6 +275,12 @@ impl WriterProxy {
         self.retry.note_progress();
     }
 
+    /// Returns whether many requests in a row were not answered. Some writers send HEARTBEATs only at long intervals.
+    pub(super) fn is_unanswered(&self) -> bool {
+        let tries = if self.has_first_heartbeat { SKIP_AFTER_TRIES } else { FIRST_HEARTBEAT_TRIES };
+        self.retry.unanswered >= tries
+    }
+
     /// Returns whether the writer has a sample that has not arrived.
     pub(super) fn is_missing_something(&self) -> bool {
         self.spec.reliable && self.has_first_heartbeat && self.first_missing().is_some()
@@ -280,7 +291,7 @@ impl WriterProxy {
     }
 
     /// Returns the missing samples, in order.
-    fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
+    pub(super) fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
         // Thousands may be held, which must not be looked up one by one.
         let mut number = start.max(self.complete_up_to.next());
         let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();

@@ -56,6 +56,7 @@ impl WriterProxy {
         }
         self.fragments.forget(number);
         self.fragments.note_later_sample(number);
+        self.skip_unrepeated();
         if !self.is_next_known() || number > self.next || !has_capacity || self.is_paused {
             return Arrival::Early;
         }

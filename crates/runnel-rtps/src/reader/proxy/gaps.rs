@@ -14,7 +14,9 @@ impl WriterProxy {
             return;
         }
         let begins = !self.has_first_heartbeat && gap.start <= self.next && self.resume_at.is_none();
-        let skips = gap.start <= self.next && gap.list.base > self.next || gap.list.base == self.next;
+        // The base of an empty list is not irrelevant: such a GAP ends before it.
+        let lists_next = gap.list.iter().next() == Some(self.next);
+        let skips = gap.start <= self.next && gap.list.base > self.next || lists_next;
         if self.has_first_heartbeat && skips {
             self.note_jump(now, self.next, gap.list.base.max(self.next.next()));
         }
@@ -56,6 +58,26 @@ impl WriterProxy {
         }
         self.add_gap(from, to);
         self.extend_whole();
+    }
+
+    /// Skips missing discovery samples that were acknowledged, if the writer sends but does not repeat them: it need not
+    /// repeat acknowledged samples (Fast DDS does not), and also announces no GAP. A Runnel writer repeats them.
+    pub(super) fn skip_unrepeated(&mut self) {
+        if !self.spec.guid.entity.is_builtin() || self.has_unique_guid() || !self.is_unanswered() {
+            return;
+        }
+        let end = self.acknowledged_before.min(self.last.next());
+        if self.missing_from(self.next).next().is_some_and(|number| number < end) {
+            self.add_gap(self.next, end);
+            self.has_skipped = true;
+            self.advance_to(self.next);
+            self.extend_whole();
+        }
+    }
+
+    /// Returns and clears whether acknowledged samples were skipped.
+    pub fn take_skipped(&mut self) -> bool {
+        core::mem::take(&mut self.has_skipped)
     }
 
     /// Continues at the former position without a HEARTBEAT.

@@ -77,6 +77,10 @@ pub(crate) struct WriterProxy {
     heartbeats: LatestCount,
     fragment_heartbeats: LatestCount,
     acknowledgements: u32,
+    /// All samples before this one were acknowledged since the match: the writer need not repeat them.
+    acknowledged_before: SequenceNumber,
+    /// Acknowledged samples that were read again did not arrive.
+    has_skipped: bool,
     lost: u64,
     /// Losses before this number have been counted.
     lost_before: SequenceNumber,
@@ -146,6 +150,8 @@ impl WriterProxy {
             heartbeats: LatestCount::default(),
             fragment_heartbeats: LatestCount::default(),
             acknowledgements: 0,
+            acknowledged_before: nothing,
+            has_skipped: false,
             lost: 0,
             lost_before: nothing,
             owes_answer: reliable,

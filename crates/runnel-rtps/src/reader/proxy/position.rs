@@ -208,9 +208,9 @@ impl WriterProxy {
         }
     }
 
-    /// Returns whether too few datagrams have confirmed the position.
+    /// Returns whether too few datagrams have confirmed the position. A first position at number 1 skips nothing.
     pub fn is_in_doubt(&self) -> bool {
-        self.position.jump.is_some()
+        self.position.jump.is_some_and(|jump| !jump.is_first || self.position.first > jump.from)
     }
 
     /// Returns the base of acknowledgements: neither beyond an unconfirmed jump, nor beyond a contradiction.
@@ -347,7 +347,7 @@ impl WriterProxy {
         self.held_bytes = 0;
         self.fragments.forget_all();
         (self.resume_at, self.position.counts_restarted) = (None, false);
-        self.lost_before = SequenceNumber::ZERO;
+        (self.lost_before, self.has_skipped) = (SequenceNumber::ZERO, false);
         self.position.recent = RecentSamples::default();
         self.return_to(first);
         self.position.first = first;
