@@ -208,9 +208,9 @@ impl WriterProxy {
         }
     }
 
-    /// Returns whether too few datagrams have confirmed the position.
+    /// Returns whether too few datagrams have confirmed the position. A first position at number 1 skips nothing.
     pub fn is_in_doubt(&self) -> bool {
-        self.position.jump.is_some()
+        self.position.jump.is_some_and(|jump| !jump.is_first || self.position.first > jump.from)
     }
 
     /// Returns the base of acknowledgements: neither beyond an unconfirmed jump, nor beyond a contradiction.
