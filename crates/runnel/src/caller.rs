@@ -341,7 +341,8 @@ impl Drop for Caller {
             self.node.driver().end_call(self.node.key, link);
         }
         if let Some(client) = self.ros2 {
-            self.node.driver().remove_client(client);
+            let removed = self.node.driver().remove_client(client);
+            drop(removed);
         }
     }
 }

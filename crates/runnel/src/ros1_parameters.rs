@@ -43,7 +43,7 @@ impl Node {
         match self.query_master("getParam", &[key.into()]) {
             Ok((granted, value)) => {
                 let origin = "parameter server".to_owned();
-                Ok(granted.then(|| Override { value: value.into(), origin }))
+                Ok(granted.then(|| Override { value: with_large_integers(value.into()), origin }))
             }
             // A node in both graphs goes on without a master, and registers the parameter when there is one.
             Err(Error::NoMaster { .. }) => Ok(None),
@@ -68,6 +68,11 @@ impl NodeInner {
         let slot = driver.nodes.get(self.key);
         let is_missing = slot.is_some_and(|slot| slot.unreachable.is_some() || slot.awaits_master);
         is_missing && self.context.graphs() == Graphs::Both
+    }
+
+    /// Whether a parameter of a node in both graphs is kept from the master: `use_sim_time` there is that of all nodes.
+    pub(crate) fn is_kept_from_master(&self, name: &str) -> bool {
+        self.context.graphs() == Graphs::Both && ROS2_ONLY.contains(&name)
     }
 
     /// The key of a parameter at the master; `None` if it is not there: outside of ROS 1, or with a name that ROS 1 does
@@ -139,14 +144,17 @@ impl Mirror {
 
     fn receive_value(&self, node: &NodeInner, key: &str, value: &ParameterValue) {
         let (Some(name), Some(parameters)) = (node.own_name(key), node.declared_parameters()) else { return };
+        if !parameters.has(&name) || node.master_key(&name).is_none() {
+            return;
+        }
         let Ok(descriptor) = parameters.describe(&name) else { return };
         let current = parameters.get(&name).ok().flatten();
         let is_echo = |known: &ParameterValue| is_same_in_ros1(known, value);
         if current.as_ref().is_some_and(is_echo) || lock(&self.at_master).get(key).is_some_and(is_echo) {
             return;
         }
-        let value =
-            if descriptor.dynamic_typing { value.clone() } else { fitted(value.clone(), descriptor.type_) };
+        let value = with_large_integers(value.clone());
+        let value = if descriptor.dynamic_typing { value } else { fitted(value, descriptor.type_) };
         lock(&self.at_master).insert(key.to_owned(), value.clone());
         let Err(why) = parameters.set(Parameter { name, value: Some(value) }) else { return };
         let line = format_args!("the parameter server's value of {key} is refused: {why}");
@@ -156,6 +164,35 @@ impl Mirror {
             self.send(node, key, &current);
         }
     }
+}
+
+/// A value of the master with integers beyond 32 bits, which ROS 1 has as doubles.
+fn with_large_integers(value: ParameterValue) -> ParameterValue {
+    match value {
+        ParameterValue::Double(number) => large_integer(number).map_or(value, ParameterValue::Integer),
+        ParameterValue::DoubleArray(numbers) => {
+            let integers: Option<Vec<i64>> = numbers.iter().map(|number| large_integer(*number)).collect();
+            integers.map_or(ParameterValue::DoubleArray(numbers), ParameterValue::IntegerArray)
+        }
+        ParameterValue::List(values) => {
+            let integer = |value: &ParameterValue| match value {
+                ParameterValue::Integer(number) => Some(*number),
+                ParameterValue::Double(number) => large_integer(*number),
+                _ => None,
+            };
+            let integers: Option<Vec<i64>> = values.iter().map(integer).collect();
+            let integers = integers.filter(|integers| !integers.is_empty());
+            integers.map_or(ParameterValue::List(values), ParameterValue::IntegerArray)
+        }
+        value => value,
+    }
+}
+
+/// The integer beyond 32 bits that a double is, as far as doubles hold all integers.
+fn large_integer(number: f64) -> Option<i64> {
+    let is_large =
+        number.abs() > f64::from(i32::MAX) && number.abs() <= (1_i64 << f64::MANTISSA_DIGITS) as f64;
+    (is_large && number.fract() == 0.0).then_some(number as i64)
 }
 
 /// Whether two values are the same to ROS 1, which has no 64-bit integers and no typed arrays.
@@ -174,5 +211,18 @@ mod tests {
         assert!(is_same_in_ros1(&large, &((1_i64 << 40) as f64).into()));
         assert!(is_same_in_ros1(&ParameterValue::IntegerArray(vec![]), &ParameterValue::List(vec![])));
         assert!(!is_same_in_ros1(&1.into(), &1.0.into()));
+    }
+
+    #[test]
+    fn integers_beyond_32_bits_come_back_from_the_master() {
+        let large = 5_000_000_000_i64;
+        let back = |value: ParameterValue| with_large_integers(ros1_value(value).into());
+        for value in [large.into(), (-large).into(), ParameterValue::IntegerArray(vec![1, large])] {
+            assert_eq!(back(value.clone()), value);
+        }
+        assert_eq!(back(ParameterValue::IntegerArray(vec![large, large])).clone(), vec![large, large].into());
+        for value in [2.5.into(), 3.0.into(), 1e300.into(), ParameterValue::DoubleArray(vec![2.5, 1e10])] {
+            assert_eq!(back(value.clone()), value);
+        }
     }
 }

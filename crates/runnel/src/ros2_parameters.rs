@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::node::NodeInner;
 use crate::outgoing::typed;
 use crate::parameter_value::ParameterValue;
-use crate::parameters::{Change, PARAMETER_EVENTS, event_message};
+use crate::parameters::{Change, PARAMETER_EVENTS, Parameter, event_message};
 use crate::ros_clock::USE_SIM_TIME_ROS2;
 
 impl NodeInner {
@@ -72,11 +72,16 @@ impl NodeInner {
     }
 }
 
-/// Follows simulated time, or stops to, after a change of the parameter.
+/// Follows simulated time, or stops to, after a change of the parameter. A declaration with `false` changes nothing: in a
+/// node of both graphs the master's parameter may have enabled simulated time.
 fn follow_sim_time(node: &Weak<NodeInner>, change: &Change) {
-    let mut set = change.new.iter().chain(&change.changed);
-    let value =
-        set.find(|parameter| parameter.name == USE_SIM_TIME_ROS2).and_then(|found| found.value.as_ref());
-    let (Some(ParameterValue::Bool(simulated)), Some(node)) = (value, node.upgrade()) else { return };
-    node.driver().follow_clock(node.key, *simulated);
+    let value = |parameters: &[Parameter]| {
+        let of_time = parameters.iter().find(|parameter| parameter.name == USE_SIM_TIME_ROS2);
+        of_time.and_then(|parameter| parameter.value.clone())
+    };
+    let declared = value(&change.new).filter(|value| *value == ParameterValue::Bool(true));
+    let Some(ParameterValue::Bool(simulated)) = value(&change.changed).or(declared) else { return };
+    if let Some(node) = node.upgrade() {
+        node.driver().follow_clock(node.key, simulated);
+    }
 }

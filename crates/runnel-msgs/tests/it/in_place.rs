@@ -282,7 +282,7 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
                 u32::MAX as usize + 1,
                 &mut memory,
             ),
-            "the last array of std_msgs/UInt8MultiArray cannot hold 4294967296 elements",
+            "the last array of std_msgs/UInt8MultiArray cannot have 4294967296 elements",
         ),
         (
             write_with_tail(

@@ -102,6 +102,7 @@ impl ServiceCaller {
 
 impl Drop for ServiceCaller {
     fn drop(&mut self) {
-        self.node.inner.driver().remove_client(self.client);
+        let removed = self.node.inner.driver().remove_client(self.client);
+        drop(removed);
     }
 }

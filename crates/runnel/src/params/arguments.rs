@@ -21,6 +21,9 @@ impl NodeInner {
             return Ok(());
         }
         for (name, given) in overrides {
+            if self.is_kept_from_master(&name) {
+                continue;
+            }
             let name = name.replace('.', "/");
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = ros1_value(given.value);
@@ -114,7 +117,16 @@ fn ros1_argument(text: &str) -> ParameterValue {
     }
 }
 
-/// A value for the ROS 1 parameter server. An integer beyond 32 bits becomes the nearest double.
+/// A value for the ROS 1 parameter server. Each integer beyond 32 bits becomes the nearest double.
 pub(crate) fn ros1_value(value: ParameterValue) -> Value {
-    value.into_ros1().unwrap_or_else(|OutOfRange { number, .. }| Value::Double(number as f64))
+    match value {
+        ParameterValue::IntegerArray(numbers) => {
+            Value::Array(numbers.into_iter().map(|number| ros1_value(number.into())).collect())
+        }
+        ParameterValue::List(values) => Value::Array(values.into_iter().map(ros1_value).collect()),
+        ParameterValue::Map(members) => {
+            Value::Struct(members.into_iter().map(|(name, value)| (name, ros1_value(value))).collect())
+        }
+        value => value.into_ros1().unwrap_or_else(|OutOfRange { number, .. }| Value::Double(number as f64)),
+    }
 }

@@ -363,3 +363,19 @@ fn flood_of_requests_is_bounded_and_others_are_served() {
     assert!(other.call_timeout(&ask(true), LONG).unwrap().success);
     assert!(failures.try_recv().is_err());
 }
+
+/// The callback of a pending call owns the last handle of a publisher, whose end locks the driver.
+#[test]
+fn client_with_pending_call_is_dropped() {
+    let spinning = Spinning::new(new_domain());
+    let node = spinning.node("asker");
+    let publisher = node.create_publisher::<runnel::msgs::std_msgs::msg::Empty>("ended", 1).unwrap();
+    let client = node.create_client::<SetBool>("nowhere").unwrap();
+    client.call_with(&ask(true), None, move |_| drop(publisher)).unwrap();
+    let (dropped, drops) = channel();
+    thread::spawn(move || {
+        drop(client);
+        dropped.send(()).unwrap();
+    });
+    drops.recv_timeout(LONG).expect("no thread waits for itself");
+}

@@ -37,7 +37,7 @@ static dds_entity_t topic(dds_entity_t participant, const dds_topic_descriptor_t
 // Sends the first request once a server is there, and gives it time to answer.
 static void ask_early(dds_entity_t writer, uint64_t client) {
   dds_publication_matched_status_t status = {0};
-  for (; !asked_to_end && status.current_count == 0; dds_sleepfor(DDS_MSECS(5)))
+  for (; !stop_requested && status.current_count == 0; dds_sleepfor(DDS_MSECS(5)))
     checked(dds_get_publication_matched_status(writer, &status), "status");
   const Request request = {client, 1, true};
   checked(dds_write(writer, &request), "write");
@@ -99,8 +99,8 @@ static bool is_ready(const Ends *ends) {
 
 static void serve(const Ends *ends) {
   unsigned calls = 0;
-  say("ready");
-  for (; !asked_to_end; dds_sleepfor(DDS_MSECS(2))) {
+  print_line("ready");
+  for (; !stop_requested; dds_sleepfor(DDS_MSECS(2))) {
     void *sample = NULL;
     dds_sample_info_t info;
     while (checked(dds_take(ends->reader, &sample, &info, 1, 1), "take") > 0) {
@@ -113,7 +113,7 @@ static void serve(const Ends *ends) {
         // As rmw_cyclonedds: 100 ms for a reader of the same client.
         for (int turn = 0; turn < 100 && client[0] && !has_reader(ends->writer, "clientid=", client); ++turn)
           dds_sleepfor(DDS_MSECS(1));
-        say("asked %u", ++calls);
+        print_line("asked %u", ++calls);
         snprintf(message, sizeof message, "call %u", calls);
         const Response response = {request->client, request->number, request->data,
                                    request->data ? message : (char *)"it must stay on"};
@@ -127,13 +127,13 @@ static void serve(const Ends *ends) {
 
 // Prints the response to a request.
 static void receive_response(const Ends *ends, uint64_t client, int64_t number) {
-  for (bool answered = false; !asked_to_end && !answered; dds_sleepfor(DDS_MSECS(1))) {
+  for (bool answered = false; !stop_requested && !answered; dds_sleepfor(DDS_MSECS(1))) {
     void *sample = NULL;
     dds_sample_info_t info;
     while (checked(dds_take(ends->reader, &sample, &info, 1, 1), "take") > 0) {
       const Response *response = sample;
       if (info.valid_data && response->client == client && response->number == number) {
-        say("answered %s %s", response->success ? "true" : "false", response->message);
+        print_line("answered %s %s", response->success ? "true" : "false", response->message);
         answered = true;
       }
       checked(dds_return_loan(ends->reader, &sample, 1), "return");
@@ -151,8 +151,8 @@ static void call(const Ends *ends, uint64_t client, int64_t number, bool data) {
 
 int main(int argc, char **argv) {
   if (argc < 3) fail(argv[0], "usage: NAME server | NAME client COUNT | NAME late");
-  signal(SIGINT, ask_to_end);
-  signal(SIGTERM, ask_to_end);
+  signal(SIGINT, request_stop);
+  signal(SIGTERM, request_stop);
   const bool is_late = strcmp(argv[2], "late") == 0, serves = !is_late && chosen(argv[2], "client", "server");
   const uint64_t id = (uint64_t)dds_time();
   const dds_entity_t participant = checked(dds_create_participant(domain_id(), NULL, NULL), "participant");
@@ -161,13 +161,13 @@ int main(int argc, char **argv) {
     serve(&ends);
   } else if (is_late) {
     receive_response(&ends, id, 1);
-    say("done");
+    print_line("done");
   } else {
     const long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
-    say("ready");
-    while (!asked_to_end && !is_ready(&ends)) dds_sleepfor(DDS_MSECS(5));
-    for (long number = 1; !asked_to_end && number <= count + 1; ++number) call(&ends, id, number, number <= count);
-    say("done");
+    print_line("ready");
+    while (!stop_requested && !is_ready(&ends)) dds_sleepfor(DDS_MSECS(5));
+    for (long number = 1; !stop_requested && number <= count + 1; ++number) call(&ends, id, number, number <= count);
+    print_line("done");
   }
   checked(dds_delete(participant), "end");
 }

@@ -13,7 +13,7 @@ from rclpy.utilities import remove_ros_args
 from test_msgs.action import Fibonacci
 from unique_identifier_msgs.msg import UUID
 
-from common import node, say
+from common import node, print_line
 
 STATUSES = {getattr(GoalStatus, name): name[len("STATUS_"):] for name in dir(GoalStatus) if name.startswith("STATUS_")}
 
@@ -43,7 +43,7 @@ with node("action_client") as (this, turn):
     this.create_subscription(
         GoalStatusArray, options.action + "/_action/status", lists.append, qos_profile_action_status_default
     )
-    say("ready")
+    print_line("ready")
     while not (client.server_is_ready() and cancels.service_is_ready() and results.service_is_ready()):
         turn(0.05)
     feedback = {order: [] for order in range(1, 6)}
@@ -54,28 +54,28 @@ with node("action_client") as (this, turn):
 
     futures = {order: sent(order) for order in feedback}
     goals = {order: wait_for(future) for order, future in futures.items()}
-    say("accepted {}".format([order for order, goal in goals.items() if goal.accepted]))
+    print_line("accepted {}".format([order for order, goal in goals.items() if goal.accepted]))
     ends = {order: goal.get_result_async() for order, goal in goals.items() if goal.accepted}
     while not (feedback[1] and feedback[4]):
         turn(0.05)
     for order in (4, 5):
         response = wait_for(goals[order].cancel_goal_async())
         mine = [bytes(info.goal_id.uuid) for info in response.goals_canceling] == [bytes(goals[order].goal_id.uuid)]
-        say("cancel {} code {} mine {}".format(order, response.return_code, mine))
+        print_line("cancel {} code {} mine {}".format(order, response.return_code, mine))
     for order, end in ends.items():
         end = wait_for(end)
-        say("goal {} {} {}".format(order, STATUSES[end.status], list(end.result.sequence)))
-    say("feedback {}".format(feedback))
+        print_line("goal {} {} {}".format(order, STATUSES[end.status], list(end.result.sequence)))
+    print_line("feedback {}".format(feedback))
     unknown = UUID(uuid=list(uuid.uuid4().bytes))
     ended = goals[1].goal_id
-    say("ended: cancel code {}".format(cancel(ended).return_code))
-    say("unknown: cancel code {}".format(cancel(unknown).return_code))
+    print_line("ended: cancel code {}".format(cancel(ended).return_code))
+    print_line("unknown: cancel code {}".format(cancel(unknown).return_code))
     everything = cancel(UUID())
-    say("all: cancel code {} of {}".format(everything.return_code, len(everything.goals_canceling)))
+    print_line("all: cancel code {} of {}".format(everything.return_code, len(everything.goals_canceling)))
     again = result_of(ended)
-    say("ended: result {} {}".format(STATUSES[again.status], list(again.result.sequence)))
+    print_line("ended: result {} {}".format(STATUSES[again.status], list(again.result.sequence)))
     nothing = result_of(unknown)
-    say("unknown: result {} {}".format(STATUSES[nothing.status], list(nothing.result.sequence)))
+    print_line("unknown: result {} {}".format(STATUSES[nothing.status], list(nothing.result.sequence)))
     expected = {bytes(goal.goal_id.uuid) for goal in goals.values() if goal.accepted}
 
     def is_listed():
@@ -84,4 +84,4 @@ with node("action_client") as (this, turn):
 
     while not is_listed():
         turn(0.05)
-    say("done")
+    print_line("done")

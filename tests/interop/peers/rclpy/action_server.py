@@ -12,7 +12,7 @@ from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.utilities import remove_ros_args
 from test_msgs.action import Fibonacci
 
-from common import say
+from common import print_line
 
 words = argparse.ArgumentParser()
 words.add_argument("action")
@@ -22,13 +22,13 @@ refused = threading.Event()
 
 
 def on_goal(goal):
-    say("goal {}".format(goal.order))
+    print_line("goal {}".format(goal.order))
     return GoalResponse.REJECT if goal.order == 3 else GoalResponse.ACCEPT
 
 
 def on_cancel(handle):
     order = handle.request.order
-    say("cancel {}".format(order))
+    print_line("cancel {}".format(order))
     if order == 5:
         refused.set()
         return CancelResponse.REJECT
@@ -67,7 +67,7 @@ server = ActionServer(
     callback_group=ReentrantCallbackGroup(),
     result_timeout=options.timeout,
 )
-say("ready")
+print_line("ready")
 try:
     executor.spin()
 except (KeyboardInterrupt, ExternalShutdownException):

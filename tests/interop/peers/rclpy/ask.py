@@ -5,7 +5,7 @@ import sys
 
 from rclpy.utilities import remove_ros_args
 
-from common import node, say
+from common import node, print_line
 from values import from_json, to_json
 
 
@@ -26,4 +26,4 @@ with node("ask") as (this, turn):
         answer = clients[service].call_async(from_json(kinds[service].Request, request))
         while not answer.done():
             turn(0.1)
-        say(to_json(answer.result()))
+        print_line(to_json(answer.result()))

@@ -8,7 +8,7 @@ import time
 from rclpy.utilities import remove_ros_args
 from rosgraph_msgs.msg import Clock
 
-from common import node, say
+from common import node, print_line
 
 words = argparse.ArgumentParser()
 words.add_argument("gate")
@@ -19,7 +19,7 @@ with node("clock") as (this, _):
     publisher = this.create_publisher(Clock, "/clock", 1)
     while publisher.get_subscription_count() == 0:
         time.sleep(0.01)
-    say("ready")
+    print_line("ready")
     for index, seconds in enumerate(options.times):
         message = Clock()
         message.clock.sec = seconds

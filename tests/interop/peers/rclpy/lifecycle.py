@@ -5,11 +5,11 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode
 
-from common import say
+from common import print_line
 
 rclpy.init(args=sys.argv)
 this = LifecycleNode("lifecycle", start_parameter_services=False)
-say("ready")
+print_line("ready")
 try:
     rclpy.spin(this)
 except (KeyboardInterrupt, ExternalShutdownException):

@@ -2,7 +2,7 @@
 (dynamic integer) and names (texts). It refuses an odd limits.low. Prints `ready`, and `rate VALUE` when that changes."""
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 
-from common import node, say
+from common import node, print_line
 
 
 def accept(parameters):
@@ -10,7 +10,7 @@ def accept(parameters):
         if parameter.name == "limits.low" and parameter.value % 2:
             return SetParametersResult(successful=False, reason="{} is odd".format(parameter.value))
         if parameter.name == "rate":
-            say("rate {}".format(parameter.value))
+            print_line("rate {}".format(parameter.value))
     return SetParametersResult(successful=True)
 
 
@@ -22,6 +22,6 @@ with node("parameter_node", start_parameter_services=True) as (this, turn):
     this.declare_parameter("any", 1, ParameterDescriptor(dynamic_typing=True))
     this.declare_parameter("names", ["a", "b"])
     this.add_on_set_parameters_callback(accept)
-    say("ready")
+    print_line("ready")
     while True:
         turn()

@@ -9,7 +9,7 @@ import rospy
 from actionlib import CommState, TerminalState
 from genpy.dynamic import generate_dynamic
 
-from common import action_name, say, start
+from common import action_name, print_line, start
 
 start("fibonacci_client")
 with open(rospy.myargv(sys.argv)[-1]) as file:
@@ -46,7 +46,7 @@ goals[4].cancel()
 wait_until(lambda: all(goal.get_comm_state() == CommState.DONE for goal in goals.values()))
 for order, goal in goals.items():
     for sequence in feedback.get(order, []):
-        say("feedback {} {}".format(order, sequence))
+        print_line("feedback {} {}".format(order, sequence))
     status = TerminalState.to_string(goal.get_terminal_state())
-    say("goal {} {} {} {}".format(order, status, list(goal.get_result().sequence), goal.get_goal_status_text()))
-say("done")
+    print_line("goal {} {} {} {}".format(order, status, list(goal.get_result().sequence), goal.get_goal_status_text()))
+print_line("done")

@@ -7,7 +7,7 @@ import rospy
 import tf2_ros
 from geometry_msgs.msg import TransformStamped
 
-from common import say, start
+from common import print_line, start
 
 
 def stamped(parent, child, tenths, x, yaw):
@@ -23,29 +23,29 @@ def stamped(parent, child, tenths, x, yaw):
 def broadcast(gone):
     moving, fixed = tf2_ros.TransformBroadcaster(), tf2_ros.StaticTransformBroadcaster()
     fixed.sendTransform(stamped("base", "camera", 0, 1, 0.5))
-    say("ready")
+    print_line("ready")
     while moving.pub_tf.get_num_connections() == 0 or fixed.pub_tf.get_num_connections() == 0:
         gone.wait(0.02)
     for step in range(50):
         moving.sendTransform(stamped("odom", "base", 10_000 + step, step, step / 100))
-    say("sent")
+    print_line("sent")
     rospy.spin()
 
 
 def look(words):
     buffer = tf2_ros.Buffer()
     _listener = tf2_ros.TransformListener(buffer)
-    say("ready")
+    print_line("ready")
     for target, source, seconds in zip(words[::3], words[1::3], words[2::3]):
         moment = rospy.Time.from_sec(float(seconds))
         try:
             found = buffer.lookup_transform(target, source, moment, rospy.Duration(30)).transform
         except tf2_ros.TransformException as error:
-            say(type(error).__name__)
+            print_line(type(error).__name__)
             continue
         moved, turned = found.translation, found.rotation
         numbers = [moved.x, moved.y, moved.z, turned.x, turned.y, turned.z, turned.w]
-        say(" ".join("{:.6f}".format(number) for number in numbers))
+        print_line(" ".join("{:.6f}".format(number) for number in numbers))
 
 
 gone = start("transforms")

@@ -256,6 +256,26 @@ fn execution_page_blocks_compile() {
 }
 
 #[test]
+fn parameters_page_blocks_compile() {
+    Reader::new("docs/parameters.md").read();
+}
+
+#[test]
+fn logging_page_blocks_compile() {
+    Reader::new("docs/logging.md").read();
+}
+
+#[test]
+fn time_page_blocks_compile() {
+    Reader::new("docs/time.md").read();
+}
+
+#[test]
+fn lifecycle_page_blocks_compile() {
+    Reader::new("docs/lifecycle.md").read();
+}
+
+#[test]
 fn tf_page_blocks_compile() {
     Reader::new("docs/tf.md").read();
 }
@@ -293,8 +313,12 @@ fn every_document_block_is_run() {
         "commands.md",
         "concepts.md",
         "execution.md",
+        "lifecycle.md",
+        "logging.md",
         "nodes.md",
+        "parameters.md",
         "tf.md",
+        "time.md",
         "udpros.md",
         "tutorial.md",
         "line-tracer.md",

@@ -39,6 +39,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     args.query.in_ros1(cli, &first, |graph| {
         let names = args.names.iter().map(|name| cli.resolve(name)).collect::<Result<Vec<_>, CliError>>()?;
         if let [node, _] = names.as_slice()
+            && !args.names[1].starts_with('/')
             && graph.param(&absolute(node, &args.names[1]))?.is_some()
         {
             return graph.delete_param(&absolute(node, &args.names[1]));

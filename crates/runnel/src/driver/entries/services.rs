@@ -58,11 +58,12 @@ impl Driver {
         self.ros2.add_client(key, service, types, memory, &mut self.effects)
     }
 
-    /// Removes a client in ROS 2.
-    pub(crate) fn remove_client(&mut self, client: EntityId) {
-        let Some(ends) = self.ros2.ends_of_client(client) else { return };
+    /// Removes a client in ROS 2, and returns what the caller drops without the driver's lock: pending calls own callbacks,
+    /// which own data of the program.
+    pub(crate) fn remove_client(&mut self, client: EntityId) -> impl Sized + use<> {
+        let ends = self.ros2.ends_of_client(client)?;
         self.end_pairs_of(ends);
-        self.ros2.remove_client(client, &mut self.effects);
+        self.ros2.remove_client(client, &mut self.effects)
     }
 
     /// Ends the pairs of endpoints that are about to be removed.

@@ -33,7 +33,7 @@ pub(super) struct ServiceClients {
 }
 
 /// One client.
-pub(super) struct ClientEnd {
+pub(in crate::driver) struct ClientEnd {
     service: String,
     end: ServiceEnd,
     calls: PendingCalls,
@@ -90,10 +90,15 @@ impl Ros2 {
         Some([ends.reader, ends.writer.id()])
     }
 
-    /// Removes a client. Its calls get no response.
-    pub(in crate::driver) fn remove_client(&mut self, client: EntityId, effects: &mut Effects) {
-        let Some(end) = self.services.clients.clients.remove(&client) else { return };
+    /// Removes a client and returns it. Its calls get no response.
+    pub(in crate::driver) fn remove_client(
+        &mut self,
+        client: EntityId,
+        effects: &mut Effects,
+    ) -> Option<ClientEnd> {
+        let end = self.services.clients.clients.remove(&client)?;
         self.remove_service_end(&end.end.ends, effects);
+        Some(end)
     }
 
     /// Begins a call. Without a request, a service of this process has it. Returns the number of the call; `None` if
