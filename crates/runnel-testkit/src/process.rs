@@ -21,7 +21,7 @@ pub use rustix::process::Signal;
 /// Lines kept of a peer's output. The oldest are dropped and counted, and an access to dropped lines is an error.
 const LINES_KEPT: usize = 100_000;
 /// Longest line, in bytes; a longer one is split.
-const LINE_BYTES: u64 = 4096;
+const LINE_BYTES: u64 = 1 << 16;
 /// Lines shown in an error.
 const LINES_SHOWN: usize = 100;
 /// Time for a peer's last output to arrive after its end.

@@ -254,7 +254,7 @@ fn memory_that_is_too_small_is_left_alone() {
     }
     assert_eq!(
         write_with_tail(&cloud, Encoding::Ros1, 5, &mut [0; 3]).unwrap_err().to_string(),
-        format!("sensor_msgs/PointCloud2 needs {needed} bytes, but there are 3")
+        format!("sensor_msgs/PointCloud2 needs {needed} bytes, but only 3 are available")
     );
 }
 
@@ -291,7 +291,7 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
                 usize::MAX,
                 &mut memory,
             ),
-            "the last array of std_msgs/UInt64MultiArray cannot hold 18446744073709551615 elements",
+            "the last array of std_msgs/UInt64MultiArray cannot have 18446744073709551615 elements",
         ),
     ];
     for (result, why) in rows {

@@ -103,8 +103,9 @@ fn check_runnel_client(node: &Node, server: &Peer) {
         let expected = (status, result.map(|sequence| FibonacciResult { sequence }));
         assert_eq!((outcome.status, outcome.result), expected, "order {order}: {}", outcome.text);
         let feedback: Vec<Vec<i32>> = sent.feedback.try_iter().collect();
-        let expected = if order == 1 { vec![vec![1]] } else { Vec::new() };
-        assert_eq!(feedback, expected, "order {order}");
+        // A result may overtake feedback, which travels on another topic.
+        let is_possible = feedback.is_empty() || order == 1 && feedback == [[1]];
+        assert!(is_possible, "order {order}: {feedback:?}");
     }
 }
 
@@ -143,8 +144,7 @@ fn runnel_client_uses_runnel_server() {
 }
 
 /// What actionlib's client prints: in ROS 1 a rejected goal has a result, and each end a text.
-const PRINTED_IN_ROS1: [&str; 7] = [
-    "feedback 1 [1]",
+const PRINTED_IN_ROS1: [&str; 6] = [
     "goal 1 SUCCEEDED [1, 10] reached",
     "goal 2 ABORTED [2, 20] no way",
     "goal 3 REJECTED [3, 30] too much",

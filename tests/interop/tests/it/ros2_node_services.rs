@@ -121,7 +121,7 @@ const STATE: &str = "lifecycle_msgs/srv/GetState";
 const CHANGE: &str = "lifecycle_msgs/srv/ChangeState";
 
 #[test]
-#[ignore = "under load one of several calls in turn sometimes gets no reply"]
+#[ignore = "rclpy gets no response to one of several calls in turn; the cause is not known"]
 fn lifecycle_graph_equals_that_of_rclpy() {
     const TRANSITIONS: &str = "lifecycle_msgs/srv/GetAvailableTransitions";
     for distro in DISTROS {
@@ -159,7 +159,7 @@ fn lifecycle_graph_equals_that_of_rclpy() {
 }
 
 #[test]
-#[ignore = "under load one of several calls in turn sometimes gets no reply"]
+#[ignore = "rclpy gets no response to one of several calls in turn; the cause is not known"]
 fn rclpy_drives_lifecycle_node_and_receives_its_events() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();
