@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn output_is_bounded_and_dropped_lines_counted() {
-        let mut peer = shell("seq 1 110000; head -c 10000 /dev/zero | tr '\\0' x");
+        let mut peer = shell("seq 1 110000; head -c 160000 /dev/zero | tr '\\0' x");
         peer.wait_exit(deadline_in(30)).unwrap();
         let lines: Vec<String> = peer.output().lines().map(str::to_owned).collect();
         assert_eq!(lines.len(), LINES_KEPT + 1);
