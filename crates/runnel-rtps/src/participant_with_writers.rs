@@ -127,6 +127,17 @@ impl<P: Lend> ParticipantWithWriters<P> {
         self.add_writer(now, writer)
     }
 
+    /// As [`Participant::create_addressed_writer`].
+    pub fn create_addressed_writer(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        options: EndpointOptions,
+    ) -> EntityId {
+        let writer = self.participant.create_addressed_writer(now, stamp, options);
+        self.add_writer(now, writer)
+    }
+
     /// As [`Participant::create_writer_for`].
     pub fn create_writer_for(
         &mut self,

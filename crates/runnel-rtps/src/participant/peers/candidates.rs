@@ -272,6 +272,7 @@ impl Participant {
                     datagram: path.datagram,
                     rate: path.rate,
                     requests_slowly: false,
+                    shares_reorder_buffer: false,
                     inline_qos: Vec::new(),
                     gate: Gate::Open,
                     number_offset,

@@ -30,6 +30,8 @@ pub(crate) use gate::Gate;
 use requested_fragments::RequestedFragments;
 use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
+#[cfg(test)]
+pub(in crate::writer) use tests::FILLS;
 
 /// First delay until an owed acknowledgement is requested.
 const FIRST_REMINDER: Duration = Duration::from_millis(10);
@@ -51,6 +53,10 @@ pub(crate) struct ReaderSpec {
     pub rate: Rate,
     /// It repeats a request only after a long delay, so repairs are sent redundantly.
     pub requests_slowly: bool,
+    /// All readers of its participant that receive no earlier samples have one reorder buffer for the writer, as in
+    /// Cyclone DDS: a sample goes to all of them, and so does what HEARTBEATs and GAPs declare lost or irrelevant,
+    /// whichever reader they name. A GAP must name one of them.
+    pub shares_reorder_buffer: bool,
     /// Inline QoS of its samples: a parameter list, or empty unless it expects that.
     pub inline_qos: Vec<u8>,
     /// Whether it is sent samples.
@@ -70,6 +76,11 @@ impl ReaderSpec {
     fn begins_with_own_heartbeat(&self) -> bool {
         let Guid { prefix, entity } = self.guid;
         self.reliable && prefix.is_of(VendorId::RUNNEL) && !entity.is_builtin()
+    }
+
+    /// Returns the readers whose samples it is sent, if samples are for one reader each.
+    fn receives_samples_for(&self) -> RangeInclusive<Guid> {
+        if self.shares_reorder_buffer { self.guid.prefix.endpoints() } else { self.guid..=self.guid }
     }
 
     /// Returns the inline QoS with which a sample is sent to it.
@@ -97,6 +108,9 @@ pub(crate) struct ReaderProxy {
     acked: SequenceNumber,
     /// It begins only with a heartbeat of its own, and is not known to have received one.
     awaits_own_heartbeat: bool,
+    /// It is known to have received a heartbeat. Cyclone DDS begins after the first one, and would lose what that
+    /// announces.
+    has_begun: bool,
     /// It has acknowledged all samples up to here twice.
     confirmed: SequenceNumber,
     /// When to request an acknowledgement, after it contradicted its state.
@@ -148,6 +162,7 @@ impl ReaderProxy {
             fragment: 1,
             acked: start.previous(),
             awaits_own_heartbeat: spec.begins_with_own_heartbeat(),
+            has_begun: !spec.shares_reorder_buffer,
             confirmed: start.previous(),
             probe_at: None,
             corrections: 0,
@@ -167,8 +182,28 @@ impl ReaderProxy {
         }
     }
 
+    /// Creates the proxy of a reader that shares the reorder buffer of another: it begins where the other one is.
+    pub(super) fn beside(spec: ReaderSpec, sibling: &Self) -> Self {
+        Self {
+            next: sibling.next,
+            fragment: sibling.fragment,
+            has_begun: sibling.has_begun,
+            ..Self::new(spec, sibling.first_unacknowledged(), sibling.matched_at)
+        }
+    }
+
     pub fn guid(&self) -> Guid {
         self.spec.guid
+    }
+
+    /// Returns whether the readers of its participant share a reorder buffer.
+    pub(super) fn shares_reorder_buffer(&self) -> bool {
+        self.spec.shares_reorder_buffer
+    }
+
+    /// Returns the readers whose samples it is sent, if samples are for one reader each.
+    pub(super) fn receives_samples_for(&self) -> RangeInclusive<Guid> {
+        self.spec.receives_samples_for()
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -273,13 +308,18 @@ impl ReaderProxy {
         route(self) == route(other)
             && self.spec.inline_qos == other.spec.inline_qos
             && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
-            && self.first_announced(history) == other.first_announced(history)
-            // A hole may be announced as lost, together with all earlier samples.
-            && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
+            && (history.is_addressed() || self.has_same_losses(other, history))
             && plain(self)
             && plain(other)
             && !self.awaits_own_heartbeat
             && !other.awaits_own_heartbeat
+    }
+
+    /// Returns whether the same samples are announced as lost to it as to another reader: a hole may be, together with
+    /// all earlier samples.
+    fn has_same_losses<B>(&self, other: &Self, history: &History<B>) -> bool {
+        self.first_announced(history) == other.first_announced(history)
+            && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
     }
 
     /// Returns its progress after a datagram that also serves other readers of its participant.
@@ -325,6 +365,7 @@ impl ReaderProxy {
     /// Matches an unmatched reader again with its former state.
     pub(super) fn rematch(&mut self, spec: ReaderSpec) {
         self.awaits_own_heartbeat = spec.begins_with_own_heartbeat();
+        self.has_begun = !spec.shares_reorder_buffer;
         self.spec = spec;
         self.heartbeat = true;
     }
@@ -349,6 +390,8 @@ impl ReaderProxy {
         if self.spec.gate != Gate::Open {
             return Filled::Nothing;
         }
+        #[cfg(test)]
+        FILLS.with(|count| count.set(count.get() + 1));
         self.flight.begin();
         let owed = self.has_unacknowledged();
         self.skip_missing(history);
@@ -423,7 +466,9 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) {
         // Fast DDS treats only a final heartbeat as a liveliness assertion: a request follows later.
-        let must_answer = !self.liveliness && (self.heartbeat || self.flight.is_probe_due());
+        let has_begun = self.has_begun || !history.is_addressed();
+        let is_asked = self.heartbeat || self.flight.is_probe_due() || !has_begun;
+        let must_answer = !self.liveliness && is_asked;
         if must_answer {
             self.flight.ask(now, self.next.previous());
         }
@@ -432,7 +477,11 @@ impl ReaderProxy {
             reader,
             writer,
             first: self.numbered(self.first_announced(history)),
-            last: self.numbered(if writer.is_builtin() { history.last() } else { self.next.previous() }),
+            last: self.numbered(match has_begun {
+                _ if writer.is_builtin() => history.last(),
+                true => self.next.previous(),
+                false => self.acked,
+            }),
             count: *heartbeats,
             is_final: !must_answer,
             liveliness: self.liveliness,
