@@ -252,6 +252,11 @@ impl<P: Lend> ParticipantWithWriters<P> {
         writer.write_to(now, stamp, sample, to)
     }
 
+    /// As [`UserWriter::unacknowledged_by`].
+    pub fn unacknowledged_by(&self, writer: EntityId, reader: Guid) -> usize {
+        self.with_writer(writer, |writer| writer.unacknowledged_by(reader)).unwrap_or_default()
+    }
+
     /// As [`UserWriter::unacknowledged_by_addressees`].
     pub fn unacknowledged_by_addressees(&self, writer: EntityId) -> usize {
         self.with_writer(writer, UserWriter::unacknowledged_by_addressees).unwrap_or_default()

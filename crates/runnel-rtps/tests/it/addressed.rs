@@ -162,3 +162,19 @@ fn late_reader_gets_only_its_own_samples() {
     assert_eq!(scene.received(1), [(40, 2)]);
     assert!(!scene.has_lost());
 }
+
+/// What is for other readers is skipped by a GAP, which the reader accepts once the writer has repeated it.
+#[test]
+fn reply_after_skipped_ones_is_acknowledged_soon() {
+    let mut scene = Scene::new(6, 3);
+    for number in 0..40 {
+        let reader = number as usize % 3;
+        scene.write_to(reader, &sample(number, 20), 1).unwrap();
+        let (guid, writer) = (scene.guid(reader), scene.writer);
+        let elapsed = scene.net.run_until("the reply is acknowledged", millis(100), |net| {
+            net.nodes[0].participant.unacknowledged_by(writer, guid) == 0
+        });
+        assert!(elapsed < millis(12), "reply {number}: {elapsed:?}");
+    }
+    assert!(!scene.has_lost());
+}

@@ -18,8 +18,9 @@ impl WriterProxy {
         let lists_next = gap.list.iter().next() == Some(self.next);
         let skips = gap.start <= self.next && gap.list.base > self.next || lists_next;
         if self.has_first_heartbeat && skips {
-            self.note_jump(now, self.next, gap.list.base.max(self.next.next()));
+            self.note_gap_jump(now, self.next, gap.list.base.max(self.next.next()));
         }
+        self.position.note_gap(now, gap);
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
         // The writer has written all of these.

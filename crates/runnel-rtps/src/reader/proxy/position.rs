@@ -9,7 +9,8 @@ use super::WriterProxy;
 use super::jump::Jump;
 use super::recent::RecentSamples;
 use crate::evidence::{Evidence, QUIET, Verdict};
-use crate::wire::{Heartbeat, SequenceNumber};
+use crate::wire::{Gap, Heartbeat, SequenceNumber};
+use core::ops::Range;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
@@ -58,7 +59,23 @@ pub(super) struct Position {
 impl Position {
     /// Returns the unconfirmed jump of a writer that is unmatched, except its first position.
     pub(super) fn jump_to_resume(&self) -> Option<Jump> {
-        self.jump.filter(|jump| !jump.is_first)
+        self.jump.filter(|jump| !jump.is_first).map(Jump::without_gap)
+    }
+
+    /// Records a GAP, which may confirm an earlier one.
+    pub(super) fn note_gap(&mut self, now: Instant, gap: &Gap) {
+        if let Some(jump) = &mut self.jump {
+            jump.note_gap(now, gap);
+        }
+    }
+
+    /// Returns the range of an unconfirmed GAP that the writer is to be asked for, if acknowledgements begin there, and
+    /// records that it is asked.
+    pub(super) fn ask_for_gap(&mut self, base: SequenceNumber) -> Option<Range<SequenceNumber>> {
+        let jump = self.jump.as_mut().filter(|jump| jump.from == base)?;
+        let range = jump.range_to_ask()?;
+        jump.is_asked = true;
+        Some(range)
     }
 
     /// Restores the jump of a writer that is matched again.
@@ -264,6 +281,26 @@ impl WriterProxy {
         }
     }
 
+    /// Records a jump because of a GAP: the writer can be asked whether the samples are irrelevant.
+    pub(super) fn note_gap_jump(&mut self, now: Instant, from: SequenceNumber, end: SequenceNumber) {
+        self.note_jump(now, from, end);
+        let is_user = !self.spec.guid.entity.is_builtin();
+        let is_it = |jump: &&mut Jump| is_user && jump.from == from && !jump.is_first;
+        if let Some(jump) = self.position.jump.as_mut().filter(is_it) {
+            jump.gap_end = jump.gap_end.or(Some(end));
+        }
+    }
+
+    /// Confirms the jump of a GAP that the writer has repeated in this datagram because it was asked: a copy of the
+    /// first datagram would not have a new HEARTBEAT.
+    pub(super) fn confirm_repeated_gap(&mut self, now: Instant) {
+        let is_repeated = |jump: &mut Jump| jump.is_doubtful && jump.repeated_at == Some(now);
+        if let Some(jump) = self.position.jump.take_if(is_repeated) {
+            self.position.lost += jump.lost;
+            self.owes_answer = true;
+        }
+    }
+
     /// Reverts a jump when a skipped sample arrives, unless later ones have gone to the user. Returns whether it did.
     pub(super) fn revert_jump(&mut self, now: Instant, number: SequenceNumber) -> bool {
         let jump = self.position.jump.take_if(|jump| number >= jump.from && !jump.delivered);
@@ -330,6 +367,10 @@ impl WriterProxy {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let jump = self.position.jump.take().filter(|jump| jump.from <= heartbeat.last.next());
         let may_have_restarted = !self.has_not_restarted();
+        // A restarted writer must still send what its predecessor has; no writer was sent acknowledgements of samples
+        // that it does not have.
+        let most = if self.position.counts_restarted { SequenceNumber::ZERO } else { heartbeat.last.next() };
+        self.acknowledged_before = self.acknowledged_before.min(most);
         match jump.map(|jump| jump.from).filter(|_| !is_builtin) {
             Some(from) if from >= heartbeat.first => self.return_to(from),
             None if !may_have_restarted && !is_builtin => return,
