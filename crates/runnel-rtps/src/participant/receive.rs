@@ -183,7 +183,8 @@ impl Participant {
         let digest = proxy.digest(data.payload.bytes(), context.stamp);
         match proxy.arrive(context.now, (data.number, digest), has_capacity) {
             Arrival::Deliver if reader.is_builtin() => {
-                self.handle_discovery_sample(context.now, reader, writer, data.inline_qos, data.payload);
+                let sample = (writer, data.number);
+                self.handle_discovery_sample(context.now, reader, sample, data.inline_qos, data.payload);
             }
             Arrival::Deliver => self.deliver_in_datagram(context, reader, writer, data),
             Arrival::Early => {
@@ -247,7 +248,8 @@ impl Participant {
         if reader.is_builtin() {
             let bytes = &sample.bytes;
             let payload = if sample.is_key { Payload::Key(bytes) } else { Payload::Value(bytes) };
-            return self.handle_discovery_sample(now, reader, writer, Parameters::none(), payload);
+            let sample = (writer, number);
+            return self.handle_discovery_sample(now, reader, sample, Parameters::none(), payload);
         }
         if !sample.is_key {
             let Complete { bytes, stamp, related, .. } = sample;

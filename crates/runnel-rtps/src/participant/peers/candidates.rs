@@ -55,6 +55,7 @@ impl Participant {
         let peer = Peer {
             data,
             endpoints: SortedMap::new(),
+            announced_at: SortedMap::new(),
             endpoint_bytes: 0,
             metatraffic,
             user,

@@ -70,15 +70,15 @@ impl WriterProxy {
         let end = self.acknowledged_before.min(self.last.next());
         if self.missing_from(self.next).next().is_some_and(|number| number < end) {
             self.add_gap(self.next, end);
-            self.has_skipped = true;
+            self.skipped_before = self.skipped_before.max(Some(end));
             self.advance_to(self.next);
             self.extend_whole();
         }
     }
 
-    /// Returns and clears whether acknowledged samples were skipped.
-    pub fn take_skipped(&mut self) -> bool {
-        core::mem::take(&mut self.has_skipped)
+    /// Returns and clears the end of skipped acknowledged samples, if any were.
+    pub fn take_skipped_before(&mut self) -> Option<SequenceNumber> {
+        self.skipped_before.take()
     }
 
     /// Continues at the former position without a HEARTBEAT.

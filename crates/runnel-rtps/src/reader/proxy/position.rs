@@ -388,7 +388,7 @@ impl WriterProxy {
         self.held_bytes = 0;
         self.fragments.forget_all();
         (self.resume_at, self.position.counts_restarted) = (None, false);
-        (self.lost_before, self.has_skipped) = (SequenceNumber::ZERO, false);
+        (self.lost_before, self.skipped_before) = (SequenceNumber::ZERO, None);
         self.position.recent = RecentSamples::default();
         self.return_to(first);
         self.position.first = first;
