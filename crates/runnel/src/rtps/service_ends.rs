@@ -73,7 +73,8 @@ impl Rtps {
         };
         let ends = self.work_on_core(|core, now| {
             let reader = core.participant.create_reader(now, stamp(), read);
-            let writer = Arc::new(Writer::new(core.participant.create_addressed_writer(now, stamp(), written)));
+            let writer =
+                Arc::new(Writer::new(core.participant.create_addressed_writer(now, stamp(), written)));
             core.writers.insert(writer.id(), Arc::clone(&writer));
             ServiceEnds { reader, writer }
         });

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::wire::{
-    AckNack, FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp,
+    AckNack, FragmentSet, Gap, GuidPrefix, Heartbeat, Message, NackFrag, SequenceSet, Submessage, Timestamp,
 };
 use alloc::vec;
 use alloc::vec::Vec;
