@@ -21,12 +21,12 @@ use runnel_msgs::tf2_msgs::msg::TFMessage;
 use crate::announced::Topic;
 use crate::callback_group::CallbackGroup;
 use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
-use crate::error::{ConversionError, Error};
+use crate::error::Error;
 use crate::event_loop::EventLoop;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
-use crate::outgoing::{Publishable, Typed, Written, convert};
+use crate::outgoing::{Publishable, Typed, convert};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
 #[cfg(feature = "tf")]
 use crate::sync::Mutex;

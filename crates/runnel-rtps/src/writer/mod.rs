@@ -216,7 +216,7 @@ impl<B: Lend> Writer<B> {
         let due = self.readers.get(reader).and_then(|proxy| proxy.unacknowledged(&self.history));
         let mut next = due.as_ref().map(|due| *due.start());
         core::iter::from_fn(move || {
-            let change = self.history.at_or_after(next?)?;
+            let change = self.history.next_for(&(reader..=reader), next?)?;
             next = Some(change.number.next());
             due.as_ref()
                 .is_some_and(|due| due.contains(&change.number))

@@ -107,8 +107,9 @@ impl Rtps {
         let state = &mut *lock(&writer.state);
         let now = clock::monotonic();
         let written = state.writer.write_to(now, stamp(), CdrFrame(frame), to)?;
+        let evicted = state.writer.take_evicted();
         let wakes = self.settle(writer, state, now);
-        Ok((number(written), Unsent { rtps: self, writer, wakes }))
+        Ok((number(written), Unsent { rtps: self, writer, wakes, evicted }))
     }
 
     /// The DDS implementation of a participant.

@@ -166,3 +166,15 @@ fn oldest_sample_of_largest_participant_is_evicted() {
     write(&mut writer, last, reader(3), 20).unwrap();
     assert_eq!(writer.take_evicted(), Some(reader(0)));
 }
+
+/// An alternate path takes over what a reader has not acknowledged.
+#[test]
+fn unacknowledged_samples_of_other_readers_are_not_handed_over() {
+    let now = Instant(1_000_000);
+    let mut writer = writer_to(2, 20);
+    for number in [0, 1, 1, 0] {
+        write(&mut writer, now, reader(number), 20).unwrap();
+    }
+    let of_first = writer.unacknowledged_of(reader(0)).map(|(number, _)| number.0);
+    assert!(of_first.eq([1, 4]));
+}
