@@ -73,7 +73,8 @@ impl Rtps {
         };
         let ends = self.work_on_core(|core, now| {
             let reader = core.participant.create_reader(now, stamp(), read);
-            let writer = Arc::new(Writer::new(core.participant.create_writer(now, stamp(), written)));
+            let writer =
+                Arc::new(Writer::new(core.participant.create_addressed_writer(now, stamp(), written)));
             core.writers.insert(writer.id(), Arc::clone(&writer));
             ServiceEnds { reader, writer }
         });
@@ -106,8 +107,9 @@ impl Rtps {
         let state = &mut *lock(&writer.state);
         let now = clock::monotonic();
         let written = state.writer.write_to(now, stamp(), CdrFrame(frame), to)?;
+        let evicted = state.writer.take_evicted();
         let wakes = self.settle(writer, state, now);
-        Ok((number(written), Unsent { rtps: self, writer, wakes }))
+        Ok((number(written), Unsent { rtps: self, writer, wakes, evicted }))
     }
 
     /// The DDS implementation of a participant.

@@ -1,5 +1,6 @@
 //! Publishers.
 
+mod bytes;
 mod dynamic;
 mod subscribers;
 
@@ -18,9 +19,9 @@ use runnel_io::clock;
 use runnel_msgs::tf2_msgs::msg::TFMessage;
 
 use crate::callback_group::CallbackGroup;
-use crate::data::outgoing::{Publishable, Typed, Written, convert};
+use crate::data::outgoing::{Publishable, Typed, convert};
 use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
-use crate::error::{ConversionError, Error};
+use crate::error::Error;
 use crate::node::Node;
 use crate::node::options::PublisherOptions;
 use crate::node::publishing::{Offering, PublisherEnd};
@@ -30,6 +31,7 @@ use crate::runtime::event_loop::EventLoop;
 use crate::sync::Mutex;
 use crate::types::announced::Topic;
 use crate::types::type_mapping::TypeMapping;
+pub(crate) use bytes::BytesPublisher;
 pub use dynamic::DynamicPublisher;
 
 /// Default of the time for which publishing waits for a subscriber with keep-all history.
@@ -45,40 +47,6 @@ const MAPPING_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Publisher<M> {
     pub(crate) base: PublisherBase,
     message: PhantomData<fn(M)>,
-}
-
-/// Publishes messages given as bytes only.
-pub(crate) struct BytesPublisher(PublisherBase);
-
-impl BytesPublisher {
-    pub(crate) fn new(base: PublisherBase) -> Self {
-        Self(base)
-    }
-
-    /// Publishes the message that `write` appends in the ROS 1 encoding. The topic exists only in ROS 1.
-    pub(crate) fn publish(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
-        self.publish_encoded(|_, out| {
-            write(out);
-            Ok(())
-        })
-    }
-
-    /// Publishes the message that `write` appends in an encoding. In ROS 2 it begins with the encapsulation header.
-    /// Subscriptions of this process get the ROS 1 encoding.
-    pub(crate) fn publish_encoded(
-        &self,
-        write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), ConversionError>,
-    ) -> Result<(), Error> {
-        self.0.publish(Written::by(write), self.0.max_blocking)
-    }
-
-    /// Whether a node of this name is among the subscribers.
-    pub(crate) fn reaches(&self, node: &str) -> bool {
-        let PublisherEnd { publication, topic, node: mine, .. } = &*self.0.end;
-        let input = mine.driver().nodes.input_of(node, topic);
-        let local = input.is_some_and(|input| input.any(|subscription| publication.has_local(subscription)));
-        local || publication.has_subscriber(node)
-    }
 }
 
 /// The part of publishers that does not depend on the message type: [`Publisher`] and [`DynamicPublisher`] dereference

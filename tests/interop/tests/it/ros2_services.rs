@@ -247,6 +247,18 @@ fn cyclone_framing_is_spoken_in_both_directions() {
     assert_eq!(call(&client, false), (false, "it must stay on".to_owned()));
 }
 
+/// Two clients in one participant of Cyclone DDS, which orders the replies to both in one buffer.
+#[test]
+fn two_clients_in_one_cyclone_participant_get_all_replies() {
+    const CALLS: usize = 300;
+    let graph = Ros2Graph::new();
+    let near = Spinning::new(graph.context());
+    let _server = server(&near.node("server"));
+    let printed = outcome(graph.cyclone_service(&[SERVICE, "pair", &CALLS.to_string()])).success();
+    let count = |text: &str| printed.iter().filter(|line| line.starts_with(text)).count();
+    assert_eq!((count("answered true"), count("answered false")), (2 * CALLS, 2), "{printed:#?}");
+}
+
 /// The server has answered long before it can discover the client's reader.
 #[test]
 fn reply_waits_for_reader_of_client() {

@@ -112,6 +112,11 @@ impl RtpsWriter {
         self.rtps.unarrived(&self.writer)
     }
 
+    /// Text for a remote reader.
+    pub(super) fn describe(&self, reader: Guid) -> String {
+        self.rtps.describe(reader)
+    }
+
     /// Writes a message for one reader. RTPS sends it when the returned value is dropped.
     pub(super) fn write_to(
         &self,

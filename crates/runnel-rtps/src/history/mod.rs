@@ -1,10 +1,18 @@
 //! History of a writer: the samples that it holds.
 
+mod addressees;
+#[cfg(test)]
+mod tests;
+
 use crate::lend::Lend;
 use crate::wire::{Guid, SequenceNumber, Timestamp};
+#[cfg(test)]
+pub(crate) use addressees::STEPS;
+pub(crate) use addressees::{Addressees, Amount};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use runnel_core::time::Instant;
 
 /// Sample of a writer.
@@ -36,9 +44,9 @@ pub(crate) struct Addressed {
 }
 
 impl<P> Change<P> {
-    /// Returns whether the sample is for a reader.
-    pub fn is_for(&self, reader: Guid) -> bool {
-        self.addressed.as_ref().is_none_or(|addressed| addressed.reader == reader)
+    /// Returns whether the sample is for one of these readers.
+    fn is_for(&self, readers: &RangeInclusive<Guid>) -> bool {
+        self.addressed.as_ref().is_none_or(|addressed| readers.contains(&addressed.reader))
     }
 
     /// Returns the inline QoS of the sample itself.
@@ -53,13 +61,18 @@ pub(crate) struct History<P> {
     changes: VecDeque<Change<P>>,
     last: SequenceNumber,
     bytes: usize,
-    /// Samples are for one reader each.
-    is_addressed: bool,
+    /// If samples are for one reader each: those of each reader.
+    addressees: Option<Addressees>,
 }
 
 impl<P> History<P> {
     pub fn new() -> Self {
-        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO, bytes: 0, is_addressed: false }
+        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO, bytes: 0, addressees: None }
+    }
+
+    /// Creates a history whose samples are for one reader each, so that a missing one was for another reader.
+    pub fn addressed() -> Self {
+        Self { addressees: Some(Addressees::default()), ..Self::new() }
     }
 
     /// Returns the bytes of all samples.
@@ -94,11 +107,6 @@ impl<P> History<P> {
         self.last
     }
 
-    /// Returns all samples, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Change<P>> {
-        self.changes.iter()
-    }
-
     /// Returns the oldest sample.
     pub fn front(&self) -> Option<&Change<P>> {
         self.changes.front()
@@ -119,33 +127,27 @@ impl<P> History<P> {
         self.changes.get(self.index(number))
     }
 
-    /// Returns the first sample for a reader with this number or a later one.
-    pub fn next_for(&self, reader: Guid, number: SequenceNumber) -> Option<&Change<P>> {
-        self.changes.range(self.index(number)..).find(|change| change.is_for(reader))
-    }
-
-    /// Returns a sample, if it is for a reader.
-    pub fn get_for(&self, reader: Guid, number: SequenceNumber) -> Option<&Change<P>> {
-        self.get(number).filter(|change| change.is_for(reader))
-    }
-
-    /// Addresses a sample to a reader, without inline QoS.
-    pub fn address(&mut self, number: SequenceNumber, reader: Guid) {
-        let place = self.index(number);
-        if let Some(change) = self.changes.get_mut(place).filter(|change| change.number == number) {
-            change.addressed = Some(Box::new(Addressed { reader, inline_qos: Vec::new() }));
+    /// Returns the first sample for one of these readers with this number or a later one.
+    pub fn next_for(&self, readers: &RangeInclusive<Guid>, number: SequenceNumber) -> Option<&Change<P>> {
+        match &self.addressees {
+            Some(addressees) => self.get(addressees.next(readers, number)?),
+            None => self.at_or_after(number),
         }
     }
 
-    /// Returns whether samples are for one reader each, so that a missing one was for another reader.
-    pub fn is_addressed(&self) -> bool {
-        self.is_addressed
+    /// Returns a sample, if it is for one of these readers.
+    pub fn get_for(&self, readers: &RangeInclusive<Guid>, number: SequenceNumber) -> Option<&Change<P>> {
+        self.get(number).filter(|change| change.is_for(readers))
     }
 
-    /// Returns the number of samples for a reader after this one.
-    pub fn count_for(&self, reader: Guid, after: SequenceNumber) -> usize {
-        let of_reader = self.changes.range(self.index(after.next())..).filter(|change| change.is_for(reader));
-        of_reader.count()
+    /// Returns the samples for each reader, if samples are for one reader each.
+    pub fn addressees(&self) -> Option<&Addressees> {
+        self.addressees.as_ref()
+    }
+
+    /// Returns whether samples are for one reader each.
+    pub fn is_addressed(&self) -> bool {
+        self.addressees.is_some()
     }
 
     /// Returns the index of a number, or its insertion index. Without holes it is the distance from the first.
@@ -176,22 +178,38 @@ impl<P: Lend> History<P> {
         now: Instant,
         addressed: Addressed,
     ) -> SequenceNumber {
-        self.is_addressed = true;
+        let (reader, bytes) = (addressed.reader, payload.bytes().len());
         let change = self.push(payload, stamp, now);
         change.addressed = Some(Box::new(addressed));
-        change.number
+        let number = change.number;
+        if let Some(addressees) = &mut self.addressees {
+            addressees.add(reader, number, bytes);
+        }
+        number
     }
 
-    /// Inserts a sample that was written before, unless it is held or was never written.
-    pub fn restore(&mut self, number: SequenceNumber, payload: P, stamp: Timestamp, written: Instant) {
+    /// Inserts a sample that was written before, unless it is held or was never written. If samples are for one reader
+    /// each, it is for `reader`, without inline QoS.
+    pub fn restore(
+        &mut self,
+        (number, payload): (SequenceNumber, P),
+        stamp: Timestamp,
+        written: Instant,
+        reader: Guid,
+    ) {
         let place = self.changes.partition_point(|change| change.number < number);
         let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
-        if number <= self.last && !is_held {
-            self.bytes += payload.bytes().len();
-            let change =
-                Change { number, stamp, written, payload, key: None, disposed: false, addressed: None };
-            self.changes.insert(place, change);
+        if number > self.last || is_held {
+            return;
         }
+        let bytes = payload.bytes().len();
+        self.bytes += bytes;
+        let addressed = self.addressees.as_mut().map(|addressees| {
+            addressees.add(reader, number, bytes);
+            Box::new(Addressed { reader, inline_qos: Vec::new() })
+        });
+        let change = Change { number, stamp, written, payload, key: None, disposed: false, addressed };
+        self.changes.insert(place, change);
     }
 
     /// Removes the oldest sample.
@@ -203,6 +221,7 @@ impl<P: Lend> History<P> {
     pub fn take(&mut self, place: usize) -> Option<Change<P>> {
         let change = self.changes.remove(place)?;
         self.bytes -= change.payload.bytes().len();
+        forget_addressee(&mut self.addressees, &change);
         Some(change)
     }
 
@@ -214,77 +233,30 @@ impl<P: Lend> History<P> {
         }
     }
 
+    /// Removes the samples for these readers up to this number.
+    pub fn remove_up_to(&mut self, readers: &RangeInclusive<Guid>, number: SequenceNumber) {
+        let first = |history: &Self| history.addressees()?.first(readers).filter(|first| *first <= number);
+        while let Some(first) = first(self) {
+            self.remove(first);
+        }
+    }
+
     /// Removes the samples for which `keep` is false.
     pub fn retain(&mut self, mut keep: impl FnMut(&Change<P>) -> bool) {
-        let Self { changes, bytes, .. } = self;
+        let Self { changes, bytes, addressees, .. } = self;
         changes.retain(|change| {
             let kept = keep(change);
-            *bytes -= if kept { 0 } else { change.payload.bytes().len() };
+            if !kept {
+                *bytes -= change.payload.bytes().len();
+                forget_addressee(addressees, change);
+            }
             kept
         });
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Payload with as many bytes as its value.
-    impl Lend for u32 {
-        fn bytes(&self) -> &[u8] {
-            &[0; 100][..*self as usize]
-        }
-    }
-
-    fn history(len: u32) -> History<u32> {
-        let mut history = History::new();
-        for payload in 1..=len {
-            history.push(payload, Timestamp::INVALID, Instant(0));
-        }
-        history
-    }
-
-    #[test]
-    fn samples_are_found_by_their_numbers() {
-        let mut history = history(5);
-        assert_eq!((history.first().0, history.last().0, history.len()), (1, 5, 5));
-        history.pop();
-        assert_eq!(history.get(SequenceNumber(1)).map(|change| change.payload), None);
-        assert_eq!(history.get(SequenceNumber(5)).map(|change| change.payload), Some(5));
-        assert_eq!(history.get(SequenceNumber(6)).map(|change| change.payload), None);
-        assert_eq!(history.at_or_after(SequenceNumber(-9)).map(|change| change.payload), Some(2));
-    }
-
-    #[test]
-    fn lookup_skips_holes() {
-        let mut history = history(6);
-        history.retain(|change| ![1, 3, 4].contains(&change.payload));
-        assert_eq!(history.first().0, 2);
-        assert_eq!(history.at_or_after(SequenceNumber(3)).map(|change| change.payload), Some(5));
-        assert_eq!(history.get(SequenceNumber(4)).map(|change| change.payload), None);
-        assert_eq!(history.get(SequenceNumber(6)).map(|change| change.payload), Some(6));
-    }
-
-    #[test]
-    fn empty_history_begins_with_next_number() {
-        let mut history = history(1);
-        history.pop();
-        assert_eq!((history.first().0, history.last().0), (2, 1));
-        assert_eq!((history.skip_number().0, history.first().0), (2, 3));
-    }
-
-    #[test]
-    fn bytes_of_held_samples_are_counted() {
-        let mut history = history(6);
-        assert_eq!(history.bytes(), 21);
-        history.pop();
-        history.take(1);
-        history.remove(SequenceNumber(5));
-        assert_eq!(history.bytes(), 2 + 4 + 6);
-        history.restore(SequenceNumber(3), 3, Timestamp::INVALID, Instant(0));
-        history.restore(SequenceNumber(4), 4, Timestamp::INVALID, Instant(0));
-        assert_eq!(history.bytes(), 2 + 3 + 4 + 6);
-        history.retain(|change| change.payload == 3);
-        assert_eq!((history.bytes(), history.len()), (3, 1));
+fn forget_addressee<P: Lend>(addressees: &mut Option<Addressees>, change: &Change<P>) {
+    if let (Some(addressees), Some(addressed)) = (addressees, &change.addressed) {
+        addressees.remove(addressed.reader, change.number, change.payload.bytes().len());
     }
 }
