@@ -2,6 +2,8 @@
 //! response.
 
 mod client_link;
+mod client_requests;
+mod held_replies;
 mod replies;
 mod requester;
 mod service_end;
@@ -10,11 +12,12 @@ mod tests;
 mod unanswered;
 
 use std::any::{Any, TypeId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use runnel_core::message::{Message, Service};
 use runnel_core::wire::{Encoding, NoMemory, Wire};
+use runnel_rtps::wire::Guid;
 
 use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
 use crate::data::PendingCall;
@@ -24,9 +27,10 @@ use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
+pub(crate) use client_requests::ABSENCE;
 pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
-pub(crate) use requester::RequestKey;
 use requester::Requester;
+pub(crate) use requester::{RequestKey, local_request_key};
 pub(crate) use service_end::{ServiceEnd, ServiceMemory};
 use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
 
@@ -209,7 +213,9 @@ impl ServiceCore {
     }
 
     fn queue(&self, request: Vec<u8>, requester: Requester) {
-        let Some(counted) = self.unanswered.admit() else { return self.refuse(request.len(), &requester) };
+        let Some(counted) = self.unanswered.admit().or_else(|| self.displace(&requester)) else {
+            return self.refuse(request.len(), &requester);
+        };
         let mut requests = lock(&self.requests);
         requests.waiting.push_back(Waiting { request, requester, counted });
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
@@ -217,6 +223,25 @@ impl ServiceCore {
         if schedule {
             self.scheduler.push();
         }
+    }
+
+    /// Refuses the oldest waiting request of the client that has the most, if the client of a further one has fewer.
+    fn displace(&self, by: &Requester) -> Option<Counted> {
+        let mut requests = lock(&self.requests);
+        let mut counts = BTreeMap::new();
+        for waiting in &requests.waiting {
+            *counts.entry(waiting.requester.holder()).or_insert(0) += 1;
+        }
+        let own = counts.get(&by.holder()).copied().unwrap_or(0);
+        let (largest, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        if most <= own + 1 {
+            return None;
+        }
+        let place = requests.waiting.iter().position(|waiting| waiting.requester.holder() == largest)?;
+        let Waiting { request, requester, counted } = requests.waiting.remove(place)?;
+        drop(requests);
+        self.refuse(request.len(), &requester);
+        Some(counted)
     }
 
     /// Answers a request that exceeds the limit of unanswered ones.
@@ -235,6 +260,18 @@ impl ServiceCore {
         let all = std::mem::take(&mut requests.waiting);
         let (left, waiting): (VecDeque<_>, _) =
             all.into_iter().partition(|waiting| waiting.requester.is_of(client));
+        requests.waiting = waiting;
+        self.unschedule_if_empty(&mut requests);
+        drop(requests);
+        drop(left);
+    }
+
+    /// Clients in ROS 2, each by its writer of requests, are gone: drops their waiting requests.
+    pub(crate) fn forget_ros2_clients(&self, clients: &BTreeSet<Guid>) {
+        let mut requests = lock(&self.requests);
+        let all = std::mem::take(&mut requests.waiting);
+        let is_of = |waiting: &Waiting| waiting.requester.gives_up(clients);
+        let (left, waiting): (VecDeque<_>, _) = all.into_iter().partition(is_of);
         requests.waiting = waiting;
         self.unschedule_if_empty(&mut requests);
         drop(requests);

@@ -19,7 +19,7 @@ use runnel_ros1::tcpros::{LENGTH, try_frame};
 use runnel_rtps::wire::EntityId;
 
 use crate::callback_group::Runner;
-use crate::data::{CallAnswer, CallPath, PendingCall, ServiceCall, ServiceCore};
+use crate::data::{CallAnswer, CallPath, PendingCall, ServiceCall, ServiceCore, local_request_key};
 use crate::driver::CallRequest;
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
@@ -221,7 +221,7 @@ impl Caller {
             if let Some(core) = self.local_core()? {
                 return self.begin_in_process((client, &core), request, until, pending);
             }
-            if !self.node.is_in_ros1() || self.node.driver().has_server(client) {
+            if !self.node.is_in_ros1() || self.node.driver().is_server_ready(client) {
                 let payload = self.encoded(request, Encoding::Xcdr1)?;
                 let begun =
                     self.node.driver().begin_ros2_call(client, Some(payload), until, Arc::clone(pending));
@@ -246,9 +246,7 @@ impl Caller {
         let payload = self.encoded(request, Encoding::Xcdr1)?;
         let begun = self.node.driver().begin_ros2_call(client, None, until, Arc::clone(pending));
         let number = begun.ok_or(Error::ShuttingDown)?;
-        let mut id = [0; 16];
-        id[12..].copy_from_slice(&client.0);
-        core.push_local(payload, Arc::clone(pending), (id, number));
+        core.push_local(payload, Arc::clone(pending), local_request_key(client, number));
         Ok(())
     }
 
@@ -341,8 +339,7 @@ impl Drop for Caller {
             self.node.driver().end_call(self.node.key, link);
         }
         if let Some(client) = self.ros2 {
-            let removed = self.node.driver().remove_client(client);
-            drop(removed);
+            self.node.driver().release_client(client);
         }
     }
 }

@@ -357,7 +357,7 @@ fn flood_of_requests_is_bounded_and_others_are_served() {
     }
     for _ in MOST..FLOOD {
         let failure = failures.recv_timeout(LONG).unwrap().unwrap_err();
-        assert!(failure.to_string().contains("250 requests of client"), "{failure}");
+        assert!(failure.to_string().contains("250 requests of participant"), "{failure}");
     }
     let other = far.node("other").create_client::<SetBool>("power").unwrap();
     assert!(other.call_timeout(&ask(true), LONG).unwrap().success);

@@ -1,7 +1,8 @@
 //! Pending calls of a client in ROS 2: which requests are due, and which call a reply answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_ros1::node::ServiceFailure;
@@ -9,6 +10,9 @@ use runnel_rtps::wire::{Guid, SampleIdentity};
 
 use crate::data::PendingCall;
 use crate::rtps::{CallHeader, Framing, failure_in, number};
+
+/// A server that has not acknowledged a request for this long is silent: another one that is ready gets the request.
+pub(super) const SILENCE: Duration = Duration::from_millis(500);
 
 /// See the module's documentation.
 pub(super) struct PendingCalls {
@@ -34,11 +38,42 @@ struct Call {
 struct Sent {
     server: Guid,
     number: u64,
+    at: Instant,
+    is_acknowledged: bool,
+    /// The server has been unmatched since.
+    is_lost: bool,
+}
+
+/// A server that is ready for requests.
+#[derive(Clone, Copy)]
+pub(super) struct ReadyServer {
+    pub(super) server: Guid,
+    /// It ignores a request that it has already received.
+    pub(super) deduplicates: bool,
+}
+
+impl Sent {
+    fn is_unacknowledged(&self) -> bool {
+        !self.is_acknowledged && !self.is_lost
+    }
+
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.is_unacknowledged() && self.at + SILENCE <= now
+    }
 }
 
 impl Call {
     fn is_unsent(&self) -> bool {
-        self.sent.is_none() && self.request.is_some()
+        self.sent.is_none_or(|sent| sent.is_lost) && self.request.is_some()
+    }
+
+    /// Whether a server is to get the request. A server that was unmatched for a while may still have it.
+    fn is_due_at(&self, to: ReadyServer, silent: Option<Guid>) -> bool {
+        let Some(sent) = self.sent else { return true };
+        if sent.server == to.server {
+            return sent.is_lost && (to.deduplicates || !sent.is_acknowledged);
+        }
+        sent.is_lost || silent == Some(sent.server) && !sent.is_acknowledged
     }
 }
 
@@ -73,27 +108,77 @@ impl PendingCalls {
     }
 
     /// Sends requests that no server has to this one, by `send`, which returns the number of the message. So are those
-    /// that went to another server which `is_silent`: it may have ended.
+    /// that a `silent` server has not acknowledged: it may have ended.
     pub(super) fn send_due(
         &mut self,
-        server: Guid,
-        is_silent: impl Fn(Guid) -> bool,
+        (to, silent): (ReadyServer, Option<Guid>),
+        now: Instant,
         send: impl Fn(&[u8], CallHeader) -> Option<u64>,
-    ) {
+    ) -> bool {
+        let mut any = false;
         for (number, call) in &mut self.calls {
             let Some(request) = &call.request else { continue };
-            let is_due = call.sent.is_none_or(|sent| sent.server != server && is_silent(sent.server));
             let header = CallHeader { client: self.id, number: *number };
-            if let Some(number) = is_due.then(|| send(request, header)).flatten() {
-                call.sent = Some(Sent { server, number });
+            let server = to.server;
+            if !call.is_due_at(to, silent) {
+                // It is there again, and has the request.
+                call.sent
+                    .iter_mut()
+                    .filter(|sent| sent.server == server)
+                    .for_each(|sent| sent.is_lost = false);
+            } else if let Some(number) = send(request, header) {
+                any = true;
+                call.sent = Some(Sent { server, number, at: now, is_acknowledged: false, is_lost: false });
             }
         }
+        any
     }
 
-    /// A server has ended: its requests are due again.
+    /// Records which requests have arrived: those that are not among the `unacknowledged` ones of their server. Returns the
+    /// server that has not acknowledged one in time, and when the next one is overdue.
+    pub(super) fn check_arrival(
+        &mut self,
+        now: Instant,
+        unacknowledged: impl Fn(Guid) -> BTreeSet<u64>,
+    ) -> (Option<Guid>, Option<Instant>) {
+        let mut of_servers: BTreeMap<Guid, BTreeSet<u64>> = BTreeMap::new();
+        let (mut silent, mut next) = (None, None);
+        let sent = self.calls.values_mut().filter_map(|call| call.sent.as_mut());
+        for sent in sent.filter(|sent| sent.is_unacknowledged()) {
+            let missing = of_servers.entry(sent.server).or_insert_with(|| unacknowledged(sent.server));
+            sent.is_acknowledged = !missing.contains(&sent.number);
+            if sent.is_overdue(now) {
+                silent = Some(sent.server);
+            }
+            if !sent.is_acknowledged {
+                let due = (sent.at + SILENCE).max(now + SILENCE / 5);
+                next = Some(next.map_or(due, |next: Instant| next.min(due)));
+            }
+        }
+        (silent, next)
+    }
+
+    /// Requests that shared memory carried may not have arrived. Returns whether there are any.
+    pub(super) fn forget_arrival(&mut self) -> bool {
+        let sent = self.calls.values_mut().filter_map(|call| call.sent.as_mut());
+        sent.map(|sent| sent.is_acknowledged = false).count() > 0
+    }
+
+    /// A server is no longer matched: another one, or the same one when it is matched again, gets its requests.
     pub(super) fn forget_server(&mut self, server: Guid) {
-        for call in self.calls.values_mut() {
-            call.sent.take_if(|sent| sent.server == server);
+        let sent = self.calls.values_mut().filter_map(|call| call.sent.as_mut());
+        sent.filter(|sent| sent.server == server).for_each(|sent| sent.is_lost = true);
+    }
+
+    /// Gives a service of this process the requests that no server has, by `give`.
+    pub(super) fn give_unsent(&mut self, mut give: impl FnMut(i64, Vec<u8>, Arc<PendingCall>)) {
+        for (number, call) in &mut self.calls {
+            if call.is_unsent()
+                && let Some(request) = call.request.take()
+            {
+                call.sent = None;
+                give(*number, request, Arc::clone(&call.pending));
+            }
         }
     }
 
@@ -175,12 +260,26 @@ mod tests {
         guid(participant, EntityId::user_reader(1))
     }
 
+    fn ready(participant: u8) -> ReadyServer {
+        ReadyServer { server: server(participant), deduplicates: false }
+    }
+
+    /// The numbers of the requests that a server gets.
+    fn numbers(calls: &mut PendingCalls, to: ReadyServer, silent: Option<Guid>) -> Vec<i64> {
+        let sent = std::cell::RefCell::new(Vec::new());
+        calls.send_due((to, silent), Instant(0), |_, header| {
+            sent.borrow_mut().push(header.number);
+            Some(header.number as u64 + 100)
+        });
+        sent.into_inner()
+    }
+
     /// Calls that were sent to server 2: the first as its message 10, and so on.
     fn sent(count: usize) -> (PendingCalls, Vec<Arc<PendingCall>>) {
         let mut calls = PendingCalls::new(CLIENT);
         let pending: Vec<_> = (0..count).map(|_| PendingCall::new()).collect();
         pending.iter().for_each(|pending| _ = calls.add(Some(vec![0; 4]), None, Arc::clone(pending)));
-        calls.send_due(server(2), |_| false, |_, header| Some(header.number as u64 + 9));
+        calls.send_due((ready(2), None), Instant(0), |_, header| Some(header.number as u64 + 9));
         (calls, pending)
     }
 
@@ -252,23 +351,49 @@ mod tests {
     }
 
     #[test]
-    fn requests_go_to_the_next_server_when_the_first_is_gone_or_silent() {
-        let numbers = |calls: &mut PendingCalls, is_silent: bool| {
-            let sent = std::cell::RefCell::new(Vec::new());
-            let send = |_: &[u8], header: CallHeader| {
-                sent.borrow_mut().push(header.number);
-                Some(1)
-            };
-            calls.send_due(server(3), |_| is_silent, send);
-            sent.into_inner()
-        };
+    fn requests_of_ended_server_go_to_the_next_one() {
         let (mut calls, _pending) = sent(2);
-        assert!(numbers(&mut calls, false).is_empty());
+        assert!(numbers(&mut calls, ready(3), None).is_empty());
         calls.forget_server(server(2));
         assert!(calls.has_unsent());
-        assert_eq!(numbers(&mut calls, false), [1, 2]);
-        let (mut calls, _pending) = sent(2);
-        assert_eq!(numbers(&mut calls, true), [1, 2]);
+        assert_eq!(numbers(&mut calls, ready(3), None), [1, 2]);
+        assert!(!calls.has_unsent());
         assert_eq!(take_header(&mut calls, 2, &payload(CLIENT, 1, 5)), Some(1), "of the first server");
+    }
+
+    #[test]
+    fn unacknowledged_requests_of_silent_server_go_to_another_one() {
+        let (mut calls, _pending) = sent(2);
+        let missing = |_| BTreeSet::from([11]);
+        assert_eq!(calls.check_arrival(Instant(0), missing), (None, Some(Instant(0) + SILENCE)));
+        let late = Instant(0) + SILENCE;
+        let (silent, next) = calls.check_arrival(late, missing);
+        assert_eq!((silent, next.is_some()), (Some(server(2)), true));
+        assert_eq!(numbers(&mut calls, ready(3), silent), [2]);
+        assert_eq!(calls.check_arrival(late, |_| BTreeSet::new()), (None, None));
+    }
+
+    #[test]
+    fn server_that_returns_gets_no_acknowledged_request_again() {
+        let (mut calls, pending) = sent(2);
+        calls.check_arrival(Instant(0), |_| BTreeSet::from([11]));
+        calls.forget_server(server(2));
+        assert_eq!(numbers(&mut calls, ready(2), None), [2]);
+        assert_eq!(take_header(&mut calls, 2, &payload(CLIENT, 1, 5)), None);
+        assert_eq!(pending[0].take(), Some(Ok(Ok(vec![0, 1, 0, 0, 5]))));
+        calls.forget_server(server(2));
+        let deduplicates = ReadyServer { deduplicates: true, ..ready(2) };
+        calls.check_arrival(Instant(0), |_| BTreeSet::new());
+        assert_eq!(numbers(&mut calls, deduplicates, None), [2]);
+    }
+
+    #[test]
+    fn service_of_process_gets_unsent_requests_only() {
+        let (mut calls, _pending) = sent(1);
+        calls.add(Some(vec![7]), None, PendingCall::new());
+        let mut given = Vec::new();
+        calls.give_unsent(|number, request, _| given.push((number, request)));
+        assert_eq!(given, [(2, vec![7])]);
+        assert!(!calls.has_unsent() && !calls.is_empty());
     }
 }
