@@ -7,6 +7,7 @@ use runnel_core::wire::Encoding;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::client_link::ClientLink;
+use super::events::{ServiceEvent, ServiceEvents};
 use super::replies::Ros2Request;
 use crate::data::PendingCall;
 
@@ -58,6 +59,13 @@ impl Requester {
             }
             Self::Ros2(request) => request.key(),
             Self::Local { key, .. } => *key,
+        }
+    }
+
+    /// Publishes an event about it, if it is in ROS 2.
+    pub(super) fn note(&self, events: &ServiceEvents, event: ServiceEvent, payload: &[u8]) {
+        if !self.encoding().is_ros1() {
+            events.note(event, self.key(), payload);
         }
     }
 

@@ -8,7 +8,7 @@ use runnel_io::clock;
 use runnel_ros1::node::{ServiceClientSpec, ServiceLinkId};
 use runnel_rtps::wire::EntityId;
 
-use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceMemory};
+use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceEvents, ServiceMemory};
 use crate::driver::Driver;
 use crate::driver::nodes::NodeKey;
 use crate::driver::ros1::{Call, CallRequest};
@@ -69,6 +69,11 @@ impl Driver {
         let ends = self.ros2.ends_of_client(client)?;
         self.end_pairs_of(ends);
         self.ros2.remove_client(client, &mut self.effects)
+    }
+
+    /// The events of a client in ROS 2.
+    pub(crate) fn events_of_client(&self, client: EntityId) -> Option<Arc<ServiceEvents>> {
+        self.ros2.events_of_client(client)
     }
 
     /// Removes a client in ROS 2 that the user has dropped, once its last call has ended.

@@ -18,7 +18,9 @@ use runnel_rtps::wire::{EntityId, Guid, SampleIdentity, SequenceNumber, VendorId
 use super::Ros2;
 use super::server_waits::ServerWaits;
 use super::service_calls::{PendingCalls, ReadyServer, SILENCE};
-use crate::data::{CallPath, PendingCall, ServiceCore, ServiceEnd, ServiceMemory, local_request_key};
+use crate::data::{
+    CallPath, PendingCall, ServiceCore, ServiceEnd, ServiceEvents, ServiceMemory, local_request_key,
+};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::frame::Frame;
@@ -38,6 +40,7 @@ pub(in crate::driver) struct ClientEnd {
     types: ServiceTypeNames,
     end: ServiceEnd,
     calls: PendingCalls,
+    events: Arc<ServiceEvents>,
     waits: ServerWaits,
     /// The server in use.
     server: Option<Guid>,
@@ -86,12 +89,13 @@ impl Ros2 {
         let id = host::random()?;
         let made = self.create_service_end((node, ServiceRole::Client), service, types, memory)?;
         let Some(end) = made else { return Ok(None) };
-        let reader = end.ends.reader;
+        let (reader, events) = (end.ends.reader, Arc::<ServiceEvents>::default());
         let client = ClientEnd {
             service: service.to_owned(),
             types: types.clone(),
             end,
-            calls: PendingCalls::new(id),
+            calls: PendingCalls::new(id, Arc::clone(&events)),
+            events,
             waits: ServerWaits::default(),
             server: None,
             silent: None,
@@ -117,6 +121,11 @@ impl Ros2 {
         let end = self.services.clients.clients.remove(&client)?;
         self.remove_service_end(&end.end.ends, effects);
         Some(end)
+    }
+
+    /// The events of a client.
+    pub(in crate::driver) fn events_of_client(&self, client: EntityId) -> Option<Arc<ServiceEvents>> {
+        Some(Arc::clone(&self.services.clients.clients.get(&client)?.events))
     }
 
     /// Releases a client that the user has dropped. Returns whether it can be removed: it has no call.
@@ -258,7 +267,13 @@ impl ClientEnd {
         let (framing, ends) = (Framing::of(vendor), &self.end.ends);
         let send = |request: &[u8], header: CallHeader| {
             let (payload, related) = framed(framing, request, (rtps, ends), header);
-            self.end.send(&Frame::new(Encoding::Xcdr1, payload), (server, related)).ok()
+            let sent = self.end.send(&Frame::new(Encoding::Xcdr1, payload), (server, related)).ok()?;
+            // As the server knows it.
+            let (end, number) = match framing {
+                Framing::Header => (ends.writer.id(), header.number),
+                Framing::InlineQos => (ends.reader, i64::try_from(sent).unwrap_or(i64::MAX)),
+            };
+            Some((sent, (rtps.prefix().with(end).to_bytes(), number)))
         };
         let (to, now) =
             (ReadyServer { server, deduplicates: vendor == VendorId::RUNNEL }, clock::monotonic());
