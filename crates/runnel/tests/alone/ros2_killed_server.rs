@@ -52,7 +52,7 @@ fn is_known(context: &Context, servers: usize) -> bool {
     context.wait_for_ros2_graph(LONG, |graph| graph.count_services("/power") == servers).unwrap()
 }
 
-/// The call is pending when the next server starts.
+/// The call is pending when the next server starts, which may take the address of the first one.
 #[test]
 fn waiting_client_of_killed_server_is_served_by_the_next_one() {
     let _alone = alone();
@@ -68,15 +68,13 @@ fn waiting_client_of_killed_server_is_served_by_the_next_one() {
         let waiting = client.call_async(&SetBoolRequest { data: true });
         let second = server(domain, role);
         assert_eq!(pollster::block_on(waiting).unwrap().message, second.id().to_string(), "{role}");
-        // The lease of the first one has not ended.
-        assert!(is_known(&context, 2), "{role}");
         assert_eq!(call(&client), second.id().to_string());
         context.shutdown();
         spinner.join().unwrap();
     }
 }
 
-/// The next server is ready before the first one is killed.
+/// The next server is ready before the first one is killed, whose lease has not ended when the calls return.
 #[test]
 fn calls_leave_killed_server_for_one_that_is_ready() {
     let _alone = alone();

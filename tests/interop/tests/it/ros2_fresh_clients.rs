@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use interop::programs::built;
+use interop::built;
 use interop::ros2::{Distro, Ros2Graph};
 use interop::{TIMEOUT, is_full, ready};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolResponse};

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{TIMEOUT, outcome, ready};
-use runnel::core::wire::Bytes;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, Error, QoS, RawMessage, ServiceIntrospectionState, ServiceServer};
 use runnel_testkit::process::{Peer, deadline_in};
@@ -153,7 +152,7 @@ fn runnel_receives_events_of_rclpy() {
         let (received, events) = channel();
         let receive = move |message: &RawMessage<'_>| {
             let kind = message.type_name().to_owned();
-            received.send((kind, Bytes::try_to_vec(message.bytes()).unwrap())).unwrap();
+            received.send((kind, message.bytes().try_to_vec().unwrap())).unwrap();
         };
         let _observer = node.create_raw_subscription(EVENTS, None, qos(), receive).unwrap();
         call(&client(context, ServiceIntrospectionState::Off));

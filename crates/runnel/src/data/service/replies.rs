@@ -27,6 +27,9 @@ const HOLD: Duration = Duration::from_secs(10);
 /// Limit of replies that one client has not acknowledged; further ones are held.
 const MOST_UNACKNOWLEDGED: usize = 100;
 
+/// The same for refusals, of which further ones are not sent.
+const MOST_UNACKNOWLEDGED_REFUSALS: usize = 400;
+
 /// See the module's documentation.
 pub(crate) struct Replies {
     service: String,
@@ -111,7 +114,7 @@ impl Replies {
         }
         // It is not held, since anyone can cause it.
         if let Some(frame) = failure_frame(to, &why) {
-            self.try_send(to, &frame);
+            self.try_send(to, &frame, MOST_UNACKNOWLEDGED_REFUSALS);
         }
     }
 
@@ -135,7 +138,7 @@ impl Replies {
         let held = lock(&self.state).held.take();
         let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
         for reply in held {
-            if self.try_send(&reply.to, &reply.frame) {
+            if self.try_send(&reply.to, &reply.frame, MOST_UNACKNOWLEDGED) {
                 continue;
             }
             if reply.until <= now {
@@ -165,21 +168,21 @@ impl Replies {
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
-        if !self.try_send(to, &frame) {
+        if !self.try_send(to, &frame, MOST_UNACKNOWLEDGED) {
             self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
         }
     }
 
-    /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones. Without ids, all readers
+    /// Sends a reply, unless its reader is not matched yet or has `most` unacknowledged ones. Without ids, all readers
     /// of the participant get it: each knows its own replies.
-    fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
+    fn try_send(&self, to: &Addressee, frame: &Frame, most: usize) -> bool {
         let writer = &self.end.ends.writer;
         let readers = match to.reader {
             Some(reader) if writer.has_reader(reader) => vec![reader],
             Some(_) => Vec::new(),
             None => self.end.rtps.reply_readers(writer, to.client),
         };
-        if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= MOST_UNACKNOWLEDGED) {
+        if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= most) {
             return false;
         }
         let related = match to.identity {

@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_io::{Interest, Listener, Reactor, Stream, Token};
@@ -12,9 +13,12 @@ fn client(persistent: bool) -> (ClientLink, Listener) {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let stream = Arc::new(Stream::connect(listener.address()).unwrap());
     let reactor = Arc::new(Reactor::new().unwrap());
-    reactor.add(&*stream, Token(1), Interest::Read).unwrap();
+    // It identifies the connection.
+    static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+    let token = Token(CONNECTIONS.fetch_add(1, Ordering::Relaxed));
+    reactor.add(&*stream, token, Interest::Read).unwrap();
     let (unsent, linger) = (Unsent::default(), Duration::from_secs(30));
-    (ClientLink::new(reactor, Token(1), stream, persistent, unsent, linger), listener)
+    (ClientLink::new(reactor, token, stream, persistent, unsent, linger), listener)
 }
 
 #[test]
