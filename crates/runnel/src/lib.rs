@@ -124,6 +124,7 @@ pub use runnel_core::time::Time;
 pub use runtime::executor::Executor;
 pub use runtime::polling::PollingPolicy;
 pub use services::client::{Client, DynamicClient};
+pub use services::introspection::ServiceIntrospectionState;
 pub use services::pending_response::PendingResponse;
 pub use services::responder::{RequestId, Responder};
 pub use settings::environment::{Graphs, Range as DiscoveryRange};

@@ -7,7 +7,7 @@ use runnel_rtps::wire::EntityId;
 
 use super::ros2_request::{Reply, Request};
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{CallPath, PendingCall, ServiceCore, ServiceRequest};
+use crate::data::{CallPath, PendingCall, ServiceCore, ServiceRequest, local_request_key};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
@@ -78,9 +78,7 @@ impl ServiceCaller {
         let number = self.node.inner.driver().begin_ros2_call(self.client, sent, None, Arc::clone(&pending));
         let number = number.ok_or(Error::ShuttingDown)?;
         if let Some(core) = local {
-            let mut id = [0; 16];
-            id[12..].copy_from_slice(&self.client.0);
-            core.push_local(queued, pending, (id, number));
+            core.push_local(queued, pending, local_request_key(self.client, number));
         }
         self.node.context().shared.event_loop.ensure_background_thread();
         Ok(CallPath::Ros2(self.client, number))

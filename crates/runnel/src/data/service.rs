@@ -2,32 +2,38 @@
 //! response.
 
 mod client_link;
+mod client_requests;
+mod events;
+mod held_replies;
 mod replies;
 mod requester;
 mod service_end;
 #[cfg(test)]
 mod tests;
+mod types;
 mod unanswered;
 
-use std::any::{Any, TypeId};
-use std::collections::VecDeque;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use runnel_core::message::{Message, Service};
-use runnel_core::wire::{Encoding, NoMemory, Wire};
+use runnel_core::wire::{Encoding, NoMemory};
+use runnel_rtps::wire::Guid;
 
 use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
 use crate::data::PendingCall;
 use crate::log_output::console;
 use crate::ready::{Dispatch, Listeners, Task, Waitable};
-use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
+pub(crate) use client_requests::ABSENCE;
+pub(crate) use events::{EventPublishing, ServiceEvent, ServiceEvents};
 pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
-pub(crate) use requester::RequestKey;
 use requester::Requester;
+pub(crate) use requester::{RequestKey, local_request_key};
 pub(crate) use service_end::{ServiceEnd, ServiceMemory};
+pub(crate) use types::{ServiceEventType, ServiceTypes};
 use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
 
 /// Names the callback in errors.
@@ -52,45 +58,14 @@ pub(crate) enum ServiceCallback {
     Defers(Box<dyn FnMut(ServiceRequest) + Send>),
 }
 
-/// The type of a service.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ServiceTypes {
-    pub(crate) name: &'static str,
-    pub(crate) md5: &'static str,
-    /// Types of request and response, for calls of this process.
-    pub(crate) ids: [TypeId; 2],
-    /// Length of every ROS 1 request, if that is fixed.
-    pub(crate) request_len: Option<usize>,
-    /// The DDS type and the type hash of request and response.
-    pub(crate) ros2: [(&'static str, &'static str); 2],
-}
-
-impl ServiceTypes {
-    pub(crate) fn of<S: Service>() -> Self {
-        let ids = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let ros2 = [(S::Request::DDS_TYPE, S::Request::RIHS01), (S::Response::DDS_TYPE, S::Response::RIHS01)];
-        Self { name: S::TYPE, md5: S::MD5, ids, request_len: S::Request::FIXED_LEN, ros2 }
-    }
-}
-
-impl ServiceTypes {
-    /// The message types in ROS 2; `None` if the service cannot be represented there.
-    pub(crate) fn in_ros2(&self) -> Option<ServiceTypeNames> {
-        let [request, response] = self.ros2.map(|(dds_type, rihs01)| ServiceMessageType {
-            dds_type: dds_type.to_owned(),
-            rihs01: rihs01.to_owned(),
-        });
-        let is_known = !request.rihs01.is_empty() && !response.rihs01.is_empty();
-        is_known.then_some(ServiceTypeNames { request, response })
-    }
-}
-
 /// One service of the user.
 pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
     unanswered: Unanswered,
+    /// Its events in ROS 2.
+    pub(crate) events: Arc<ServiceEvents>,
     callback: TryMutex<ServiceCallback>,
     /// See [`ServiceCore::answers_at_once`].
     answers_at_once: bool,
@@ -123,12 +98,13 @@ pub(crate) struct Responder {
     request_len: usize,
     result: Result<Vec<u8>, String>,
     counted: Option<Counted>,
+    events: Arc<ServiceEvents>,
 }
 
 impl Responder {
-    fn new(requester: Requester, request_len: usize, counted: Counted) -> Self {
+    fn new(requester: Requester, request_len: usize, counted: Counted, events: Arc<ServiceEvents>) -> Self {
         let (counted, result) = (Some(counted), Err("the service has not responded".to_owned()));
-        Self { requester, request_len, counted, result }
+        Self { requester, request_len, counted, result, events }
     }
 
     /// The client, and the number of its request.
@@ -156,6 +132,9 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         let result = std::mem::replace(&mut self.result, Ok(Vec::new()));
+        if let Ok(response) = &result {
+            self.requester.note(&self.events, ServiceEvent::ResponseSent, response);
+        }
         self.requester.answer(self.request_len, result);
     }
 }
@@ -175,6 +154,7 @@ impl ServiceCore {
             types,
             requests: Mutex::new(Class::ServiceRequests, Requests::default()),
             unanswered: Unanswered::default(),
+            events: Arc::default(),
             callback: TryMutex::new(callback),
             answers_at_once,
             scheduler: CallbackScheduler::in_group(dispatch, group, myself),
@@ -209,7 +189,9 @@ impl ServiceCore {
     }
 
     fn queue(&self, request: Vec<u8>, requester: Requester) {
-        let Some(counted) = self.unanswered.admit() else { return self.refuse(request.len(), &requester) };
+        let Some(counted) = self.unanswered.admit().or_else(|| self.displace(&requester)) else {
+            return self.refuse(request.len(), &requester);
+        };
         let mut requests = lock(&self.requests);
         requests.waiting.push_back(Waiting { request, requester, counted });
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
@@ -217,6 +199,25 @@ impl ServiceCore {
         if schedule {
             self.scheduler.push();
         }
+    }
+
+    /// Refuses the oldest waiting request of the client that has the most, if the client of a further one has fewer.
+    fn displace(&self, by: &Requester) -> Option<Counted> {
+        let mut requests = lock(&self.requests);
+        let mut counts = BTreeMap::new();
+        for waiting in &requests.waiting {
+            *counts.entry(waiting.requester.holder()).or_insert(0) += 1;
+        }
+        let own = counts.get(&by.holder()).copied().unwrap_or(0);
+        let (largest, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        if most <= own + 1 {
+            return None;
+        }
+        let place = requests.waiting.iter().position(|waiting| waiting.requester.holder() == largest)?;
+        let Waiting { request, requester, counted } = requests.waiting.remove(place)?;
+        drop(requests);
+        self.refuse(request.len(), &requester);
+        Some(counted)
     }
 
     /// Answers a request that exceeds the limit of unanswered ones.
@@ -241,6 +242,18 @@ impl ServiceCore {
         drop(left);
     }
 
+    /// Clients in ROS 2, each by its writer of requests, are gone: drops their waiting requests.
+    pub(crate) fn forget_ros2_clients(&self, clients: &BTreeSet<Guid>) {
+        let mut requests = lock(&self.requests);
+        let all = std::mem::take(&mut requests.waiting);
+        let is_of = |waiting: &Waiting| waiting.requester.gives_up(clients);
+        let (left, waiting): (VecDeque<_>, _) = all.into_iter().partition(is_of);
+        requests.waiting = waiting;
+        self.unschedule_if_empty(&mut requests);
+        drop(requests);
+        drop(left);
+    }
+
     fn unschedule_if_empty(&self, requests: &mut Requests) {
         if requests.waiting.is_empty() && self.scheduler.unqueue() {
             requests.scheduled = false;
@@ -254,7 +267,8 @@ impl ServiceCore {
         self.unschedule_if_empty(&mut requests);
         drop(requests);
         let Waiting { request: bytes, requester, counted } = next?;
-        let responder = Responder::new(requester, bytes.len(), counted);
+        requester.note(&self.events, ServiceEvent::RequestReceived, &bytes);
+        let responder = Responder::new(requester, bytes.len(), counted, Arc::clone(&self.events));
         Some(ServiceRequest { bytes, responder })
     }
 

@@ -45,6 +45,7 @@ pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
 use local_peers::LocalPeers;
 use refused::Refused;
+pub(in crate::driver) use service_clients::ClientEnd;
 use services::Services;
 use unmatched_writers::UnmatchedWriters;
 use untyped::UntypedSubscription;

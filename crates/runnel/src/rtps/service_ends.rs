@@ -1,5 +1,6 @@
 //! Endpoints of a service in ROS 2: a reader and a writer, which are announced and withdrawn together.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub(crate) enum ServiceRole {
 }
 
 /// A message type of a service in ROS 2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceMessageType {
     /// Such as `std_srvs::srv::dds_::SetBool_Request_`.
     pub(crate) dds_type: String,
@@ -40,7 +41,7 @@ pub(crate) struct ServiceMessageType {
 }
 
 /// The message types of a service in ROS 2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceTypeNames {
     pub(crate) request: ServiceMessageType,
     pub(crate) response: ServiceMessageType,
@@ -117,12 +118,12 @@ impl Rtps {
         Some(lock(&self.core).participant.peer(participant)?.data.vendor)
     }
 
-    /// The reader of replies that belongs to a client's writer of requests: the matched reader of its participant with
-    /// the same client id. If either has no id, any matched reader of the participant.
-    pub(crate) fn reply_reader(&self, replies: &Writer, requests: Guid) -> Option<Guid> {
+    /// The readers of replies that may belong to a client's writer of requests: the matched reader of its participant
+    /// with the same client id. If that has no id, all readers of the participant that have none.
+    pub(crate) fn reply_readers(&self, replies: &Writer, requests: Guid) -> Vec<Guid> {
         self.read(|participant| {
-            let mut readers = participant.matched_readers_of(replies.id(), requests.prefix);
-            readers.find(|reader| have_same_id(participant, CLIENT_KEY, (*reader, requests)))
+            let readers = participant.matched_readers_of(replies.id(), requests.prefix);
+            readers.filter(|reader| have_same_id(participant, CLIENT_KEY, (*reader, requests))).collect()
         })
     }
 
@@ -140,13 +141,18 @@ impl Rtps {
     }
 
     /// The reader of requests of a server that is ready for a client: its writer of replies is matched, and has
-    /// addressed the client's reader. `current` stays while it is ready.
-    pub(crate) fn ready_server(&self, client: &ServiceEnds, current: Option<Guid>) -> Option<Guid> {
+    /// addressed the client's reader. `current` stays while it is ready, unless it is `silent` and there is another one.
+    pub(crate) fn ready_server(
+        &self,
+        client: &ServiceEnds,
+        (current, silent): (Option<Guid>, Option<Guid>),
+    ) -> Option<Guid> {
         self.read(|participant| {
-            let servers = participant.matched(client.writer.id());
-            let is_ready = |server: &Guid| is_ready(participant, client.reader, *server);
-            let current = current.filter(|current| servers.contains(current) && is_ready(current));
-            current.or_else(|| servers.into_iter().find(is_ready))
+            let mut servers = participant.matched(client.writer.id());
+            servers.retain(|server| is_ready(participant, client.reader, *server));
+            let current = current.filter(|current| servers.contains(current) && silent != Some(*current));
+            let other = || servers.iter().copied().find(|server| silent != Some(*server));
+            current.or_else(other).or(servers.first().copied())
         })
     }
 }
@@ -155,6 +161,12 @@ impl Writer {
     /// Whether a reader is matched.
     pub(crate) fn has_reader(&self, reader: Guid) -> bool {
         lock(&self.state).writer.has_reader(reader)
+    }
+
+    /// The numbers of the messages that RTPS has yet to bring to a matched reader.
+    pub(crate) fn unacknowledged_numbers(&self, reader: Guid) -> BTreeSet<u64> {
+        let state = &*lock(&self.state);
+        state.writer.unacknowledged_of(reader).map(|(at, _)| number(at)).collect()
     }
 
     /// The number of messages sent to a reader alone that it has not acknowledged.

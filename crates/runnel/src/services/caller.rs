@@ -19,7 +19,9 @@ use runnel_ros1::tcpros::{LENGTH, try_frame};
 use runnel_rtps::wire::EntityId;
 
 use crate::callback_group::Runner;
-use crate::data::{CallAnswer, CallPath, PendingCall, ServiceCall, ServiceCore};
+use crate::data::{
+    CallAnswer, CallPath, PendingCall, ServiceCall, ServiceCore, ServiceEvents, local_request_key,
+};
 use crate::driver::CallRequest;
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
@@ -27,6 +29,7 @@ use crate::rtps::ServiceTypeNames;
 use crate::runtime::shared::Shared;
 use crate::runtime::wait_set::WaitSet;
 use crate::sync::{Class, Mutex, lock};
+use crate::topics::publisher::PublisherBase;
 
 /// How often a callback that runs on another thread is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
@@ -41,6 +44,7 @@ pub(crate) struct Caller {
     link: Mutex<Option<ServiceLinkId>>,
     /// The client in ROS 2, by its reader.
     ros2: Option<EntityId>,
+    event_publisher: Mutex<Option<PublisherBase>>,
 }
 
 /// A request, which is encoded for the graph that carries it.
@@ -74,7 +78,23 @@ impl Caller {
             node.driver().add_client(node.key, &wanted.service, types, memory)
         };
         let ros2 = types.map(add).transpose()?.flatten();
-        Ok(Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None), ros2 })
+        let event_publisher = Mutex::new(Class::EventPublisher, None);
+        let link = Mutex::new(Class::PersistentLink, None);
+        Ok(Self { node, wanted, response_len, link, ros2, event_publisher })
+    }
+
+    pub(crate) fn node(&self) -> &Arc<NodeInner> {
+        &self.node
+    }
+
+    /// Its events in ROS 2, if it is there.
+    pub(crate) fn events(&self) -> Option<Arc<ServiceEvents>> {
+        self.node.driver().events_of_client(self.ros2?)
+    }
+
+    /// The publisher of its events.
+    pub(crate) fn event_publisher(&self) -> &Mutex<Option<PublisherBase>> {
+        &self.event_publisher
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -221,7 +241,7 @@ impl Caller {
             if let Some(core) = self.local_core()? {
                 return self.begin_in_process((client, &core), request, until, pending);
             }
-            if !self.node.is_in_ros1() || self.node.driver().has_server(client) {
+            if !self.node.is_in_ros1() || self.node.driver().is_server_ready(client) {
                 let payload = self.encoded(request, Encoding::Xcdr1)?;
                 let begun =
                     self.node.driver().begin_ros2_call(client, Some(payload), until, Arc::clone(pending));
@@ -246,9 +266,7 @@ impl Caller {
         let payload = self.encoded(request, Encoding::Xcdr1)?;
         let begun = self.node.driver().begin_ros2_call(client, None, until, Arc::clone(pending));
         let number = begun.ok_or(Error::ShuttingDown)?;
-        let mut id = [0; 16];
-        id[12..].copy_from_slice(&client.0);
-        core.push_local(payload, Arc::clone(pending), (id, number));
+        core.push_local(payload, Arc::clone(pending), local_request_key(client, number));
         Ok(())
     }
 
@@ -340,9 +358,11 @@ impl Drop for Caller {
         if let Some(link) = lock(&self.link).take() {
             self.node.driver().end_call(self.node.key, link);
         }
+        // Pending calls may outlive the publisher.
+        let events = self.events();
+        events.into_iter().for_each(|events| events.configure(None));
         if let Some(client) = self.ros2 {
-            let removed = self.node.driver().remove_client(client);
-            drop(removed);
+            self.node.driver().release_client(client);
         }
     }
 }

@@ -10,6 +10,8 @@ use runnel_msgs::rcl_interfaces::srv::{GetLoggerLevels, SetLoggerLevels};
 use runnel_msgs::type_description_interfaces::srv::GetTypeDescription;
 
 use crate::callback_group::CallbackGroup;
+#[cfg(feature = "type_description")]
+use crate::data::ServiceEventType;
 use crate::data::{ServiceCallback, ServiceCore, ServiceTypes};
 use crate::error::Error;
 use crate::node::NodeInner;
@@ -65,6 +67,14 @@ impl NodeInner {
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         slot.services.insert(service, core);
         Ok(())
+    }
+
+    /// Adds the type of a service's events to those that the node describes.
+    #[cfg(feature = "type_description")]
+    pub(crate) fn add_service_event_type(&self, event_type: ServiceEventType) {
+        if let Some(slot) = self.driver().nodes.get(self.key) {
+            slot.types.add_service_event(event_type);
+        }
     }
 
     /// Adds the type of a service or a client to those that the node describes.

@@ -22,6 +22,8 @@ use crate::node::options::ServerOptions;
 use crate::node::{Node, NodeInner};
 use crate::ready::Dispatch;
 use crate::rtps::ServiceTypeNames;
+use crate::sync::{Class, Mutex};
+use crate::topics::publisher::PublisherBase;
 
 /// A service that a node provides, created by [`Node::create_service`] or [`Node::create_deferred_service`]. Dropping
 /// it unregisters the service.
@@ -29,12 +31,22 @@ use crate::rtps::ServiceTypeNames;
 pub struct ServiceServer {
     node: Arc<NodeInner>,
     core: Arc<ServiceCore>,
+    event_publisher: Mutex<Option<PublisherBase>>,
 }
 
 impl ServiceServer {
     /// The service's absolute name.
     pub fn service(&self) -> &str {
         &self.core.service
+    }
+
+    pub(crate) fn node(&self) -> &Arc<NodeInner> {
+        &self.node
+    }
+
+    /// The publisher of its events.
+    pub(crate) fn event_publisher(&self) -> &Mutex<Option<PublisherBase>> {
+        &self.event_publisher
     }
 
     pub(crate) fn core(&self) -> &Arc<ServiceCore> {
@@ -45,6 +57,7 @@ impl ServiceServer {
 impl Drop for ServiceServer {
     fn drop(&mut self) {
         self.node.remove_service(&self.core);
+        self.core.events.configure(None);
     }
 }
 
@@ -86,7 +99,8 @@ impl Node {
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
         self.inner.add_service_type::<S>();
         self.inner.add_service(&core, types.as_ref())?;
-        let server = ServiceServer { node: Arc::clone(&self.inner), core };
+        let event_publisher = Mutex::new(Class::EventPublisher, None);
+        let server = ServiceServer { node: Arc::clone(&self.inner), core, event_publisher };
         self.inner.wait_registered(Role::Service, &service)?;
         Ok(server)
     }

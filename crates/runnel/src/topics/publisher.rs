@@ -20,7 +20,9 @@ use runnel_msgs::tf2_msgs::msg::TFMessage;
 
 use crate::callback_group::CallbackGroup;
 use crate::data::outgoing::{Publishable, Typed, convert};
-use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
+use crate::data::{
+    LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WriterGroup, WrittenLoan,
+};
 use crate::error::Error;
 use crate::node::Node;
 use crate::node::options::PublisherOptions;
@@ -286,6 +288,11 @@ impl PublisherBase {
         let (publication, event_loop) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.event_loop));
         Self { end, publication, event_loop, offering, max_blocking: DEFAULT_MAX_BLOCKING }
+    }
+
+    /// What publishes its messages, for parts of the library that may not own the node.
+    pub(crate) fn publication_and_group(&self) -> (Arc<Publication>, Arc<WriterGroup>) {
+        (Arc::clone(&self.publication), Arc::clone(&self.offering.group))
     }
 
     /// The static transforms that the node's broadcasters have sent.

@@ -10,6 +10,7 @@ use runnel_msgs::type_description_interfaces::msg::{
 };
 use runnel_msgs::type_description_interfaces::srv::{GetTypeDescriptionRequest, GetTypeDescriptionResponse};
 
+use crate::data::ServiceEventType;
 use crate::sync::{Class, Mutex, lock};
 use crate::types::announced::Ros2Type;
 
@@ -25,6 +26,7 @@ pub(crate) struct NodeTypes(Mutex<SortedMap<String, NodeType>>);
 enum NodeType {
     Message { name: String, definition: Cow<'static, str> },
     Service { name: &'static str, request: &'static str, response: &'static str },
+    ServiceEvent { service: &'static str, request: &'static str, response: &'static str },
 }
 
 impl NodeType {
@@ -32,6 +34,9 @@ impl NodeType {
         match self {
             Self::Message { name, definition } => TypeDescription::of_message(name, definition),
             Self::Service { name, request, response } => TypeDescription::of_service(name, request, response),
+            Self::ServiceEvent { service, request, response } => {
+                TypeDescription::of_service_event(service, request, response)
+            }
         }
     }
 }
@@ -55,6 +60,15 @@ impl NodeTypes {
         let (request, response) = (S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION);
         let add = || NodeType::Service { name: S::ROS2_TYPE, request, response };
         lock(&self.0).entry(S::RIHS01.to_owned()).or_insert_with(add);
+    }
+
+    /// Adds the type of a service's events, which stays.
+    pub(crate) fn add_service_event(&self, of: ServiceEventType) {
+        let ServiceEventType { service, definitions: [request, response], .. } = of;
+        let added = NodeType::ServiceEvent { service, request, response };
+        if let Ok(description) = added.describe() {
+            lock(&self.0).entry(description.hash).or_insert(added);
+        }
     }
 
     /// Answers a request. The reasons of a failure are those of rcl.

@@ -32,12 +32,12 @@ fn ask(graph: &Ros2Graph, distro: Distro, context: &Context, calls: &[Call<'_>])
                 context.spin_once(Duration::from_millis(10)).unwrap();
             }
         });
-        let lines =
-            calls.iter().map(|_| asker.wait_for_line(|line| line.starts_with('{'), deadline_in(TIMEOUT)));
-        let lines: Vec<_> = lines.collect();
+        let deadline = deadline_in(TIMEOUT);
+        let lines = calls.iter().map(|_| asker.wait_for_line(|line| line.starts_with('{'), deadline));
+        let lines: Result<Vec<_>, _> = lines.collect();
         is_done.store(true, Ordering::SeqCst);
         spinner.join().unwrap();
-        lines.into_iter().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+        lines.unwrap().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     })
 }
 
@@ -121,9 +121,10 @@ const STATE: &str = "lifecycle_msgs/srv/GetState";
 const CHANGE: &str = "lifecycle_msgs/srv/ChangeState";
 
 #[test]
-#[ignore = "rclpy gets no response to one of several calls in turn; the cause is not known"]
 fn lifecycle_graph_equals_that_of_rclpy() {
     const TRANSITIONS: &str = "lifecycle_msgs/srv/GetAvailableTransitions";
+    /// Index of the request for a transition that the state does not have.
+    const REFUSED: usize = 4;
     for distro in DISTROS {
         let graph = Ros2Graph::new();
         let context = graph.context();
@@ -140,9 +141,15 @@ fn lifecycle_graph_equals_that_of_rclpy() {
             ("change_state", CHANGE, json!({"transition": {"id": 0, "label": "shutdown"}})),
             ("get_available_transitions", TRANSITIONS, json!({})),
         ];
+        let refused = &services[REFUSED].2;
+        // The node of rclpy in Jazzy ends without a response to it.
+        let nodes = |request| match (distro, request == refused) {
+            (Distro::Jazzy, true) => ["camera", "camera"],
+            _ => ["camera", "lifecycle"],
+        };
         let names: Vec<[String; 2]> = services
             .iter()
-            .map(|(name, ..)| ["camera", "lifecycle"].map(|node| format!("/{node}/{name}")))
+            .map(|(name, _, request)| nodes(request).map(|node| format!("/{node}/{name}")))
             .collect();
         let calls: Vec<Call<'_>> = services
             .iter()
@@ -155,11 +162,11 @@ fn lifecycle_graph_equals_that_of_rclpy() {
         for (pair, (service, ..)) in responses.chunks(2).zip(services) {
             assert_eq!(pair[0], pair[1], "{distro:?} {service}");
         }
+        assert_eq!(responses[2 * REFUSED], json!({"success": false}));
     }
 }
 
 #[test]
-#[ignore = "rclpy gets no response to one of several calls in turn; the cause is not known"]
 fn rclpy_drives_lifecycle_node_and_receives_its_events() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();

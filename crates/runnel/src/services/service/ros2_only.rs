@@ -10,6 +10,7 @@ use crate::callback_group::ExclusiveGroup;
 use crate::data::{ServiceCallback, ServiceCore, ServiceRequest, ServiceTypes};
 use crate::error::Error;
 use crate::node::Node;
+use crate::sync::{Class, Mutex};
 
 impl Node {
     /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time.
@@ -34,6 +35,10 @@ impl Node {
             driver.add_server(self.inner.key, &core, types, memory)?;
         }
         drop(driver);
-        Ok(ServiceServer { node: Arc::clone(&self.inner), core })
+        Ok(ServiceServer {
+            node: Arc::clone(&self.inner),
+            core,
+            event_publisher: Mutex::new(Class::EventPublisher, None),
+        })
     }
 }
