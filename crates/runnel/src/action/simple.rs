@@ -117,7 +117,7 @@ impl<A: Action> GoalSlot<A> {
     fn offer(&self, goal: ServerGoalHandle<A>) {
         let mut goals = lock(&self.goals);
         let busy = goals.current().is_some_and(is_open);
-        let stamp = goal.stamp();
+        let stamp = goal.id().text().map(|_| goal.stamp());
         let out = goals.offer(goal, stamp, busy);
         drop(goals);
         self.arrived.notify_all();

@@ -36,6 +36,8 @@ pub(super) const MOST_PER_CLIENT: usize = 250;
 pub(crate) struct Replies {
     service: String,
     end: ServiceEnd,
+    /// The response to refused requests of clients that do not understand errors.
+    refusal: Option<Arc<[u8]>>,
     state: Mutex<State>,
 }
 
@@ -87,8 +89,9 @@ pub(crate) struct Ros2Request {
 }
 
 impl Replies {
-    pub(crate) fn new(service: String, end: ServiceEnd) -> Arc<Self> {
-        Arc::new(Self { service, end, state: Mutex::new(Class::ServiceAnswers, State::default()) })
+    pub(crate) fn new(service: String, end: ServiceEnd, refusal: Option<Arc<[u8]>>) -> Arc<Self> {
+        let state = Mutex::new(Class::ServiceAnswers, State::default());
+        Arc::new(Self { service, end, refusal, state })
     }
 
     pub(crate) fn ends(&self) -> &ServiceEnds {
@@ -117,7 +120,10 @@ impl Replies {
         if refused.is_power_of_two() {
             console::warning!("{why}; requests refused: {refused}");
         }
-        self.fail(&to, &why);
+        match &self.refusal {
+            Some(response) if !to.reads_failures => self.respond(&to, response.to_vec()),
+            _ => self.fail(&to, &why),
+        }
         None
     }
 
@@ -159,6 +165,14 @@ impl Replies {
             header.of_failure().insert(&mut payload);
             self.send(to, Frame::new(Encoding::Xcdr1, payload));
         }
+    }
+
+    /// Sends a response.
+    fn respond(&self, to: &Addressee, mut payload: Vec<u8>) {
+        if let RequestIdentity::Header(header) = to.identity {
+            header.insert(&mut payload);
+        }
+        self.send(to, Frame::new(Encoding::Xcdr1, payload));
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
@@ -269,17 +283,22 @@ impl Ros2Request {
     /// Sends the response, or the error text to a client that understands it.
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
         let Self { replies, to, .. } = self;
-        let mut payload = match result {
-            Ok(payload) => payload,
+        match result {
+            Ok(payload) => replies.respond(to, payload),
             Err(why) => {
                 replies.note_failed(to, &why);
-                return replies.fail(to, &why);
+                replies.fail(to, &why);
             }
-        };
-        if let RequestIdentity::Header(header) = to.identity {
-            header.insert(&mut payload);
         }
-        replies.send(to, Frame::new(Encoding::Xcdr1, payload));
+    }
+
+    pub(super) fn reads_failures(&self) -> bool {
+        self.to.reads_failures
+    }
+
+    /// Whether the client's writer of requests is gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        !self.replies.end.rtps.has_endpoint(self.to.client)
     }
 }
 
