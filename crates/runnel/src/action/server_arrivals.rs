@@ -88,7 +88,7 @@ impl<A: Action> ServerCore<A> {
                     entry.requests.set_send_goal(reply);
                 }
                 if table.closed
-                    && let Some(goal) = new.take()
+                    && let Some(goal) = &new
                 {
                     outcome.sent = self.end_goal(&mut table, goal.key, ENDED).unwrap_or(Ok(()));
                 }
@@ -111,12 +111,14 @@ impl<A: Action> ServerCore<A> {
                 outcome.refused = Some(text);
             }
         }
+        let closed = table.closed;
         drop(table);
         log_error(outcome.sent);
         if let Some(why) = outcome.refused {
             self.refuse(format_args!("a goal from [{client}]: {why}"));
         }
-        new.map(ServerGoalHandle::new)
+        // Dropping a goal locks the table.
+        new.filter(|_| !closed).map(ServerGoalHandle::new)
     }
 
     /// Handles a cancel request of a ROS 1 client. `ask` calls the owner of a goal.

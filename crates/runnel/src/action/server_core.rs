@@ -293,3 +293,6 @@ impl<A: Action> ServerCore<A> {
 pub(super) fn log_error(sent: Result<(), Error>) {
     sent.unwrap_or_else(|error| console::error!("{error}"));
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,13 +51,15 @@ pub(super) fn keep(level: log::Level, text: std::fmt::Arguments<'_>) -> bool {
     })
 }
 
+/// The number of lines that this thread holds back.
+#[cfg(test)]
+pub(crate) fn count() -> usize {
+    HELD.with_borrow(|held| held.lines.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn count() -> usize {
-        HELD.with_borrow(|held| held.lines.len())
-    }
 
     #[test]
     fn lines_are_kept_until_the_outermost_holder_ends() {

@@ -3,6 +3,7 @@ compiled, once, into `target/peers/rclpy`. Jazzy would want one more kind of typ
 import fcntl
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -35,6 +36,12 @@ def definitions_of(package):
     return sorted([*source.glob("msg/*.msg"), *source.glob("action/*.action")])
 
 
+def in_ros2(definition):
+    """A definition whose times and durations have the types of ROS 2."""
+    definition = re.sub(r"(?m)^time ", "builtin_interfaces/Time ", definition)
+    return re.sub(r"(?m)^duration ", "builtin_interfaces/Duration ", definition)
+
+
 def generate(package, needs, made):
     """Writes the sources of a package whose messages hold those of `needs`."""
     os.environ["AMENT_PREFIX_PATH"] = sys.prefix
@@ -49,8 +56,10 @@ def generate(package, needs, made):
     source = source_of(package)
     definitions = [path.relative_to(source) for path in definitions_of(package)]
     for definition in definitions:
+        (made / definition).parent.mkdir(parents=True, exist_ok=True)
+        (made / definition).write_text(in_ros2((source / definition).read_text()))
         convert = convert_action_to_idl if definition.suffix == ".action" else convert_msg_to_idl
-        convert(source, package, definition, made / definition.parent)
+        convert(made, package, definition, made / definition.parent)
     files = ["{}:{}".format(made, definition.with_suffix(".idl")) for definition in definitions]
     for generator in [
         GenerateC("c"),

@@ -22,8 +22,8 @@ use crate::sync::{Class, Mutex, lock};
 /// How long a reply waits for its client's reader.
 const HOLD: Duration = Duration::from_secs(10);
 
-/// Limits of the held replies of a service.
-const MOST_HELD: usize = 1000;
+/// Limits of the held replies of a service. Replies are short if requests are many.
+const MOST_HELD: usize = 10_000;
 const MOST_HELD_BYTES: usize = 64 << 20;
 
 /// Limit of replies that one client has not acknowledged; further ones are held.
