@@ -6,11 +6,13 @@ use runnel::{Context, Node};
 
 /// It spins until it is dropped.
 pub struct Spinning {
+    /// The context.
     pub context: Context,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Spinning {
+    /// Has a thread spin the context.
     pub fn new(context: Context) -> Spinning {
         let spinning = context.clone();
         Spinning { context, thread: Some(thread::spawn(move || spinning.spin().expect("a spinning thread"))) }

@@ -3,7 +3,7 @@
 //! A reply whose reader is not matched yet is held until it is: DDS would lose it. So is one to a client that has not
 //! acknowledged earlier ones. Held replies have limits of number, bytes and time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,24 +127,34 @@ impl Replies {
         None
     }
 
-    /// Sends held replies whose clients are ready. Drops those that have waited too long. Returns whether any are left.
+    /// Sends held replies whose clients are ready, in order for each client. Drops those that have waited too long, unless
+    /// their client takes replies, however slowly. Returns whether any are left.
     pub(crate) fn send_held(&self, now: Instant) -> bool {
         let held = {
             let mut state = lock(&self.state);
             state.held_bytes = 0;
             std::mem::take(&mut state.held)
         };
-        let mut left = VecDeque::new();
+        let (mut left, mut expired) = (VecDeque::new(), Vec::new());
+        let (mut blocked, mut served) = (BTreeSet::new(), BTreeSet::new());
         for reply in held {
-            if self.try_send(&reply.to, &reply.frame) {
-                continue;
-            }
-            if reply.until <= now {
-                self.note_dropped(&reply.to);
+            let client = reply.to.client;
+            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame) {
+                served.insert(client);
             } else {
+                blocked.insert(client);
                 left.push_back(reply);
             }
         }
+        left.retain_mut(|reply: &mut Held| {
+            if served.contains(&reply.to.client) {
+                reply.until = now + HOLD;
+            }
+            let is_left = reply.until > now;
+            expired.extend((!is_left).then(|| reply.to.clone()));
+            is_left
+        });
+        expired.iter().for_each(|to| self.note_dropped(to));
         let mut state = lock(&self.state);
         // Replies that were held meanwhile are later ones.
         left.append(&mut state.held);
