@@ -42,6 +42,7 @@ mod writer_scene;
 mod action_peers;
 mod callback_groups;
 mod calls;
+mod concurrent_actions;
 mod deferred;
 mod dual;
 mod dual_path_loss;

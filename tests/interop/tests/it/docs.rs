@@ -120,9 +120,13 @@ impl Reader {
         let path =
             format!("{folder}:{}:{}", interop::folder().display(), std::env::var("PATH").unwrap_or_default());
         let peers = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/rclpy");
-        let prepare = "from generated import INTO, prepare; prepare('example_interfaces'); print(INTO)";
+        // Behind the standard library, which has modules of the same names.
+        let prepare = format!(
+            "import sys; sys.path.append({peers:?}); \
+             from generated import INTO, prepare; prepare('example_interfaces'); print(INTO)"
+        );
         let mut command = Command::new(&python);
-        command.args(["-c", prepare]).env("PYTHONPATH", peers).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.args(["-c", &prepare]).env("PYTHONDONTWRITEBYTECODE", "1");
         let prepared = command.output().expect("Python");
         assert!(prepared.status.success(), "{}", String::from_utf8_lossy(&prepared.stderr));
         let generated = String::from_utf8_lossy(&prepared.stdout).trim().to_owned();
