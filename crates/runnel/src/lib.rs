@@ -100,6 +100,7 @@ pub use lifecycle::{
     LifecycleState, TransitionError,
 };
 pub use node::Node;
+pub use node::callback_output::CallbackOutput;
 pub use node::jump_handler::JumpHandler;
 pub use node::node_options::NodeOptions;
 pub use node::options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};

@@ -28,6 +28,7 @@ pub mod ros2_options;
 mod roscpp;
 pub mod sheet;
 pub mod sockets;
+pub mod spinning;
 
 pub use checks::{
     Outcome, body, check_all_pairs, check_all_received, check_received_after_restarts, next_messages,

@@ -118,7 +118,11 @@ impl ClientCore {
                 ros1.request_cancel(Some(&goal.id), Time::default())
             }
             (_, Some(ros2)) if goal.is_acknowledged() => ros2.cancel(goal),
-            _ => Ok(()),
+            _ => {
+                // The request is sent even if the user drops the handle before the server has accepted the goal.
+                self.tracker.keep(goal);
+                Ok(())
+            }
         }
     }
 

@@ -139,7 +139,8 @@ impl<A: Action> Drop for ActionServer<A> {
     fn drop(&mut self) {
         // Waiting goals are answered before the topics end.
         self.core.close();
-        let (ros1, ros2) = self.inputs.take().map_or((None, None), |inputs| (inputs.ros1, inputs.ros2));
+        let inputs = self.inputs.take();
+        let (ros1, ros2) = inputs.map_or((None, None), |inputs| (inputs.ros1, inputs.ros2));
         if let Some(ros1) = ros1 {
             // The user's callback is not called for them.
             ros1.take_goals(&self.core);
@@ -147,8 +148,12 @@ impl<A: Action> Drop for ActionServer<A> {
         }
         drop(self.timer.take());
         self.core.end();
-        // They have carried the responses of the goals that have just ended.
-        drop(ros2);
+        if let Some(ros2) = ros2 {
+            // The user's callbacks are not called for them.
+            ros2.answer_waiting(&self.core);
+            // It has carried the responses of the goals that have just ended.
+            drop(ros2);
+        }
     }
 }
 
@@ -163,17 +168,24 @@ impl<A: Action> fmt::Debug for ActionServer<A> {
 #[must_use = "a goal is aborted when its last handle is dropped: move it to a thread that ends it"]
 pub struct ServerGoalHandle<A: Action> {
     goal: Arc<ServerGoal<A>>,
+    /// The cancel callback gets it, and clones share that.
+    is_asked: bool,
 }
 
 impl<A: Action> Clone for ServerGoalHandle<A> {
     fn clone(&self) -> Self {
-        Self { goal: Arc::clone(&self.goal) }
+        Self { goal: Arc::clone(&self.goal), is_asked: self.is_asked }
     }
 }
 
 impl<A: Action> ServerGoalHandle<A> {
     pub(super) fn new(goal: Arc<ServerGoal<A>>) -> Self {
-        Self { goal }
+        Self { goal, is_asked: false }
+    }
+
+    /// The handle for the cancel callback.
+    pub(super) fn asked(goal: Arc<ServerGoal<A>>) -> Self {
+        Self { goal, is_asked: true }
     }
 
     /// The goal's id.
@@ -191,12 +203,17 @@ impl<A: Action> ServerGoalHandle<A> {
         &self.goal.goal
     }
 
-    /// The goal's status.
+    /// The goal's status. A cancel request changes it once the cancel callback has not refused it; the callback's own
+    /// handle has the changed status already.
     pub fn status(&self) -> GoalStatus {
-        self.goal.core.status(&self.goal)
+        match self.is_asked {
+            true => self.goal.core.status_if_cancelled(&self.goal),
+            false => self.goal.core.status(&self.goal),
+        }
     }
 
-    /// Whether a client has requested to cancel the goal and it has not ended.
+    /// Whether a client has requested to cancel the goal, the cancel callback has not refused that, and the goal has not
+    /// ended.
     pub fn is_cancel_requested(&self) -> bool {
         self.status().is_cancel_requested()
     }

@@ -213,6 +213,14 @@ impl Context {
         Self::with_options(ContextOptions::default())
     }
 
+    /// A context in these graphs, otherwise as [`Context::new`].
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn in_graphs(graphs: Graphs) -> Result<Self, Error> {
+        Self::with_options(ContextOptions::default().graphs(graphs))
+    }
+
     /// A context with options.
     ///
     /// # Errors

@@ -69,6 +69,8 @@ pub(crate) struct ServiceCore {
     callback: TryMutex<ServiceCallback>,
     /// See [`ServiceCore::answers_at_once`].
     answers_at_once: bool,
+    /// See [`ServiceCore::refusal`].
+    refusal: Option<Arc<[u8]>>,
     scheduler: CallbackScheduler,
 }
 
@@ -127,6 +129,17 @@ impl Responder {
     pub(crate) fn respond(mut self, result: Result<Vec<u8>, String>) {
         self.result = result;
     }
+
+    /// Sends the error text `why` to a client that understands it, and `response` to any other.
+    pub(crate) fn refuse(self, response: Vec<u8>, why: String) {
+        let result = if self.requester.reads_failures() { Err(why) } else { Ok(response) };
+        self.respond(result);
+    }
+
+    /// Whether the client is gone, so that nothing waits for the response.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.requester.is_abandoned()
+    }
 }
 
 impl Drop for Responder {
@@ -147,6 +160,17 @@ impl ServiceCore {
         (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         callback: ServiceCallback,
     ) -> Arc<Self> {
+        Self::with_refusal(service, types, (dispatch, group), callback, None)
+    }
+
+    /// As [`ServiceCore::new`], with a response for requests that are refused.
+    pub(crate) fn with_refusal(
+        service: String,
+        types: ServiceTypes,
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
+        callback: ServiceCallback,
+        refusal: Option<Arc<[u8]>>,
+    ) -> Arc<Self> {
         let answers = matches!(callback, ServiceCallback::Answers(_));
         let answers_at_once = answers && !matches!(dispatch, Dispatch::Taken);
         Arc::new_cyclic(|myself| Self {
@@ -157,8 +181,14 @@ impl ServiceCore {
             events: Arc::default(),
             callback: TryMutex::new(callback),
             answers_at_once,
+            refusal,
             scheduler: CallbackScheduler::in_group(dispatch, group, myself),
         })
+    }
+
+    /// The response in ROS 2 to requests that are refused, for clients that do not understand errors.
+    pub(crate) fn refusal(&self) -> Option<&Arc<[u8]>> {
+        self.refusal.as_ref()
     }
 
     /// True if the callback answers at once, also calls of this process on the calling thread.
@@ -226,7 +256,10 @@ impl ServiceCore {
         if let Some(count) = self.unanswered.note_refused() {
             console::warning!("{why}; requests refused: {count}");
         }
-        requester.answer(request_len, Err(why));
+        match &self.refusal {
+            Some(response) if !requester.reads_failures() => requester.answer(0, Ok(response.to_vec())),
+            _ => requester.answer(request_len, Err(why)),
+        }
     }
 
     /// The connection of a client has ended: drops its socket and its waiting requests.

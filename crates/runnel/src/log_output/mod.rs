@@ -6,6 +6,7 @@ pub(crate) mod console;
 pub(crate) mod destinations;
 pub(crate) mod file;
 pub(crate) mod format;
+pub(crate) mod held_lines;
 pub(crate) mod loggers;
 pub(crate) mod rcutils;
 

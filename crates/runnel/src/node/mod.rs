@@ -1,5 +1,6 @@
 //! Nodes.
 
+pub(crate) mod callback_output;
 pub(crate) mod executor_nodes;
 pub(crate) mod graph_options;
 pub(crate) mod jump_handler;

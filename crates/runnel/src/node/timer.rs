@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::callback_group::CallbackGroup;
 use crate::node::Node;
+use crate::node::callback_output::CallbackOutput;
 use crate::node::options::TimerOptions;
 use crate::ready::Dispatch;
 use crate::time::timers::{Follows, Schedule, TimerEntry};
@@ -83,33 +84,47 @@ impl fmt::Debug for Timer {
 
 impl Node {
     /// Calls `callback` every `period` of ROS time, which `/clock` may define, while the context spins. The period may
-    /// be given as [`TimerOptions`]. A period of zero becomes 1 ns.
-    pub fn create_timer(
+    /// be given as [`TimerOptions`]. A period of zero becomes 1 ns. An error that the callback returns is logged, here and
+    /// below.
+    pub fn create_timer<O: CallbackOutput>(
         &self,
         period: impl Into<TimerOptions>,
-        callback: impl FnMut() + Send + 'static,
+        callback: impl FnMut() -> O + Send + 'static,
     ) -> Timer {
-        self.timer(period, (Follows::Ros, false), self.inner.executor_dispatch(), callback)
+        self.timer(period, (Follows::Ros, false), self.inner.executor_dispatch(), self.logging(callback))
     }
 
     /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time. A period of zero
     /// becomes 1 ns.
-    pub fn create_wall_timer(
+    pub fn create_wall_timer<O: CallbackOutput>(
         &self,
         period: impl Into<TimerOptions>,
-        callback: impl FnMut() + Send + 'static,
+        callback: impl FnMut() -> O + Send + 'static,
     ) -> Timer {
-        self.timer(period, (Follows::Wall, false), self.inner.executor_dispatch(), callback)
+        self.timer(period, (Follows::Wall, false), self.inner.executor_dispatch(), self.logging(callback))
     }
 
     /// Calls `callback` once, after `delay` of ROS time, and once more after each [`Timer::reset`]. A delay of
     /// zero becomes 1 ns.
-    pub fn create_oneshot_timer(
+    pub fn create_oneshot_timer<O: CallbackOutput>(
         &self,
         delay: impl Into<TimerOptions>,
-        callback: impl FnMut() + Send + 'static,
+        callback: impl FnMut() -> O + Send + 'static,
     ) -> Timer {
-        self.timer(delay, (Follows::Ros, true), self.inner.executor_dispatch(), callback)
+        self.timer(delay, (Follows::Ros, true), self.inner.executor_dispatch(), self.logging(callback))
+    }
+
+    /// A callback that logs the errors of this one.
+    fn logging<O: CallbackOutput>(
+        &self,
+        mut callback: impl FnMut() -> O + Send + 'static,
+    ) -> impl FnMut() + Send + 'static {
+        let logger = self.logger().clone();
+        move || {
+            if let Some(error) = callback().error() {
+                crate::log_error!(logger, "timer: {error}");
+            }
+        }
     }
 
     pub(crate) fn timer(

@@ -113,6 +113,11 @@ impl Rtps {
         Ok((number(written), Unsent { rtps: self, writer, wakes, evicted }))
     }
 
+    /// Whether an endpoint of another participant is known.
+    pub(crate) fn has_endpoint(&self, guid: Guid) -> bool {
+        self.read(|participant| participant.endpoint(guid).is_some())
+    }
+
     /// The DDS implementation of a participant.
     pub(crate) fn vendor_of(&self, participant: GuidPrefix) -> Option<VendorId> {
         Some(lock(&self.core).participant.peer(participant)?.data.vendor)

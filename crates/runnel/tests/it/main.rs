@@ -26,10 +26,14 @@ mod numbers;
 mod process;
 #[path = "../common/raw.rs"]
 mod raw;
+#[path = "../common/ros2_action_scene.rs"]
+mod ros2_action_scene;
 #[path = "../common/ros2_pair.rs"]
 mod ros2_pair;
 #[path = "../common/action_scene.rs"]
 mod scene;
+#[path = "../common/spinning.rs"]
+mod spinning;
 #[path = "../common/two_graphs.rs"]
 mod two_graphs;
 #[path = "../common/writer_scene.rs"]
@@ -38,6 +42,7 @@ mod writer_scene;
 mod action_peers;
 mod callback_groups;
 mod calls;
+mod concurrent_actions;
 mod deferred;
 mod dual;
 mod dual_path_loss;
@@ -62,6 +67,7 @@ mod qos_events;
 mod qos_samples;
 mod receive_budget;
 mod ros2;
+mod ros2_action_requests;
 mod ros2_actions;
 mod ros2_dynamic;
 mod ros2_embedded;

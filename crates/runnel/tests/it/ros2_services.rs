@@ -7,7 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::common::LONG;
-use crate::ros2_pair::{EndOnDrop, context, new_domain};
+use crate::ros2_pair::{context, new_domain};
+use crate::spinning::Spinning;
 use runnel::msgs::std_srvs::srv::{
     Empty, EmptyRequest, EmptyResponse, SetBool, SetBoolRequest, SetBoolResponse,
 };
@@ -23,34 +24,6 @@ fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
     match request.data {
         true => Ok(SetBoolResponse { success: true, message: "on".into() }),
         false => Err("it must stay on".into()),
-    }
-}
-
-/// A context that spins on a thread of its own.
-struct Spinning {
-    context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    fn new(domain: u16) -> Self {
-        Self::with(context(domain, false))
-    }
-
-    fn with(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
-    }
-
-    fn node(&self, name: &str) -> Node {
-        self.context.create_node(name).unwrap()
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        drop(EndOnDrop(&self.context));
-        self.thread.take().map(JoinHandle::join);
     }
 }
 

@@ -29,6 +29,7 @@ mod params;
 mod paused;
 mod peers;
 mod ros1_commands;
+mod ros2_action_types;
 mod ros2_actions;
 mod ros2_commands;
 mod ros2_flood;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use interop::ros2::{Distro, Ros2Graph};
 use interop::ros2_checks::expect_line;
+use interop::spinning::Spinning;
 use interop::{TIMEOUT, built, outcome, ready, wait_until};
 use runnel::{
     Context, Error, Node, Parameter, ParameterClient, ParameterDeclaration, ParameterError, ParameterValue,
@@ -16,26 +16,6 @@ use runnel_testkit::process::deadline_in;
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 const LONG: Duration = Duration::from_secs(TIMEOUT);
-
-/// A context that spins on a thread of its own until it is dropped.
-struct Spinning {
-    context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    fn new(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        self.context.shutdown();
-        self.thread.take().map(JoinHandle::join);
-    }
-}
 
 /// A node with the parameters that `peers/rclpy/parameter_client.py` expects.
 fn declaring_node(context: &Context) -> Node {

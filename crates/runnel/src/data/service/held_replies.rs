@@ -16,8 +16,9 @@ struct Limits {
     bytes: usize,
 }
 
-const OF_SERVICE: Limits = Limits { replies: 1000, bytes: 64 << 20 };
-const OF_PARTICIPANT: Limits = Limits { replies: 250, bytes: 16 << 20 };
+/// Replies are short if they are many: those to 10 000 goals of an action, sent at once.
+const OF_SERVICE: Limits = Limits { replies: 20_000, bytes: 64 << 20 };
+const OF_PARTICIPANT: Limits = Limits { replies: 10_000, bytes: 16 << 20 };
 
 /// A reply that waits for its reader.
 pub(super) struct Held {
@@ -156,7 +157,7 @@ mod tests {
         for number in 0..OF_PARTICIPANT.replies as i64 {
             assert!(held.hold(reply(2, number, 8)).is_empty());
         }
-        assert_eq!(numbers(held.hold(reply(2, 250, 8))), [(2, 0)]);
+        assert_eq!(numbers(held.hold(reply(2, OF_PARTICIPANT.replies as i64, 8))), [(2, 0)]);
         assert_eq!(numbers(held.take())[..2], [(1, 0), (2, 1)]);
         assert!(held.is_empty());
     }
@@ -165,7 +166,8 @@ mod tests {
     fn largest_holder_gives_way_to_others() {
         let mut held = HeldReplies::default();
         for participant in 1..=5 {
-            let count = if participant == 3 { 204 } else { 199 };
+            let share = OF_SERVICE.replies as i64 / 5;
+            let count = if participant == 3 { share + 4 } else { share - 1 };
             (0..count).for_each(|number| assert!(held.hold(reply(participant, number, 8)).is_empty()));
         }
         assert_eq!(numbers(held.hold(reply(6, 0, 8))), [(3, 0)]);

@@ -34,6 +34,8 @@ const MOST_UNACKNOWLEDGED_REFUSALS: usize = 400;
 pub(crate) struct Replies {
     service: String,
     end: ServiceEnd,
+    /// The response to refused requests of clients that do not understand errors.
+    refusal: Option<Arc<[u8]>>,
     state: Mutex<State>,
 }
 
@@ -73,8 +75,9 @@ pub(crate) struct Ros2Request {
 }
 
 impl Replies {
-    pub(crate) fn new(service: String, end: ServiceEnd) -> Arc<Self> {
-        Arc::new(Self { service, end, state: Mutex::new(Class::ServiceAnswers, State::default()) })
+    pub(crate) fn new(service: String, end: ServiceEnd, refusal: Option<Arc<[u8]>>) -> Arc<Self> {
+        let state = Mutex::new(Class::ServiceAnswers, State::default());
+        Arc::new(Self { service, end, refusal, state })
     }
 
     pub(crate) fn ends(&self) -> &ServiceEnds {
@@ -86,7 +89,7 @@ impl Replies {
     }
 
     /// Counts a request. `None` if it is known already, or if its participant has too many without an answer; then the
-    /// client gets an error if it understands that.
+    /// client gets an error if it understands that, or else the service's response to refused requests.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let key = to.reads_failures.then(|| to.key());
         let (admitted, is_to_be_named) = {
@@ -112,9 +115,13 @@ impl Replies {
         if is_to_be_named {
             console::warning!("{why}; further requests are refused");
         }
-        // It is not held, since anyone can cause it.
-        if let Some(frame) = failure_frame(to, &why) {
-            self.try_send(to, &frame, MOST_UNACKNOWLEDGED_REFUSALS);
+        match (&self.refusal, failure_frame(to, &why)) {
+            // It is not held, since anyone can cause it.
+            (_, Some(frame)) => {
+                self.try_send(to, &frame, MOST_UNACKNOWLEDGED_REFUSALS);
+            }
+            (Some(response), None) => self.respond(to, response.to_vec()),
+            (None, None) => {}
         }
     }
 
@@ -133,18 +140,30 @@ impl Replies {
         lock(&self.state).requests.take_absent(now)
     }
 
-    /// Sends held replies whose clients are ready. Drops those that have waited too long. Returns whether any are left.
+    /// Sends held replies whose clients are ready, in order for each client. Drops those that have waited too long, unless
+    /// their client takes replies, however slowly. Returns whether any are left.
     pub(crate) fn send_held(&self, now: Instant) -> bool {
         let held = lock(&self.state).held.take();
-        let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
+        let (mut blocked, mut served) = (BTreeSet::new(), BTreeSet::new());
+        let mut waiting = Vec::new();
         for reply in held {
-            if self.try_send(&reply.to, &reply.frame, MOST_UNACKNOWLEDGED) {
-                continue;
-            }
-            if reply.until <= now {
-                dropped.push(reply);
+            let client = reply.to.client;
+            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame, MOST_UNACKNOWLEDGED) {
+                served.insert(client);
             } else {
+                blocked.insert(client);
+                waiting.push(reply);
+            }
+        }
+        let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
+        for mut reply in waiting {
+            if served.contains(&reply.to.client) {
+                reply.until = now + HOLD;
+            }
+            if reply.until > now {
                 left.push_back(reply);
+            } else {
+                dropped.push(reply);
             }
         }
         let mut state = lock(&self.state);
@@ -165,6 +184,14 @@ impl Replies {
         if let Some(frame) = failure_frame(to, why) {
             self.send(to, frame);
         }
+    }
+
+    /// Sends a response.
+    fn respond(&self, to: &Addressee, mut payload: Vec<u8>) {
+        if let RequestIdentity::Header(header) = to.identity {
+            header.insert(&mut payload);
+        }
+        self.send(to, Frame::new(Encoding::Xcdr1, payload));
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
@@ -284,17 +311,22 @@ impl Ros2Request {
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
         let Self { replies, to, .. } = self;
         lock(&replies.state).requests.note_answered(to.key());
-        let mut payload = match result {
-            Ok(payload) => payload,
+        match result {
+            Ok(payload) => replies.respond(to, payload),
             Err(why) => {
                 replies.note_failed(to, &why);
-                return replies.fail(to, &why);
+                replies.fail(to, &why);
             }
-        };
-        if let RequestIdentity::Header(header) = to.identity {
-            header.insert(&mut payload);
         }
-        replies.send(to, Frame::new(Encoding::Xcdr1, payload));
+    }
+
+    pub(super) fn reads_failures(&self) -> bool {
+        self.to.reads_failures
+    }
+
+    /// Whether the client's writer of requests is gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        !self.replies.end.rtps.has_endpoint(self.to.client)
     }
 }
 

@@ -76,6 +76,24 @@ impl Requester {
         }
     }
 
+    /// Whether its client understands errors.
+    pub(super) fn reads_failures(&self) -> bool {
+        match self {
+            Self::Ros1 { .. } | Self::Local { .. } => true,
+            Self::Ros2(request) => request.reads_failures(),
+        }
+    }
+
+    /// Whether its client in ROS 2 or in this process is gone, or has given up.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Ros1 { .. } => false,
+            Self::Ros2(request) => request.is_abandoned(),
+            // The client's end of the call is dropped.
+            Self::Local { call, .. } => Arc::strong_count(call) == 1,
+        }
+    }
+
     /// Sends the response to a request of so many bytes, or the error text.
     pub(super) fn answer(&self, request_len: usize, result: Result<Vec<u8>, String>) {
         match self {

@@ -68,7 +68,7 @@ impl Ros2 {
         let made = self.create_service_end((node, ServiceRole::Server), &core.service, types, memory)?;
         let Some(end) = made else { return Ok(false) };
         let reader = end.ends.reader;
-        let replies = Replies::new(core.service.clone(), end);
+        let replies = Replies::new(core.service.clone(), end, core.refusal().cloned());
         self.services.servers.insert(reader, ServerEnd { core: Arc::downgrade(core), replies });
         effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
         Ok(true)

@@ -13,16 +13,24 @@ use crate::node::Node;
 use crate::sync::{Class, Mutex};
 
 impl Node {
-    /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time.
+    /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time. `refusal` is the
+    /// response to requests beyond the limits of a service.
     pub(crate) fn provide_in_ros2<S: Service>(
         &self,
         service: String,
         group: &Arc<ExclusiveGroup>,
+        refusal: Vec<u8>,
         callback: impl FnMut(ServiceRequest) + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let callback = ServiceCallback::Defers(Box::new(callback));
         let scheduling = (self.inner.executor_dispatch(), group);
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
+        let core = ServiceCore::with_refusal(
+            service.clone(),
+            ServiceTypes::of::<S>(),
+            scheduling,
+            callback,
+            Some(Arc::from(refusal)),
+        );
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
         let memory = self.inner.service_memory();
         let mut driver = self.inner.driver();

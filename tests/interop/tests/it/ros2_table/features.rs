@@ -4,7 +4,7 @@ use interop::ros2::Origin;
 use interop::ros2_checks::{check_best_effort_sizes, check_exchange, check_late_listener, check_sizes};
 use interop::sheet::{Cell, PASS, Row, Sheet};
 
-use super::{Direction, column, directions, other, qos, refused, types};
+use super::{Direction, actions, column, directions, other, qos, refused, types};
 
 /// Below the size of a datagram, at it and above, and far above.
 fn sizes() -> Vec<usize> {
@@ -21,7 +21,7 @@ const UNREPEATED: [usize; 7] = [0, 1, 1000, 65_000, 65_535, 100_000, 1_000_000];
 /// A feature: its name, and its test, which returns the cell's text; `None` if not available.
 type Feature = (&'static str, fn(Direction) -> Option<fn(Direction) -> String>);
 
-const FEATURES: [Feature; 7] = [
+const FEATURES: [Feature; 9] = [
     ("topics: text, and an array of bytes", |_| Some(exchange_messages)),
     ("arrays of 0 B to 8 MiB, reliable", |_| Some(all_sizes)),
     ("arrays of 0 B to 1 MB, best effort", |_| Some(some_sizes)),
@@ -34,6 +34,12 @@ const FEATURES: [Feature; 7] = [
     }),
     ("every standard type", |direction| {
         types::has_all(other(direction)).then_some(types::attempt as fn(Direction) -> String)
+    }),
+    ("actions: feedback, cancellation, and every end", |direction| {
+        actions::has(direction).then_some(actions::attempt as fn(Direction) -> String)
+    }),
+    ("every action type of Runnel", |direction| {
+        actions::has_types(direction).then_some(actions::attempt_types as fn(Direction) -> String)
     }),
 ];
 
@@ -64,6 +70,8 @@ The program on the left of the arrow publishes. Every message must arrive byte f
   implementation. Each end counts the pairs that it refused.
 - *Policies reported as incompatible*: for each set of policies that makes a writer incompatible, both ends must name the
   same policy as two rclpy programs do.
+- *Actions*: the program on the left of the arrow sends the goals. No wheel of Jazzy or Kilted has the action types that come
+  with Runnel, so they are generated for Kilted from the same definitions.
 - *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
 - *to 100 kB*: RustDDS may stop receiving from a writer once it has lost a part of a best-effort message of 1 MB.";
 

@@ -2,6 +2,7 @@
 //! run. `./test --peers` writes it; otherwise the results are compared with the committed table. Wireshark's
 //! dissectors check all of Runnel's traffic meanwhile.
 
+mod actions;
 mod features;
 mod hosts;
 mod qos;
