@@ -162,6 +162,7 @@ pub use parameter_client::ParameterClient;
 pub use parameter_value::{FromParameter, ParameterValue};
 pub use parameters::{
     DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallback, ParameterDeclaration, RangedType,
+    parameter_type_name,
 };
 pub use params::ParamWatch;
 pub use pending_response::PendingResponse;

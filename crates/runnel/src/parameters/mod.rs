@@ -21,6 +21,7 @@ pub use callbacks::ParameterCallback;
 pub use declaration::{DeclaredType, IntoParameterDeclaration, ParameterDeclaration, RangedType};
 pub(crate) use event::{PARAMETER_EVENTS, event_message};
 pub(crate) use message::from_message;
+pub use message::parameter_type_name;
 pub(crate) use node_parameters::NodeParameters;
 pub(crate) use overrides::{Override, Overrides};
 pub(crate) use requests::{
