@@ -55,7 +55,7 @@ impl Node {
     /// Deletes an undeclared parameter at the master, if there is one.
     pub(crate) fn delete_at_master(&self, name: &str) {
         let Some(key) = self.inner.master_key(name) else { return };
-        let _ = self.inner.engine(&mut self.inner.driver(), |node, _| node.forget_parameter(&key));
+        let _ = self.inner.engine(&mut self.inner.driver(), |node, now| node.delete_parameter(now, &key));
         // It may never have been there.
         let _ = self.query_master("deleteParam", &[key.into()]);
     }
@@ -114,7 +114,7 @@ impl Mirror {
         for Parameter { name, .. } in &change.deleted {
             if let Some(key) = node.master_key(name) {
                 lock(&self.at_master).remove(&key);
-                let _ = node.engine(&mut node.driver(), |engine, _| engine.forget_parameter(&key));
+                let _ = node.engine(&mut node.driver(), |engine, now| engine.delete_parameter(now, &key));
             }
         }
     }
