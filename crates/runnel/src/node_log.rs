@@ -17,8 +17,8 @@ use crate::log_output::file::{self, LogFile};
 use crate::log_output::format::{DEFAULT_TEMPLATE, Line};
 use crate::log_output::loggers::{Loggers, ROOT, name_of_ros2};
 use crate::log_output::{Level, Place, UnknownLevel, console};
-use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, lock};
+use crate::time::ros_clock::RosClock;
 pub use logger::Logger;
 pub(crate) use rosout::{ROSOUT, Rosout};
 

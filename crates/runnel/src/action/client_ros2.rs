@@ -22,13 +22,13 @@ use super::ros2_message::{
 use super::ros2_service::{ServiceCaller, ServiceReply};
 use super::tracker::Tracker;
 use super::types::{Ros2ActionTypes, cancel_goal, ros2_name, ros2_status};
-use crate::announced::Topic;
 use crate::callback_group::ExclusiveGroup;
 use crate::data::{CallPath, Event, EventLimit, Events};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
 use crate::ready::Waitable;
+use crate::types::announced::Topic;
 
 /// Queue depth of feedback for a slow client. More than the original's 10, since a thread that waits for something else
 /// may take it late.

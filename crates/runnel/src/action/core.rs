@@ -19,8 +19,8 @@ use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::ready::{Dispatch, Waitable};
-use crate::task_waiter::TaskWaiter;
-use crate::wait_set::WaitSet;
+use crate::runtime::task_waiter::TaskWaiter;
+use crate::runtime::wait_set::WaitSet;
 
 /// Retry period while another thread takes messages.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);

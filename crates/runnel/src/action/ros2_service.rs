@@ -13,7 +13,7 @@ use crate::node::Node;
 use crate::ready::Dispatch;
 use crate::ros2_graph::Gid;
 use crate::rtps::ServiceTypeNames;
-use crate::service::ServiceServer;
+use crate::services::service::ServiceServer;
 
 /// Provides a service. The callback belongs to `group` and answers at any time.
 pub(super) fn serve<S: Service>(

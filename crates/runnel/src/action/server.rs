@@ -15,8 +15,8 @@ use super::types::ActionTypes;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
-use crate::options::ServerOptions;
-use crate::timer::Timer;
+use crate::node::options::ServerOptions;
+use crate::node::timer::Timer;
 
 /// Default frequency of the status list, in hertz.
 const FREQUENCY: f64 = 5.0;

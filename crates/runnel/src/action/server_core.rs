@@ -21,7 +21,7 @@ use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::log_output::console;
 use crate::node::Node;
-use crate::shared::ShutdownHook;
+use crate::runtime::shared::ShutdownHook;
 use crate::sync::{Class, Mutex, MutexGuard, lock};
 
 /// Text of goals that end with their server.

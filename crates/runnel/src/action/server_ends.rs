@@ -10,11 +10,11 @@ use super::goal_registry::{Entry, GoalRegistry};
 use super::header::{header, wire_status, write_status_head};
 use super::ros2_message::{status_list, write_with_uuid};
 use super::types::{ActionTypes, Ros1ActionTypes, Type, ros2_name, ros2_status};
-use crate::announced::{Ros2Type, Topic};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
-use crate::publisher::BytesPublisher;
+use crate::topics::publisher::BytesPublisher;
+use crate::types::announced::{Ros2Type, Topic};
 
 /// Queue depth of results and feedback for a slow ROS 1 client.
 const DEPTH: usize = 1000;

@@ -11,14 +11,14 @@ use super::ros2_service::serve;
 use super::server::ServerGoalHandle;
 use super::server_core::ServerCore;
 use super::types::{Type, ros2_name};
-use crate::announced::Topic;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
 use crate::data::Delivery;
 use crate::error::Error;
 use crate::node::Node;
-use crate::service::ServiceServer;
-use crate::subscription::{Subscription, Takes};
+use crate::services::service::ServiceServer;
 use crate::sync::TryMutex;
+use crate::topics::subscription::{Subscription, Takes};
+use crate::types::announced::Topic;
 
 /// Queue depth of goals and cancel requests while callbacks run.
 const DEPTH: usize = 1000;

@@ -15,8 +15,8 @@ use super::single_goal_slot::SingleGoalSlot;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
-use crate::options::ServerOptions;
-use crate::shared::ShutdownHook;
+use crate::node::options::ServerOptions;
+use crate::runtime::shared::ShutdownHook;
 use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
 
 /// How often the executing thread checks whether the context has ended.

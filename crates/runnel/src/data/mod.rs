@@ -1,5 +1,6 @@
 //! Data plane: carries messages over established links. It knows neither the master nor name resolution.
 
+pub(crate) mod bridge_node;
 mod datagrams;
 mod deadline_monitor;
 mod events;
@@ -7,6 +8,7 @@ mod frames;
 mod input;
 mod kept;
 mod matched_publishers;
+pub(crate) mod outgoing;
 mod param_watch;
 mod pending_call;
 mod publication;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::events::{Event, EventLimit, Events};
 use crate::callback_group::ExclusiveGroup;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 use crate::ready::Dispatch;
 
 /// Limit of waiting changes.

@@ -15,11 +15,11 @@ use super::ros1::{Call, ServiceInfo};
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
-use crate::linger::Unarrived;
 use crate::log_output::console;
 use crate::node_log::NodeLog;
+use crate::settings::linger::Unarrived;
 #[cfg(feature = "type_description")]
-use crate::node_types::NodeTypes;
+use crate::types::node_types::NodeTypes;
 
 /// Key of a node. Its engine has another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,12 +24,12 @@ use crate::context::Context;
 use crate::data::ServiceCallback;
 use crate::error::Error;
 use crate::node::Node;
-use crate::node_options::NodeOptions;
-use crate::options::PublisherOptions;
-use crate::publisher::Publisher;
+use crate::node::node_options::NodeOptions;
+use crate::node::options::PublisherOptions;
 use crate::ready::Dispatch;
-use crate::service::{ServiceServer, answering};
+use crate::services::service::{ServiceServer, answering};
 use crate::sync::{Class, Mutex, TryMutex, lock};
+use crate::topics::publisher::Publisher;
 
 /// A node whose work other nodes start and stop, as rclcpp's `LifecycleNode`. It dereferences to its [`Node`], which
 /// other entities belong to. Cloning returns another handle.

@@ -19,7 +19,7 @@ use crate::log_output::{Level, UnknownLevel};
 use crate::node::NodeInner;
 use crate::node_log::{NodeLog, ROSOUT};
 use crate::ready::Dispatch;
-use crate::service::answering;
+use crate::services::service::answering;
 
 /// Names of these services.
 const SERVICES: [&str; 2] = ["~get_loggers", "~set_logger_level"];

@@ -6,7 +6,7 @@ use runnel_msgs::rcl_interfaces::msg::{FloatingPointRange, IntegerRange, Paramet
 
 use super::message::{parameter_type_name, type_of};
 use crate::error::ParameterError;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 /// Relative tolerance of floating-point ranges and steps, as in rclcpp: 100 units in the last place.
 const TOLERANCE: f64 = 100.0 * f64::EPSILON;

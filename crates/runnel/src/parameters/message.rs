@@ -4,7 +4,7 @@ use runnel_msgs::rcl_interfaces::msg;
 use runnel_msgs::rcl_interfaces::msg::ParameterType as Type;
 
 use super::Parameter;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 /// Names of the types by their numbers.
 const NAMES: [&str; 10] = [

@@ -11,11 +11,12 @@ mod list;
 mod message;
 mod node_parameters;
 mod overrides;
+pub(crate) mod parameter_value;
 mod requests;
 mod store;
 mod yaml_value;
 
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 pub use callbacks::ParameterCallback;
 pub use declaration::{DeclaredType, IntoParameterDeclaration, ParameterDeclaration, RangedType};

@@ -8,7 +8,7 @@ use super::callbacks::{Callback, CallbackId, Callbacks, on_set, post_set, pre_se
 use super::store::{Change, Store};
 use super::{Override, Overrides, Parameter};
 use crate::error::ParameterError;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 use crate::ready::thread_token;
 use crate::sync::{Class, Condvar, Mutex, TryMutex, lock};
 

@@ -8,7 +8,7 @@ use super::list::list;
 use super::message::declared_type;
 use super::{Override, Overrides, Parameter};
 use crate::error::ParameterError;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 /// Limit of parameters that others set without a declaration.
 const MOST: usize = 10_000;

@@ -12,7 +12,7 @@ use super::alternate_path::{Returned, sequence};
 use super::writer::{LostReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
-use crate::linger::Unarrived;
+use crate::settings::linger::Unarrived;
 use crate::sync::{MutexGuard, lock};
 
 /// The result of writing a message.

@@ -10,8 +10,8 @@ use runnel_tf::{BufferCore, InsertError, TransformError};
 
 use crate::log_output::console;
 use crate::ready::{Listeners, Waitable};
-use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, lock};
+use crate::time::ros_clock::RosClock;
 
 /// See the module's documentation.
 pub(super) struct Store {

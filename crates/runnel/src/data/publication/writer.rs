@@ -11,8 +11,8 @@ use super::{Outgoing, Publication, State, WriterGroup};
 use crate::data::frames::SHORT;
 use crate::error::ConversionError;
 use crate::frame::Frame;
-use crate::linger::Unarrived;
 use crate::rtps::{LostReader, NodeReader, Returned, Rtps, Suspended, Unsent, Writer, Written};
+use crate::settings::linger::Unarrived;
 use crate::sync::lock;
 
 /// The RTPS writer of one writer group.

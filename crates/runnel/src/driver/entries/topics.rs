@@ -8,11 +8,11 @@ use runnel_core::qos::QoS;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
 
-use crate::announced::Topic;
 use crate::data::{Publication, SubscriptionCore, TopicInput, WriterGroup};
 use crate::driver::Driver;
 use crate::driver::nodes::{NodeKey, Nodes};
 use crate::error::Error;
+use crate::types::announced::Topic;
 
 /// Inputs of a subscription for messages from other processes, one per graph.
 #[derive(Clone)]

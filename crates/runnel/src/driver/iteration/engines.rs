@@ -16,8 +16,8 @@ use crate::driver::ros1::{EngineEvent, EngineOutput};
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::log_output::console;
-use crate::parameter_value::ParameterValue;
-use crate::ros_clock::USE_SIM_TIME;
+use crate::parameters::parameter_value::ParameterValue;
+use crate::time::ros_clock::USE_SIM_TIME;
 
 impl Driver {
     /// Applies an output of an engine.
