@@ -51,6 +51,7 @@ impl Node {
     pub fn adopt_parameter(&mut self, key: &str, value: Value) {
         self.parameters.values.insert(key.to_owned(), value);
         self.parameters.temporary.remove(key);
+        self.registrar.adopt(Role::Parameter, key);
     }
 
     /// Deletes a parameter that the node has set.

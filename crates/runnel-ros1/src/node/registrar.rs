@@ -157,6 +157,12 @@ impl Registrar {
         }
     }
 
+    /// Notes that the master has an entry that another program has made.
+    pub(super) fn adopt(&mut self, role: Role, topic: &str) {
+        let registered = Entry { desired: true, state: Registration::Registered };
+        self.entries.entry((role, topic.to_owned())).or_insert(registered);
+    }
+
     /// Whether the master has not been sent the last value of an entry.
     pub(super) fn is_due(&self, role: Role, topic: &str) -> bool {
         let entry = self.entries.get(&(role, topic.to_owned()));

@@ -201,10 +201,14 @@ fn new_master_gets_adopted_value() {
     net.with_node(node, |node, now| node.set_parameter(now, "/node/rate", 5.into()));
     net.run_for(secs(1));
     set(&mut net, other, "/node/rate", 7);
-    net.with_node(node, |node, _| node.adopt_parameter("/node/rate", 7.into()));
+    net.with_node(node, |node, _| {
+        node.adopt_parameter("/node/rate", 7.into());
+        node.adopt_parameter("/node/of_launch", 8.into());
+    });
     net.kill(master);
     net.run_for(secs(2));
     net.master("hub");
     net.run_for(secs(5));
     assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(7));
+    assert_eq!(ask(&mut net, other, "getParam", &["/node/of_launch".into()]), Value::Int(8));
 }

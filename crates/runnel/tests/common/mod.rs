@@ -24,8 +24,13 @@ pub struct Graph {
 impl Graph {
     /// Starts a master on a free port.
     pub fn new() -> Self {
+        Self::at(0)
+    }
+
+    /// Starts a master on this port.
+    pub fn at(port: u16) -> Self {
         let master = context(&[]);
-        let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
+        let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, port))).unwrap().to_string();
         Self { master, uri }
     }
 

@@ -29,11 +29,13 @@ impl Node {
         if slot.services.contains_key(&service) {
             return Err(TopicError::ServiceExists { service }.into());
         }
-        slot.services.insert(service, Arc::clone(&core));
+        // The name is free again if this fails.
         if let Some(types) = &types {
             driver.add_server(self.inner.key, &core, types, memory)?;
         }
+        self.inner.keep_service(&mut driver, &core)?;
         drop(driver);
-        Ok(ServiceServer { node: Arc::clone(&self.inner), core })
+        let type_use = self.inner.use_service_type::<S>();
+        Ok(ServiceServer { node: Arc::clone(&self.inner), core, _type_use: type_use })
     }
 }
