@@ -161,24 +161,26 @@ mod tests {
     fn logger_inherits_level_until_set() {
         let loggers = Loggers::new(Level::Info);
         let read = |handle: &AtomicU8| Level::from_number(handle.load(Ordering::Relaxed));
-        let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("elsewhere"));
+        let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("another"));
         assert_eq!([read(&deep), read(&other)], [Level::Info; 2]);
-        loggers.set("ros.a", Some(Level::Debug)).expect("room");
+        loggers.set("ros.a", Some(Level::Debug)).expect("within the limit");
         assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Info]);
-        loggers.set(ROOT, Some(Level::Error)).expect("room");
+        loggers.set(ROOT, Some(Level::Error)).expect("within the limit");
         assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Error]);
-        loggers.set("ros.a.b", Some(Level::Fatal)).expect("room");
+        loggers.set("ros.a.b", Some(Level::Fatal)).expect("within the limit");
         assert_eq!((read(&deep), loggers.own("ros.a.b")), (Level::Fatal, Some(Level::Fatal)));
-        loggers.set("ros.a.b", None).expect("room");
+        loggers.set("ros.a.b", None).expect("within the limit");
         assert_eq!((read(&deep), loggers.own("ros.a.b")), (Level::Debug, None));
         let names: Vec<_> = loggers.all().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["elsewhere", "ros", "ros.a", "ros.a.b"]);
+        assert_eq!(names, ["another", "ros", "ros.a", "ros.a.b"]);
     }
 
     #[test]
     fn logger_beyond_limit_inherits_level() {
         let loggers = Loggers::new(Level::Warn);
-        (1..MOST).for_each(|number| loggers.set(&format!("ros.{number}"), Some(Level::Info)).expect("room"));
+        (1..MOST).for_each(|number| {
+            loggers.set(&format!("ros.{number}"), Some(Level::Info)).expect("within the limit")
+        });
         assert_eq!(loggers.set("ros.more", Some(Level::Info)), Err(Refused::TooMany));
         assert_eq!(loggers.set(&"x".repeat(LONGEST + 1), Some(Level::Info)), Err(Refused::TooLong));
         assert_eq!(loggers.set("ros.5", Some(Level::Debug)), Ok(()), "a known one can be set");

@@ -103,7 +103,7 @@ mod tests {
         assert!(set(&log, "robot.camera", 10).successful);
         assert!(set(&log, "robot.camera.driver", 40).successful);
         assert_eq!([get(&log, "robot.camera"), get(&log, "robot.camera.driver")], [10, 40]);
-        let read = |name| log.loggers.handle(name).load(std::sync::atomic::Ordering::Relaxed);
+        let read = |name| log.loggers.handle(name).load(Ordering::Relaxed);
         assert_eq!([read("ros"), read("ros.driver"), read("ros.other")], [1, 8, 1]);
         assert!(set(&log, "robot.camera.driver", 0).successful);
         assert_eq!((get(&log, "robot.camera.driver"), read("ros.driver")), (0, 1));

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Weak};
 
 use runnel_core::names;
-use runnel_core::sorted::SortedMap;
+use runnel_core::sorted::{SortedMap, SortedSet};
 
 use super::params::ros1_value;
 use super::ros1_integers::{is_same_in_ros1, with_large_integers};
@@ -29,6 +29,8 @@ struct Mirror {
 struct State {
     /// The number of the node's last write of each parameter at the master, by keys.
     last_writes: SortedMap<String, u64>,
+    /// Parameters that the master cannot have together with these.
+    without_place: SortedSet<String>,
     /// Writes of the node.
     writes: u64,
     /// The key and the value that the change in progress takes over from the master.
@@ -71,23 +73,27 @@ impl Mirror {
         }
         for Parameter { name, .. } in &change.deleted {
             if let Some(key) = node.master_key(name)
-                && lock(&self.state).last_writes.remove(&key).is_some()
+                && lock(&self.state).remove(&key)
             {
                 let _ = node.engine(&mut node.driver(), |engine, now| engine.delete_parameter(now, &key));
             }
         }
     }
 
-    /// Whether the master can have a parameter beside the others of the node. Warns when a new one has no place.
+    /// Whether the master can have a parameter together with the others of the node. Warns once if it cannot.
     fn has_place(&self, node: &NodeInner, name: &str, key: &str) -> bool {
         let mut state = lock(&self.state);
         if state.last_writes.contains_key(key) {
             return true;
         }
+        if state.without_place.contains(key) {
+            return false;
+        }
         let Some(other) = state.conflict(key) else {
             state.last_writes.insert(key.to_owned(), 0);
             return true;
         };
+        state.without_place.insert(key.to_owned());
         drop(state);
         let line = format_args!(
             "parameter {name} is not at the parameter server, where {other} is: a name there has either a value or names \
@@ -176,6 +182,12 @@ impl State {
         let prefix = format!("{key}/");
         let below = || self.last_writes.range(prefix.clone()..).next().map(|(below, _)| below.as_str());
         above.or_else(|| below().filter(|below| below.starts_with(&prefix))).map(str::to_owned)
+    }
+
+    /// Removes a parameter. True if the master has it.
+    fn remove(&mut self, key: &str) -> bool {
+        self.without_place.remove(key);
+        self.last_writes.remove(key).is_some()
     }
 
     /// The number of the node's last write of a parameter.

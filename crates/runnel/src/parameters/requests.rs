@@ -161,7 +161,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn message(name: &str, value: impl Into<crate::ParameterValue>) -> msg::Parameter {
+    fn message(name: &str, value: impl Into<ParameterValue>) -> msg::Parameter {
         Parameter::new(name, value).to_message()
     }
 

@@ -47,6 +47,7 @@ mod ros2_services;
 mod ros2_table;
 mod ros2_topics;
 mod ros2_types;
+mod rviz;
 mod services;
 mod static_robot;
 mod tf;

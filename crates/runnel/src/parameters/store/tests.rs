@@ -165,7 +165,7 @@ fn values_of_undeclared_parameters_are_limited_in_bytes() {
     let refused = Err(ParameterError::TooManyBytes { limit: MOST_IMPLICIT_BYTES });
     assert_eq!(set(&mut store, "a", half()), Ok(()));
     assert_eq!(set(&mut store, "b", half()), refused);
-    assert_eq!(set(&mut store, "a", 1.into()), Ok(()), "a shorter value makes room");
+    assert_eq!(set(&mut store, "a", 1.into()), Ok(()), "a shorter value frees memory");
     assert_eq!(set(&mut store, "b", half()), Ok(()));
     let deleted = [Parameter::not_set("b")];
     store.check(&deleted).unwrap();
