@@ -151,9 +151,10 @@ impl BufferCore {
         let names = std::mem::take(&mut self.names);
         self.stored = 0;
         for ((id, name), mut frame) in names.all().zip(before) {
-            let Some(history) = keep(id.index(), &frame).then(|| frame.history.as_mut()).flatten() else {
+            if !keep(id.index(), &frame) {
                 continue;
-            };
+            }
+            let Some(history) = &mut frame.history else { continue };
             // There were no fewer frames before.
             let Ok(child) = self.find_or_add(name) else { continue };
             history.map_parents(|parent| self.find_or_add(names.name(parent)).unwrap_or(parent));
