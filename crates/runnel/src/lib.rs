@@ -110,6 +110,7 @@ pub use node_parameters::qos_overrides::{QosOverridingOptions, QosPolicyKind};
 pub use parameters::parameter_value::{FromParameter, ParameterValue};
 pub use parameters::{
     DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallback, ParameterDeclaration, RangedType,
+    parameter_type_name,
 };
 pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,

@@ -148,11 +148,6 @@ impl Registrar {
         }
     }
 
-    /// Forgets a registration without unregistering it.
-    pub(super) fn drop_entry(&mut self, role: Role, topic: &str) {
-        self.entries.remove(&(role, topic.to_owned()));
-    }
-
     /// Requests the end of a registration.
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
@@ -165,6 +160,28 @@ impl Registrar {
         }
     }
 
+    /// Notes that the master has an entry that another program has made.
+    pub(super) fn adopt(&mut self, role: Role, topic: &str) {
+        let registered = Entry { desired: true, state: Registration::Registered };
+        self.entries.entry((role, topic.to_owned())).or_insert(registered);
+    }
+
+    /// Whether the master has not been sent the last value of an entry.
+    pub(super) fn is_due(&self, role: Role, topic: &str) -> bool {
+        let entry = self.entries.get(&(role, topic.to_owned()));
+        entry.is_some_and(|entry| entry.is_due() || entry.state == Registration::Outdated)
+    }
+
+    /// Whether the master has not confirmed the end of an entry.
+    pub(super) fn is_ending(&self, role: Role, topic: &str) -> bool {
+        self.entries.get(&(role, topic.to_owned())).is_some_and(|entry| !entry.desired)
+    }
+
+    /// Whether calls to the master may be made.
+    pub(super) fn can_call(&self) -> bool {
+        self.master == MasterState::Reachable
+    }
+
     /// Ends all registrations for good. Returns those that the master knows or may know, and `None` the second time.
     pub(super) fn end(&mut self) -> Option<Vec<(Role, String)>> {
         if std::mem::replace(&mut self.ended, true) {
@@ -173,8 +190,6 @@ impl Registrar {
         let ours = self.master != MasterState::Closed;
         self.master = MasterState::Closed;
         let entries = std::mem::take(&mut self.entries).into_iter();
-        // A parameter stays when the node that set it ends.
-        let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
         let known = entries
             .filter(|(_, entry)| !matches!(entry.state, Registration::Unknown | Registration::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())

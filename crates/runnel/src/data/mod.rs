@@ -24,7 +24,7 @@ pub(crate) use deadline_monitor::Monitored;
 pub(crate) use events::{Event, EventLimit, Events};
 pub(crate) use input::TopicInput;
 pub(crate) use kept::Kept;
-pub(crate) use param_watch::WatchCore;
+pub(crate) use param_watch::{ParameterRead, WatchCore};
 pub(crate) use pending_call::{CallAnswer, CallPath, PendingCall};
 pub(crate) use publication::{
     LoanError, LoanedBuffer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, WriterGroup,

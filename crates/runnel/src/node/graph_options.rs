@@ -43,5 +43,10 @@ impl ContextOptions {
 }
 
 fn set_up_in_ros2(node: Arc<dyn Any + Send + Sync>) -> Result<(), Error> {
-    node.downcast::<NodeInner>().map_or(Ok(()), |node| node.start_parameters_in_ros2())
+    let Ok(node) = node.downcast::<NodeInner>() else { return Ok(()) };
+    node.start_parameters_in_ros2()?;
+    node.start_node_services()?;
+    // Peers get answers from now on, even if the program never waits.
+    node.context.shared.event_loop.ensure_background_thread();
+    Ok(())
 }

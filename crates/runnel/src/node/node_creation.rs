@@ -41,11 +41,6 @@ impl Context {
         for setup in [self.shared.ros2_setup, inner.options.parameter_setup].into_iter().flatten() {
             (setup.0)(Arc::<NodeInner>::clone(&inner))?;
         }
-        if self.shared.settings.ros2.is_some() {
-            inner.start_node_services()?;
-            // Peers get answers from now on, even if the program never waits.
-            self.shared.event_loop.ensure_background_thread();
-        }
         Ok(Node { inner })
     }
 }

@@ -77,15 +77,15 @@ impl NodeOptions {
         self
     }
 
-    /// Whether the node publishes changes of its parameters on `/parameter_events` in ROS 2. True by default.
+    /// Whether the node publishes changes of its parameters on `/parameter_events`, in each of its graphs if one of them is
+    /// ROS 2. True by default.
     #[must_use]
     pub fn start_parameter_event_publisher(mut self, started: bool) -> Self {
         self.start_parameter_event_publisher = started;
         self
     }
 
-    /// Whether the node has the ROS 2 service `~/get_type_description`. True by default. The node's parameter of the
-    /// same name has priority, as in rclcpp.
+    /// Whether the node has the ROS 2 service `~/get_type_description`. True by default.
     #[must_use]
     pub fn start_type_description_service(mut self, started: bool) -> Self {
         self.start_type_description_service = started;

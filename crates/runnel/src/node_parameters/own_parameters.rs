@@ -68,9 +68,7 @@ impl Node {
     /// # Errors
     /// [`Error::NodeParameter`] if it is not declared, or read-only.
     pub fn undeclare_parameter(&self, name: &str) -> Result<(), Error> {
-        self.inner.parameters()?.undeclare(name)?;
-        self.delete_at_master(name);
-        Ok(())
+        Ok(self.inner.parameters()?.undeclare(name)?)
     }
 
     /// Whether a parameter is declared.

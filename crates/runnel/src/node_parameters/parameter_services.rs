@@ -1,7 +1,7 @@
 //! The six services by which other ROS 2 nodes read and set the parameters of a node.
 
-use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use runnel_core::message::Service;
 use runnel_msgs::rcl_interfaces::srv::{
@@ -9,13 +9,17 @@ use runnel_msgs::rcl_interfaces::srv::{
     SetParametersAtomically,
 };
 
-use crate::callback_group::CallbackGroup;
-use crate::data::{ServiceCallback, ServiceCore, ServiceTypes};
 use crate::error::Error;
 use crate::node::NodeInner;
-use crate::parameters::{self, NodeParameters};
+use crate::parameters::{self, Answer, NodeParameters};
 use crate::ready::Dispatch;
-use crate::services::service::answering;
+
+/// What the six services share.
+struct Services {
+    parameters: Arc<NodeParameters>,
+    /// A request over a limit has been logged.
+    is_over_limit_logged: Arc<AtomicBool>,
+}
 
 impl NodeInner {
     /// Adds the services in ROS 2. Requests that read are answered by any thread that polls, so also in a program that
@@ -25,44 +29,52 @@ impl NodeInner {
     /// If the operating system has no random bytes, or the context ends.
     pub(crate) fn start_parameter_services(self: &Arc<Self>) -> Result<(), Error> {
         let (read, set) = (|| Dispatch::Inline, || self.executor_dispatch());
-        self.add_parameter_service::<DescribeParameters>(
+        let services =
+            Services { parameters: Arc::clone(self.parameters()?), is_over_limit_logged: Arc::default() };
+        services.add::<DescribeParameters>(
+            self,
             "describe_parameters",
             read(),
             parameters::describe_parameters,
         )?;
-        self.add_parameter_service::<GetParameters>("get_parameters", read(), parameters::get_parameters)?;
-        self.add_parameter_service::<GetParameterTypes>(
+        services.add::<GetParameters>(self, "get_parameters", read(), parameters::get_parameters)?;
+        services.add::<GetParameterTypes>(
+            self,
             "get_parameter_types",
             read(),
             parameters::get_parameter_types,
         )?;
-        self.add_parameter_service::<ListParameters>("list_parameters", read(), parameters::list_parameters)?;
-        self.add_parameter_service::<SetParameters>("set_parameters", set(), parameters::set_parameters)?;
-        self.add_parameter_service::<SetParametersAtomically>(
+        services.add::<ListParameters>(self, "list_parameters", read(), parameters::list_parameters)?;
+        services.add::<SetParameters>(self, "set_parameters", set(), parameters::set_parameters)?;
+        services.add::<SetParametersAtomically>(
+            self,
             "set_parameters_atomically",
             set(),
             parameters::set_parameters_atomically,
         )
     }
+}
 
-    fn add_parameter_service<S: Service>(
-        self: &Arc<Self>,
-        name: &str,
+impl Services {
+    fn add<S: Service>(
+        &self,
+        node: &Arc<NodeInner>,
+        name: &'static str,
         dispatch: Dispatch,
-        answer: fn(&NodeParameters, &S::Request) -> S::Response,
+        answer: fn(&NodeParameters, &S::Request) -> Answer<S::Response>,
     ) -> Result<(), Error> {
-        let parameters = Arc::clone(self.parameters()?);
-        let callback =
-            answering::<S, Infallible>(move |request: &S::Request| Ok(answer(&parameters, request)));
-        let callback = ServiceCallback::Answers(Box::new(callback));
-        let service = format!("{}/{name}", self.full_name());
-        let scheduling = (dispatch, &CallbackGroup::for_entity(None));
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
-        let Some(types) = core.types.in_ros2() else { return Ok(()) };
-        let mut driver = self.driver();
-        driver.add_server(self.key, &core, &types, self.service_memory())?;
-        let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
-        slot.services.insert(service, core);
-        Ok(())
+        let (parameters, is_logged) = (Arc::clone(&self.parameters), Arc::clone(&self.is_over_limit_logged));
+        let logger = node.logger.clone();
+        node.add_internal_service::<S>(name, dispatch, move |request| {
+            let Answer { response, over_limit } = answer(&parameters, request);
+            if let Some(over) = over_limit
+                && !is_logged.swap(true, Ordering::Relaxed)
+            {
+                let line =
+                    format_args!("service {name}: {over}. Further requests over a limit are not logged");
+                logger.log_of_node().log_library(log::Level::Warn, line);
+            }
+            response
+        })
     }
 }

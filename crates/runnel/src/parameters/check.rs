@@ -4,7 +4,7 @@ use std::fmt;
 
 use runnel_msgs::rcl_interfaces::msg::{FloatingPointRange, IntegerRange, ParameterDescriptor};
 
-use super::message::{type_name, type_of};
+use super::message::{parameter_type_name, type_of};
 use crate::error::ParameterError;
 use crate::parameters::parameter_value::ParameterValue;
 
@@ -21,7 +21,7 @@ pub(super) fn check(descriptor: &ParameterDescriptor, value: &ParameterValue) ->
         return Err(ParameterError::NoRos2Type { name: name(), kind: value.kind(), origin: None });
     };
     if !descriptor.dynamic_typing && descriptor.type_ != given {
-        let declared = type_name(descriptor.type_);
+        let declared = parameter_type_name(descriptor.type_);
         return Err(ParameterError::WrongType {
             name: name(),
             declared,

@@ -20,6 +20,7 @@ use crate::error::{Error, ServiceError};
 use crate::node::Node;
 use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::services::caller::{Caller, Request, ResponseBytes, error};
+use crate::types::TypeUse;
 use crate::types::type_mapping::TypeMapping;
 
 impl Node {
@@ -87,12 +88,14 @@ impl Node {
 /// A client of one service. Calls it from any thread. Clones are handles of the same client.
 pub struct Client<S> {
     caller: Arc<Caller>,
+    _type_use: Option<Arc<TypeUse>>,
     service: PhantomData<fn(S)>,
 }
 
 impl<S> Clone for Client<S> {
     fn clone(&self) -> Self {
-        Self { caller: Arc::clone(&self.caller), service: PhantomData }
+        let (caller, _type_use) = (Arc::clone(&self.caller), self._type_use.clone());
+        Self { caller, _type_use, service: PhantomData }
     }
 }
 
@@ -105,12 +108,12 @@ impl<S> fmt::Debug for Client<S> {
 impl<S: Service> Client<S> {
     fn new(node: &Node, service: String, persistent: bool) -> Result<Self, Error> {
         let types = node.inner.service_in_ros2(&service, ServiceTypes::of::<S>().in_ros2())?;
-        node.inner.add_service_type::<S>();
+        let type_use = node.inner.use_service_type::<S>().map(Arc::new);
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
         let wanted = ServiceClientSpec { service, type_name, md5, persistent, probe: false };
         let inner = Arc::clone(&node.inner);
         let caller = Caller::new(inner, wanted, S::Response::FIXED_LEN, types.as_ref())?;
-        Ok(Self { caller: Arc::new(caller), service: PhantomData })
+        Ok(Self { caller: Arc::new(caller), _type_use: type_use, service: PhantomData })
     }
 
     pub(crate) fn caller(&self) -> &Arc<Caller> {

@@ -16,14 +16,17 @@ use crate::callback_group::CallbackGroup;
 use crate::data::{
     ServiceCall, ServiceCallback, ServiceCore, ServiceMemory, ServiceTypes, no_memory_for_response,
 };
+use crate::driver::Driver;
 use crate::error::Error;
 use crate::log_output::console;
 use crate::node::options::ServerOptions;
 use crate::node::{Node, NodeInner};
 use crate::ready::Dispatch;
 use crate::rtps::ServiceTypeNames;
+use crate::services::internal::answers;
 use crate::sync::{Class, Mutex};
 use crate::topics::publisher::PublisherBase;
+use crate::types::TypeUse;
 
 /// A service that a node provides, created by [`Node::create_service`] or [`Node::create_deferred_service`]. Dropping
 /// it unregisters the service.
@@ -32,6 +35,7 @@ pub struct ServiceServer {
     node: Arc<NodeInner>,
     core: Arc<ServiceCore>,
     event_publisher: Mutex<Option<PublisherBase>>,
+    _type_use: Option<TypeUse>,
 }
 
 impl ServiceServer {
@@ -82,8 +86,7 @@ impl Node {
         service: impl Into<ServerOptions>,
         callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
-        let callback = ServiceCallback::Answers(Box::new(answering::<S, E>(callback)));
-        self.provide::<S>(service, self.inner.executor_dispatch(), callback)
+        self.provide::<S>(service, self.inner.executor_dispatch(), answers::<S, E>(callback))
     }
 
     pub(crate) fn provide<S: Service>(
@@ -97,10 +100,11 @@ impl Node {
         let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
         let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
-        self.inner.add_service_type::<S>();
         self.inner.add_service(&core, types.as_ref())?;
         let event_publisher = Mutex::new(Class::EventPublisher, None);
-        let server = ServiceServer { node: Arc::clone(&self.inner), core, event_publisher };
+        let type_use = self.inner.use_service_type::<S>();
+        let server =
+            ServiceServer { node: Arc::clone(&self.inner), core, event_publisher, _type_use: type_use };
         self.inner.wait_registered(Role::Service, &service)?;
         Ok(server)
     }
@@ -143,28 +147,41 @@ impl NodeInner {
     }
 
     /// Adds a service in ROS 1, if the node is there, and in ROS 2 with these types.
-    pub(crate) fn add_service(
-        &self,
-        core: &Arc<ServiceCore>,
-        types: Option<&ServiceTypeNames>,
-    ) -> Result<(), Error> {
-        let (service, type_name, md5) =
-            (core.service.clone(), core.types.name.to_owned(), core.types.md5.to_owned());
+    fn add_service(&self, core: &Arc<ServiceCore>, types: Option<&ServiceTypeNames>) -> Result<(), Error> {
         let mut driver = self.driver();
+        self.advertise_in_ros1(&mut driver, core)?;
+        if let Some(types) = types {
+            driver.add_server(self.key, core, types, self.service_memory())?;
+        }
+        self.keep_service(&mut driver, core)
+    }
+
+    /// Adds a service in ROS 1. Unlike [`Self::add_service`] it links no services in ROS 2.
+    pub(crate) fn add_service_in_ros1(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
+        let mut driver = self.driver();
+        self.advertise_in_ros1(&mut driver, core)?;
+        self.keep_service(&mut driver, core)
+    }
+
+    /// Registers a new service with the master, if the node is in ROS 1.
+    fn advertise_in_ros1(&self, driver: &mut Driver, core: &ServiceCore) -> Result<(), Error> {
+        let service = core.service.clone();
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         if slot.services.contains_key(&service) {
             return Err(TopicError::ServiceExists { service }.into());
         }
         slot.begin(Role::Service, &service);
         if self.is_in_ros1() {
-            let spec = ServiceSpec { service: service.clone(), type_name, md5 };
-            self.engine(&mut driver, |node, now| node.advertise_service(now, spec))??;
+            let (type_name, md5) = (core.types.name.to_owned(), core.types.md5.to_owned());
+            let spec = ServiceSpec { service, type_name, md5 };
+            self.engine(driver, |node, now| node.advertise_service(now, spec))??;
         }
-        if let Some(types) = types {
-            driver.add_server(self.key, core, types, self.service_memory())?;
-        }
+        Ok(())
+    }
+
+    fn keep_service(&self, driver: &mut Driver, core: &Arc<ServiceCore>) -> Result<(), Error> {
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
-        slot.services.insert(service, Arc::clone(core));
+        slot.services.insert(core.service.clone(), Arc::clone(core));
         Ok(())
     }
 

@@ -120,7 +120,7 @@ in_order! {
     Signal,
     /// The parameters of a node. Callbacks for changes run without it.
     NodeParameters,
-    /// The values of a node's parameters at the master of ROS 1.
+    /// The writes of a node's parameters at the master of ROS 1.
     MasterParameters,
     /// The state of a lifecycle node, and its publishers.
     LifecycleState,

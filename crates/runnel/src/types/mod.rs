@@ -4,3 +4,10 @@ pub(crate) mod announced;
 #[cfg(feature = "type_description")]
 pub(crate) mod node_types;
 pub(crate) mod type_mapping;
+
+#[cfg(feature = "type_description")]
+pub(crate) use node_types::TypeUse;
+
+/// Use of a type, which nodes do not describe.
+#[cfg(not(feature = "type_description"))]
+pub(crate) struct TypeUse;

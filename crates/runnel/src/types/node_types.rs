@@ -1,6 +1,7 @@
 //! Types of a node's topics and services in ROS 2, which the node describes on request.
 
 use std::borrow::Cow;
+use std::sync::{Arc, Weak};
 
 use runnel_core::message::{Message, Service};
 use runnel_core::schema::{DescribedType, ResolveError, TypeDescription};
@@ -18,8 +19,27 @@ use crate::types::announced::Ros2Type;
 const HASH_PREFIX: &str = "RIHS01_";
 const HASH_DIGITS: usize = 64;
 
-/// Types by their hashes, in lower case.
-pub(crate) struct NodeTypes(Mutex<SortedMap<String, NodeType>>);
+/// Types in use by their hashes, in lower case, each with the number of its uses.
+pub(crate) struct NodeTypes(Mutex<SortedMap<String, (NodeType, usize)>>);
+
+/// Use of a type by a topic, a service or a client of a node. The node describes the type until the last use is dropped.
+pub(crate) struct TypeUse {
+    types: Weak<NodeTypes>,
+    hash: String,
+}
+
+impl Drop for TypeUse {
+    fn drop(&mut self) {
+        let Some(types) = self.types.upgrade() else { return };
+        let mut types = lock(&types.0);
+        if let Some((_, uses)) = types.get_mut(&self.hash) {
+            *uses -= 1;
+            if *uses == 0 {
+                types.remove(&self.hash);
+            }
+        }
+    }
+}
 
 /// A type by its definitions. It is described on request, which is rare.
 #[derive(Clone)]
@@ -42,24 +62,26 @@ impl NodeType {
 }
 
 impl NodeTypes {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(Class::NodeTypes, SortedMap::new()))
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Class::NodeTypes, SortedMap::new())))
     }
 
-    /// Adds the type of a topic. It stays when the topic is removed.
-    pub(crate) fn add_message(&self, of: &Ros2Type) {
-        let Some(name) = of.ros2_name().filter(|_| of.is_known() && !of.definition.is_empty()) else {
-            return;
-        };
-        let add = || NodeType::Message { name, definition: of.definition.clone() };
-        lock(&self.0).entry(of.rihs01.clone()).or_insert_with(add);
+    /// Adds a use of the type of a topic. `None` if its definition is not known.
+    pub(crate) fn use_message(self: &Arc<Self>, of: &Ros2Type) -> Option<TypeUse> {
+        let name = of.ros2_name().filter(|_| of.is_known() && !of.definition.is_empty())?;
+        let message = || NodeType::Message { name, definition: of.definition.clone() };
+        Some(self.add(&of.rihs01, message))
     }
 
-    /// Adds the type of a service or a client. It stays when that is removed.
-    pub(crate) fn add_service<S: Service>(&self) {
+    /// Adds a use of the type of a service.
+    pub(crate) fn use_service<S: Service>(self: &Arc<Self>) -> TypeUse {
         let (request, response) = (S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION);
-        let add = || NodeType::Service { name: S::ROS2_TYPE, request, response };
-        lock(&self.0).entry(S::RIHS01.to_owned()).or_insert_with(add);
+        self.add(S::RIHS01, || NodeType::Service { name: S::ROS2_TYPE, request, response })
+    }
+
+    fn add(self: &Arc<Self>, hash: &str, node_type: impl FnOnce() -> NodeType) -> TypeUse {
+        lock(&self.0).entry(hash.to_owned()).or_insert_with(|| (node_type(), 0)).1 += 1;
+        TypeUse { types: Arc::downgrade(self), hash: hash.to_owned() }
     }
 
     /// Adds the type of a service's events, which stays.
@@ -67,7 +89,7 @@ impl NodeTypes {
         let ServiceEventType { service, definitions: [request, response], .. } = of;
         let added = NodeType::ServiceEvent { service, request, response };
         if let Ok(description) = added.describe() {
-            lock(&self.0).entry(description.hash).or_insert(added);
+            lock(&self.0).entry(description.hash).or_insert((added, 0)).1 += 1;
         }
     }
 
@@ -79,7 +101,7 @@ impl NodeTypes {
         let Some(hash) = parse_hash(&request.type_hash) else {
             return failure("Failed to parse type hash".to_owned());
         };
-        let Some(found) = lock(&self.0).get(&hash).cloned() else {
+        let Some((found, _)) = lock(&self.0).get(&hash).cloned() else {
             return failure("Type not currently in use by this node".to_owned());
         };
         match found.describe() {
@@ -142,11 +164,12 @@ mod tests {
     use runnel_msgs::std_msgs::msg::Header;
     use runnel_msgs::type_description_interfaces::srv::GetTypeDescription;
 
-    fn types() -> NodeTypes {
+    /// Types of a topic and a service, with their uses.
+    fn types() -> (Arc<NodeTypes>, [TypeUse; 2]) {
         let types = NodeTypes::new();
-        types.add_message(&Ros2Type::of::<Header>());
-        types.add_service::<GetTypeDescription>();
-        types
+        let message = types.use_message(&Ros2Type::of::<Header>()).expect("a known type");
+        let service = types.use_service::<GetTypeDescription>();
+        (types, [message, service])
     }
 
     fn ask(type_hash: &str, include_type_sources: bool) -> GetTypeDescriptionResponse {
@@ -155,7 +178,7 @@ mod tests {
             type_hash: type_hash.to_owned(),
             include_type_sources,
         };
-        types().get_type_description(&request)
+        types().0.get_type_description(&request)
     }
 
     #[test]
@@ -204,7 +227,17 @@ mod tests {
     #[test]
     fn untyped_topic_has_no_description() {
         let types = NodeTypes::new();
-        types.add_message(&crate::types::announced::Topic::of_any("/a".into()).ros2.expect("in ROS 2"));
+        let any = crate::types::announced::Topic::of_any("/a".into()).ros2.expect("in ROS 2");
+        assert!(types.use_message(&any).is_none());
+    }
+
+    #[test]
+    fn type_is_described_until_its_last_use_ends() {
+        let (types, [header, service]) = types();
+        let second = types.use_message(&Ros2Type::of::<Header>());
+        drop(header);
+        assert_eq!(lock(&types.0).len(), 2);
+        drop((second, service));
         assert!(lock(&types.0).is_empty());
     }
 }

@@ -62,6 +62,7 @@ mod loans;
 mod message_info;
 mod node_options;
 mod own_parameters;
+mod parameter_server;
 mod params;
 mod qos_events;
 mod qos_samples;

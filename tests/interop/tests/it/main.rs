@@ -50,6 +50,7 @@ mod ros2_services;
 mod ros2_table;
 mod ros2_topics;
 mod ros2_types;
+mod rviz;
 mod services;
 mod static_robot;
 mod tf;

@@ -175,7 +175,7 @@ fn with_small_file_limit(test: &str) -> bool {
     let mut again = Command::new("sh");
     again.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
     again.arg(std::env::current_exe().expect("a path"));
-    again.args(["--exact", &format!("persist::tests::{test}")]).env("RUNNEL_LITTLE_ROOM", "1");
+    again.args(["--exact", &format!("context::persist::tests::{test}")]).env("RUNNEL_LITTLE_ROOM", "1");
     let output = again.output().expect("run");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
@@ -269,7 +269,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
         again.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
         again
             .arg(std::env::current_exe().expect("a path"))
-            .args(["--exact", &format!("persist::tests::{name}")]);
+            .args(["--exact", &format!("context::persist::tests::{name}")]);
         let output = again.env("RUNNEL_LITTLE_ROOM", folder.file()).output().expect("run");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");

@@ -24,8 +24,16 @@ impl NodeInner {
             if self.is_kept_from_master(&name) {
                 continue;
             }
-            let name = name.replace('.', "/");
-            let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
+            let private = format!("~{}", name.replace('.', "/"));
+            let key = match names::resolve(&self.namespace, &self.name, &private) {
+                Ok(key) => key,
+                // ROS 2 has more names than ROS 1.
+                Err(error) => {
+                    let line = format_args!("parameter {name} is not at the parameter server: {error}");
+                    self.log().log_library(log::Level::Warn, line);
+                    continue;
+                }
+            };
             let value = ros1_value(given.value);
             self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
             self.wait_registered(Role::Parameter, &key)?;

@@ -38,15 +38,17 @@ impl Node {
         if slot.services.contains_key(&service) {
             return Err(TopicError::ServiceExists { service }.into());
         }
-        slot.services.insert(service, Arc::clone(&core));
+        // The name is free again if this fails.
         if let Some(types) = &types {
             driver.add_server(self.inner.key, &core, types, memory)?;
         }
+        self.inner.keep_service(&mut driver, &core)?;
         drop(driver);
         Ok(ServiceServer {
             node: Arc::clone(&self.inner),
             core,
             event_publisher: Mutex::new(Class::EventPublisher, None),
+            _type_use: self.inner.use_service_type::<S>(),
         })
     }
 }

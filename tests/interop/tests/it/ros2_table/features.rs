@@ -1,10 +1,11 @@
 //! Features on one host between Runnel and each other implementation, in both directions.
 
-use interop::ros2::Origin;
+use interop::ros2::{Distro, Origin};
 use interop::ros2_checks::{check_best_effort_sizes, check_exchange, check_late_listener, check_sizes};
-use interop::sheet::{Cell, PASS, Row, Sheet};
+use interop::sheet::{Attempt, Cell, PASS, Row, Sheet};
 
 use super::{Direction, actions, column, directions, other, qos, refused, types};
+use crate::{ros2_logging, ros2_node, ros2_node_services, ros2_parameters, tf};
 
 /// Below the size of a datagram, at it and above, and far above.
 fn sizes() -> Vec<usize> {
@@ -45,22 +46,78 @@ const FEATURES: [Feature; 9] = [
 
 pub fn sheet() -> Sheet<()> {
     let row = |(title, feature): &Feature| {
-        let cell = |direction: &Direction| {
-            let (direction, attempt) = (*direction, feature(*direction)?);
-            Some(Cell {
-                name: format!("{title}, {}", column(direction)),
-                attempt: Box::new(move |()| attempt(direction)),
-            })
-        };
-        Row { title: (*title).to_owned(), cells: directions().iter().map(cell).collect() }
+        row(title, |direction| {
+            let attempt = feature(direction)?;
+            Some(Box::new(move |()| attempt(direction)))
+        })
+    };
+    Sheet { title: "On one host", text: TEXT, columns: columns(), rows: FEATURES.iter().map(row).collect() }
+}
+
+fn columns() -> Vec<String> {
+    directions().iter().map(|direction| column(*direction)).collect()
+}
+
+/// A row of the cells that have an attempt.
+fn row(title: &str, attempt: impl Fn(Direction) -> Option<Attempt<()>>) -> Row<()> {
+    let cell = |direction: Direction| {
+        Some(Cell { name: format!("{title}, {}", column(direction)), attempt: attempt(direction)? })
+    };
+    Row { title: title.to_owned(), cells: directions().into_iter().map(cell).collect() }
+}
+
+/// What a node offers: a title, and the checks with the node of rclpy and with that of Runnel.
+type Offer = (&'static str, Option<fn(Distro)>, Option<fn(Distro)>);
+
+/// The row for which the wheels of Jazzy lack the type.
+const TRANSFORMS: &str = "transforms";
+
+const OFFERS: [Offer; 7] = [
+    (
+        "parameters",
+        Some(ros2_parameters::check_parameters_of_rclpy),
+        Some(ros2_parameters::check_own_parameters),
+    ),
+    (
+        "every parameter type, bad values",
+        Some(ros2_parameters::check_types_of_rclpy_parameters),
+        Some(ros2_parameters::check_types_of_own_parameters),
+    ),
+    ("`/rosout`", Some(ros2_logging::check_log_of_rclpy), Some(ros2_logging::check_own_log)),
+    ("`/clock`", Some(ros2_node::check_clock_of_rclpy), None),
+    ("type descriptions", None, Some(ros2_node_services::check_type_description)),
+    ("logger services", None, Some(ros2_node_services::check_logger_services)),
+    (TRANSFORMS, Some(tf::check_broadcasters_of_rclpy), Some(tf::check_own_broadcasters)),
+];
+
+/// What every node offers, between Runnel and rclpy.
+pub fn node_sheet() -> Sheet<()> {
+    let offer = |(title, theirs, ours): &Offer| {
+        row(title, |(from, to)| {
+            let check = if from == Origin::Runnel { (*ours)? } else { (*theirs)? };
+            let Origin::Ros2(distro) = other((from, to)) else { return None };
+            if *title == TRANSFORMS && distro == Distro::Jazzy {
+                return None;
+            }
+            Some(Box::new(move |()| {
+                check(distro);
+                PASS.to_owned()
+            }))
+        })
     };
     Sheet {
-        title: "On one host",
-        text: TEXT,
-        columns: directions().iter().map(|direction| column(*direction)).collect(),
-        rows: FEATURES.iter().map(row).collect(),
+        title: "What every node offers",
+        text: NODE_TEXT,
+        columns: columns(),
+        rows: OFFERS.iter().map(offer).collect(),
     }
 }
+
+const NODE_TEXT: &str = "\
+The program on the left of the arrow has the parameters, the log, the clock, the services or the transforms. The one on the
+right uses them, with the client of its library where there is one.
+
+- *Transforms*: the wheels of rclpy lack tf2_msgs. It is built from its definition, which only those of Kilted do.";
 
 const TEXT: &str = "\
 The program on the left of the arrow publishes. Every message must arrive byte for byte, reliable ones all and in order.
