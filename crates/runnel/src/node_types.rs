@@ -24,15 +24,40 @@ pub(crate) struct NodeTypes(Mutex<SortedMap<String, NodeType>>);
 #[derive(Clone)]
 enum NodeType {
     Message { name: String, definition: Cow<'static, str> },
-    Service { name: &'static str, request: &'static str, response: &'static str },
+    Service(ServiceType),
+    /// The request or the response of a service: its servers and clients announce the hashes of these.
+    ServicePart(ServiceType, usize),
+}
+
+/// A service type.
+#[derive(Clone, Copy)]
+struct ServiceType {
+    name: &'static str,
+    /// The definitions of request and response.
+    parts: [&'static str; 2],
+    /// The hashes of request and response.
+    hashes: [&'static str; 2],
 }
 
 impl NodeType {
     fn describe(&self) -> Result<TypeDescription, ResolveError> {
         match self {
             Self::Message { name, definition } => TypeDescription::of_message(name, definition),
-            Self::Service { name, request, response } => TypeDescription::of_service(name, request, response),
+            Self::Service(ServiceType { name, parts: [request, response], .. }) => {
+                TypeDescription::of_service(name, request, response)
+            }
+            Self::ServicePart(ServiceType { name, parts: [request, response], .. }, index) => {
+                let [of_request, of_response] = TypeDescription::of_service_parts(name, request, response)?;
+                Ok(if *index == 0 { of_request } else { of_response })
+            }
         }
+    }
+
+    /// The part of a service that has this hash.
+    fn part(&self, hash: &str) -> Option<Self> {
+        let Self::Service(of) = self else { return None };
+        let index = of.hashes.iter().position(|part| *part == hash)?;
+        Some(Self::ServicePart(*of, index))
     }
 }
 
@@ -52,9 +77,15 @@ impl NodeTypes {
 
     /// Adds the type of a service or a client. It stays when that is removed.
     pub(crate) fn add_service<S: Service>(&self) {
-        let (request, response) = (S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION);
-        let add = || NodeType::Service { name: S::ROS2_TYPE, request, response };
+        let parts = [S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION];
+        let hashes = [S::Request::RIHS01, S::Response::RIHS01];
+        let add = || NodeType::Service(ServiceType { name: S::ROS2_TYPE, parts, hashes });
         lock(&self.0).entry(S::RIHS01.to_owned()).or_insert_with(add);
+    }
+
+    fn with_hash(&self, hash: &str) -> Option<NodeType> {
+        let types = lock(&self.0);
+        types.get(hash).cloned().or_else(|| types.values().find_map(|of| of.part(hash)))
     }
 
     /// Answers a request. The reasons of a failure are those of rcl.
@@ -65,7 +96,7 @@ impl NodeTypes {
         let Some(hash) = parse_hash(&request.type_hash) else {
             return failure("Failed to parse type hash".to_owned());
         };
-        let Some(found) = lock(&self.0).get(&hash).cloned() else {
+        let Some(found) = self.with_hash(&hash) else {
             return failure("Type not currently in use by this node".to_owned());
         };
         match found.describe() {
@@ -175,6 +206,19 @@ mod tests {
         let name = response.type_description.type_description.type_name;
         assert_eq!(name, "type_description_interfaces/srv/GetTypeDescription");
         assert_eq!(response.type_sources[0].encoding, "srv");
+    }
+
+    /// A client that does not know the service's type can ask for what its endpoints announce.
+    #[test]
+    fn parts_of_service_type_are_described() {
+        type Request = GetTypeDescriptionRequest;
+        for (hash, suffix) in [(Request::RIHS01, "Request"), (GetTypeDescriptionResponse::RIHS01, "Response")] {
+            let response = ask(hash, true);
+            assert!(response.successful, "{}", response.failure_reason);
+            let name = response.type_description.type_description.type_name;
+            assert_eq!(name, format!("type_description_interfaces/srv/GetTypeDescription_{suffix}"));
+            assert_eq!(response.type_sources[0].encoding, "implicit");
+        }
     }
 
     #[test]

@@ -13,9 +13,7 @@ use crate::graphs::DiscoveredRos2;
 use crate::output;
 
 /// The commands, each with its text for ROS 2.
-const COMMANDS: [(&[&str], &str); 7] = [
-    (&["service"], "ROS 2 services are not supported yet"),
-    (&["action"], "ROS 2 actions are not supported yet"),
+const COMMANDS: [(&[&str], &str); 5] = [
     (&["log"], "ROS 2 log commands are not supported yet, except 'runnel topic echo /rosout'"),
     (DOCTOR, "the doctor checks ROS 1, and in ROS 2 only for pairs that do not match"),
     (&["node", "ping"], "ROS 2 nodes cannot be pinged"),
@@ -194,25 +192,23 @@ mod tests {
 
     #[test]
     fn ros_1_commands_accept_graph_flags() {
-        for line in ["service list", "action list", "log", "log list /a", "doctor", "node kill /a"] {
+        for line in ["action list", "log", "log list /a", "doctor", "node kill /a"] {
             let plain = typed(line).expect("it is for ROS 1 only");
             assert_eq!((plain.explains, plain.ros2), (line != "doctor", false), "{line}");
             assert!(!typed(&format!("{line} --ros1")).expect("the same").explains, "{line}");
             assert!(typed(&format!("{line} --ros2")).expect("the same").ros2, "{line}");
         }
-        assert!(typed("service --ros2 list").expect("the same").ros2);
+        assert!(typed("action --ros2 list").expect("the same").ros2);
         for (line, runs_on) in [
             ("log", true),
             ("log list /a", false),
-            ("service call --wait /a", true),
-            ("service call /a", false),
             ("action send_goal /a a/B", true),
             ("action list", false),
         ] {
             assert_eq!(typed(line).expect("the same").runs_on, runs_on, "{line}");
         }
         for line in
-            ["topic list --ros2", "param get /a", "node list", "node info /a", "interface list", "master"]
+            ["topic list --ros2", "service list --ros1", "param get /a", "node list", "node info /a", "interface list", "master"]
         {
             assert_eq!(typed(line), None, "{line}");
         }

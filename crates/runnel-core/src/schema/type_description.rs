@@ -9,7 +9,7 @@ use super::generation::Generation;
 use super::library::{Kind, Library};
 use super::resolve::ResolveError;
 use super::rihs01::{DURATION, EVENT_INFO, TIME, Types, UUID};
-use super::types::{Schema, TypeName};
+use super::types::{Schema, ServiceSchema, TypeName};
 use crate::sorted::SortedMap;
 
 /// The text that defines a type.
@@ -56,11 +56,7 @@ impl TypeDescription {
     /// # Errors
     /// As [`TypeDescription::of_message`].
     pub fn of_service(name: &str, request: &str, response: &str) -> Result<Self, ResolveError> {
-        let name = parse_name(name)?;
-        let mut library = Library::new();
-        let text = add_parts(&mut library, &[request, response])?;
-        library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
-        let schema = library.service_in(Generation::Ros2, &name)?;
+        let (schema, text) = service(name, request, response)?;
         let (mut types, mut texts) = (Types::default(), SortedMap::new());
         for part in [&schema.request, &schema.response] {
             types.add_schema(part);
@@ -68,6 +64,20 @@ impl TypeDescription {
         }
         types.add_service(&schema.ros2_name);
         Ok(Self::new(&schema.ros2_name, &types, &texts, ("srv", &text)))
+    }
+
+    /// The descriptions of the request and the response of a service, each a type of its own, from those definitions.
+    ///
+    /// # Errors
+    /// As [`TypeDescription::of_message`].
+    pub fn of_service_parts(name: &str, request: &str, response: &str) -> Result<[Self; 2], ResolveError> {
+        let (schema, _) = service(name, request, response)?;
+        Ok([&schema.request, &schema.response].map(|part| {
+            let (mut types, mut texts) = (Types::default(), SortedMap::new());
+            types.add_schema(part);
+            add_texts(part, &mut texts);
+            Self::new(&part.def.ros2_name, &types, &texts, ("implicit", ""))
+        }))
     }
 
     fn new(
@@ -86,6 +96,15 @@ impl TypeDescription {
             hash: types.hash(name),
         }
     }
+}
+
+/// The service of these definitions, and its text.
+fn service(name: &str, request: &str, response: &str) -> Result<(ServiceSchema, String), ResolveError> {
+    let name = parse_name(name)?;
+    let mut library = Library::new();
+    let text = add_parts(&mut library, &[request, response])?;
+    library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
+    Ok((library.service_in(Generation::Ros2, &name)?, text))
 }
 
 fn parse_name(name: &str) -> Result<TypeName, ResolveError> {
