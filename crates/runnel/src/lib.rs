@@ -85,6 +85,7 @@ mod options;
 mod outgoing;
 mod own_parameters;
 mod parameter_client;
+mod parameter_files;
 mod parameter_services;
 mod parameter_value;
 mod parameters;

@@ -40,6 +40,11 @@ pub enum Found {
 }
 
 impl Finding {
+    /// In these graphs, after this discovery.
+    pub fn new(filter: GraphFilter, discovery: Discovery) -> Self {
+        Self { filter, discovery }
+    }
+
     /// Whether the user restricts the command to ROS 1. Then nothing is searched: the command looks there itself.
     pub fn is_only_ros1(&self) -> bool {
         self.filter.is_only_ros1()

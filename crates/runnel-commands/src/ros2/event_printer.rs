@@ -5,6 +5,7 @@ use runnel::core::schema::Generation;
 use runnel::core::yaml::{self, EchoOptions};
 use serde_json::json;
 
+use super::message_yaml::message_yaml;
 use super::service_event::EVENTS;
 use crate::error::CliError;
 use crate::output::Output;
@@ -79,7 +80,7 @@ impl EventPrinter {
         if self.csv {
             return yaml::to_csv(message, &self.options);
         }
-        let text = yaml::to_yaml(message, &self.options) + "\n---";
+        let text = message_yaml(message, &self.options) + "---";
         match (event_name(message), text.split_once("event_type: ")) {
             (Some(event), Some((before, after))) => {
                 let rest = after.split_once('\n').map_or("", |(_, rest)| rest);

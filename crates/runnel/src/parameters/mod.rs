@@ -20,7 +20,7 @@ use crate::parameter_value::ParameterValue;
 pub use callbacks::ParameterCallback;
 pub use declaration::{DeclaredType, IntoParameterDeclaration, ParameterDeclaration, RangedType};
 pub(crate) use event::{PARAMETER_EVENTS, event_message};
-pub(crate) use message::from_message;
+pub(crate) use message::{from_message, type_name};
 pub(crate) use node_parameters::NodeParameters;
 pub(crate) use overrides::{Override, Overrides};
 pub(crate) use requests::{

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::output::Output;
+use crate::ros2::message_yaml;
 
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ impl Report {
 
     /// Says what is sent.
     pub fn sending(self, goal: &DynamicMessage) -> Result<(), CliError> {
-        self.ros2(&format!("Sending goal:\n     {}\n\n", self.yaml(goal)))
+        self.ros2(&format!("Sending goal:\n     {}\n", ros2_yaml(goal)))
     }
 
     /// Says that the goal is sent.
@@ -65,7 +66,7 @@ impl Report {
     pub fn feedback(self, feedback: &DynamicMessage) -> Result<(), CliError> {
         let text = || match self.generation {
             Generation::Ros1 => format!("Feedback:\n{}\n", self.indented(feedback)),
-            Generation::Ros2 => format!("Feedback:\n    {}\n\n", self.yaml(feedback)),
+            Generation::Ros2 => format!("Feedback:\n    {}\n", ros2_yaml(feedback)),
         };
         self.output.answer(text, || json!({ "feedback": yaml::to_json_in(self.generation, feedback) }))
     }
@@ -80,7 +81,7 @@ impl Report {
             }
             let result = result.as_ref().map(|result| match self.generation {
                 Generation::Ros1 => format!("Result:\n{}\n", self.indented(result)),
-                Generation::Ros2 => format!("Result:\n    {}\n\n", self.yaml(result)),
+                Generation::Ros2 => format!("Result:\n    {}\n", ros2_yaml(result)),
             });
             format!("{}Goal finished with status: {name}\n", result.unwrap_or_default())
         };
@@ -111,13 +112,13 @@ impl Report {
         }
     }
 
-    fn yaml(self, message: &DynamicMessage) -> String {
-        let options = yaml::EchoOptions { generation: self.generation, ..yaml::EchoOptions::default() };
-        yaml::to_yaml(message, &options)
-    }
-
     /// A message as YAML, indented.
     fn indented(self, message: &DynamicMessage) -> String {
-        self.yaml(message).lines().map(|line| format!("    {line}\n")).collect()
+        let text = yaml::to_yaml(message, &yaml::EchoOptions::default());
+        text.lines().map(|line| format!("    {line}\n")).collect()
     }
+}
+
+fn ros2_yaml(message: &DynamicMessage) -> String {
+    message_yaml(message, &yaml::EchoOptions::default())
 }

@@ -13,10 +13,10 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::graphs::{Finding, Found, Target};
+use crate::graphs::{Discovery, Finding, Found, GraphFilter, Target};
 use crate::output;
 use crate::ros2::{python_repr, service_type};
-use crate::services::{FOREVER, probe, request, unknown};
+use crate::services::{FOREVER, probe, request};
 use crate::types::{Types, type_name};
 use crate::value_parsers;
 
@@ -60,8 +60,16 @@ pub struct Args {
     #[arg(short, long, value_name = "HZ", value_parser = value_parsers::rate, allow_negative_numbers = true)]
     rate: Option<f64>,
 
+    /// Listen for ROS 2 nodes for at least this long [default: 0.2]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
+    spin_time: Option<Duration>,
+
+    /// Accepted as in ros2; there is no daemon
+    #[arg(long, hide = true)]
+    no_daemon: bool,
+
     #[command(flatten)]
-    finding: Finding,
+    filter: GraphFilter,
 }
 
 /// The type, if it was typed, and the values of the request.
@@ -74,7 +82,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let service = cli.resolve(&args.service)?;
     let types = cli.types()?;
     let typed = Typed::of(args, &types)?;
-    if args.finding.is_only_ros1() {
+    if args.filter.is_only_ros1() {
         return call_ros1(args, cli, &types, (&service, &typed));
     }
     // A command that waits or repeats ends on Ctrl-C by itself.
@@ -98,25 +106,30 @@ fn find(args: &Args, cli: &CliContext, context: &Context, service: &str) -> Resu
         is_in_ros2: &|graph| graph.count_services(service) > 0,
         is_in_ros1: &|graph: &Graph<'_>| Ok(graph.service_uri(service)?.is_some()),
     };
-    let why = match args.finding.find(cli, context, &target)? {
+    let finding = Finding::new(args.filter, Discovery::at_least(args.spin_time));
+    let why = match finding.find(cli, context, &target)? {
         Found::Nothing(why) => why,
         found => return Ok(found),
     };
     if !args.wait {
         return Err(match why {
-            Some(why) => CliError::Failed(format!("{}: it is not in ROS 2, and {why}", unknown(service))),
-            None => unknown(service),
+            Some(why) => CliError::Failed(format!("service {service}: no ROS 2 node provides it, and {why}")),
+            None => not_provided(service),
         });
     }
     let why = why.map_or_else(|| "no node provides it yet".to_owned(), |why| why.to_string());
     cli.output.note(&format!("waiting for {service}: {why}"));
-    match args.finding.wait(cli, context, &target, (args.timeout, &|| !context.ok()))? {
+    match finding.wait(cli, context, &target, (args.timeout, &|| !context.ok()))? {
         Found::Nothing(_) if !context.ok() => {
             Err(CliError::Failed(format!("service {service}: interrupted while waiting for it")))
         }
-        Found::Nothing(_) => Err(unknown(service)),
+        Found::Nothing(_) => Err(not_provided(service)),
         found => Ok(found),
     }
+}
+
+fn not_provided(service: &str) -> CliError {
+    CliError::Failed(format!("service {service}: no node provides it (see 'runnel service list')"))
 }
 
 impl<'a> Typed<'a> {
