@@ -210,6 +210,9 @@ mod tests {
         assert_eq!(actions.0.keys().collect::<Vec<_>>(), ["/a", "/b"]);
         assert_eq!((actions.0["/a"].types(), actions.0["/b"].types()), (vec!["p/action/X"], vec!["p/Y"]));
         let ros2 = actions.0["/a"].ros2.as_ref().expect("it is in ROS 2");
-        assert_eq!((&*ros2.servers, &*ros2.clients), (&["/node2".to_owned()][..], &["/node3".to_owned()][..]));
+        assert_eq!(
+            (&*ros2.servers, &*ros2.clients),
+            (&["/node2".to_owned()][..], &["/node3".to_owned()][..])
+        );
     }
 }

@@ -23,7 +23,10 @@ pub(crate) struct NodeTypes(Mutex<SortedMap<String, NodeType>>);
 /// A type by its definitions. It is described on request, which is rare.
 #[derive(Clone)]
 enum NodeType {
-    Message { name: String, definition: Cow<'static, str> },
+    Message {
+        name: String,
+        definition: Cow<'static, str>,
+    },
     Service(ServiceType),
     /// The request or the response of a service: its servers and clients announce the hashes of these.
     ServicePart(ServiceType, usize),
@@ -212,7 +215,8 @@ mod tests {
     #[test]
     fn parts_of_service_type_are_described() {
         type Request = GetTypeDescriptionRequest;
-        for (hash, suffix) in [(Request::RIHS01, "Request"), (GetTypeDescriptionResponse::RIHS01, "Response")] {
+        for (hash, suffix) in [(Request::RIHS01, "Request"), (GetTypeDescriptionResponse::RIHS01, "Response")]
+        {
             let response = ask(hash, true);
             assert!(response.successful, "{}", response.failure_reason);
             let name = response.type_description.type_description.type_name;

@@ -60,6 +60,9 @@ mod tests {
         assert_eq!(ParameterValue::from(5).fitted_to(3), 5.0.into());
         assert_eq!(ParameterValue::List(vec![]).fitted_to(9), ParameterValue::StringArray(vec![]));
         assert_eq!(ParameterValue::from(5).fitted_to(4), 5.into());
-        assert_eq!((ParameterValue::name_of_type(9), ParameterValue::name_of_type(0)), ("string array", "not set"));
+        assert_eq!(
+            (ParameterValue::name_of_type(9), ParameterValue::name_of_type(0)),
+            ("string array", "not set")
+        );
     }
 }

@@ -159,10 +159,7 @@ fn waiting_for_a_service_obeys_an_ignored_sigint() {
 }
 
 /// Command lines that find nothing although a master runs, with their exit codes.
-const WITHOUT_FINDS: [(&str, i32); 2] = [
-    ("node ping /source", 1),
-    ("node kill /source", 1),
-];
+const WITHOUT_FINDS: [(&str, i32); 2] = [("node ping /source", 1), ("node kill /source", 1)];
 
 #[test]
 fn empty_result_mentions_ros_2_where_it_could_help() {

@@ -98,7 +98,9 @@ impl Ros1Only {
                 self.note_participants(cli, |_| true);
                 Ok(())
             }
-            Err(CliError::Failed(why)) if !output::was_found() => Err(CliError::Failed(self.explained(cli, why))),
+            Err(CliError::Failed(why)) if !output::was_found() => {
+                Err(CliError::Failed(self.explained(cli, why)))
+            }
             result => result,
         }
     }
@@ -109,8 +111,11 @@ impl Ros1Only {
         let discovered = (!cli.output.json).then(|| DiscoveredRos2::in_ros2(cli, Duration::ZERO)).flatten();
         let is_noted = |discovered: &DiscoveredRos2| !discovered.is_empty() && is_wanted(discovered);
         if let Some(discovered) = discovered.filter(is_noted) {
-            cli.output
-                .note(&format!("{}: only ROS 1 was searched ({})", self.not_supported, discovered.text()));
+            cli.output.note(&format!(
+                "{}: only ROS 1 was searched ({})",
+                self.not_supported,
+                discovered.text()
+            ));
         }
     }
 

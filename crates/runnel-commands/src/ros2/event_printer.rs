@@ -114,7 +114,8 @@ mod tests {
         let values = "{info: {event_type: 2, stamp: {sec: 1, nanosec: 2}, sequence_number: 7}, \
                       response: [{success: true, message: 'event_type: 1'}]}";
         let event = typed_message(&schema, &[values.to_owned()]).expect("good values");
-        let form = EventForm { csv: false, no_arr: false, no_str: false, full_length: false, truncate_length: 2 };
+        let form =
+            EventForm { csv: false, no_arr: false, no_str: false, full_length: false, truncate_length: 2 };
         let printer = form.printer(Output { json: false });
         let expected = "info:\n  event_type: RESPONSE_SENT\n  stamp:\n    sec: 1\n    nanosec: 2\n  client_gid:\n  \
                         - 0\n  - 0\n  - '...'\n  sequence_number: 7\nrequest: []\nresponse:\n- success: true\n  \

@@ -43,7 +43,7 @@ impl Writer {
             }
             ValueRef::Time(time) => self.stamp([i64::from(time.sec), i64::from(time.nanosec)], indent),
             ValueRef::Duration(time) => self.stamp([i64::from(time.sec), i64::from(time.nanosec)], indent),
-            scalar => self.out.push_str(&format!(" {}\n", self.scalar(field, scalar))),
+            scalar => self.out.push_str(&format!(" {}\n", self.scalar(field, scalar, indent))),
         }
     }
 
@@ -69,8 +69,10 @@ impl Writer {
             self.pad(indent);
             self.out.push_str("- ");
             match item {
-                ValueRef::Message(inner) if inner.fields().next().is_some() => self.members(inner, indent + 2),
-                scalar => self.out.push_str(&format!("{}\n", self.scalar(field, scalar))),
+                ValueRef::Message(inner) if inner.fields().next().is_some() => {
+                    self.members(inner, indent + 2)
+                }
+                scalar => self.out.push_str(&format!("{}\n", self.scalar(field, scalar, indent))),
             }
         }
         if array.len() > shown {
@@ -79,12 +81,13 @@ impl Writer {
         }
     }
 
-    fn scalar(&self, field: &Field, value: ValueRef<'_>) -> String {
+    /// A value on the line of its name, which is at this indentation.
+    fn scalar(&self, field: &Field, value: ValueRef<'_>, indent: usize) -> String {
         match value {
             ValueRef::Bool(truth) => truth.to_string(),
             // Python has a byte as a text of one character.
             ValueRef::Int(number) if field.spelling.starts_with("byte") => {
-                string_text(&char::from(number.to_le_bytes()[0]).to_string())
+                string_text(&char::from(number.to_le_bytes()[0]).to_string(), indent)
             }
             ValueRef::Int(number) => number.to_string(),
             ValueRef::UInt(number) => number.to_string(),
@@ -93,7 +96,7 @@ impl Writer {
             ValueRef::String(text) if self.options.no_str => {
                 format!("'<string length: <{}>>'", text.chars().count())
             }
-            ValueRef::String(text) => string_text(&self.truncated(text)),
+            ValueRef::String(text) => string_text(&self.truncated(text), indent),
             ValueRef::Time(time) => format!("{{sec: {}, nanosec: {}}}", time.sec, time.nanosec),
             ValueRef::Duration(time) => format!("{{sec: {}, nanosec: {}}}", time.sec, time.nanosec),
             ValueRef::Message(_) | ValueRef::Array(_) => "{}".to_owned(),
@@ -123,15 +126,16 @@ fn abbreviated(field: &Field, array: &Array) -> String {
     }
 }
 
-/// A text as PyYAML writes it on lines of any width, with letters of all languages.
-fn string_text(text: &str) -> String {
+/// A text as PyYAML writes it on lines of any width, with letters of all languages. Its other lines are indented more
+/// than the name.
+fn string_text(text: &str, indent: usize) -> String {
     let plain: String = text.chars().map(|letter| if is_foreign(letter) { 'a' } else { letter }).collect();
-    let written = block_text(&plain, 0, 2);
+    let written = block_text(&plain, 0, indent + 2);
     let is_wrapped = written.contains('\n') && !text.contains('\n');
     match written.chars().next() {
         Some('\'') if is_wrapped || plain != text => format!("'{}'", text.replace('\'', "''")),
         // Escapes concern only the other characters, which are the same in both texts.
-        Some('"') if plain != text => block_text(text, 0, 2),
+        Some('"') if plain != text => block_text(text, 0, indent + 2),
         Some('"' | '\'') => written,
         _ if is_wrapped || plain != text => text.to_owned(),
         _ => written,
@@ -140,7 +144,8 @@ fn string_text(text: &str) -> String {
 
 /// A letter that is printed as it is, and is not ASCII.
 fn is_foreign(letter: char) -> bool {
-    !letter.is_ascii() && (letter.is_alphanumeric() || letter > '\u{a0}' && !letter.is_control())
+    !letter.is_ascii()
+        && (letter.is_alphanumeric() || letter > '\u{a0}' && !letter.is_control())
         && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
@@ -185,11 +190,37 @@ mod tests {
         assert!(short.contains(expected) && short.contains("j: '<array type: uint8[2]>'\n"), "{short}");
     }
 
+    /// As printed by PyYAML 6.0 with `allow_unicode`.
+    #[test]
+    fn text_is_written_as_by_pyyaml() {
+        for (text, expected) in [
+            ("a", "a"),
+            ("yes", "'yes'"),
+            ("y", "y"),
+            ("x\ny", "'x\n\n  y'"),
+            ("it's", "it's"),
+            ("-1", "'-1'"),
+            ("null", "'null'"),
+            (" lead", "' lead'"),
+            ("a#b", "a#b"),
+            ("a #b", "'a #b'"),
+            ("tab\tx", "\"tab\\tx\""),
+            ("\0", "\"\\0\""),
+            ("1e3", "1e3"),
+            ("0x1F", "'0x1F'"),
+            ("é: x", "'é: x'"),
+            ("é's: x", "'é''s: x'"),
+        ] {
+            assert_eq!(string_text(text, 0), expected);
+        }
+        assert_eq!(string_text("x\ny", 2), "'x\n\n    y'");
+    }
+
     #[test]
     fn long_text_stays_on_its_line() {
         let words = "word ".repeat(30);
         for text in [format!("{words}end"), format!("{words}: end"), format!("é {words}end")] {
-            let written = string_text(&text);
+            let written = string_text(&text, 0);
             assert!(!written.contains('\n') && written.contains(&text), "{written}");
         }
     }

@@ -41,7 +41,11 @@ pub fn announced_types(graph: &Ros2Graph, service: &str) -> Vec<AnnouncedType> {
             name: request.ros_type(),
             node: request.node.clone(),
             request_hash: request.type_hash.clone(),
-            response_hash: graph.endpoints.iter().find(is_its_reply).and_then(|reply| reply.type_hash.clone()),
+            response_hash: graph
+                .endpoints
+                .iter()
+                .find(is_its_reply)
+                .and_then(|reply| reply.type_hash.clone()),
         }
     };
     requests.map(announced).collect()
@@ -142,7 +146,8 @@ fn defined(service: &str, described: &[DescribedType]) -> Result<ServiceSchema, 
     library.add_text(Kind::Service, name.clone(), text, service);
     for one in described {
         let is_message = one.name.split('/').nth(1) == Some("msg");
-        if let (Some(name), Some(text)) = (TypeName::parse(&one.name).filter(|_| is_message), one.definition())
+        if let (Some(name), Some(text)) =
+            (TypeName::parse(&one.name).filter(|_| is_message), one.definition())
         {
             library.add_text(Kind::Message, name, text, &one.name);
         }

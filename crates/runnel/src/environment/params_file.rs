@@ -234,7 +234,10 @@ talker:
             ("a:\n\tb: 1", "line 2: a tab where spaces should indent"),
             ("a: {ros__parameters: {b: 1}", "line 1: a: ros__parameters: {b: 1 does not end with }"),
             ("a: {ros__parameters: {b: }}", "line 1: a: ros__parameters: b: has no value"),
-            ("a: {ros__parameters: {b: {c: &x}}}", "line 1: a: ros__parameters: b: c: & is not supported. Try: plain values, lists and maps by indentation"),
+            (
+                "a: {ros__parameters: {b: {c: &x}}}",
+                "line 1: a: ros__parameters: b: c: & is not supported. Try: plain values, lists and maps by indentation",
+            ),
             ("a:\n  b", "line 2: b should have the form KEY: VALUE"),
             ("a:\n  ros__parameters:\n    b: [1, 2", "line 3: b: [1, 2 does not end with ]"),
             ("a:\n  ros__parameters:\n    b:\n    c: 1", "line 3: b has no value"),

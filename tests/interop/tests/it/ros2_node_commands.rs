@@ -36,7 +36,11 @@ fn lifecycle_nodes_are_shown_and_changed() {
         assert_eq!(graph.answer(&["lifecycle", "get", node]), "active [3]\n");
     }
     let missing = graph.ran(&["lifecycle", "get", "/nothing"]);
-    assert!(missing.code == Some(1) && missing.error.starts_with("error: Node not found"), "{}", missing.error);
+    assert!(
+        missing.code == Some(1) && missing.error.starts_with("error: Node not found"),
+        "{}",
+        missing.error
+    );
 }
 
 #[test]

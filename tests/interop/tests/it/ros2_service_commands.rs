@@ -60,7 +60,10 @@ fn services_of_rclpy_and_runnel_are_called() {
     let theirs = format!("{requested}std_srvs.srv.SetBool_Response(success=True, message='call 1')\n\n");
     assert_eq!(graph.answer(&["service", "call", SERVICE, "std_srvs/srv/SetBool", "{data: true}"]), ours);
     assert_eq!(graph.answer(&["service", "call", SERVICE, "true"]), ours);
-    assert_eq!(graph.answer(&["service", "call", "/their_power", "std_srvs/SetBool", "{data: true}"]), theirs);
+    assert_eq!(
+        graph.answer(&["service", "call", "/their_power", "std_srvs/SetBool", "{data: true}"]),
+        theirs
+    );
     let json = graph.answer(&["service", "call", SERVICE, "{data: true}", "--json"]);
     assert_eq!(json, "{\"success\":true,\"message\":\"it's\"}\n");
     let other = graph.ran(&["service", "call", SERVICE, "std_srvs/srv/Empty"]);
@@ -145,15 +148,20 @@ fn dual_service_is_shown_and_called_in_both_graphs() {
         graph.options().graphs(Graphs::Both).arguments([format!("__master:={}", ros1.master_uri())]);
     let both = Spinning::new(Context::with_options(options).unwrap());
     let _server = server(&both.node("robot"));
-    let list = graph.answer(&["service", "list", "-t", SERVICE]);
+    // Without ROS 2, whose discovery takes longer on a busy machine, the answers would be others.
+    let list = graph.answer(&["service", "list", "-t", SERVICE, "--wait", "2"]);
     assert_eq!(list, "/power [std_srvs/srv/SetBool]  ROS 1, ROS 2\n");
-    assert_eq!(graph.answer(&["service", "type", SERVICE]), "std_srvs/srv/SetBool\n");
+    let dual = graph.answer(&["service", "type", SERVICE, "--wait", "2"]);
+    assert_eq!(dual, "std_srvs/srv/SetBool\n");
     assert_eq!(graph.answer(&["service", "type", SERVICE, "--ros1"]), "std_srvs/SetBool\n");
-    let info = graph.answer(&["service", "info", SERVICE]);
-    assert!(info.starts_with("ROS 1\nNode: /robot\n") && info.contains("\nROS 2\nType: std_srvs/srv/"), "{info}");
+    let info = graph.answer(&["service", "info", SERVICE, "--wait", "2"]);
+    assert!(
+        info.starts_with("ROS 1\nNode: /robot\n") && info.contains("\nROS 2\nType: std_srvs/srv/"),
+        "{info}"
+    );
     let ros1 = "success: True\nmessage: \"it's\"\n";
     assert_eq!(graph.answer(&["service", "call", SERVICE, "true", "--ros1"]), ros1);
-    for words in [vec![], vec!["--ros2"]] {
+    for words in [vec!["--spin-time", "2"], vec!["--ros2"]] {
         let text = graph.answer(&[&["service", "call", SERVICE, "true"], words.as_slice()].concat());
         assert!(text.ends_with("SetBool_Response(success=True, message=\"it's\")\n\n"), "{text}");
     }

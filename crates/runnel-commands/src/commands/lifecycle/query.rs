@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use runnel::core::message::Service;
 use runnel::msgs::lifecycle_msgs::msg::TransitionDescription;
-use runnel::msgs::lifecycle_msgs::srv::{
-    GetAvailableTransitions, GetAvailableTransitionsRequest,
-};
+use runnel::msgs::lifecycle_msgs::srv::{GetAvailableTransitions, GetAvailableTransitionsRequest};
 use runnel::{Context, Graphs, Node, Ros2Graph};
 
 use crate::cli_context::CliContext;

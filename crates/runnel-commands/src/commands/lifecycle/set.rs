@@ -52,7 +52,8 @@ fn chosen(available: &[TransitionDescription], typed: &str) -> Option<Transition
 }
 
 fn unknown(available: &[TransitionDescription]) -> CliError {
-    let line = |of: &TransitionDescription| format!("\n- {}", labelled(&of.transition.label, of.transition.id));
+    let line =
+        |of: &TransitionDescription| format!("\n- {}", labelled(&of.transition.label, of.transition.id));
     let lines: String = available.iter().map(line).collect();
     CliError::Failed(format!("Unknown transition requested, available ones are:{lines}"))
 }
@@ -73,7 +74,8 @@ mod tests {
     fn transition_has_name_or_number() {
         let id = |typed| chosen(&available(), typed).map(|transition| transition.id);
         assert_eq!((id("configure"), id("5"), id("1"), id("activate")), (Some(1), Some(5), Some(9), None));
-        let expected = "Unknown transition requested, available ones are:\n- configure [1]\n- shutdown [5]\n- 1 [9]";
+        let expected =
+            "Unknown transition requested, available ones are:\n- configure [1]\n- shutdown [5]\n- 1 [9]";
         assert_eq!(unknown(&available()).to_string(), expected);
     }
 }

@@ -78,7 +78,8 @@ pub fn run(args: &Follow, cli: &CliContext) -> Result<(), CliError> {
     let snapshot = GraphSnapshot::open_running(cli, args.filter, &args.discovery)?;
     let is_gathered = snapshot.ros1().map(|graph| is_gathered(&graph)).transpose()?.unwrap_or_default();
     // Where a master collects lines, the topics of its nodes need no other subscriber.
-    let both = [(cli.running_context_in(Graphs::Ros1), GATHERED), (cli.running_context_in(Graphs::Ros2), EACH)];
+    let both =
+        [(cli.running_context_in(Graphs::Ros1), GATHERED), (cli.running_context_in(Graphs::Ros2), EACH)];
     let sources: Vec<(Context, &str)> = match (is_gathered, snapshot.context().graphs()) {
         (true, Graphs::Both) => {
             both.into_iter().map(|(context, topic)| Ok((context?, topic))).collect::<Result<_, CliError>>()?

@@ -100,26 +100,10 @@ fn level(generation: Generation, number: u64) -> Level {
     }
 }
 
-/// The level of this number in ROS 2, where there are ten numbers for each.
+/// The most severe level whose number in ROS 2 is not greater. There are ten numbers for each level.
 pub fn ros2_level(number: u32) -> Level {
-    match number {
-        0..20 => Level::Debug,
-        20..30 => Level::Info,
-        30..40 => Level::Warn,
-        40..50 => Level::Error,
-        _ => Level::Fatal,
-    }
-}
-
-/// The number of a level in ROS 2.
-pub fn ros2_number(level: Level) -> u32 {
-    match level {
-        Level::Debug => 10,
-        Level::Info => 20,
-        Level::Warn => 30,
-        Level::Error => 40,
-        Level::Fatal => 50,
-    }
+    let is_within = |level: &Level| u32::from(level.ros2_number()) <= number;
+    Level::ALL.into_iter().filter(is_within).max().unwrap_or(Level::Debug)
 }
 
 #[cfg(test)]
@@ -153,8 +137,8 @@ pub mod tests {
 
     #[test]
     fn levels_have_numbers_of_their_generation() {
-        for level in [Level::Debug, Level::Info, Level::Warn, Level::Error, Level::Fatal] {
-            assert_eq!(ros2_level(ros2_number(level)), level);
+        for level in Level::ALL {
+            assert_eq!(ros2_level(level.ros2_number().into()), level);
         }
         let numbers = [(Generation::Ros1, 4), (Generation::Ros2, 30), (Generation::Ros2, 35)];
         assert_eq!(numbers.map(|(generation, number)| level(generation, number)), [Level::Warn; 3]);

@@ -10,7 +10,7 @@ use runnel::msgs::rcl_interfaces::srv::{
 use runnel::msgs::roscpp::srv::{GetLoggers, GetLoggersRequest, SetLoggerLevel, SetLoggerLevelRequest};
 use runnel::{Graphs, Node};
 
-use super::line::{ros2_level, ros2_number};
+use super::line::ros2_level;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -49,7 +49,8 @@ impl Loggers {
         if finding.is_only_ros1() {
             return in_ros1(node);
         }
-        let [ros2_service, ros1_service] = ["get_logger_levels", "get_loggers"].map(|name| format!("{node}/{name}"));
+        let [ros2_service, ros1_service] =
+            ["get_logger_levels", "get_loggers"].map(|name| format!("{node}/{name}"));
         let context = cli.query_context_in(Graphs::Ros2)?;
         let target = Target {
             is_in_ros2: &|graph| graph.count_services(&ros2_service) > 0,
@@ -66,7 +67,9 @@ impl Loggers {
                         "node {node} has no services for its log levels: in ROS 2 its program starts them with the node \
                          option enable_logger_service"
                     ),
-                    (false, Some(why)) => format!("no node {node} in ROS 2 (see 'runnel node list'), and {why}"),
+                    (false, Some(why)) => {
+                        format!("no node {node} in ROS 2 (see 'runnel node list'), and {why}")
+                    }
                     (false, None) => format!("no node {node} with loggers (see 'runnel node list')"),
                 }))
             }
@@ -129,7 +132,8 @@ impl Loggers {
             return Ok(());
         }
         let service = format!("{}/set_logger_levels", self.node);
-        let wanted = LoggerLevel { name: name.to_owned(), level: ros2_number(level), ..Default::default() };
+        let wanted =
+            LoggerLevel { name: name.to_owned(), level: level.ros2_number().into(), ..Default::default() };
         let request = SetLoggerLevelsRequest { levels: vec![wanted], ..Default::default() };
         let answer =
             self.asker.create_client::<SetLoggerLevels>(&service)?.call_timeout(&request, CALL_TIMEOUT)?;

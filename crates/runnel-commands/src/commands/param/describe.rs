@@ -41,7 +41,11 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 
 /// The descriptor as `ros2 param describe` prints it.
 fn text(descriptor: &ParameterDescriptor) -> String {
-    let mut text = format!("Parameter name: {}\n  Type: {}\n", descriptor.name, ParameterValue::name_of_type(descriptor.type_));
+    let mut text = format!(
+        "Parameter name: {}\n  Type: {}\n",
+        descriptor.name,
+        ParameterValue::name_of_type(descriptor.type_)
+    );
     if !descriptor.description.is_empty() {
         text += &format!("  Description: {}\n", descriptor.description);
     }

@@ -87,7 +87,8 @@ fn set_ros2(cli: &CliContext, client: &ParameterClient, name: &str, text: &str) 
 
 /// The value as the parameter's type asks for it: unlike ros2, 5 is accepted for 5.0.
 pub(super) fn fitted(client: &ParameterClient, name: &str, value: ParameterValue) -> ParameterValue {
-    let is_clear = matches!(value, ParameterValue::Bool(_) | ParameterValue::Double(_) | ParameterValue::String(_));
+    let is_clear =
+        matches!(value, ParameterValue::Bool(_) | ParameterValue::Double(_) | ParameterValue::String(_));
     let types = if is_clear { Vec::new() } else { client.get_parameter_types(&[name]).unwrap_or_default() };
     types.first().map_or(value.clone(), |declared| value.fitted_to(*declared))
 }

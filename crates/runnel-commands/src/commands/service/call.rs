@@ -87,7 +87,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     }
     // A command that waits or repeats ends on Ctrl-C by itself.
     let runs = args.wait || args.rate.is_some();
-    let context = if runs { cli.running_context_in(Graphs::Ros2)? } else { cli.query_context_in(Graphs::Ros2)? };
+    let context =
+        if runs { cli.running_context_in(Graphs::Ros2)? } else { cli.query_context_in(Graphs::Ros2)? };
     match find(args, cli, &context, &service)? {
         Found::Ros2(graph) => {
             let node = cli.node(&context, "service")?;
@@ -260,7 +261,8 @@ mod tests {
         for word in ["std_srvs/srv/SetBool", "std_srvs/SetBool", "my_package/srv/Mine"] {
             assert!(is_type(&types, word), "{word}");
         }
-        for word in ["true", "{data: true}", "a/b", "/a/srv/b", "std_msgs/String", "std_msgs/msg/String", ""] {
+        for word in ["true", "{data: true}", "a/b", "/a/srv/b", "std_msgs/String", "std_msgs/msg/String", ""]
+        {
             assert!(!is_type(&types, word), "{word}");
         }
     }

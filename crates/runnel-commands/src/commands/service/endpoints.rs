@@ -94,9 +94,7 @@ impl End<'_> {
     }
 
     fn json(&self) -> Json {
-        let half = |(name, end): (&str, &EndpointInfo)| {
-            json!({ "endpoint": name, "gid": end.gid.to_string(), "qos": qos::to_json(&end.qos, end.has_history) })
-        };
+        let half = |(name, end): (&str, &EndpointInfo)| json!({ "endpoint": name, "gid": end.gid.to_string(), "qos": qos::to_json(&end.qos, end.has_history) });
         let halves: Json = self.halves().into_iter().map(half).collect();
         let role = self.role().to_lowercase();
         json!({ "node": self.request.node, "type": self.request.ros_type(), "role": role, "endpoints": halves })
