@@ -13,6 +13,9 @@ use crate::streaming::POLL_PERIOD;
 /// How long a master may take that no option requires.
 const MASTER_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long something in ROS 2 may take to appear that is not in the graph after discovery.
+const LATE: Duration = Duration::from_secs(1);
+
 /// Where to look.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Finding {
@@ -59,11 +62,15 @@ impl Finding {
         if (target.is_in_ros2)(&graph) {
             return Ok(Found::Ros2(graph));
         }
-        Ok(match self.is_in_ros1(cli, target) {
-            Ok(true) => Found::Ros1,
-            Ok(false) => Found::Nothing(None),
-            Err(why) => Found::Nothing(Some(why)),
-        })
+        let why = match self.is_in_ros1(cli, target) {
+            Ok(true) => return Ok(Found::Ros1),
+            Ok(false) => None,
+            Err(why) => Some(why),
+        };
+        if ros2.wait_for_ros2_graph(LATE, target.is_in_ros2)? {
+            return Ok(Found::Ros2(ros2.ros2_graph()?.unwrap_or_default()));
+        }
+        Ok(Found::Nothing(why))
     }
 
     /// Searches both graphs again and again, until one has it, the time is over or the wait is interrupted.

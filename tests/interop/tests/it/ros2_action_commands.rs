@@ -44,13 +44,16 @@ fn actions_are_shown_and_goals_sent() {
     for distro in [Some(Distro::Kilted), Some(Distro::Jazzy), None] {
         let graph = Ros2Graph::new();
         let server = distro.map_or_else(|| runnel_server(&graph, &[]), |distro| rclpy_server(&graph, distro));
-        assert_eq!(graph.answer(&["action", "list"]), "/fibonacci\n");
-        assert_eq!(graph.answer(&["action", "list", "-t"]), "/fibonacci [test_msgs/action/Fibonacci]\n");
-        assert_eq!(graph.answer(&["action", "type", ACTION]), "test_msgs/action/Fibonacci\n");
-        assert_eq!(graph.answer(&["action", "find", TYPE]), "/fibonacci\n");
-        assert_eq!(graph.answer(&["action", "find", TYPE, "-c"]), "1\n");
+        assert_eq!(graph.answer(&["action", "list", "--wait", "2"]), "/fibonacci\n");
+        assert_eq!(
+            graph.answer(&["action", "list", "-t", "--wait", "2"]),
+            "/fibonacci [test_msgs/action/Fibonacci]\n"
+        );
+        assert_eq!(graph.answer(&["action", "type", ACTION, "--wait", "2"]), "test_msgs/action/Fibonacci\n");
+        assert_eq!(graph.answer(&["action", "find", TYPE, "--wait", "2"]), "/fibonacci\n");
+        assert_eq!(graph.answer(&["action", "find", TYPE, "-c", "--wait", "2"]), "1\n");
         let info = "Action: /fibonacci\nAction clients: 0\nAction servers: 1\n    /action_server\n";
-        assert_eq!(graph.answer(&["action", "info", ACTION]), info);
+        assert_eq!(graph.answer(&["action", "info", ACTION, "--wait", "2"]), info);
         let reached = send(&graph, 1, &["--feedback"]);
         let without_feedback: Vec<&str> = lines(&reached)
             .into_iter()
@@ -99,7 +102,7 @@ fn feedback_and_status_are_echoed() {
     let graph = Ros2Graph::new();
     let _server = rclpy_server(&graph, Distro::Kilted);
     let folder = folder();
-    let mut echo = graph.running(&["action", "echo", ACTION, "--wait", "1", "--interfaces", &folder]);
+    let mut echo = graph.running(&["action", "echo", ACTION, "--wait", "3", "--interfaces", &folder]);
     // The echo has matched the server when the first status comes.
     while echo.wait_for_line(|line| line == "interface: STATUS_TOPIC", deadline_in(1)).is_err() {
         assert_eq!(send(&graph, 1, &[]).code, Some(0));

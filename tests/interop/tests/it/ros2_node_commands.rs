@@ -2,9 +2,9 @@
 
 use interop::ros2::{Distro, Ros2Graph};
 use interop::ros2_runs::Spinning;
-use interop::{Master, Server, TIMEOUT, ready, wait_until};
+use interop::{Master, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel::{Context, Graphs, LifecycleNodeInterface, NodeOptions};
-use runnel_testkit::process::deadline_in;
+use runnel_testkit::process::{Peer, deadline_in};
 
 /// Makes every transition.
 struct Willing;
@@ -17,10 +17,10 @@ fn lifecycle_nodes_are_shown_and_changed() {
     let _rclpy = ready(graph.rclpy(Distro::Kilted, "lifecycle.py", "lifecycle", &[]));
     let near = Spinning::new(graph.context());
     let _ours = near.context.create_lifecycle_node("ours", Willing).unwrap();
-    assert_eq!(graph.answer(&["lifecycle", "nodes"]), "/lifecycle\n/ours\n");
-    assert_eq!(graph.answer(&["lifecycle", "nodes", "-c"]), "2\n");
+    assert_eq!(graph.answer(&["lifecycle", "nodes", "--wait", "2"]), "/lifecycle\n/ours\n");
+    assert_eq!(graph.answer(&["lifecycle", "nodes", "-c", "--wait", "2"]), "2\n");
     let states = "/lifecycle: unconfigured [1]\n/ours: unconfigured [1]\n";
-    assert_eq!(graph.answer(&["lifecycle", "get"]), states);
+    assert_eq!(graph.answer(&["lifecycle", "get", "--wait", "2"]), states);
     for node in ["/lifecycle", "/ours"] {
         let list = graph.answer(&["lifecycle", "list", node]);
         let configure = "- configure [1]\n\tStart: unconfigured\n\tGoal: configuring\n";
@@ -49,12 +49,20 @@ fn lines_of_rclpy_and_runnel_are_followed() {
     let near = Spinning::new(graph.context());
     let node = near.node("/robot/ours");
     let mut log = graph.running(&["log", "--level", "warn"]);
-    let rclpy = graph.rclpy(Distro::Kilted, "logger.py", "theirs", &[]);
-    for level in ["WARN", "ERROR", "FATAL"] {
-        let text = format!("[theirs.part]: a line of {}", level.to_lowercase());
-        let is_it = |line: &str| line.starts_with(&format!("[{level}] [")) && line.ends_with(&text);
-        let found = log.wait_for_line(is_it, deadline_in(TIMEOUT));
-        found.unwrap_or_else(|error| panic!("{level}: {error}\n{}\n{}", log.output(), rclpy.output()));
+    let shows = |log: &Peer, level: &str, end: &str| {
+        log.lines().iter().any(|line| line.starts_with(&format!("[{level}] [")) && line.ends_with(end))
+    };
+    wait_until("the log runs", deadline_in(TIMEOUT), || {
+        runnel::log_warn!(node, "first");
+        shows(&log, "WARN", "[robot.ours]: first")
+    });
+    // It ends as soon as it has logged, perhaps before the log has discovered it.
+    wait_until("its lines are shown", deadline_in(TIMEOUT), || {
+        outcome(graph.rclpy(Distro::Kilted, "logger.py", "theirs", &[])).success();
+        shows(&log, "FATAL", "[theirs.part]: a line of fatal")
+    });
+    for level in ["WARN", "ERROR"] {
+        assert!(shows(&log, level, &format!("[theirs.part]: a line of {}", level.to_lowercase())));
     }
     runnel::log_info!(node, "not severe");
     runnel::log_warn!(node, "ours");
@@ -90,7 +98,7 @@ fn line_of_dual_node_is_shown_once() {
     let both = Spinning::new(Context::with_options(options).unwrap());
     let node = both.node("both");
     let mut log = graph.running(&["log"]);
-    let shown = |log: &runnel_testkit::process::Peer, text: &str| {
+    let shown = |log: &Peer, text: &str| {
         log.lines().iter().filter(|line| line.ends_with(&format!(": {text}"))).count()
     };
     wait_until("the log shows a line", deadline_in(TIMEOUT), || {

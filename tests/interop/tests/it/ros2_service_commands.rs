@@ -27,20 +27,20 @@ fn services_of_rclpy_and_runnel_are_shown() {
         let lines = text.lines().filter(|line| line.contains("power"));
         lines.map(str::to_owned).collect()
     };
-    assert_eq!(own(graph.answer(&["service", "list"])), ["/power", "/their_power"]);
+    assert_eq!(own(graph.answer(&["service", "list", "--wait", "2"])), ["/power", "/their_power"]);
     let typed = ["/power [std_srvs/srv/SetBool]", "/their_power [std_srvs/srv/SetBool]"];
-    assert_eq!(own(graph.answer(&["service", "list", "-t"])), typed);
+    assert_eq!(own(graph.answer(&["service", "list", "-t", "--wait", "2"])), typed);
     let nodes = ["/power /ours", "/their_power /theirs"];
-    assert_eq!(own(graph.answer(&["service", "list", "-n"])), nodes);
-    assert_eq!(graph.answer(&["service", "type", SERVICE]), "std_srvs/srv/SetBool\n");
+    assert_eq!(own(graph.answer(&["service", "list", "-n", "--wait", "2"])), nodes);
+    assert_eq!(graph.answer(&["service", "type", SERVICE, "--wait", "2"]), "std_srvs/srv/SetBool\n");
     let found = "/power\n/their_power\n";
-    assert_eq!(graph.answer(&["service", "find", "std_srvs/srv/SetBool"]), found);
-    assert_eq!(graph.answer(&["service", "find", "std_srvs/SetBool", "-c"]), "2\n");
+    assert_eq!(graph.answer(&["service", "find", "std_srvs/srv/SetBool", "--wait", "2"]), found);
+    assert_eq!(graph.answer(&["service", "find", "std_srvs/SetBool", "-c", "--wait", "2"]), "2\n");
     for service in ["/power", "/their_power"] {
         let info = "Type: std_srvs/srv/SetBool\nClients count: 0\nServices count: 1\n";
-        assert_eq!(graph.answer(&["service", "info", service]), info);
+        assert_eq!(graph.answer(&["service", "info", service, "--wait", "2"]), info);
     }
-    let info = graph.answer(&["service", "info", "-v", "/their_power"]);
+    let info = graph.answer(&["service", "info", "-v", "/their_power", "--wait", "2"]);
     for line in ["Node name: theirs", "Endpoint type: SERVER", "      Reliability: RELIABLE"] {
         assert!(info.lines().any(|printed| printed == line), "{line}: {info}");
     }
@@ -118,8 +118,9 @@ fn events_of_rclpy_are_echoed() {
     for distro in Distro::ALL {
         let graph = Ros2Graph::new();
         let server = ready(graph.rclpy(distro, "introspected.py", "server", &[BASIC]));
-        let mut echo = graph.running(&["service", "echo", BASIC, "--wait", "1"]);
-        let mut call = graph.running(&["service", "call", BASIC, "{string_value: echoed}", "--rate", "5"]);
+        let mut echo = graph.running(&["service", "echo", BASIC, "--wait", "3"]);
+        let call = ["service", "call", BASIC, "{string_value: echoed}", "--rate", "5", "--wait"];
+        let mut call = graph.running(&call);
         let deadline = || runnel_testkit::process::deadline_in(interop::TIMEOUT);
         for line in [
             "  event_type: REQUEST_RECEIVED",

@@ -15,6 +15,9 @@ use crate::graphs::{Discovery, is_hidden};
 /// How long a node may take to answer.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a node may take to appear that is not in the graph after discovery.
+const NODE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Options of commands for lifecycle nodes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Query {
@@ -58,7 +61,8 @@ impl LifecycleNodes {
     /// When it is no lifecycle node of the graph.
     pub fn find(&self, cli: &CliContext, typed: &str) -> Result<String, CliError> {
         let name = cli.resolve(typed)?;
-        if self.names(true).contains(name.as_str()) {
+        let is_there = |graph: &Ros2Graph| names(graph, true).contains(name.as_str());
+        if is_there(&self.graph) || self.context.wait_for_ros2_graph(NODE_TIMEOUT, is_there)? {
             return Ok(name);
         }
         let is_node = self.graph.nodes.iter().any(|node| node.full_name == name);
@@ -76,7 +80,6 @@ impl LifecycleNodes {
         service: &str,
         request: &S::Request,
     ) -> Result<S::Response, CliError> {
-        debug_assert!(self.context.ok());
         let client = self.asker.create_client::<S>(&format!("{node}/{service}"))?;
         Ok(client.call_timeout(request, CALL_TIMEOUT)?)
     }

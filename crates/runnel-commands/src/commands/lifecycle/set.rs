@@ -35,7 +35,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let node = nodes.find(cli, &args.node)?;
     let available = nodes.transitions(&node, false)?;
     let transition = chosen(&available, &args.transition).ok_or_else(|| unknown(&available))?;
-    let request = ChangeStateRequest { transition, ..Default::default() };
+    let request = ChangeStateRequest { transition };
     let success = nodes.call::<ChangeState>(&node, "change_state", &request)?.success;
     if !success && !cli.output.json {
         return Err(CliError::Failed("Transitioning failed".to_owned()));

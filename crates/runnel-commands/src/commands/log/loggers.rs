@@ -113,7 +113,7 @@ impl Loggers {
             return Ok(self.list()?.into_iter().find(|logger| logger.name == name));
         }
         let service = format!("{}/get_logger_levels", self.node);
-        let request = GetLoggerLevelsRequest { names: vec![name.to_owned()], ..Default::default() };
+        let request = GetLoggerLevelsRequest { names: vec![name.to_owned()] };
         let answer =
             self.asker.create_client::<GetLoggerLevels>(&service)?.call_timeout(&request, CALL_TIMEOUT)?;
         let found = answer.levels.into_iter().next();
@@ -132,9 +132,8 @@ impl Loggers {
             return Ok(());
         }
         let service = format!("{}/set_logger_levels", self.node);
-        let wanted =
-            LoggerLevel { name: name.to_owned(), level: level.ros2_number().into(), ..Default::default() };
-        let request = SetLoggerLevelsRequest { levels: vec![wanted], ..Default::default() };
+        let wanted = LoggerLevel { name: name.to_owned(), level: level.ros2_number().into() };
+        let request = SetLoggerLevelsRequest { levels: vec![wanted] };
         let answer =
             self.asker.create_client::<SetLoggerLevels>(&service)?.call_timeout(&request, CALL_TIMEOUT)?;
         match answer.results.into_iter().next() {
