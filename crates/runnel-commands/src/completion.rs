@@ -9,7 +9,7 @@ use runnel::core::names;
 use runnel::core::schema::{Generation, Kind, TypeName};
 use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
 
-use crate::actions::actions as actions_of;
+use crate::actions::{action_of, within};
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{Discovery, Topics, is_hidden};
@@ -35,6 +35,13 @@ pub fn names_or_files(
     })
 }
 
+/// Completes these words.
+pub fn words(words: &'static [&'static str]) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        candidates(current, words.iter().map(|word| (*word).to_owned()).collect())
+    })
+}
+
 /// Completes node names of both generations.
 pub fn nodes() -> ArgValueCompleter {
     in_both(|snapshot| {
@@ -49,14 +56,22 @@ pub fn ros1_nodes() -> ArgValueCompleter {
     live(|graph| Ok(owned(graph.system_state()?.nodes())))
 }
 
-/// Completes service names.
+/// Completes service names of both generations.
 pub fn services() -> ArgValueCompleter {
-    live(|graph| Ok(graph.system_state()?.services.into_keys().collect()))
+    in_both(|data| {
+        let ros1 = data.state.services.keys().cloned();
+        let ros2 = data.ros2.service_names_and_types().into_keys().filter(|name| !is_hidden(name));
+        ros1.chain(ros2).collect()
+    })
 }
 
-/// Completes action names.
+/// Completes action names of both generations.
 pub fn actions() -> ArgValueCompleter {
-    live(|graph| Ok(actions_of(graph)?.into_keys().collect()))
+    in_both(|data| {
+        let ros1 = within(&data.state, &data.types).into_keys();
+        let ros2 = data.ros2.endpoints.iter().filter_map(action_of).map(str::to_owned);
+        ros1.chain(ros2).collect()
+    })
 }
 
 /// Completes parameter names.

@@ -23,6 +23,7 @@ mod nodes;
 mod output;
 mod params;
 mod ros1;
+mod ros2;
 mod services;
 mod similar;
 mod streaming;

@@ -25,6 +25,7 @@ pub mod ros2;
 pub mod ros2_checks;
 pub mod ros2_hosts;
 pub mod ros2_options;
+pub mod ros2_runs;
 mod roscpp;
 pub mod sheet;
 pub mod sockets;

@@ -9,6 +9,7 @@ pub mod completion;
 mod demo;
 mod doctor;
 mod interface;
+mod lifecycle;
 #[cfg(feature = "demo")]
 mod line_trace;
 mod log;
@@ -83,6 +84,8 @@ pub enum Command {
     #[command(subcommand)]
     Param(param::Command),
     #[command(subcommand)]
+    Lifecycle(lifecycle::Command),
+    #[command(subcommand)]
     Tf(tf::Command),
     Log(log::Args),
     Bridge(bridge::Args),
@@ -148,6 +151,7 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Service(command) => service::run(command, cli),
         Command::Action(command) => action::run(command, cli),
         Command::Param(command) => param::run(command, cli),
+        Command::Lifecycle(command) => lifecycle::run(command, cli),
         Command::Tf(command) => tf::run(command, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),

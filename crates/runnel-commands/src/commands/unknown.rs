@@ -83,7 +83,7 @@ mod tests {
         assert!(refused("ros2 topic list").ends_with("Try: runnel topic list, which shows both graphs"));
         assert!(refused("tf2_ros tf2_echo a b").contains("Try: runnel tf echo map base_link"));
         assert_eq!(refused("pub /a std_msgs/String"), "'pub' is not a runnel command. Try: runnel topic pub");
-        assert!(!refused("service echo /a").contains("Try:"), "only directly behind runnel");
+        assert!(!refused("service hz /a").contains("Try:"), "only directly behind runnel");
         assert!(refused("topci list").contains("unrecognized subcommand 'topci'"));
     }
 }

@@ -5,6 +5,7 @@
 //! hash.
 
 mod action;
+mod definition_text;
 mod described_type;
 mod fixed_len;
 mod folders;

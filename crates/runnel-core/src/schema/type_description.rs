@@ -9,7 +9,7 @@ use super::generation::Generation;
 use super::library::{Kind, Library};
 use super::resolve::ResolveError;
 use super::rihs01::{DURATION, EVENT_INFO, TIME, Types, UUID};
-use super::types::{Schema, TypeName};
+use super::types::{Schema, ServiceSchema, TypeName};
 use crate::sorted::SortedMap;
 
 /// The text that defines a type.
@@ -70,6 +70,20 @@ impl TypeDescription {
         Ok(Self::new(&event, &types.only_used_by(&event), &texts, ("implicit", "")))
     }
 
+    /// The descriptions of the request and the response of a service, each a type of its own, from those definitions.
+    ///
+    /// # Errors
+    /// As [`TypeDescription::of_message`].
+    pub fn of_service_parts(name: &str, request: &str, response: &str) -> Result<[Self; 2], ResolveError> {
+        let (schema, _) = service(name, request, response)?;
+        Ok([&schema.request, &schema.response].map(|part| {
+            let (mut types, mut texts) = (Types::default(), SortedMap::new());
+            types.add_schema(part);
+            add_texts(part, &mut texts);
+            Self::new(&part.def.ros2_name, &types, &texts, ("implicit", ""))
+        }))
+    }
+
     fn new(
         name: &str,
         types: &Types,
@@ -94,18 +108,23 @@ fn parts_of_service(
     request: &str,
     response: &str,
 ) -> Result<(String, String, Types, SortedMap<String, String>), ResolveError> {
-    let name = parse_name(name)?;
-    let mut library = Library::new();
-    let text = add_parts(&mut library, &[request, response])?;
-    library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
-    let schema = library.service_in(Generation::Ros2, &name)?;
+    let (schema, text) = service(name, request, response)?;
     let (mut types, mut texts) = (Types::default(), SortedMap::new());
     for part in [&schema.request, &schema.response] {
         types.add_schema(part);
         add_texts(part, &mut texts);
     }
     types.add_service(&schema.ros2_name);
-    Ok((schema.ros2_name.clone(), text, types, texts))
+    Ok((schema.ros2_name, text, types, texts))
+}
+
+/// The service of these definitions, and its text.
+fn service(name: &str, request: &str, response: &str) -> Result<(ServiceSchema, String), ResolveError> {
+    let name = parse_name(name)?;
+    let mut library = Library::new();
+    let text = add_parts(&mut library, &[request, response])?;
+    library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
+    Ok((library.service_in(Generation::Ros2, &name)?, text))
 }
 
 fn parse_name(name: &str) -> Result<TypeName, ResolveError> {

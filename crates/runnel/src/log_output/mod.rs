@@ -50,7 +50,7 @@ impl Level {
     }
 
     /// The number in ROS 2, of `rcl_interfaces/msg/Log`.
-    pub(crate) fn ros2_number(self) -> u8 {
+    pub fn ros2_number(self) -> u8 {
         match self {
             Self::Debug => 10,
             Self::Info => 20,

@@ -12,6 +12,7 @@ mod list;
 mod message;
 mod node_parameters;
 mod overrides;
+mod parameter_files;
 pub(crate) mod parameter_value;
 mod requests;
 mod store;

@@ -3,8 +3,8 @@
 pub(crate) mod caller;
 pub(crate) mod calls;
 pub(crate) mod client;
-pub(crate) mod introspection;
 pub(crate) mod internal;
+pub(crate) mod introspection;
 pub(crate) mod node_services;
 pub(crate) mod pending_response;
 pub(crate) mod responder;

@@ -44,20 +44,52 @@ impl Drop for TypeUse {
 /// A type by its definitions. It is described on request, which is rare.
 #[derive(Clone)]
 enum NodeType {
-    Message { name: String, definition: Cow<'static, str> },
-    Service { name: &'static str, request: &'static str, response: &'static str },
-    ServiceEvent { service: &'static str, request: &'static str, response: &'static str },
+    Message {
+        name: String,
+        definition: Cow<'static, str>,
+    },
+    Service(ServiceType),
+    /// The request or the response of a service: its servers and clients announce the hashes of these.
+    ServicePart(ServiceType, usize),
+    ServiceEvent {
+        service: &'static str,
+        request: &'static str,
+        response: &'static str,
+    },
+}
+
+/// A service type.
+#[derive(Clone, Copy)]
+struct ServiceType {
+    name: &'static str,
+    /// The definitions of request and response.
+    parts: [&'static str; 2],
+    /// The hashes of request and response.
+    hashes: [&'static str; 2],
 }
 
 impl NodeType {
     fn describe(&self) -> Result<TypeDescription, ResolveError> {
         match self {
             Self::Message { name, definition } => TypeDescription::of_message(name, definition),
-            Self::Service { name, request, response } => TypeDescription::of_service(name, request, response),
+            Self::Service(ServiceType { name, parts: [request, response], .. }) => {
+                TypeDescription::of_service(name, request, response)
+            }
+            Self::ServicePart(ServiceType { name, parts: [request, response], .. }, index) => {
+                let [of_request, of_response] = TypeDescription::of_service_parts(name, request, response)?;
+                Ok(if *index == 0 { of_request } else { of_response })
+            }
             Self::ServiceEvent { service, request, response } => {
                 TypeDescription::of_service_event(service, request, response)
             }
         }
+    }
+
+    /// The part of a service that has this hash.
+    fn part(&self, hash: &str) -> Option<Self> {
+        let Self::Service(of) = self else { return None };
+        let index = of.hashes.iter().position(|part| *part == hash)?;
+        Some(Self::ServicePart(*of, index))
     }
 }
 
@@ -75,8 +107,9 @@ impl NodeTypes {
 
     /// Adds a use of the type of a service.
     pub(crate) fn use_service<S: Service>(self: &Arc<Self>) -> TypeUse {
-        let (request, response) = (S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION);
-        self.add(S::RIHS01, || NodeType::Service { name: S::ROS2_TYPE, request, response })
+        let parts = [S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION];
+        let hashes = [S::Request::RIHS01, S::Response::RIHS01];
+        self.add(S::RIHS01, || NodeType::Service(ServiceType { name: S::ROS2_TYPE, parts, hashes }))
     }
 
     fn add(self: &Arc<Self>, hash: &str, node_type: impl FnOnce() -> NodeType) -> TypeUse {
@@ -93,6 +126,12 @@ impl NodeTypes {
         }
     }
 
+    fn with_hash(&self, hash: &str) -> Option<NodeType> {
+        let types = lock(&self.0);
+        let found = types.get(hash).map(|(of, _)| of.clone());
+        found.or_else(|| types.values().find_map(|(of, _)| of.part(hash)))
+    }
+
     /// Answers a request. The reasons of a failure are those of rcl.
     pub(crate) fn get_type_description(
         &self,
@@ -101,7 +140,7 @@ impl NodeTypes {
         let Some(hash) = parse_hash(&request.type_hash) else {
             return failure("Failed to parse type hash".to_owned());
         };
-        let Some((found, _)) = lock(&self.0).get(&hash).cloned() else {
+        let Some(found) = self.with_hash(&hash) else {
             return failure("Type not currently in use by this node".to_owned());
         };
         match found.describe() {
@@ -212,6 +251,19 @@ mod tests {
         let name = response.type_description.type_description.type_name;
         assert_eq!(name, "type_description_interfaces/srv/GetTypeDescription");
         assert_eq!(response.type_sources[0].encoding, "srv");
+    }
+
+    #[test]
+    fn parts_of_service_type_are_described() {
+        type Request = GetTypeDescriptionRequest;
+        for (hash, suffix) in [(Request::RIHS01, "Request"), (GetTypeDescriptionResponse::RIHS01, "Response")]
+        {
+            let response = ask(hash, true);
+            assert!(response.successful, "{}", response.failure_reason);
+            let name = response.type_description.type_description.type_name;
+            assert_eq!(name, format!("type_description_interfaces/srv/GetTypeDescription_{suffix}"));
+            assert_eq!(response.type_sources[0].encoding, "implicit");
+        }
     }
 
     #[test]

@@ -33,8 +33,10 @@ const LONG_TIME: &str = "60";
 
 /// Commands that run until Ctrl-C. `topic echo` also does without a count.
 const ENDLESS: &[&str] = &[
+    "action echo",
     "bridge",
     "master",
+    "service echo",
     "topic bw",
     "topic delay",
     "topic hz",
@@ -71,6 +73,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros1 rossrv md5", &[]),
     ("ros1 rossrv package", &[]),
     ("ros1 rossrv packages", &[]),
+    ("action echo", &["/a"]),
     ("action find", &["x/Y"]),
     ("action info", &["/a", "-t /a"]),
     ("action list", &["", "-t"]),
@@ -78,6 +81,10 @@ const LINES: &[(&str, &[&str])] = &[
     ("action type", &["/a"]),
     ("bridge", &["", "--status"]),
     ("doctor", &["", "--report"]),
+    ("lifecycle get", &["", "/n"]),
+    ("lifecycle list", &["/n"]),
+    ("lifecycle nodes", &[""]),
+    ("lifecycle set", &["/n configure"]),
     ("log", &["-n 3", "-n 3 -p"]),
     ("log get", &["/n"]),
     ("log list", &["/n"]),
@@ -96,6 +103,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("param load", &["FILE"]),
     ("param set", &["/p 1"]),
     ("service call", &["/s", "/s2"]),
+    ("service echo", &["/s"]),
     ("service find", &["std_srvs/Empty"]),
     ("service info", &["/s", "/s2"]),
     ("service list", &["", "-t", "-n"]),

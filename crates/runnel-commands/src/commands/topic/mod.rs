@@ -13,7 +13,7 @@ mod list;
 mod listen;
 mod mismatch;
 pub mod publish;
-mod qos;
+pub mod qos;
 mod ros1_types;
 mod subject;
 mod type_name;

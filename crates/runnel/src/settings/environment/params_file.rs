@@ -1,7 +1,7 @@
 //! Parameter files, as given by `--params-file`.
 //!
 //! They are YAML in the simple form of the ROS 2 documentation: nodes by name or pattern, `ros__parameters`, and below
-//! it plain values, lists and maps by indentation. Nodes read them when they start, so this reader spares every node a
+//! it plain values, lists and maps by indentation or in braces on one line. Nodes read them when they start, so this reader spares every node a
 //! YAML library. Anything else, such as block scalars and anchors, is an error with its line.
 
 mod lines;
@@ -55,6 +55,26 @@ impl FileParams {
             all.0.extend(params.into_iter().map(|param| FileParam { file: file.clone(), ..param }));
         }
         Ok(all)
+    }
+
+    /// Reads the text of one file.
+    ///
+    /// # Errors
+    /// The line that does not have the simple form, and why.
+    pub(crate) fn of_text(text: &str) -> Result<Self, String> {
+        parse(text).map(Self)
+    }
+
+    /// Names and values for the node of this full name, in the order of the text; without `wildcards` only those of
+    /// sections that name the node.
+    pub(crate) fn of_node_in_text(
+        &self,
+        node: &str,
+        wildcards: bool,
+    ) -> impl Iterator<Item = (&str, &FileValue)> {
+        let is_name = |param: &&FileParam| param.node.iter().all(|part| !part.contains('*'));
+        let of_node = self.of_node(node).filter(move |param| wildcards || is_name(param));
+        of_node.map(|param| (param.name.as_str(), &param.value))
     }
 
     /// Names and values for the node of this full name, each with its file and line: `robot.yaml line 3`. Of two with one
@@ -137,6 +157,13 @@ mod tests {
         params.with_lines(node).map(|(name, value, _)| format!("{name}={value:?} ")).collect()
     }
 
+    #[test]
+    fn maps_may_stand_in_braces() {
+        let text = "/a: {ros__parameters: {b: {c: [1, 2], 'd, e': 'x}'}, f: y, g: {}}}\n";
+        let expected = "b.c=List([Plain(\"1\"), Plain(\"2\")]) b.d, e=Text(\"x}\") f=Plain(\"y\") ";
+        assert_eq!(of(text, "/a"), expected);
+    }
+
     const FILE: &str = "\
 # for all
 /**:
@@ -205,6 +232,12 @@ talker:
                 "line 3: b: | is not supported. Try: plain values, lists and maps by indentation",
             ),
             ("a:\n\tb: 1", "line 2: a tab where spaces should indent"),
+            ("a: {ros__parameters: {b: 1}", "line 1: a: ros__parameters: {b: 1 does not end with }"),
+            ("a: {ros__parameters: {b: }}", "line 1: a: ros__parameters: b: has no value"),
+            (
+                "a: {ros__parameters: {b: {c: &x}}}",
+                "line 1: a: ros__parameters: b: c: & is not supported. Try: plain values, lists and maps by indentation",
+            ),
             ("a:\n  b", "line 2: b should have the form KEY: VALUE"),
             ("a:\n  ros__parameters:\n    b: [1, 2", "line 3: b: [1, 2 does not end with ]"),
             ("a:\n  ros__parameters:\n    b:\n    c: 1", "line 3: b has no value"),

@@ -1,6 +1,6 @@
 //! Lines of a parameter file: maps and lists by indentation.
 
-use super::value::{FileValue, scalar, unquoted};
+use super::value::{FileValue, scalar, split, unquoted};
 
 /// A value, the keys above it, and its line.
 #[derive(Debug)]
@@ -98,9 +98,27 @@ impl Reader {
         if value.is_empty() {
             return Ok(());
         }
-        let value = FileValue::read(value).map_err(|why| format!("{key}: {why}"))?;
-        self.entries.extend(value.map(|value| self.entry(number, value)));
+        match value.strip_prefix('{') {
+            Some(map) => self.take_map(number, indent, map).map_err(|why| format!("{key}: {why}"))?,
+            None => {
+                let value = FileValue::read(value).map_err(|why| format!("{key}: {why}"))?;
+                self.entries.extend(value.map(|value| self.entry(number, value)));
+            }
+        }
         self.keys.pop();
+        Ok(())
+    }
+
+    /// Handles a map in braces on one line, without its opening brace.
+    fn take_map(&mut self, number: usize, indent: usize, text: &str) -> Result<(), String> {
+        let inner = text.strip_suffix('}').ok_or_else(|| format!("{{{text} does not end with }}"))?;
+        for item in split(inner) {
+            let before = self.keys.len();
+            self.take_key(number, indent, item.trim())?;
+            if self.keys.len() > before {
+                return Err(format!("{} has no value", item.trim()));
+            }
+        }
         Ok(())
     }
 

@@ -95,15 +95,17 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// Splits at commas outside of quotes. An empty last item is omitted.
-fn split(text: &str) -> Vec<&str> {
+/// Splits at commas outside of quotes and brackets. An empty last item is omitted.
+pub(super) fn split(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
-    let (mut quote, mut begin) = (None, 0);
+    let (mut quote, mut begin, mut depth) = (None, 0, 0_usize);
     for (index, char) in text.char_indices() {
         match (quote, char) {
             (Some(open), char) if open == char => quote = None,
             (None, '"' | '\'') => quote = Some(char),
-            (None, ',') => {
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
                 items.push(&text[begin..index]);
                 begin = index + 1;
             }
