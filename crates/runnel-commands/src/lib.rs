@@ -12,6 +12,7 @@ mod error;
 mod graph;
 mod graphs;
 mod interfaces;
+mod learned_types;
 // Only the demo draws on the terminal and buffers log lines meanwhile.
 mod cli_context;
 #[cfg_attr(not(feature = "demo"), allow(dead_code))]
@@ -20,9 +21,12 @@ mod master;
 mod measure;
 mod messages;
 mod nodes;
+mod originals;
 mod output;
 mod params;
+mod python_yaml;
 mod ros1;
+mod ros2;
 mod services;
 mod similar;
 mod streaming;

@@ -5,11 +5,12 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runnel::RawMessage;
+use runnel::{Context, Node, RawMessage};
 use runnel::core::schema::{Generation, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel::msgs;
 
 use crate::error::CliError;
+use crate::learned_types::{NotLearned, TypeLearner};
 
 /// The variables that name folders with message definitions, in ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
@@ -148,17 +149,25 @@ fn environment_folders() -> Vec<PathBuf> {
 }
 
 /// The types of received messages: from their publishers' connection headers, or else the definition known here, if
-/// it is the same.
+/// it is the same, or else what nodes of the ROS 2 graph describe.
 pub struct ReceivedTypes {
     types: Option<Types>,
     load: Box<dyn Fn() -> Result<Types, CliError> + Send>,
+    learner: Option<(Context, TypeLearner)>,
     known: TypeCache,
 }
 
 impl ReceivedTypes {
     /// `load` returns the types known here. It is called when a publisher does not define its type.
     pub fn new(load: impl Fn() -> Result<Types, CliError> + Send + 'static) -> Self {
-        Self { types: None, load: Box::new(load), known: TypeCache::default() }
+        Self { types: None, load: Box::new(load), learner: None, known: TypeCache::default() }
+    }
+
+    /// The same. ROS 2 types that are not known here are learned with clients of this node, which blocks
+    /// [`ReceivedTypes::of`] while nodes are asked.
+    #[must_use]
+    pub fn learning(self, context: &Context, node: &Node) -> Self {
+        Self { learner: Some((context.clone(), TypeLearner::new(node))), ..self }
     }
 
     /// The type of a message.
@@ -175,7 +184,7 @@ impl ReceivedTypes {
         }
         let schema = match (message.generation(), from_header(message)) {
             (Generation::Ros1, Some(schema)) => schema,
-            _ => self.local_type(message)?,
+            _ => self.local_type(message).or_else(|unknown| self.learned_type(message, unknown))?,
         };
         self.known.insert(message.type_name(), sum, Arc::clone(&schema));
         Ok(schema)
@@ -186,13 +195,7 @@ impl ReceivedTypes {
             Some(types) => types,
             none => none.insert((self.load)()?),
         };
-        let schema = types.message_in(message.generation(), message.type_name());
-        let schema = schema.map_err(|error| match (message.generation(), error) {
-            (Generation::Ros2, CliError::Failed(why)) => CliError::Failed(format!(
-                "{why}. Unlike those of ROS 1, ROS 2 publishers do not send type definitions"
-            )),
-            (_, error) => error,
-        })?;
+        let schema = types.message_in(message.generation(), message.type_name())?;
         let (sent, known) = match message.generation() {
             Generation::Ros1 => (message.md5(), format!("MD5 {}", schema.md5)),
             Generation::Ros2 => (message.type_hash(), schema.rihs01().unwrap_or_default()),
@@ -205,6 +208,20 @@ impl ReceivedTypes {
             "publisher {publisher} sends another definition of {name}: {sent}; here it is {known}"
         )))
     }
+
+    /// The type as nodes of the graph describe it. An error says why it is unknown, and why it cannot be learned.
+    fn learned_type(&self, message: &RawMessage<'_>, unknown: CliError) -> Result<Arc<Schema>, CliError> {
+        let (Generation::Ros2, Some((context, learner))) = (message.generation(), &self.learner) else {
+            return Err(unknown);
+        };
+        let graph = context.ros2_graph()?.unwrap_or_default();
+        let learned = learner.message(&graph, message.type_name(), message.type_hash());
+        learned.map_err(|why| not_learned(&unknown, &why))
+    }
+}
+
+fn not_learned(unknown: &CliError, why: &NotLearned) -> CliError {
+    CliError::Failed(format!("{unknown}. It cannot be learned from the graph: {why}"))
 }
 
 /// The types of the last received messages, by name and MD5 sum of their publishers. A topic has one or a few, so a

@@ -19,6 +19,7 @@ mod not_built;
 mod param;
 mod ros1;
 mod ros1_only;
+mod ros2;
 mod service;
 mod tf;
 mod topic;
@@ -91,6 +92,8 @@ pub enum Command {
     Interface(interface::Command),
     #[command(subcommand)]
     Ros1(ros1::Command),
+    #[command(subcommand)]
+    Ros2(ros2::Command),
     #[cfg(feature = "bench")]
     Bench(bench::Args),
     /// Measure latency, rate and footprint, compared with the floor and roscpp (not in this program)
@@ -154,6 +157,7 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Log(args) => log::run(args, cli),
         Command::Interface(command) => interface::run(command, cli),
         Command::Ros1(command) => ros1::run(&command, cli),
+        Command::Ros2(command) => ros2::run(&command, cli),
         #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(&args, cli),
         #[cfg(not(feature = "bench"))]

@@ -28,7 +28,7 @@ pub fn measure(
     let ending = Ending::of(context);
     let delays = Arc::new(Mutex::new(Delays::new(of.window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
-    let mut types = ReceivedTypes::new(cli.types_loader());
+    let mut types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
         Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_secs_f64()),
         Ok(None) => {}

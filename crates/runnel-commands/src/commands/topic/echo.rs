@@ -108,7 +108,8 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let schema = args.type_name.as_ref().map(|name| cli.types()?.message_in(snapshot.generation(), name));
     let schema = schema.transpose()?;
     let options = args.listen.options(best_qos(&snapshot, &subject.topic, schema.is_some()));
-    let printer = Printer::new(args, subject.field, cli)?;
+    let types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
+    let printer = Printer::new(args, subject.field, types, cli)?;
     let subscription = subscribe(&node, &subject.topic, schema.as_deref(), options, printer, ending.clone())?;
     ending.wait()?;
     warn_of_losses([&subscription]);
@@ -172,7 +173,7 @@ fn subscribe(
 }
 
 impl Printer {
-    fn new(args: Args, field: Option<String>, cli: &CliContext) -> Result<Self, CliError> {
+    fn new(args: Args, field: Option<String>, types: ReceivedTypes, cli: &CliContext) -> Result<Self, CliError> {
         let form = match args {
             _ if cli.output.json => Form::Json,
             Args { csv: true, .. } => Form::Csv,
@@ -194,7 +195,7 @@ impl Printer {
                 ..EchoOptions::default()
             },
             field,
-            types: ReceivedTypes::new(cli.types_loader()),
+            types,
             diagnostics: Diagnostics::default(),
             printed: 0,
             most: if args.once { Some(1) } else { args.count },

@@ -1,0 +1,216 @@
+//! Message types that nodes of the ROS 2 graph describe on request: by their service `~/get_type_description`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel::core::names::DdsTopic;
+use runnel::core::schema::{DescribedField, DescribedType, Schema};
+use runnel::msgs::type_description_interfaces::msg::IndividualTypeDescription;
+use runnel::msgs::type_description_interfaces::srv::{
+    GetTypeDescription, GetTypeDescriptionRequest, GetTypeDescriptionResponse,
+};
+use runnel::{EndpointInfo, EndpointType, Node, Ros2Graph};
+
+use crate::output::listed;
+
+/// How long a node may take to describe a type.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Most nodes that are asked for one type.
+const MOST_ASKED: usize = 3;
+
+/// The service that describes types, behind the name of a node.
+const SERVICE: &str = "get_type_description";
+
+/// Learns message types from nodes of the ROS 2 graph.
+#[derive(Clone)]
+pub struct TypeLearner {
+    node: Node,
+}
+
+/// Why a type could not be learned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotLearned {
+    /// Its endpoints announce no type hash, so that no description could be checked.
+    NoHash,
+    /// No node that uses the type has the service. The names of these nodes.
+    NoService(Vec<String>),
+    /// The nodes that were asked, each with the reason.
+    Refused(Vec<(String, String)>),
+}
+
+impl fmt::Display for NotLearned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHash => f.write_str("it is announced without a type hash"),
+            Self::NoService(nodes) if nodes.is_empty() => f.write_str("no known node uses it"),
+            Self::NoService(nodes) => {
+                write!(f, "no service {SERVICE} at {}", listed(nodes, MOST_ASKED))
+            }
+            Self::Refused(nodes) => {
+                let reasons: Vec<String> = nodes.iter().map(|(node, why)| format!("{node}: {why}")).collect();
+                f.write_str(&reasons.join("; "))
+            }
+        }
+    }
+}
+
+impl TypeLearner {
+    /// A learner that asks with clients of this node.
+    pub fn new(node: &Node) -> Self {
+        Self { node: node.clone() }
+    }
+
+    /// The message type of this ROS 2 name and type hash. The nodes that use it are asked one after another, publishers
+    /// first, until a description has that hash. This blocks until they answer.
+    ///
+    /// # Errors
+    /// If no node describes it.
+    pub fn message(&self, graph: &Ros2Graph, name: &str, hash: &str) -> Result<Arc<Schema>, NotLearned> {
+        if hash.is_empty() {
+            return Err(NotLearned::NoHash);
+        }
+        let users = users(graph, name, hash);
+        let asked = users.iter().filter(|node| has_service(graph, node)).take(MOST_ASKED);
+        let mut refused = Vec::new();
+        for node in asked {
+            match self.ask(node, name, hash) {
+                Ok(schema) => return Ok(schema),
+                Err(why) => refused.push((node.clone(), why)),
+            }
+        }
+        Err(if refused.is_empty() { NotLearned::NoService(users) } else { NotLearned::Refused(refused) })
+    }
+
+    fn ask(&self, node: &str, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
+        let client = self.node.create_client::<GetTypeDescription>(&format!("{node}/{SERVICE}"));
+        let client = client.map_err(|error| error.to_string())?;
+        let request = GetTypeDescriptionRequest {
+            type_name: name.to_owned(),
+            type_hash: hash.to_owned(),
+            include_type_sources: false,
+        };
+        let response = client.call_timeout(&request, TIMEOUT);
+        described(&response.map_err(|error| format!("{error} (does the node spin?)"))?, name, hash)
+    }
+}
+
+/// The schema of a response.
+fn described(response: &GetTypeDescriptionResponse, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
+    if !response.successful {
+        return Err(format!("it answers: {}", response.failure_reason));
+    }
+    let description = &response.type_description;
+    let all = [&description.type_description].into_iter().chain(&description.referenced_type_descriptions);
+    let types: Vec<DescribedType> = all.map(described_type).collect();
+    let schema = Schema::from_description(name, &types)
+        .map_err(|error| format!("its description is malformed: {error}"))?;
+    match schema.rihs01() {
+        Some(known) if known == hash => Ok(schema),
+        known => Err(format!("its description has type hash {}, not {hash}", known.unwrap_or_default())),
+    }
+}
+
+fn described_type(one: &IndividualTypeDescription) -> DescribedType {
+    let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+    let fields = one.fields.iter().map(|field| DescribedField {
+        name: field.name.clone(),
+        type_id: field.type_.type_id,
+        capacity: size(field.type_.capacity),
+        string_capacity: size(field.type_.string_capacity),
+        nested_type_name: field.type_.nested_type_name.clone(),
+        default_value: String::new(),
+    });
+    DescribedType { name: one.type_name.clone(), fields: fields.collect() }
+}
+
+/// The nodes with an endpoint of this type, publishers first.
+fn users(graph: &Ros2Graph, name: &str, hash: &str) -> Vec<String> {
+    let is_of_type =
+        |end: &&EndpointInfo| end.type_hash.as_deref() == Some(hash) && end.ros_type() == name;
+    let mut nodes: BTreeMap<&str, bool> = BTreeMap::new();
+    for end in graph.endpoints.iter().filter(is_of_type) {
+        if let Some(node) = end.node.as_deref() {
+            *nodes.entry(node).or_default() |= end.endpoint_type == EndpointType::Publisher;
+        }
+    }
+    let (publishers, others): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, publishes)| *publishes);
+    publishers.into_iter().chain(others).map(|(node, _)| node.to_owned()).collect()
+}
+
+fn has_service(graph: &Ros2Graph, node: &str) -> bool {
+    let is_server = |end: &EndpointInfo| match end.ros_topic() {
+        Some(DdsTopic::ServiceRequest(name)) => {
+            let own = name.strip_suffix(SERVICE).and_then(|rest| rest.strip_suffix('/'));
+            end.endpoint_type == EndpointType::Subscription && own == Some(node)
+        }
+        _ => false,
+    };
+    graph.endpoints.iter().any(is_server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::tests::graph;
+    use runnel::core::schema::TypeDescription;
+    use runnel::msgs::type_description_interfaces::msg::{self, Field, FieldType};
+
+    const NAME: &str = "std_msgs/msg/String";
+
+    fn response() -> GetTypeDescriptionResponse {
+        let field = Field {
+            name: "data".into(),
+            type_: FieldType { type_id: 17, ..FieldType::default() },
+            ..Field::default()
+        };
+        GetTypeDescriptionResponse {
+            successful: true,
+            type_description: msg::TypeDescription {
+                type_description: IndividualTypeDescription { type_name: NAME.into(), fields: vec![field] },
+                referenced_type_descriptions: Vec::new(),
+            },
+            ..GetTypeDescriptionResponse::default()
+        }
+    }
+
+    #[test]
+    fn publishers_with_the_service_are_asked_first() {
+        let graph = graph(&[
+            ("rt/a", 1, false),
+            ("rt/a", 2, true),
+            ("rt/b", 3, true),
+            ("rq/node2/get_type_descriptionRequest", 2, false),
+            ("rq/node1/get_type_descriptionRequest", 2, true),
+            ("rq/node3/other/get_type_descriptionRequest", 3, false),
+        ]);
+        assert_eq!(users(&graph, NAME, "RIHS01_ab"), ["/node2", "/node3", "/node1"]);
+        assert_eq!(users(&graph, NAME, "RIHS01_cd"), [""; 0]);
+        assert_eq!(["/node1", "/node2", "/node3"].map(|node| has_service(&graph, node)), [false, true, false]);
+    }
+
+    #[test]
+    fn only_description_with_the_announced_hash_is_taken() {
+        let hash = TypeDescription::of_message(NAME, "string data\n").expect("sound").hash;
+        let schema = described(&response(), NAME, &hash).expect("it is that type");
+        assert_eq!(schema.def.fields[0].name, "data");
+        let other = described(&response(), NAME, "RIHS01_ab").expect_err("another type");
+        assert!(other.starts_with("its description has type hash RIHS01_df66"), "{other}");
+        let mut wrong = response();
+        wrong.type_description.type_description.fields[0].type_.type_id = 12;
+        let why = described(&wrong, NAME, &hash).expect_err("a type of C");
+        assert!(why.starts_with("its description is malformed: field data"), "{why}");
+        let refused = GetTypeDescriptionResponse { failure_reason: "no".into(), ..Default::default() };
+        assert_eq!(described(&refused, NAME, &hash), Err("it answers: no".into()));
+    }
+
+    #[test]
+    fn reason_names_the_nodes() {
+        let nodes = vec!["/a".to_owned(), "/b".to_owned()];
+        assert_eq!(NotLearned::NoService(nodes).to_string(), "no service get_type_description at /a and /b");
+        let refused = NotLearned::Refused(vec![("/a".into(), "x".into()), ("/b".into(), "y".into())]);
+        assert_eq!(refused.to_string(), "/a: x; /b: y");
+    }
+}
