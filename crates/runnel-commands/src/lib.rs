@@ -27,6 +27,7 @@ mod params;
 mod python_yaml;
 mod ros1;
 mod ros2;
+mod ros2_program;
 mod services;
 mod similar;
 mod streaming;
@@ -55,6 +56,9 @@ pub fn main() -> ExitCode {
     };
     if let Some((program, words)) = ros1::called(&words) {
         return ros1::run(program, words).into();
+    }
+    if let Some(words) = ros2_program::called(&words) {
+        return ros2_program::run(&words).into();
     }
     run(words).map_or_else(report, |()| ExitCode::SUCCESS)
 }
@@ -85,6 +89,7 @@ pub fn command_paths() -> Vec<String> {
     for program in ros1::Program::ALL {
         add_paths(&program.command(), &format!("ros1 {}", program.name()), &mut paths);
     }
+    add_paths(&ros2_program::own_command(), "ros2", &mut paths);
     paths
 }
 

@@ -8,12 +8,12 @@ pub mod completion;
 #[cfg(feature = "demo")]
 mod demo;
 mod doctor;
-mod interface;
+pub mod interface;
 #[cfg(feature = "demo")]
 mod line_trace;
 mod log;
 mod master;
-mod node;
+pub mod node;
 #[cfg(not(all(feature = "bench", feature = "demo")))]
 mod not_built;
 mod param;
@@ -22,7 +22,7 @@ mod ros1_only;
 mod ros2;
 mod service;
 mod tf;
-mod topic;
+pub mod topic;
 pub mod unknown;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use runnel_io::clock;
 use serde_json::json;
 
 use super::statistics::{Delays, Summary};
-use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use super::{Measured, PERIOD, warn_of_losses};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::Output;
@@ -35,7 +35,7 @@ pub fn measure(
         Err(error) => end.check(Err(error)),
     };
     let subscription = node.create_raw_subscription(&topic, None, of.options(), take)?;
-    subscribed(cli.output, &topic)?;
+    of.note_subscribed(cli.output, &topic)?;
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let news = lock(&delays).news();

@@ -1,6 +1,7 @@
 //! What programs that take the place of originals have in common: the name by which they are called, links with that
 //! name, and parsing of arguments as the originals do it.
 
+mod failure;
 mod link;
 
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::path::Path;
 use clap::Command;
 use clap::error::{ContextKind, ErrorKind};
 
+pub use failure::Failure;
 pub use link::{is_in_path, link};
 
 /// Maximum width of help, in columns.
@@ -19,13 +21,21 @@ pub fn called<P>(
     group: &str,
     of_name: impl Fn(&str) -> Option<P>,
 ) -> Option<(P, Vec<String>)> {
-    let (path, rest) = words.split_first()?;
-    let by_link = Path::new(path).file_name().and_then(|name| of_name(name.to_str()?));
-    if let Some(program) = by_link {
-        return Some((program, rest.to_vec()));
+    if let Some(called) = called_by_link(words, &of_name) {
+        return Some(called);
     }
-    let (name, rest) = rest.strip_prefix(&[group.to_owned()])?.split_first()?;
+    let (name, rest) = words.get(1..)?.strip_prefix(&[group.to_owned()])?.split_first()?;
     Some((of_name(name)?, rest.to_vec()))
+}
+
+/// The program that a command line calls by the name of a link, and its arguments.
+pub fn called_by_link<P>(
+    words: &[String],
+    of_name: impl Fn(&str) -> Option<P>,
+) -> Option<(P, Vec<String>)> {
+    let (path, rest) = words.split_first()?;
+    let program = Path::new(path).file_name().and_then(|name| of_name(name.to_str()?))?;
+    Some((program, rest.to_vec()))
 }
 
 /// Options as the originals' parser accepts them: anywhere, repeated, and long ones abbreviated.

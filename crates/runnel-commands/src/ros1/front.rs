@@ -3,11 +3,10 @@
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
-use super::failure::Failure;
 use crate::arguments::Arguments;
-use crate::cli_context::CliContext;
+use crate::cli_context::{CliContext, Original};
 use crate::logging;
-use crate::originals::one_line_error;
+use crate::originals::{Failure, one_line_error};
 
 /// The exit code `EX_USAGE`, which most originals return without a command.
 pub const EX_USAGE: u8 = 64;
@@ -108,7 +107,7 @@ impl Front {
         Ok(Self {
             program,
             words,
-            cli: CliContext::new(arguments, false, Vec::new())?.of_program(program.name()),
+            cli: CliContext::new(arguments, false, Vec::new())?.of_original(Original::Ros1(program.name())),
         })
     }
 

@@ -5,7 +5,6 @@
 //! empty lines, wording, exit codes. So the programs here have their own arguments and their own output, based on the
 //! same graph, types and statistics.
 
-mod failure;
 mod front;
 mod roscore;
 mod rosmsg;
@@ -19,9 +18,8 @@ use clap::CommandFactory;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::originals;
+use crate::originals::{self, Failure};
 use crate::output::{print_error, shown};
-use failure::Failure;
 use front::Front;
 
 pub use front::Program;
@@ -65,7 +63,8 @@ pub fn called(words: &[String]) -> Option<(Program, Vec<String>)> {
 /// Runs a program with the arguments after its name. Returns its exit code.
 pub fn run(program: Program, words: Vec<String>) -> u8 {
     let done = Front::new(program, words).and_then(|front| program.run(&front));
-    done.map_or_else(|failure| failure.report(program), |()| 0)
+    let failed = |failure: Failure| failure.report(program.name(), "ERROR: ", program.failure_code());
+    done.map_or_else(failed, |()| 0)
 }
 
 /// Prints as `'\n'.join(..)` does: an empty line if there are none.

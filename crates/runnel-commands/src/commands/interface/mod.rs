@@ -12,7 +12,7 @@ use clap::Subcommand;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
-pub use known::Only;
+pub use known::{Kinds, Only};
 
 /// Inspect message, service and action types (rosmsg, rossrv, ros2 interface)
 #[derive(Debug, Subcommand)]

@@ -19,10 +19,12 @@ mod subject;
 mod type_name;
 
 use clap::Subcommand;
-pub use endpoints::mismatches;
+pub use diagnostics::Diagnostics;
+pub use endpoints::{Endpoints, mismatches};
 pub use mismatch::Mismatch;
 #[cfg(test)]
 pub use mismatch::Reason;
+pub use qos::{AskedQos, matching};
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
