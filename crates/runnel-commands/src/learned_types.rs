@@ -11,12 +11,15 @@ use runnel::msgs::type_description_interfaces::msg::IndividualTypeDescription;
 use runnel::msgs::type_description_interfaces::srv::{
     GetTypeDescription, GetTypeDescriptionRequest, GetTypeDescriptionResponse,
 };
-use runnel::{EndpointInfo, EndpointType, Node, Ros2Graph};
+use runnel::{Context, EndpointInfo, EndpointType, Node, Ros2Graph};
 
 use crate::output::listed;
 
 /// How long a node may take to describe a type.
 const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long to wait for an endpoint of a type, and then for a node that describes it.
+const DISCOVERY: Duration = Duration::from_secs(1);
 
 /// Most nodes that are asked for one type.
 const MOST_ASKED: usize = 3;
@@ -84,6 +87,29 @@ impl TypeLearner {
         Err(if refused.is_empty() { NotLearned::NoService(users) } else { NotLearned::Refused(refused) })
     }
 
+    /// The message type of this ROS 2 name that an endpoint of a topic announces. This also blocks until such an endpoint
+    /// is discovered.
+    ///
+    /// # Errors
+    /// If there is none, or no node describes the type.
+    pub fn message_of_topic(
+        &self,
+        context: &Context,
+        topic: &str,
+        name: &str,
+    ) -> Result<Arc<Schema>, NotLearned> {
+        let hash_in = |graph: &Ros2Graph| announced_hash(graph, topic, name);
+        let found = context.wait_for_ros2_graph(DISCOVERY, |graph| hash_in(graph).is_some());
+        let graph = found.and_then(|_| context.ros2_graph()).ok().flatten().unwrap_or_default();
+        let hash = hash_in(&graph).ok_or_else(|| NotLearned::NoService(Vec::new()))?;
+        // What is announced last may be the service.
+        let has_described =
+            |graph: &Ros2Graph| users(graph, name, &hash).iter().any(|node| has_service(graph, node));
+        let _ = context.wait_for_ros2_graph(DISCOVERY, has_described);
+        let graph = context.ros2_graph().ok().flatten().unwrap_or(graph);
+        self.message(&graph, name, &hash)
+    }
+
     fn ask(&self, node: &str, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
         let client = self.node.create_client::<GetTypeDescription>(&format!("{node}/{SERVICE}"));
         let client = client.map_err(|error| error.to_string())?;
@@ -128,8 +154,7 @@ fn described_type(one: &IndividualTypeDescription) -> DescribedType {
 
 /// The nodes with an endpoint of this type, publishers first.
 fn users(graph: &Ros2Graph, name: &str, hash: &str) -> Vec<String> {
-    let is_of_type =
-        |end: &&EndpointInfo| end.type_hash.as_deref() == Some(hash) && end.ros_type() == name;
+    let is_of_type = |end: &&EndpointInfo| end.type_hash.as_deref() == Some(hash) && end.ros_type() == name;
     let mut nodes: BTreeMap<&str, bool> = BTreeMap::new();
     for end in graph.endpoints.iter().filter(is_of_type) {
         if let Some(node) = end.node.as_deref() {
@@ -138,6 +163,13 @@ fn users(graph: &Ros2Graph, name: &str, hash: &str) -> Vec<String> {
     }
     let (publishers, others): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, publishes)| *publishes);
     publishers.into_iter().chain(others).map(|(node, _)| node.to_owned()).collect()
+}
+
+/// The hash that an endpoint of a topic announces for the type of this name.
+fn announced_hash(graph: &Ros2Graph, topic: &str, name: &str) -> Option<String> {
+    let is_of_topic =
+        |end: &&EndpointInfo| end.ros_topic() == Some(DdsTopic::Topic(topic)) && end.ros_type() == name;
+    graph.endpoints.iter().filter(is_of_topic).find_map(|end| end.type_hash.clone())
 }
 
 fn has_service(graph: &Ros2Graph, node: &str) -> bool {
@@ -188,7 +220,13 @@ mod tests {
         ]);
         assert_eq!(users(&graph, NAME, "RIHS01_ab"), ["/node2", "/node3", "/node1"]);
         assert_eq!(users(&graph, NAME, "RIHS01_cd"), [""; 0]);
-        assert_eq!(["/node1", "/node2", "/node3"].map(|node| has_service(&graph, node)), [false, true, false]);
+        assert_eq!(announced_hash(&graph, "/a", NAME).as_deref(), Some("RIHS01_ab"));
+        assert_eq!(announced_hash(&graph, "/a", "std_msgs/msg/Bool"), None);
+        assert_eq!(announced_hash(&graph, "/c", NAME), None);
+        assert_eq!(
+            ["/node1", "/node2", "/node3"].map(|node| has_service(&graph, node)),
+            [false, true, false]
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ use error::CliError;
 /// Runs the command of the process's arguments. Returns the exit code.
 pub fn main() -> ExitCode {
     // If a shell requests completions, this prints them and exits.
-    commands::completion::environment().complete();
+    commands::completion::environment(completed_command()).complete();
     let words = match arguments::of_process() {
         Ok(words) => words,
         Err(error) => return report(error),
@@ -61,6 +61,15 @@ pub fn main() -> ExitCode {
         return ros2_program::run(&words).into();
     }
     run(words).map_or_else(report, |()| ExitCode::SUCCESS)
+}
+
+/// The parser of the program whose arguments a shell completes.
+fn completed_command() -> fn() -> clap::Command {
+    let line: Vec<_> = std::env::args_os().collect();
+    match commands::completion::program_in(&line) {
+        Some("ros2") => ros2_program::command,
+        _ => commands::command,
+    }
 }
 
 /// Prints why a command failed. Returns the exit code.

@@ -5,9 +5,9 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runnel::{Context, Node, RawMessage};
 use runnel::core::schema::{Generation, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel::msgs;
+use runnel::{Context, Node, RawMessage};
 
 use crate::error::CliError;
 use crate::learned_types::{NotLearned, TypeLearner};
@@ -220,7 +220,8 @@ impl ReceivedTypes {
     }
 }
 
-fn not_learned(unknown: &CliError, why: &NotLearned) -> CliError {
+/// The error for a type that is not known here and cannot be learned.
+pub fn not_learned(unknown: &CliError, why: &NotLearned) -> CliError {
     CliError::Failed(format!("{unknown}. It cannot be learned from the graph: {why}"))
 }
 

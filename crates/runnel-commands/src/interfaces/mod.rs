@@ -8,4 +8,4 @@ mod prototype;
 pub use definition::{definition_text, full_type};
 pub use found::Found;
 pub use nested::{Comments, with_nested};
-pub use prototype::prototype;
+pub use prototype::{default_message, prototype};

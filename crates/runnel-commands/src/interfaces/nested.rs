@@ -63,7 +63,9 @@ fn is_time(line: &str) -> bool {
     let element = line.split(['[', ' ', '\t']).next().unwrap_or_default();
     let is_time = matches!(
         element,
-        "builtin_interfaces/Time" | "builtin_interfaces/msg/Time" | "builtin_interfaces/Duration"
+        "builtin_interfaces/Time"
+            | "builtin_interfaces/msg/Time"
+            | "builtin_interfaces/Duration"
             | "builtin_interfaces/msg/Duration"
     );
     is_time && field_name(line).is_some()
@@ -110,7 +112,8 @@ mod tests {
     #[test]
     fn comments_are_kept_as_requested() {
         let time = "builtin_interfaces/Time at\n\tint32 sec\n\tuint32 nanosec\n";
-        let head = "# About it\n\nint8 A=1  # a constant\nstring s \"#1\" # text\np/Inner[2] inner # nested\n";
+        let head =
+            "# About it\n\nint8 A=1  # a constant\nstring s \"#1\" # text\np/Inner[2] inner # nested\n";
         assert_eq!(text(Comments::All), format!("{head}\t# inner\n\tint8 x\n{time}"));
         assert_eq!(text(Comments::Outermost), format!("{head}\tint8 x\n{time}"));
         assert_eq!(

@@ -29,10 +29,7 @@ pub fn called<P>(
 }
 
 /// The program that a command line calls by the name of a link, and its arguments.
-pub fn called_by_link<P>(
-    words: &[String],
-    of_name: impl Fn(&str) -> Option<P>,
-) -> Option<(P, Vec<String>)> {
+pub fn called_by_link<P>(words: &[String], of_name: impl Fn(&str) -> Option<P>) -> Option<(P, Vec<String>)> {
     let (path, rest) = words.split_first()?;
     let program = Path::new(path).file_name().and_then(|name| of_name(name.to_str()?))?;
     Some((program, rest.to_vec()))

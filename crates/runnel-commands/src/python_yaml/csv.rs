@@ -21,7 +21,8 @@ fn cells(value: ValueRef<'_>, field: &Field, options: PrintOptions) -> String {
         ValueRef::String(text) => shortened(text, options),
         ValueRef::Int(number) if is_byte(field) => format!("b'{}'", byte_text(number)),
         ValueRef::Time(_) | ValueRef::Duration(_) => {
-            seconds(value).into_iter().map(|(_, number)| number).collect::<Vec<_>>().join(",")
+            let parts = seconds(value, options.generation).into_iter();
+            parts.map(|(_, number)| number).collect::<Vec<_>>().join(",")
         }
         // NumPy prints these with the digits of their own width.
         ValueRef::F32(number) if matches!(field.arity, Arity::Fixed(_)) => {

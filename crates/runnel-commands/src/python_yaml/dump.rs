@@ -214,7 +214,8 @@ mod tests {
         ]);
         let block = "inner:\n  x: 1\n  y: a\nlist:\n- x: 1\n  y: a\n- x: 1\n  y: a\nlists:\n- - b\n  - c\n- []\nnone: []\n";
         assert_eq!(tree.block(), block);
-        let flow = "inner:\n  x: 1\n  y: a\nlist: [{x: 1, y: a}, {x: 1, y: a}]\nlists: [[b, c], []]\nnone: []\n";
+        let flow =
+            "inner:\n  x: 1\n  y: a\nlist: [{x: 1, y: a}, {x: 1, y: a}]\nlists: [[b, c], []]\nnone: []\n";
         assert_eq!(tree.block_with_flow_lists(), flow);
     }
 
@@ -246,9 +247,6 @@ mod tests {
         assert_eq!(text(&long).block(), format!("{long}\n"));
         assert_eq!(map(vec![("d", text("a\nb'"))]).block(), "d: 'a\n\n  b'''\n");
         assert_eq!(map(vec![("d", text("a\n"))]).block(), "d: 'a\n\n  '\n");
-        assert_eq!(
-            map(vec![("o", map(vec![("d", text("a\n\nb"))]))]).block(),
-            "o:\n  d: 'a\n\n\n    b'\n"
-        );
+        assert_eq!(map(vec![("o", map(vec![("d", text("a\n\nb"))]))]).block(), "o:\n  d: 'a\n\n\n    b'\n");
     }
 }

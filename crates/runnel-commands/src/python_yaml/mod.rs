@@ -14,9 +14,11 @@ pub use dump::Tree;
 
 use crate::ros2::python_repr;
 
-/// How much of a message is printed.
-#[derive(Clone, Copy, Debug, Default)]
+/// How much of a message is printed, and how.
+#[derive(Clone, Copy, Debug)]
 pub struct PrintOptions {
+    /// The generation whose names the parts of times have.
+    pub generation: Generation,
     /// Most elements of an array and characters of a text.
     pub truncate: Option<usize>,
     /// Leave out the elements of arrays.
@@ -25,20 +27,32 @@ pub struct PrintOptions {
     pub no_str: bool,
 }
 
+/// All, in ROS 2.
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { generation: Generation::Ros2, truncate: None, no_arr: false, no_str: false }
+    }
+}
+
 /// A message as a document.
 pub fn tree(message: &DynamicMessage, options: PrintOptions) -> Tree {
     let member = |(field, value): (&Field, &Value)| {
         let value = match value.view() {
             ValueRef::Array(array) if options.no_arr => Tree::Text(array_type(field, array)),
-            value => value_tree(value, is_byte(field), options),
+            value => part_tree(value, is_byte(field), options),
         };
         (field.name.clone(), value)
     };
     Tree::Map(message.fields().map(member).collect())
 }
 
-/// A part of a message as a document. Bytes are texts in Python.
-fn value_tree(value: ValueRef<'_>, is_byte: bool, options: PrintOptions) -> Tree {
+/// A part of a message as a document.
+pub fn value_tree(value: ValueRef<'_>, options: PrintOptions) -> Tree {
+    part_tree(value, false, options)
+}
+
+/// The same. Bytes are texts in Python.
+fn part_tree(value: ValueRef<'_>, is_byte: bool, options: PrintOptions) -> Tree {
     match value {
         ValueRef::Bool(truth) => Tree::Plain(truth.to_string()),
         ValueRef::Int(number) if is_byte => Tree::Text(byte_char(number).into()),
@@ -48,13 +62,13 @@ fn value_tree(value: ValueRef<'_>, is_byte: bool, options: PrintOptions) -> Tree
         ValueRef::F64(number) => Tree::Plain(yaml_float(number)),
         ValueRef::String(text) => Tree::Text(shortened(text, options)),
         ValueRef::Time(_) | ValueRef::Duration(_) => {
-            let parts = seconds(value).into_iter();
+            let parts = seconds(value, options.generation).into_iter();
             Tree::Map(parts.map(|(name, number)| (name, Tree::Plain(number))).collect())
         }
         ValueRef::Message(message) => tree(message, options),
         ValueRef::Array(array) => {
             let most = options.truncate.unwrap_or(usize::MAX);
-            let shown = array.iter().take(most).map(|item| value_tree(item, is_byte, options));
+            let shown = array.iter().take(most).map(|item| part_tree(item, is_byte, options));
             let rest = (array.len() > most).then(|| Tree::Text("...".into()));
             Tree::List(shown.chain(rest).collect())
         }
@@ -62,8 +76,8 @@ fn value_tree(value: ValueRef<'_>, is_byte: bool, options: PrintOptions) -> Tree
 }
 
 /// Names and values of a time's parts.
-fn seconds(value: ValueRef<'_>) -> Vec<(String, String)> {
-    match value_to_json(Generation::Ros2, value) {
+fn seconds(value: ValueRef<'_>, generation: Generation) -> Vec<(String, String)> {
+    match value_to_json(generation, value) {
         Json::Object(parts) => parts.into_iter().map(|(name, number)| (name, number.to_string())).collect(),
         _ => Vec::new(),
     }
@@ -136,7 +150,8 @@ pub fn python_text(value: ValueRef<'_>) -> String {
         ValueRef::Array(array) => array_text(array),
         ValueRef::Message(message) => python_repr(message),
         ValueRef::Time(_) | ValueRef::Duration(_) => {
-            seconds(value).iter().map(|(name, number)| format!("{name}: {number}\n")).collect()
+            let parts = seconds(value, Generation::Ros2);
+            parts.iter().map(|(name, number)| format!("{name}: {number}\n")).collect()
         }
     }
 }
@@ -202,7 +217,8 @@ mod tests {
         let expected = "header:\n  stamp:\n    sec: 1\n    nanosec: 2\n  frame_id: ma...\nf: 0.10000000149011612\n\
                         b: \"\\x05\"\nbs: [\"\\x01\"]\ntwo: [1.0, 2.0]\nnames: [a, bc...]\nok: true\ndata: [1, 2, '...']\n";
         assert_eq!(short, expected);
-        let bare = tree(&message(), PrintOptions { no_arr: true, no_str: true, truncate: None }).block();
+        let bare =
+            tree(&message(), PrintOptions { no_arr: true, no_str: true, ..PrintOptions::default() }).block();
         for line in [
             "  frame_id: '<string length: <3>>'\n",
             "bs: '<sequence type: octet, length: 1>'\n",

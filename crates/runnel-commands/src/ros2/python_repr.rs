@@ -7,7 +7,8 @@ use runnel::core::yaml::python_float;
 /// The message as rosidl's Python classes print it: `std_msgs.msg.String(data='a')`.
 pub fn python_repr(message: &DynamicMessage) -> String {
     let class = message.schema().def.ros2_name.replace('/', ".");
-    let fields = message.fields().map(|(field, value)| format!("{}={}", field.name, field_text(field, value)));
+    let fields =
+        message.fields().map(|(field, value)| format!("{}={}", field.name, field_text(field, value)));
     format!("{class}({})", fields.collect::<Vec<_>>().join(", "))
 }
 

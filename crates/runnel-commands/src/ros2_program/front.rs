@@ -1,5 +1,7 @@
 //! Parsing of arguments, and its errors.
 
+use std::path::PathBuf;
+
 use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgMatches, Command};
 
@@ -15,14 +17,15 @@ pub struct Front<'a> {
     words: &'a [String],
 }
 
-/// The context of its commands. Names are not remapped: the original does not accept ROS arguments either.
+/// The context of its commands, with folders of message definitions. Names are not remapped: the original does not accept
+/// ROS arguments either.
 ///
 /// # Errors
 /// When the environment is malformed.
-pub fn context() -> Result<CliContext, CliError> {
+pub fn context(interfaces: Vec<PathBuf>) -> Result<CliContext, CliError> {
     logging::install(0);
     let arguments = Arguments::split(vec![NAME.to_owned()])?;
-    Ok(CliContext::new(arguments, false, Vec::new())?.of_original(Original::Ros2))
+    Ok(CliContext::new(arguments, false, interfaces)?.of_original(Original::Ros2))
 }
 
 /// The failure of a running command that Ctrl-C ended: as the original's, it has its own exit code.
@@ -53,6 +56,8 @@ impl<'a> Front<'a> {
     /// The command that the words name, and its path.
     fn deepest(&self) -> (Command, Vec<String>) {
         let (mut found, mut path) = (command(), vec![NAME.to_owned()]);
+        // Settings for all commands reach them only when they are built.
+        found.build();
         for word in self.words.iter().filter(|word| !word.starts_with('-')) {
             let Some(inner) = found.find_subcommand(word).cloned() else { break };
             path.push(inner.get_name().to_owned());
@@ -65,9 +70,7 @@ impl<'a> Front<'a> {
         match error.kind() {
             ErrorKind::DisplayHelp => Failure::Output { code: 0, text: error.render().to_string() },
             ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                let (deepest, path) = self.deepest();
-                let help = deepest.bin_name(path.join(" ")).render_help().to_string();
-                Failure::Output { code: 0, text: help }
+                Failure::Output { code: 0, text: self.deepest().0.render_help().to_string() }
             }
             ErrorKind::InvalidSubcommand => {
                 let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
@@ -109,7 +112,10 @@ mod tests {
         for (line, expected) in [
             ("topic echo", "ros2 topic echo: the following required arguments were not provided: <TOPIC>"),
             ("topic list --nope", "ros2 topic list: no such option: --nope"),
-            ("topic nope", "ros2 topic: no command nope (choose from list, info, type, find, echo, pub, hz, bw, delay)"),
+            (
+                "topic nope",
+                "ros2 topic: no command nope (choose from list, info, type, find, echo, pub, hz, bw, delay)",
+            ),
             ("node list a b", "ros2 node list: too many arguments: a"),
         ] {
             assert_eq!(failure(line), (2, expected.to_owned()), "{line}");

@@ -176,10 +176,14 @@ mod tests {
         let expected = "std_msgs/Header header\n\tbuiltin_interfaces/Time stamp\n\t\tint32 sec\n\t\tuint32 nanosec\n\
                         \tstring frame_id\nTwist twist\n\tVector3  linear\n\t\tfloat64 x\n\t\tfloat64 y\n\t\tfloat64 z\n\
                         \tVector3  angular\n\t\tfloat64 x\n\t\tfloat64 y\n\t\tfloat64 z\n";
-        let words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let words =
+            |text: &str| text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         let without_packages = |text: &str| words(&text.replace("geometry_msgs/", ""));
         assert_eq!(without_packages(&text), without_packages(expected));
-        assert_eq!(shown("std_srvs/srv/SetBool", Comments::None), "bool data\n---\nbool success\nstring message\n");
+        assert_eq!(
+            shown("std_srvs/srv/SetBool", Comments::None),
+            "bool data\n---\nbool success\nstring message\n"
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod not_here;
 mod run;
 mod topic;
 
+use std::path::PathBuf;
+
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::cli_context::CliContext;
@@ -33,6 +35,10 @@ const GRAPH_FLAGS: [&str; 4] = ["ros1", "ros2", "only_ros1", "only_ros2"];
 #[derive(Debug, Parser)]
 #[command(name = NAME)]
 struct Cli {
+    /// Also read message definitions below this folder (may be repeated)
+    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    interfaces: Vec<PathBuf>,
+
     #[command(subcommand)]
     group: Group,
 }
@@ -85,14 +91,15 @@ pub fn called(words: &[String]) -> Option<Vec<String>> {
 /// Runs the program with the arguments after its name. Returns its exit code.
 pub fn run(words: &[String]) -> u8 {
     let front = Front::new(words);
-    let done = not_here::check(words).and_then(|()| front.matches()).and_then(|matches| dispatch(matches, words));
+    let done =
+        not_here::check(words).and_then(|()| front.matches()).and_then(|matches| dispatch(matches, words));
     done.map_or_else(|failure| failure.report(&front.path(), "", 1), |()| 0)
 }
 
 fn dispatch(mut matches: clap::ArgMatches, words: &[String]) -> Result<(), Failure> {
-    let cli = front::context()?;
-    let group = matches.subcommand_name().unwrap_or_default();
-    if Group::has_subcommand(group) {
+    let folders = matches.get_many::<PathBuf>("interfaces").into_iter().flatten();
+    let cli = front::context(folders.cloned().collect())?;
+    if matches.subcommand_name().is_some_and(Group::has_subcommand) {
         let parsed = Cli::from_arg_matches_mut(&mut matches).map_err(Failure::usage)?;
         return run_group(parsed.group, &cli);
     }
@@ -125,7 +132,9 @@ mod tests {
         assert_eq!(called("ros2 topic list -t"), Some("topic list -t".into()));
         assert_eq!(called("/usr/bin/ros2"), Some(String::new()));
         assert_eq!(called("runnel ros2 topic list"), Some("topic list".into()));
-        for line in ["runnel", "runnel ros2", "runnel ros2 link /x", "runnel ros2 --help", "runnel topic list"] {
+        for line in
+            ["runnel", "runnel ros2", "runnel ros2 link /x", "runnel ros2 --help", "runnel topic list"]
+        {
             assert_eq!(called(line), None, "{line}");
         }
     }

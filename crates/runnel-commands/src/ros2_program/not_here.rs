@@ -37,7 +37,10 @@ mod tests {
         };
         for line in ["bag record -a", "launch a b.py", "pkg list", "multicast send"] {
             let why = refused(line).expect("it is not here");
-            assert!(why.starts_with(&format!("ros2 {}: ", line.split(' ').next().unwrap_or_default())), "{why}");
+            assert!(
+                why.starts_with(&format!("ros2 {}: ", line.split(' ').next().unwrap_or_default())),
+                "{why}"
+            );
             assert!(why.contains("ry: "), "{why}");
         }
         assert_eq!(refused("topic echo bag"), None);

@@ -33,7 +33,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let prefixes = env::var_os(PREFIXES).unwrap_or_default();
-    let prefixes: Vec<PathBuf> = env::split_paths(&prefixes).filter(|one| !one.as_os_str().is_empty()).collect();
+    let prefixes: Vec<PathBuf> =
+        env::split_paths(&prefixes).filter(|one| !one.as_os_str().is_empty()).collect();
     let program = find(&prefixes, &args.package, &args.executable)?;
     let prefix = args.prefix.as_deref().unwrap_or_default().split_whitespace().map(PathBuf::from);
     let mut line = prefix.chain([program]);

@@ -208,7 +208,12 @@ mod tests {
         let request = schema.parts[1].as_ref().unwrap();
         assert_eq!(request.def.ros2_name, "std_srvs/srv/SetBool_Request");
         let mut library = Library::new();
-        library.add_text(Kind::Service, TypeName::new("std_srvs", "SetBool"), "bool data\n---\n", "SetBool.srv");
+        library.add_text(
+            Kind::Service,
+            TypeName::new("std_srvs", "SetBool"),
+            "bool data\n---\n",
+            "SetBool.srv",
+        );
         let known = library.service_in(Generation::Ros2, &TypeName::new("std_srvs", "SetBool")).unwrap();
         assert_eq!(request.rihs01(), known.request.rihs01());
     }

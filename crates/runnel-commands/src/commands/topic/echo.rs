@@ -16,6 +16,7 @@ use crate::error::CliError;
 use crate::graphs::GraphSnapshot;
 use crate::measure::warn_of_losses;
 use crate::output::{Output, counted, json_text};
+use crate::python_yaml::{self, PrintOptions};
 use crate::streaming::Ending;
 use crate::types::ReceivedTypes;
 
@@ -64,6 +65,10 @@ pub struct Args {
     #[arg(long, alias = "nostr")]
     no_str: bool,
 
+    /// Print as ros2 does, with each list on one line
+    #[arg(long, conflicts_with_all = ["csv", "plot"])]
+    flow_style: bool,
+
     /// Print long arrays and strings completely
     #[arg(short, long)]
     full_length: bool,
@@ -80,6 +85,7 @@ pub struct Args {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Yaml,
+    FlowLists,
     Csv,
     Plot,
     Json,
@@ -173,11 +179,17 @@ fn subscribe(
 }
 
 impl Printer {
-    fn new(args: Args, field: Option<String>, types: ReceivedTypes, cli: &CliContext) -> Result<Self, CliError> {
+    fn new(
+        args: Args,
+        field: Option<String>,
+        types: ReceivedTypes,
+        cli: &CliContext,
+    ) -> Result<Self, CliError> {
         let form = match args {
             _ if cli.output.json => Form::Json,
             Args { csv: true, .. } => Form::Csv,
             Args { plot: true, .. } => Form::Plot,
+            Args { flow_style: true, .. } => Form::FlowLists,
             _ => Form::Yaml,
         };
         let field = args.field.or(field);
@@ -235,6 +247,7 @@ impl Printer {
         Ok(match self.form {
             Form::Csv => yaml::value_to_csv(value, options),
             Form::Json => json_text(&yaml::value_to_json(options.generation, value)),
+            Form::FlowLists => flow_lists(value, options),
             Form::Yaml | Form::Plot => yaml::value_to_yaml(value, options) + "\n---",
         })
     }
@@ -248,6 +261,8 @@ impl Printer {
         match (self.form, field) {
             (Form::Yaml, None) => Ok(yaml::to_yaml(message, options) + "\n---"),
             (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),
+            (Form::FlowLists, None) => Ok(flow_lists(ValueRef::Message(message), options)),
+            (Form::FlowLists, Some(field)) => Ok(flow_lists(message.get(field)?, options)),
             (Form::Csv, None) => Ok(yaml::to_csv(message, options)),
             (Form::Csv, Some(field)) => yaml::field_to_csv(message, field, options),
             (Form::Json, None) => Ok(json_text(&yaml::to_json_in(generation, message))),
@@ -265,6 +280,13 @@ impl Printer {
         let row = yaml::plot_row(value, stamp, &self.options);
         if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
     }
+}
+
+/// A value as ros2 prints it, with lists on one line.
+fn flow_lists(value: ValueRef<'_>, options: &EchoOptions) -> String {
+    let EchoOptions { generation, truncate, no_arr, no_str, .. } = *options;
+    let printed = python_yaml::value_tree(value, PrintOptions { generation, truncate, no_arr, no_str });
+    printed.block_with_flow_lists() + "---"
 }
 
 #[cfg(test)]

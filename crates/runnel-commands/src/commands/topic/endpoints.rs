@@ -90,7 +90,10 @@ impl<'a> Endpoints<'a> {
         let gap = if verbose { "\n" } else { "" };
         let types = match self.types().as_slice() {
             [only] => shown(only).into_owned(),
-            several => format!("[{}]", several.iter().map(|name| format!("'{}'", shown(name))).collect::<Vec<_>>().join(", ")),
+            several => format!(
+                "[{}]",
+                several.iter().map(|name| format!("'{}'", shown(name))).collect::<Vec<_>>().join(", ")
+            ),
         };
         let mut text = format!("Type: {types}\n{gap}");
         for (word, ends) in [("Publisher", &self.publishers), ("Subscription", &self.subscriptions)] {

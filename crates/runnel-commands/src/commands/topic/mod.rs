@@ -16,6 +16,7 @@ pub mod publish;
 mod qos;
 mod ros1_types;
 mod subject;
+mod subscribers;
 mod type_name;
 
 use clap::Subcommand;

@@ -7,8 +7,8 @@ use super::subject::Subject;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::measure::statistics::{Summary, WIDEST};
 use crate::measure::original_table::table;
+use crate::measure::statistics::{Summary, WIDEST};
 use crate::measure::{Measured, bandwidth, delay, rate};
 use crate::output::{Output, shown};
 

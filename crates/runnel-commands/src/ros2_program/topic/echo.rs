@@ -105,9 +105,9 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
         return Err(Failure::failed(format!("Invalid field value '{}'", args.field.unwrap_or_default())));
     }
     let schema = args.type_name.as_ref().map(|name| cli.types()?.message_in(Generation::Ros2, name));
-    let schema = schema.transpose().map_err(|error| {
-        Failure::failed(format!("The passed message type is invalid: {error}"))
-    })?;
+    let schema = schema
+        .transpose()
+        .map_err(|error| Failure::failed(format!("The passed message type is invalid: {error}")))?;
     let snapshot = args.discovery.open_running(cli)?;
     let context = snapshot.context();
     if schema.is_none() && !snapshot.topics()?.0.contains_key(&topic) {
@@ -208,6 +208,7 @@ impl Printer {
             truncate: (!self.args.full_length).then_some(self.args.truncate_length),
             no_arr: self.args.no_arr,
             no_str: self.args.no_str,
+            ..PrintOptions::default()
         };
         Ok(match value {
             ValueRef::Message(message) if self.args.csv => to_csv(message, options) + "\n",

@@ -7,17 +7,18 @@ use std::time::Duration;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml::{self, YamlErrorKind};
-use runnel::{Context, DynamicPublisher, QoS, Rate};
+use runnel::{Context, DynamicPublisher, Graphs, QoS, Rate};
 use runnel_io::clock;
 
 use super::{DiscoveryArgs, Failure, interrupted};
 use crate::cli_context::CliContext;
 use crate::commands::topic::AskedQos;
 use crate::completion;
-use crate::error::CliError;
+use crate::learned_types::TypeLearner;
 use crate::output::Output;
 use crate::ros2::python_repr;
 use crate::streaming::POLL_PERIOD;
+use crate::types::not_learned;
 use crate::value_parsers;
 
 /// How often a wait for subscriptions is reported.
@@ -81,31 +82,35 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
-    let invalid = |error: CliError| Failure::failed(format!("The passed message type is invalid: {error}"));
-    let schema = cli.types()?.message_in(Generation::Ros2, &args.type_name).map_err(invalid)?;
+    let topic = cli.resolve(&args.topic)?;
     let values = args.values()?;
-    message(&schema, &values)?;
+    let known = cli.types()?.message_in(Generation::Ros2, &args.type_name);
+    if let Ok(schema) = &known {
+        // Typed values are checked before the graph is contacted.
+        message(schema, &values)?;
+    }
     let waits_for = args.subscriptions();
     if waits_for == 0 && args.max_wait_time_secs.is_some() {
         let effective = "--wait-matching-subscriptions, --once or --times";
         return Err(Failure::failed(format!("--max-wait-time-secs is only effective with {effective}")));
     }
-    let context = cli.running_context_in(runnel::Graphs::Ros2)?;
+    let context = cli.running_context_in(Graphs::Ros2)?;
     let node = match &args.node_name {
         Some(name) => cli.node_of_name(&context, name)?,
         None => cli.node(&context, "pub")?,
     };
-    let publisher = node.create_dynamic_publisher(&args.topic(cli)?, &schema, args.qos.over(QoS::default()))?;
+    let schema = known.or_else(|unknown| {
+        let learned = TypeLearner::new(&node).message_of_topic(&context, &topic, &args.type_name);
+        let invalid = |why| format!("The passed message type is invalid: {}", not_learned(&unknown, &why));
+        learned.map_err(|why| Failure::failed(invalid(why)))
+    })?;
+    let publisher = node.create_dynamic_publisher(&topic, &schema, args.qos.over(QoS::default()))?;
     let job = Job { args, context: &context, publisher, values, output: cli.output };
     job.wait_for_subscriptions(waits_for)?;
     job.publish()
 }
 
 impl Args {
-    fn topic(&self, cli: &CliContext) -> Result<String, CliError> {
-        cli.resolve(&self.topic)
-    }
-
     /// The typed message.
     fn values(&self) -> Result<String, Failure> {
         if !self.stdin {
