@@ -6,17 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel::core::names::DdsTopic;
-use runnel::core::schema::{DescribedField, DescribedType, Schema};
-use runnel::msgs::type_description_interfaces::msg::IndividualTypeDescription;
-use runnel::msgs::type_description_interfaces::srv::{
-    GetTypeDescription, GetTypeDescriptionRequest, GetTypeDescriptionResponse,
-};
+use runnel::core::schema::{DescribedType, Schema};
 use runnel::{Context, EndpointInfo, EndpointType, Node, Ros2Graph};
 
 use crate::output::listed;
-
-/// How long a node may take to describe a type.
-const TIMEOUT: Duration = Duration::from_secs(3);
+use crate::ros2::described_types;
 
 /// How long to wait for an endpoint of a type, and then for a node that describes it.
 const DISCOVERY: Duration = Duration::from_secs(1);
@@ -79,7 +73,7 @@ impl TypeLearner {
         let asked = users.iter().filter(|node| has_service(graph, node)).take(MOST_ASKED);
         let mut refused = Vec::new();
         for node in asked {
-            match self.ask(node, name, hash) {
+            match self.ask(graph, node, name, hash) {
                 Ok(schema) => return Ok(schema),
                 Err(why) => refused.push((node.clone(), why)),
             }
@@ -110,46 +104,20 @@ impl TypeLearner {
         self.message(&graph, name, &hash)
     }
 
-    fn ask(&self, node: &str, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
-        let client = self.node.create_client::<GetTypeDescription>(&format!("{node}/{SERVICE}"));
-        let client = client.map_err(|error| error.to_string())?;
-        let request = GetTypeDescriptionRequest {
-            type_name: name.to_owned(),
-            type_hash: hash.to_owned(),
-            include_type_sources: false,
-        };
-        let response = client.call_timeout(&request, TIMEOUT);
-        described(&response.map_err(|error| format!("{error} (does the node spin?)"))?, name, hash)
+    fn ask(&self, graph: &Ros2Graph, node: &str, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
+        let types = described_types(&self.node, graph, node, hash);
+        described(&types.map_err(|error| format!("{error} (does it spin?)"))?, name, hash)
     }
 }
 
-/// The schema of a response.
-fn described(response: &GetTypeDescriptionResponse, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
-    if !response.successful {
-        return Err(format!("it answers: {}", response.failure_reason));
-    }
-    let description = &response.type_description;
-    let all = [&description.type_description].into_iter().chain(&description.referenced_type_descriptions);
-    let types: Vec<DescribedType> = all.map(described_type).collect();
-    let schema = Schema::from_description(name, &types)
+/// The schema of a description, if it has this hash.
+fn described(types: &[DescribedType], name: &str, hash: &str) -> Result<Arc<Schema>, String> {
+    let schema = Schema::from_description(name, types)
         .map_err(|error| format!("its description is malformed: {error}"))?;
     match schema.rihs01() {
         Some(known) if known == hash => Ok(schema),
         known => Err(format!("its description has type hash {}, not {hash}", known.unwrap_or_default())),
     }
-}
-
-fn described_type(one: &IndividualTypeDescription) -> DescribedType {
-    let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
-    let fields = one.fields.iter().map(|field| DescribedField {
-        name: field.name.clone(),
-        type_id: field.type_.type_id,
-        capacity: size(field.type_.capacity),
-        string_capacity: size(field.type_.string_capacity),
-        nested_type_name: field.type_.nested_type_name.clone(),
-        default_value: String::new(),
-    });
-    DescribedType { name: one.type_name.clone(), fields: fields.collect() }
 }
 
 /// The nodes with an endpoint of this type, publishers first.
@@ -186,31 +154,14 @@ fn has_service(graph: &Ros2Graph, node: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graphs::tests::graph;
-    use runnel::core::schema::TypeDescription;
-    use runnel::msgs::type_description_interfaces::msg::{self, Field, FieldType};
+    use crate::graphs::tests::{gid, graph};
+    use runnel::core::schema::{DescribedField, TypeDescription};
 
     const NAME: &str = "std_msgs/msg/String";
 
-    fn response() -> GetTypeDescriptionResponse {
-        let field = Field {
-            name: "data".into(),
-            type_: FieldType { type_id: 17, ..FieldType::default() },
-            ..Field::default()
-        };
-        GetTypeDescriptionResponse {
-            successful: true,
-            type_description: msg::TypeDescription {
-                type_description: IndividualTypeDescription { type_name: NAME.into(), fields: vec![field] },
-                referenced_type_descriptions: Vec::new(),
-            },
-            ..GetTypeDescriptionResponse::default()
-        }
-    }
-
     #[test]
     fn publishers_with_the_service_are_asked_first() {
-        let graph = graph(&[
+        let mut graph = graph(&[
             ("rt/a", 1, false),
             ("rt/a", 2, true),
             ("rt/b", 3, true),
@@ -219,6 +170,8 @@ mod tests {
             ("rq/node3/other/get_type_descriptionRequest", 3, false),
         ]);
         assert_eq!(users(&graph, NAME, "RIHS01_ab"), ["/node2", "/node3", "/node1"]);
+        graph.participants.iter_mut().for_each(|one| one.is_own = one.gid == gid(2, 0).participant());
+        assert_eq!(users(&graph, NAME, "RIHS01_ab"), ["/node3", "/node1"], "the command itself is not asked");
         assert_eq!(users(&graph, NAME, "RIHS01_cd"), [""; 0]);
         assert_eq!(announced_hash(&graph, "/a", NAME).as_deref(), Some("RIHS01_ab"));
         assert_eq!(announced_hash(&graph, "/a", "std_msgs/msg/Bool"), None);
@@ -231,17 +184,16 @@ mod tests {
 
     #[test]
     fn only_description_with_the_announced_hash_is_taken() {
-        let hash = TypeDescription::of_message(NAME, "string data\n").expect("sound").hash;
-        let schema = described(&response(), NAME, &hash).expect("it is that type");
+        let described_string = TypeDescription::of_message(NAME, "string data\n").expect("sound");
+        let (own, hash) = (described_string.own, described_string.hash);
+        let schema = described(std::slice::from_ref(&own), NAME, &hash).expect("it is that type");
         assert_eq!(schema.def.fields[0].name, "data");
-        let other = described(&response(), NAME, "RIHS01_ab").expect_err("another type");
+        let other = described(std::slice::from_ref(&own), NAME, "RIHS01_ab").expect_err("another type");
         assert!(other.starts_with("its description has type hash RIHS01_df66"), "{other}");
-        let mut wrong = response();
-        wrong.type_description.type_description.fields[0].type_.type_id = 12;
+        let field = DescribedField { type_id: 12, ..own.fields[0].clone() };
+        let wrong = [DescribedType { fields: vec![field], ..own }];
         let why = described(&wrong, NAME, &hash).expect_err("a type of C");
         assert!(why.starts_with("its description is malformed: field data"), "{why}");
-        let refused = GetTypeDescriptionResponse { failure_reason: "no".into(), ..Default::default() };
-        assert_eq!(described(&refused, NAME, &hash), Err("it answers: no".into()));
     }
 
     #[test]

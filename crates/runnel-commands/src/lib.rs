@@ -25,6 +25,7 @@ mod originals;
 mod output;
 mod params;
 mod python_yaml;
+mod received_types;
 mod ros1;
 mod ros2;
 mod ros2_program;

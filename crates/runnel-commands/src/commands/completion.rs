@@ -13,7 +13,7 @@ const VARIABLE: &str = "RUNNEL_COMPLETE";
 
 /// Print the script for shell completion, with live topics and nodes
 ///
-/// For instance: source <(runnel completion bash)
+/// For instance: source <(runnel completion bash). With --program ros2 for the link of that name.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell

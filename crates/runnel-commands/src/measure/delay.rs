@@ -13,8 +13,8 @@ use super::{Measured, PERIOD, warn_of_losses};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::Output;
+use crate::received_types::ReceivedTypes;
 use crate::streaming::{Ending, lock};
-use crate::types::ReceivedTypes;
 
 /// Measures a topic, and reports once a second until Ctrl-C.
 pub fn measure(

@@ -17,8 +17,8 @@ use crate::graphs::GraphSnapshot;
 use crate::measure::warn_of_losses;
 use crate::output::{Output, counted, json_text};
 use crate::python_yaml::{self, PrintOptions};
+use crate::received_types::ReceivedTypes;
 use crate::streaming::Ending;
-use crate::types::ReceivedTypes;
 
 /// Most messages that wait while others are printed.
 const DEPTH: usize = 256;

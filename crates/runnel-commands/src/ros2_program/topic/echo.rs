@@ -16,10 +16,10 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graphs::GraphSnapshot;
 use crate::measure::warn_of_losses;
-use crate::output::Output;
+use crate::output::{Output, shown};
 use crate::python_yaml::{PrintOptions, Tree, python_text, to_csv, tree};
+use crate::received_types::ReceivedTypes;
 use crate::streaming::Ending;
-use crate::types::ReceivedTypes;
 use crate::value_parsers;
 
 /// Most messages that wait while others are printed.
@@ -211,10 +211,12 @@ impl Printer {
             ..PrintOptions::default()
         };
         Ok(match value {
-            ValueRef::Message(message) if self.args.csv => to_csv(message, options) + "\n",
+            ValueRef::Message(message) if self.args.csv => {
+                shown(&to_csv(message, options)).into_owned() + "\n"
+            }
             ValueRef::Message(message) => self.yaml(&tree(message, options)) + "---\n",
             ValueRef::Time(_) | ValueRef::Duration(_) => python_text(value) + "---\n",
-            value => python_text(value) + "\n---\n",
+            value => shown(&python_text(value)).into_owned() + "\n---\n",
         })
     }
 

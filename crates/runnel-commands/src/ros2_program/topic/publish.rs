@@ -16,9 +16,9 @@ use crate::commands::topic::AskedQos;
 use crate::completion;
 use crate::learned_types::TypeLearner;
 use crate::output::Output;
+use crate::received_types::not_learned;
 use crate::ros2::python_repr;
 use crate::streaming::POLL_PERIOD;
-use crate::types::not_learned;
 use crate::value_parsers;
 
 /// How often a wait for subscriptions is reported.
