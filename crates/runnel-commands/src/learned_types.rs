@@ -120,11 +120,12 @@ fn described(types: &[DescribedType], name: &str, hash: &str) -> Result<Arc<Sche
     }
 }
 
-/// The nodes with an endpoint of this type, publishers first.
+/// The nodes of other processes with an endpoint of this type, publishers first.
 fn users(graph: &Ros2Graph, name: &str, hash: &str) -> Vec<String> {
+    let is_own = |end: &EndpointInfo| graph.participant(end.gid).is_some_and(|one| one.is_own);
     let is_of_type = |end: &&EndpointInfo| end.type_hash.as_deref() == Some(hash) && end.ros_type() == name;
     let mut nodes: BTreeMap<&str, bool> = BTreeMap::new();
-    for end in graph.endpoints.iter().filter(is_of_type) {
+    for end in graph.endpoints.iter().filter(is_of_type).filter(|end| !is_own(end)) {
         if let Some(node) = end.node.as_deref() {
             *nodes.entry(node).or_default() |= end.endpoint_type == EndpointType::Publisher;
         }
