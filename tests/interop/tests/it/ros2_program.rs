@@ -123,6 +123,16 @@ fn type_of_rclpy_is_learned_from_its_node() {
     }
 }
 
+#[test]
+fn type_of_subscription_is_learned_for_a_publisher() {
+    let graph = Ros2Graph::new();
+    let of = "test_msgs/msg/BasicTypes";
+    let mut listener = ready(graph.listener(KILTED, &["/own", "--type", of, "--count", "1"]));
+    let printed = answer(&graph, &format!("ros2 topic pub -1 /own {of} '{{int8_value: 5}}'"));
+    assert!(printed.contains("publishing #1: test_msgs.msg.BasicTypes(bool_value=False, "), "{printed}");
+    listener.wait_for_line(|line| line.starts_with("got 1 len "), deadline_in(TIMEOUT)).unwrap();
+}
+
 /// Output of a command while a Runnel node publishes a type of its own, with or without descriptions of its types.
 fn echo_of_own_type(describes: bool) -> Printed {
     let graph = Ros2Graph::new();
