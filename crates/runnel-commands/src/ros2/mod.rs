@@ -8,6 +8,7 @@ mod service_event;
 mod service_types;
 
 pub use event_printer::EventForm;
+pub use learned_types::described_types;
 pub use message_yaml::message_yaml;
 pub use python_repr::python_repr;
 pub use service_event::event_schema;

@@ -45,6 +45,7 @@ mod ros2_node_commands;
 mod ros2_node_services;
 mod ros2_parameters;
 mod ros2_peers;
+mod ros2_program;
 mod ros2_qos;
 mod ros2_raw;
 mod ros2_service_commands;

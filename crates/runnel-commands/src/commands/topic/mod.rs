@@ -16,13 +16,16 @@ pub mod publish;
 pub mod qos;
 mod ros1_types;
 mod subject;
+mod subscribers;
 mod type_name;
 
 use clap::Subcommand;
-pub use endpoints::mismatches;
+pub use diagnostics::Diagnostics;
+pub use endpoints::{Endpoints, mismatches};
 pub use mismatch::Mismatch;
 #[cfg(test)]
 pub use mismatch::Reason;
+pub use qos::{AskedQos, matching};
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;

@@ -1,11 +1,9 @@
-//! How a ROS 1 program fails: text, stream and exit code of the original.
+//! How a program in the place of an original fails: text, stream and exit code of the original.
 
 use std::fmt;
 
-use super::front::Program;
-use super::print_error;
 use crate::error::CliError;
-use crate::output::print_own;
+use crate::output::{print_error, print_own};
 
 /// Why a program ends early.
 #[derive(Debug)]
@@ -34,17 +32,18 @@ impl Failure {
         Self::Error { code, text: text.to_string() }
     }
 
-    /// Prints the failure. Returns the exit code.
-    pub fn report(self, program: Program) -> u8 {
+    /// Prints the failure of a program, with `prefix` before the reason. Returns the exit code, which is `code` unless
+    /// the failure has its own.
+    pub fn report(self, program: &str, prefix: &str, code: u8) -> u8 {
         match self {
             Self::Cli(CliError::ClosedPipe) => 0,
-            Self::Cli(CliError::Answered) => program.failure_code(),
+            Self::Cli(CliError::Answered) => code,
             Self::Cli(CliError::Failed(text)) => {
-                print_error(&format!("ERROR: {text}"));
-                program.failure_code()
+                print_error(&format!("{prefix}{text}"));
+                code
             }
             Self::Cli(error) => {
-                print_error(&format!("{}: error: {error}", program.name()));
+                print_error(&format!("{program}: error: {error}"));
                 2
             }
             Self::Error { code, text } => {

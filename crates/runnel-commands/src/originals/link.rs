@@ -1,25 +1,25 @@
-//! Links with the names of the programs.
+//! Links with the names of programs.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::Program;
 use crate::error::CliError;
 
-/// Creates a link to this executable in `folder` for each program, and returns the links. Existing links stay. If one
-/// of the names belongs to another file, nothing is created.
+/// Creates a link to this executable in `folder` for each name, and returns the links. Existing links stay. If one of
+/// the names belongs to another file, nothing is created.
 ///
 /// # Errors
 /// When the folder does not exist, a name is taken, or a link cannot be created.
-pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+pub fn link(folder: &Path, names: &[&str]) -> Result<Vec<PathBuf>, CliError> {
     let failed = |at: &Path, why: &io::Error| CliError::Failed(format!("{}: {why}", at.display()));
     if !folder.is_dir() {
         return Err(CliError::Failed(format!("{0}: no such folder. Try: mkdir -p {0}", folder.display())));
     }
-    let own = std::env::current_exe().and_then(fs::canonicalize).map_err(CliError::failed)?;
-    let links: Vec<PathBuf> = Program::ALL.into_iter().map(|program| folder.join(program.name())).collect();
+    let own = env::current_exe().and_then(fs::canonicalize).map_err(CliError::failed)?;
+    let links: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
     if let Some(taken) = links.iter().find(|link| is_taken(link, &own)) {
         return Err(CliError::Failed(format!(
             "{} exists and is no link to this program. Try: another folder",
@@ -30,6 +30,13 @@ pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
         symlink(&own, link).map_err(|error| failed(link, &error))?;
     }
     Ok(links)
+}
+
+/// Whether a shell finds programs in this folder.
+pub fn is_in_path(folder: &Path) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let same = |other: PathBuf| other.canonicalize().ok() == folder.canonicalize().ok();
+    env::split_paths(&path).any(same)
 }
 
 /// True if another file has this name.
@@ -49,14 +56,16 @@ mod tests {
 
     #[test]
     fn links_are_made_once_and_replace_nothing() {
+        let names = ["rostopic", "rosmsg"];
+        let link = |folder: &Path| link(folder, &names);
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("bin");
         let refused = link(&inner).expect_err("there is no such folder").to_string();
         assert!(refused.contains("no such folder. Try: mkdir -p /") && !inner.exists(), "{refused}");
         fs::create_dir(&inner).expect("a folder");
         let made = link(&inner).expect("links");
-        assert_eq!(made.len(), Program::ALL.len());
-        let own = fs::canonicalize(std::env::current_exe().expect("a path")).expect("a path");
+        assert_eq!(made.len(), names.len());
+        let own = fs::canonicalize(env::current_exe().expect("a path")).expect("a path");
         assert!(made.iter().all(|link| fs::canonicalize(link).is_ok_and(|target| target == own)));
         fs::remove_file(&made[0]).expect("a link");
         fs::hard_link(&own, &made[0]).or_else(|_| symlink(&own, &made[0])).expect("a link of another kind");
