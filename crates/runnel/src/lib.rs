@@ -89,6 +89,8 @@ mod parameter_services;
 mod parameter_value;
 mod parameters;
 mod params;
+mod participant_details;
+mod participant_queries;
 mod pending_response;
 #[cfg(feature = "master")]
 mod persist;
@@ -134,6 +136,11 @@ pub mod bridge {
     pub use crate::bridge_node::{bridge_node_name, bridge_of_node};
     pub use crate::bridging::PublisherDescription;
     pub use crate::rtps::{BridgeMark, EndpointMark};
+}
+/// What Runnel's own diagnostics need to know. Not part of the API.
+#[doc(hidden)]
+pub mod diagnostics {
+    pub use crate::participant_details::ParticipantDetails;
 }
 pub use callback_group::CallbackGroup;
 pub use client::{Client, DynamicClient};

@@ -151,7 +151,9 @@ impl Ros2 {
         let line = if let Some(end) = services.servers.get(&sample.reader) {
             end.on_request(rtps, sample, datagram)
         } else if let Some(client) = services.clients.get_mut(sample.reader) {
-            client.on_reply(rtps, sample, datagram)
+            let line = client.on_reply(rtps, sample, datagram);
+            services.clients.note_reply(sample);
+            line
         } else {
             return;
         };
