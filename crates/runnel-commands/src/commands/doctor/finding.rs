@@ -26,9 +26,13 @@ pub enum Severity {
 pub enum Area {
     /// This process and the master.
     Here,
+    /// The network of ROS 2.
+    Network,
     Node,
     Topic,
     Link,
+    /// What joins both graphs.
+    Bridge,
     Service,
     Clock,
 }
@@ -62,9 +66,11 @@ impl Area {
     fn name(self) -> &'static str {
         match self {
             Self::Here => "here",
+            Self::Network => "network",
             Self::Node => "node",
             Self::Topic => "topic",
             Self::Link => "link",
+            Self::Bridge => "bridge",
             Self::Service => "service",
             Self::Clock => "clock",
         }

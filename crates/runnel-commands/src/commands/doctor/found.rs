@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use runnel::Time;
 
-use crate::commands::topic::Mismatch;
+use super::network::found::NetworkFound;
+use super::ros2::found::Ros2Found;
 use crate::graph::{Connection, Drops, SystemState};
 
 /// All gathered facts.
@@ -14,6 +15,8 @@ pub struct Found {
     pub here: Here,
     /// `None` if the master did not answer.
     pub graph: Option<GraphFound>,
+    /// The network of ROS 2.
+    pub network: NetworkFound,
 }
 
 /// The environment of this process.
@@ -30,17 +33,6 @@ pub struct Here {
     pub ros2: Option<Ros2Found>,
     /// This host's name or address according to a variable or argument.
     pub stated: Option<StatedHost>,
-}
-
-/// The ROS 2 graph.
-#[derive(Clone, Debug, Default)]
-pub struct Ros2Found {
-    /// Text with the number of participants and the domain.
-    pub participants: String,
-    /// Number of topics.
-    pub topics: usize,
-    /// Pairs of endpoints that do not match.
-    pub mismatches: Vec<Mismatch>,
 }
 
 /// A name or an address that a variable or an argument gives to this host.

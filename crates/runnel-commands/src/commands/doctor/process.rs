@@ -3,8 +3,7 @@
 use runnel_io::lookup::is_loopback;
 
 use super::finding::{Area, Finding};
-use super::found::{Here, MasterFound, Ros2Found, ServerFault, StatedHost};
-use crate::commands::topic::Mismatch;
+use super::found::{Here, MasterFound, ServerFault, StatedHost};
 
 /// Advice for users without a master.
 const START: &str = "start one with 'runnel master', or set ROS_MASTER_URI to the one that runs";
@@ -16,7 +15,6 @@ pub fn judge(here: &Here) -> Vec<Finding> {
         findings.push(Finding::error(Area::Here, subject, what, "correct it; nothing else was checked"));
     }
     findings.extend(here.master.as_ref().and_then(|master| master_fault(master, here)));
-    findings.extend(here.ros2.iter().flat_map(ros2));
     if let Some(stated) = &here.stated {
         findings.extend(stated_fault(stated, here.master.as_ref()));
     }
@@ -26,19 +24,6 @@ pub fn judge(here: &Here) -> Vec<Finding> {
         let advice = "fine on a single host; with several, set it on each to the same master";
         findings.push(Finding::info(Area::Here, "ROS_MASTER_URI", what, advice));
     }
-    findings
-}
-
-/// Findings for ROS 2: pairs that do not match, and a note on what is not checked.
-fn ros2(found: &Ros2Found) -> Vec<Finding> {
-    let pair = |Mismatch { topic, reason }: &Mismatch| {
-        let advice = if reason.advice.is_empty() { String::new() } else { format!("use {}", reason.advice) };
-        Finding::error(Area::Topic, topic, &reason.what, &advice)
-    };
-    let mut findings: Vec<Finding> = found.mismatches.iter().map(pair).collect();
-    let what = format!("{}: only checked for pairs that do not match", found.participants);
-    let advice = "'runnel node list' and 'runnel topic info -v' show more";
-    findings.push(Finding::info(Area::Here, "ROS 2", what, advice));
     findings
 }
 
@@ -93,7 +78,7 @@ fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Fin
 mod tests {
     use super::*;
     use crate::commands::doctor::finding::Severity;
-    use crate::commands::topic::Reason;
+    use crate::commands::doctor::ros2::found::Ros2Found;
 
     fn master(fault: Option<ServerFault>) -> MasterFound {
         let address = Some([10, 0, 0, 1].into());
@@ -144,21 +129,6 @@ mod tests {
         assert_eq!((found.severity, found.subject.as_str()), (Severity::Info, "ROS_MASTER_URI"));
         let unset = Here { master_named: false, master: Some(master(Some(ServerFault::Refused))), ..here() };
         assert!(only(&unset).what.contains("ROS_MASTER_URI is not set"));
-    }
-
-    #[test]
-    fn pairs_that_do_not_match_in_ros_2_are_errors() {
-        let participants = "2 participants in domain 0".to_owned();
-        let found = Ros2Found { participants, topics: 1, mismatches: Vec::new() };
-        let only_info = only(&Here { ros2: Some(found.clone()), ..here() });
-        let expected = "2 participants in domain 0: only checked for pairs that do not match";
-        assert_eq!((only_info.severity, only_info.what.as_str()), (Severity::Info, expected));
-        let reason = Reason { what: "reliability".into(), advice: "reliable at /a".into() };
-        let mismatches = vec![Mismatch { topic: "/scan".into(), reason }];
-        let findings = judge(&Here { ros2: Some(Ros2Found { mismatches, ..found }), ..here() });
-        let error = findings.iter().find(|finding| finding.severity == Severity::Error).expect("an error");
-        let texts = [&error.subject, &error.what, &error.advice].map(String::as_str);
-        assert_eq!(texts, ["/scan", "reliability", "use reliable at /a"]);
     }
 
     #[test]

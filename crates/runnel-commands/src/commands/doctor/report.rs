@@ -1,11 +1,13 @@
 //! Text and JSON of the findings, and of what was checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use runnel::core::names::DdsTopic;
 use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Severity};
 use super::found::{Found, GraphFound, NodeFound};
+use super::ros2::found::Ros2Found;
 use crate::graph::names_of;
 use crate::output::{counted, lines, table};
 
@@ -21,12 +23,21 @@ pub fn text(found: &Found, findings: &[Finding]) -> String {
         Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
     };
-    let ros2 = found.here.ros2.as_ref();
-    let checked =
-        checked + &ros2.map_or(String::new(), |ros2| format!(", {} in ROS 2", counted(ros2.topics, "topic")));
+    let checked = checked + &found.here.ros2.as_ref().map_or_else(String::new, checked_in_ros2);
     let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.name()));
     let verdict = if findings.is_empty() { "no problems found".to_owned() } else { counts.join(", ") };
     format!("{text}checked {checked}\n{verdict}\n")
+}
+
+/// What was checked in ROS 2, with counts.
+fn checked_in_ros2(found: &Ros2Found) -> String {
+    let topics = found.graph.endpoints.iter().filter_map(|end| match end.ros_topic() {
+        Some(DdsTopic::Topic(topic)) => Some(topic),
+        _ => None,
+    });
+    let topics = topics.collect::<BTreeSet<_>>().len();
+    let nodes = counted(found.graph.nodes.len(), "node");
+    format!("; in ROS 2: {}, {nodes}, {}", found.participants, counted(topics, "topic"))
 }
 
 /// What was checked, with counts.

@@ -19,10 +19,7 @@ mod subject;
 mod type_name;
 
 use clap::Subcommand;
-pub use endpoints::mismatches;
-pub use mismatch::Mismatch;
-#[cfg(test)]
-pub use mismatch::Reason;
+pub use mismatch::{reason, setting};
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
