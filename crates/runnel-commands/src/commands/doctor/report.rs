@@ -17,8 +17,8 @@ pub fn count(findings: &[Finding], severity: Severity) -> usize {
 }
 
 /// All findings, the most severe first; what was checked; and a last line of counts.
-pub fn text(found: &Found, findings: &[Finding]) -> String {
-    let text: String = findings.iter().map(Finding::text).collect();
+pub fn text(found: &Found, findings: &[Finding], width: usize) -> String {
+    let text: String = findings.iter().map(|finding| finding.text(width)).collect();
     let checked = match &found.graph {
         Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
@@ -126,7 +126,7 @@ fn report_json(found: &Found) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::finding::Area;
+    use crate::commands::doctor::finding::{Area, WIDTH};
 
     fn found() -> Found {
         let mut graph = GraphFound::default();
@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn last_line_counts_findings_and_checks() {
         let looked = "checked 1 node, 1 topic, 0 connections, 0 services\n";
-        assert_eq!(text(&found(), &[]), format!("{looked}no problems found\n"));
+        assert_eq!(text(&found(), &[], WIDTH), format!("{looked}no problems found\n"));
         let finding = Finding::error(Area::Node, "/a", "dead", "bury it");
         let expected = format!("error: /a: dead\n  -> bury it\n{looked}1 error, 0 warnings, 0 infos\n");
-        assert_eq!(text(&found(), std::slice::from_ref(&finding)), expected);
+        assert_eq!(text(&found(), std::slice::from_ref(&finding), WIDTH), expected);
         let json = json(&found(), &[finding], true);
         assert_eq!(json["counts"], json!({ "error": 1, "info": 0, "warning": 0 }));
         assert_eq!(json["findings"][0]["advice"], "bury it");

@@ -1,6 +1,6 @@
 //! Faults of topics: pairs with incompatible QoS or types, and different definitions of one type.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runnel::core::names::DdsTopic;
 use runnel::core::qos::Policy;
@@ -8,7 +8,10 @@ use runnel::{EndpointInfo, Ros2Graph};
 
 use super::found::{Ros2Found, holder, is_publisher, names};
 use crate::commands::doctor::finding::{Area, Finding};
+use crate::commands::doctor::found::GraphFound;
+use crate::commands::doctor::topics::unmatched;
 use crate::commands::topic::{reason, setting};
+use crate::graphs::is_hidden;
 
 /// Number of mismatching pairs of a topic that are listed.
 const MOST_PAIRS: usize = 20;
@@ -24,7 +27,26 @@ pub fn judge(found: &Ros2Found) -> Vec<Finding> {
     let topics = topics(&found.graph);
     let mut findings: Vec<Finding> = topics.iter().flat_map(|(topic, ends)| ends.mismatches(topic)).collect();
     findings.extend(topics.iter().flat_map(|(topic, ends)| ends.hashes_differ(topic, found)));
+    findings.extend(unmatched(&as_ros1(&topics), "--ros-args -r "));
     findings
+}
+
+/// The ends of topics in the form that the master has of them, without hidden topics.
+fn as_ros1(topics: &BTreeMap<&str, Ends<'_>>) -> GraphFound {
+    let mut graph = GraphFound::default();
+    let nodes = |ends: &[&EndpointInfo]| ends.iter().map(|end| holder(end)).collect::<BTreeSet<_>>();
+    for (topic, ends) in topics.iter().filter(|(topic, _)| !is_hidden(topic)) {
+        let sides = [
+            (&mut graph.state.publishers, &ends.publishers),
+            (&mut graph.state.subscribers, &ends.subscriptions),
+        ];
+        for (held, ends) in sides.into_iter().filter(|(_, ends)| !ends.is_empty()) {
+            held.insert((*topic).to_owned(), nodes(ends).into_iter().collect());
+        }
+        let first = ends.publishers.iter().chain(&ends.subscriptions).next();
+        graph.types.extend(first.map(|end| ((*topic).to_owned(), end.ros_type())));
+    }
+    graph
 }
 
 /// Type hashes of topics whose ends announce several for one type, with the ends.
@@ -167,6 +189,14 @@ mod tests {
         }
         let findings = judge(&found);
         assert_eq!((findings.len(), findings[20].what.as_str()), (21, "16 more pairs do not match"));
+    }
+
+    #[test]
+    fn misspelt_topic_gets_the_remapping_to_type() {
+        let ends = [("rt/scan", 1, true), ("rt/scam", 2, false), ("rt/_x", 3, true)];
+        let findings = judge(&Ros2Found { graph: graph(&ends), ..Ros2Found::default() });
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].advice.ends_with("start one with --ros-args -r /scam:=/scan"), "{findings:?}");
     }
 
     #[test]
