@@ -161,18 +161,18 @@ fn doctor_on(host: &Host) -> String {
     output.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A library that sets the clock of a program 25 s ahead.
-fn clock_ahead(folder: &TempDir) -> PathBuf {
+/// A library that sets the clock of a program 25 s back. Ahead, timed waits would not end.
+fn clock_behind(folder: &TempDir) -> PathBuf {
     const SOURCE: &str = "#define _GNU_SOURCE
         #include <time.h>
         #include <unistd.h>
         #include <sys/syscall.h>
         int clock_gettime(clockid_t clock, struct timespec *now) {
           long failed = syscall(SYS_clock_gettime, clock, now);
-          if (!failed && clock == CLOCK_REALTIME) now->tv_sec += 25;
+          if (!failed && clock == CLOCK_REALTIME) now->tv_sec -= 25;
           return (int)failed;
         }";
-    let (source, library) = (folder.path().join("ahead.c"), folder.path().join("ahead.so"));
+    let (source, library) = (folder.path().join("behind.c"), folder.path().join("behind.so"));
     fs::write(&source, SOURCE).unwrap();
     let mut compiler = Command::new("gcc");
     let status = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).status().unwrap();
@@ -184,11 +184,11 @@ fn clock_ahead(folder: &TempDir) -> PathBuf {
 fn clock_of_another_host_is_compared() {
     let [near, far] = Host::two();
     let folder = TempDir::new_in(interop::folder()).unwrap();
-    let library = clock_ahead(&folder);
-    let ahead = [("LD_PRELOAD", library.to_str().unwrap())];
-    let _listener = ready(far.node(KILTED, "listener", &["/chatter", "--count", "0"], &ahead));
+    let library = clock_behind(&folder);
+    let behind = [("LD_PRELOAD", library.to_str().unwrap())];
+    let _listener = ready(far.node(KILTED, "listener", &["/chatter", "--count", "0"], &behind));
     let texts =
-        ["warning: host 10.0.0.2: its clock is 2", "s ahead of the clock of this host, give or take 0."];
+        ["warning: host 10.0.0.2: its clock is 2", "s behind the clock of this host, give or take 0."];
     let output = expect(|| doctor_on(&near), &texts);
     let (_, rest) = output.split_once("its clock is ").unwrap();
     let seconds: f64 = rest.split(' ').next().unwrap().parse().unwrap();

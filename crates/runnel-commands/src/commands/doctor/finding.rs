@@ -109,7 +109,7 @@ impl Finding {
             area,
             subject: clean(&subject.into()),
             what: clean(&what.into()),
-            advice: advice.to_owned(),
+            advice: clean(advice),
         }
     }
 
@@ -127,6 +127,15 @@ impl Finding {
         let Self { severity, area, subject, what, advice } = self;
         let (severity, area) = (severity.name(), area.name());
         json!({ "severity": severity, "area": area, "who": subject, "what": what, "advice": advice })
+    }
+}
+
+/// A name as a word of a shell: quoted if it has characters that no name in ROS has.
+pub fn shell_word(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_~.-:=".contains(c);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
     }
 }
 
@@ -194,6 +203,14 @@ mod tests {
             finding.what
         );
         assert_eq!(finding.what.chars().count(), LONGEST + 3 + 3 + 1, "two characters are escaped");
+    }
+
+    #[test]
+    fn odd_names_are_quoted_for_the_shell() {
+        assert_eq!(shell_word("/a_b/c-1.x"), "/a_b/c-1.x");
+        assert_eq!(shell_word("/a;rm 'x"), r"'/a;rm '\''x'");
+        let finding = Finding::error(Area::Node, "", "", "\u{1b}[2J");
+        assert_eq!(finding.advice, "\\x1b[2J");
     }
 
     #[test]

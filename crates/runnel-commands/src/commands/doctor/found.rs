@@ -15,6 +15,8 @@ pub struct Found {
     pub here: Here,
     /// `None` if the master did not answer.
     pub graph: Option<GraphFound>,
+    /// The ROS 2 graph, if there are participants.
+    pub ros2: Option<Ros2Found>,
     /// The network of ROS 2.
     pub network: NetworkFound,
 }
@@ -29,8 +31,8 @@ pub struct Here {
     /// Whether a variable or an argument names the master.
     pub master_named: bool,
     pub master: Option<MasterFound>,
-    /// The ROS 2 graph, if there are participants.
-    pub ros2: Option<Ros2Found>,
+    /// Whether there are ROS 2 participants besides commands.
+    pub has_ros2: bool,
     /// This host's name or address according to a variable or argument.
     pub stated: Option<StatedHost>,
 }

@@ -66,10 +66,10 @@ fn judge(found: &Found) -> Vec<Finding> {
         findings.extend(services::judge(graph));
         findings.extend(clock::judge(graph));
     }
-    if let Some(ros2) = &found.here.ros2 {
+    if let Some(ros2) = &found.ros2 {
         findings.extend(ros2::judge(ros2, found.graph.as_ref()));
     }
-    findings.extend(network::judge(&found.network, found.here.ros2.as_ref()));
+    findings.extend(network::judge(&found.network, found.ros2.as_ref()));
     findings.sort();
     findings.dedup();
     findings

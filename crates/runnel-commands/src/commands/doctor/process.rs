@@ -34,7 +34,7 @@ fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
     if !here.master_named {
         what += " (ROS_MASTER_URI is not set)";
     }
-    if !here.master_named && here.ros2.is_some() {
+    if !here.master_named && here.has_ros2 {
         return Some(Finding::info(Area::Here, "master", what, "only ROS 1 nodes need a master"));
     }
     let advice = match fault {
@@ -78,7 +78,6 @@ fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Fin
 mod tests {
     use super::*;
     use crate::commands::doctor::finding::Severity;
-    use crate::commands::doctor::ros2::found::Ros2Found;
 
     fn master(fault: Option<ServerFault>) -> MasterFound {
         let address = Some([10, 0, 0, 1].into());
@@ -134,10 +133,9 @@ mod tests {
     #[test]
     fn unnamed_master_is_no_error_with_ros_2() {
         let master = Some(master(Some(ServerFault::Refused)));
-        let ros2 = Some(Ros2Found::default());
-        let unnamed = Here { master_named: false, master: master.clone(), ros2: ros2.clone(), ..here() };
+        let unnamed = Here { master_named: false, master: master.clone(), has_ros2: true, ..here() };
         assert!(judge(&unnamed).iter().all(|finding| finding.severity == Severity::Info));
-        let named = Here { master, ros2, ..here() };
+        let named = Here { master, has_ros2: true, ..here() };
         assert!(judge(&named).iter().any(|finding| finding.severity == Severity::Error));
     }
 

@@ -23,7 +23,8 @@ pub fn text(found: &Found, findings: &[Finding], width: usize) -> String {
         Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
     };
-    let checked = checked + &found.here.ros2.as_ref().map_or_else(String::new, checked_in_ros2);
+    let checked = checked
+        + &found.ros2.as_ref().filter(|_| found.here.has_ros2).map_or_else(String::new, checked_in_ros2);
     let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.name()));
     let verdict = if findings.is_empty() { "no problems found".to_owned() } else { counts.join(", ") };
     format!("{text}checked {checked}\n{verdict}\n")

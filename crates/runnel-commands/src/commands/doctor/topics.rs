@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Area, Finding, Severity};
+use super::finding::{Area, Finding, Severity, shell_word};
 use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, ServerFault};
 use super::gather::CLOCK;
 use crate::output::listed;
@@ -185,7 +185,8 @@ fn meant(topic: &str, graph: &GraphFound, options: &str, unused: &mut Vec<String
         nodes(graph.publishers(&other)),
     );
     let severity = if pair.is_some() { Severity::Warning } else { Severity::Info };
-    let advice = format!("if both mean the same topic, start one with {options}{topic}:={other}");
+    let words = [topic, other.as_str()].map(shell_word).join(":=");
+    let advice = format!("if both mean the same topic, start one with {options}{words}");
     Some(Finding::new(severity, Area::Topic, topic, what, &advice))
 }
 

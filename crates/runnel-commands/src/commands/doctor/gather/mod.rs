@@ -45,23 +45,23 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
         }
         Err(error) => return Err(error),
     };
-    let is_enough = AtomicBool::new(false);
+    let (is_enough, has_master) = (AtomicBool::new(false), AtomicBool::new(false));
     let ros2_context = cli.query_context_in(Graphs::Ros2).ok();
     let (ros1, ros2, mut network) = thread::scope(|scope| {
-        let ros2 = scope.spawn(|| ros2::gather(args, cli, ros2_context.as_ref()));
+        let ros2 = scope.spawn(|| ros2::gather(args, cli, ros2_context.as_ref(), &has_master));
         let network = scope.spawn(|| network::gather(ros2_context.as_ref(), &is_enough));
         let ros1 = gather_ros1(args, cli, &context);
+        // With a master and no participants, nobody wants to know more of ROS 2.
+        has_master.store(matches!(&ros1, Ok((_, Some(_)))), Ordering::Relaxed);
         let ros2 = ros2.join().ok().flatten();
-        // Without participants, only users of ROS 2 want to know more of the network.
-        let has_master = matches!(&ros1, Ok((_, Some(_))));
-        is_enough.store(ros2.is_none() && has_master, Ordering::Relaxed);
+        is_enough.store(ros2.is_none() && has_master.load(Ordering::Relaxed), Ordering::Relaxed);
         (ros1, ros2, network.join().unwrap_or_default())
     });
     let (master, graph) = ros1?;
     network::look_elsewhere(cli, &mut network, ros2.as_ref(), graph.is_some());
     here.master = Some(master);
-    here.ros2 = ros2;
-    Ok(Found { here, graph, network })
+    here.has_ros2 = ros2.as_ref().is_some_and(|found| found.has_nodes);
+    Ok(Found { here, graph, ros2, network })
 }
 
 /// The master, and its graph if it answers.

@@ -19,6 +19,7 @@ const DOMAIN: &str = "ROS_DOMAIN_ID";
 type Sides = BTreeMap<String, [Vec<String>; 2]>;
 
 pub fn judge(network: &NetworkFound, ros2: Option<&Ros2Found>) -> Vec<Finding> {
+    let ros2 = ros2.filter(|found| found.has_nodes);
     if ros2.is_none() {
         return elsewhere(network).into_iter().collect();
     }
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn topic_with_its_other_end_elsewhere_is_reported() {
-        let here = |ends| Ros2Found { graph: graph(ends), ..Ros2Found::default() };
+        let here = |ends| Ros2Found { has_nodes: true, graph: graph(ends), ..Ros2Found::default() };
         let there = network(&[("rt/a", 1, true)]);
         let findings = judge(&there, Some(&here(&[("rt/a", 2, false)])));
         assert_eq!(

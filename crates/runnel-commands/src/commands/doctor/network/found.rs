@@ -62,6 +62,8 @@ pub struct RosProcess {
     pub is_stopped: bool,
     /// Datagrams that the kernel dropped since its receive buffers were full.
     pub dropped: u64,
+    /// It had these ports all the time that the doctor looked.
+    pub is_lasting: bool,
     /// That number has grown while the doctor looked.
     pub is_dropping: bool,
 }

@@ -133,7 +133,7 @@ fn undiscovered(process: &RosProcess, network: &NetworkFound, graph: Option<&Ros
         return Some(Finding::error(Area::Network, name_of(process, graph), what, &advice));
     }
     let is_off = |variables| limiting(variables).is_some_and(|(_, value)| value == "OFF");
-    if process.ports.is_empty()
+    if !process.is_lasting
         || participants().any(|one| is_it(&one))
         || is_off(&process.variables)
         || network.range == Some(DiscoveryRange::Off)
@@ -176,6 +176,7 @@ mod tests {
             domain: 3,
             variables,
             ports: vec![8160],
+            is_lasting: true,
             ..Default::default()
         }
     }
@@ -231,6 +232,8 @@ mod tests {
         let stopped = only(&with(RosProcess { is_stopped: true, ..process(&[]) }), None);
         assert_eq!(stopped.advice, "kill -CONT 7");
         assert!(only(&with(process(&[])), None).what.contains("is not discovered, while no participant"));
+        let brief = RosProcess { is_lasting: false, ..process(&[]) };
+        assert_eq!(judge(&with(brief), None), [], "it may have ended, or begun just now");
         let mut found = ros2();
         found.graph.participants[0].is_same_host = true;
         found.graph.participants[0].addresses[0].set_port(8160);

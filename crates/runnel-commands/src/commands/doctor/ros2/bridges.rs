@@ -6,7 +6,7 @@ use runnel::bridge::{EndpointMark, bridge_of_node};
 use runnel::core::names::DdsTopic;
 
 use super::found::{Ros2Found, holder, is_publisher};
-use crate::commands::doctor::finding::{Area, Finding};
+use crate::commands::doctor::finding::{Area, Finding, shell_word};
 use crate::commands::doctor::found::GraphFound;
 use crate::graphs::is_hidden;
 use crate::output::listed;
@@ -96,7 +96,7 @@ fn circle(topic: &str, carriers: &BTreeMap<String, Directions>) -> Option<Findin
     };
     let named = listed(&nodes, NAMED);
     let stop = nodes.last()?;
-    let advice = format!("stop all but one of these bridges: runnel node kill {stop}");
+    let advice = format!("stop all but one of these bridges: runnel node kill {}", shell_word(stop));
     if pairs.clone().any(|pair| is_circle(&pair)) {
         let what = format!(
             "{named} carry it between the graphs in opposite directions: each message goes round without end"
@@ -126,8 +126,7 @@ fn beside_dual_node(
     let bridge = carriers.keys().find(|node| !is_ours(node))?;
     let what =
         format!("{bridge} carries it between the graphs, and {dual} is in both: its messages arrive twice");
-    let advice =
-        format!("take {topic} out of the topics of {bridge}, or start {dual} with RUNNEL_GRAPHS=ros2");
+    let advice = format!("take {topic} out of the topics of {bridge}, or have {dual} in one graph only");
     Some(Finding::error(Area::Bridge, topic, what, &advice))
 }
 

@@ -20,6 +20,8 @@ const NAMED: usize = 4;
 pub struct Ros2Found {
     /// Text with the number of participants and the domain.
     pub participants: String,
+    /// Some are not of commands.
+    pub has_nodes: bool,
     pub graph: Ros2Graph,
     /// The same a moment later, if some ends were half announced or some participants did not answer.
     pub later: Option<Ros2Graph>,

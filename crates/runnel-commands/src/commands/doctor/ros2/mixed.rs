@@ -8,7 +8,7 @@ use runnel::core::schema::TypeName;
 
 use super::bridges::foreign_bridges;
 use super::found::{Ros2Found, holder, is_publisher, names};
-use crate::commands::doctor::finding::{Area, Finding, Severity};
+use crate::commands::doctor::finding::{Area, Finding, Severity, shell_word};
 use crate::commands::doctor::found::GraphFound;
 
 /// Topics that every node has in its own generation's form.
@@ -86,7 +86,13 @@ fn unjoined(topic: &str, of: &Topic) -> Option<Finding> {
         names(of.subscribed[to].clone())
     );
     let severity = if lacks_publisher { Severity::Warning } else { Severity::Info };
-    Some(Finding::new(severity, Area::Topic, topic, what, &format!("runnel bridge --topics {topic}")))
+    Some(Finding::new(
+        severity,
+        Area::Topic,
+        topic,
+        what,
+        &format!("runnel bridge --topics {}", shell_word(topic)),
+    ))
 }
 
 /// A topic whose types in both graphs do not correspond.
@@ -99,8 +105,9 @@ fn types_differ(topic: &str, of: &Topic, ros1: &GraphFound) -> Option<Finding> {
         nodes([&ros1.publishers(topic).to_vec(), &ros1.subscribers(topic).to_vec()]),
         nodes([&of.published[1], &of.subscribed[1]])
     );
+    let word = shell_word(topic);
     let advice = format!(
-        "remap the topic of one side, for example {topic}:={topic}_ros2, or, if one type is a renamed form of the other, \
+        "remap the topic of one side, for example {word}:={word}_ros2, or, if one type is a renamed form of the other, \
          runnel bridge --rules FILE"
     );
     let severity = if of.has_carrier { Severity::Error } else { Severity::Warning };

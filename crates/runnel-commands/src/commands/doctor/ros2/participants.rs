@@ -7,7 +7,7 @@ use std::time::Duration;
 use runnel::{Gid, ParticipantInfo};
 
 use super::found::Ros2Found;
-use crate::commands::doctor::finding::{Area, Finding};
+use crate::commands::doctor::finding::{Area, Finding, shell_word};
 use crate::graphs::{is_hidden, place};
 use crate::output::listed;
 
@@ -49,7 +49,7 @@ fn duplicates(found: &Ros2Found) -> Vec<Finding> {
             listed(&places.collect::<Vec<_>>(), NAMED)
         );
         let base = name.rsplit('/').next().unwrap_or(name);
-        let advice = format!("start one of them with --ros-args -r __node:={base}_2");
+        let advice = format!("start one of them with --ros-args -r __node:={}_2", shell_word(base));
         Finding::warning(Area::Node, name, what, &advice)
     };
     holders.into_iter().filter(|(_, holders)| holders.len() > 1).map(finding).collect()

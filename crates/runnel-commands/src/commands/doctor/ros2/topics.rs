@@ -7,7 +7,7 @@ use runnel::core::qos::Policy;
 use runnel::{EndpointInfo, Ros2Graph};
 
 use super::found::{Ros2Found, holder, is_publisher, names};
-use crate::commands::doctor::finding::{Area, Finding};
+use crate::commands::doctor::finding::{Area, Finding, shell_word};
 use crate::commands::doctor::found::GraphFound;
 use crate::commands::doctor::topics::unmatched;
 use crate::commands::topic::{reason, setting};
@@ -86,7 +86,12 @@ impl<'g> Ends<'g> {
         findings.truncate(MOST_PAIRS);
         if more > 0 {
             let what = format!("{more} more pairs do not match");
-            findings.push(Finding::error(Area::Topic, topic, what, &format!("runnel topic info -v {topic}")));
+            findings.push(Finding::error(
+                Area::Topic,
+                topic,
+                what,
+                &format!("runnel topic info -v {}", shell_word(topic)),
+            ));
         }
         findings
     }
@@ -145,6 +150,7 @@ fn overrides(topic: &str, publisher: &EndpointInfo, subscription: &EndpointInfo)
             _ => return None,
         };
         let value = setting(publisher, *policy).replace(' ', "_");
+        let topic = shell_word(topic);
         Some(format!("-p qos_overrides.{topic}.subscription.{name}:={value}"))
     };
     let parameters: Vec<String> = policies.iter().filter_map(parameter).collect();

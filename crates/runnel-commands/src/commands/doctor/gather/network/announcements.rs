@@ -50,10 +50,14 @@ pub fn gather(
         all.iter().filter_map(with_address).take(MOST_INTERFACES).collect();
     let sockets: Vec<(u16, Datagrams)> =
         (0..=LAST_DOMAIN).filter_map(|domain| Some((domain, open(domain, &used)?))).collect();
+    let listens = sockets.iter().any(|(of, _)| *of == domain);
     let mut token = [0; 11];
     token[..8].copy_from_slice(&host::random().unwrap_or_default().to_ne_bytes());
-    let mut probes =
-        if range == Some(DiscoveryRange::Off) { Vec::new() } else { send(domain, range, &used, token) };
+    let mut probes = if !listens || range == Some(DiscoveryRange::Off) {
+        Vec::new()
+    } else {
+        send(domain, range, &used, token)
+    };
     let own: Vec<IpAddr> = all.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
     let mut heard = BTreeSet::new();
     let until = Instant::now() + LISTEN;
@@ -87,7 +91,8 @@ fn group_port(domain: u16) -> u16 {
 
 /// A socket that receives the announcements of a domain.
 fn open(domain: u16, used: &[(&Interface, Ipv4Addr)]) -> Option<Datagrams> {
-    let at = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), group_port(domain));
+    // Bound to the group, it takes no datagram from a program with this port.
+    let at = SocketAddr::new(GROUP.into(), group_port(domain));
     let socket = Datagrams::open(&Options::shared(at)).ok()?;
     let joined =
         used.iter().filter(|(interface, _)| socket.join(GROUP.into(), interface.index).is_ok()).count();

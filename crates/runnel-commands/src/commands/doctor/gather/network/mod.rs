@@ -32,7 +32,7 @@ pub const VARIABLES: [&str; 7] = [
 ];
 
 /// Number of other domains that are looked into, and how long.
-const MOST_DOMAINS: usize = 4;
+const MOST_DOMAINS: usize = 16;
 const OTHER_DOMAIN: Duration = Duration::from_secs(1);
 
 /// More than any limit of receive buffers, in bytes.
@@ -57,9 +57,10 @@ pub fn gather(context: Option<&Context>, is_enough: &AtomicBool) -> NetworkFound
     NetworkFound { domain, range, variables, peers, interfaces, heard, processes, other_domains, buffers }
 }
 
-/// Notes whether the kernel has dropped datagrams meanwhile.
+/// Notes whether the process was there before, and whether the kernel has dropped datagrams meanwhile.
 fn compare(process: &mut RosProcess, before: &[RosProcess]) {
     let earlier = before.iter().find(|one| one.pid == process.pid && one.domain == process.domain);
+    process.is_lasting = earlier.is_some();
     process.is_dropping = earlier.is_some_and(|earlier| process.dropped > earlier.dropped);
 }
 
@@ -94,8 +95,8 @@ pub fn look_elsewhere(
     has_master: bool,
 ) {
     let is_missing = match ros2 {
-        Some(found) => has_lone_end(&found.graph),
-        None => !has_master,
+        Some(found) if found.has_nodes => has_lone_end(&found.graph),
+        _ => !has_master,
     };
     if !is_missing || network.range.is_none() {
         return;

@@ -41,11 +41,17 @@ pub fn gather(domain: u16) -> Vec<RosProcess> {
     pids.flat_map(|pid| of_process(pid, &held(pid, &sockets), domain)).collect()
 }
 
-/// The unconnected sockets in a table of the kernel.
+/// Whether an address of the table is an IPv4 group. A doctor listens so to all domains.
+fn is_group(address: &str) -> bool {
+    let octets = u32::from_str_radix(address, 16).ok().filter(|_| address.len() == 8).map(u32::to_ne_bytes);
+    octets.is_some_and(|octets| std::net::Ipv4Addr::from(octets).is_multicast())
+}
+
+/// The unconnected sockets in a table of the kernel, without those that listen only to a group.
 fn sockets(table: &str) -> Vec<Socket> {
     let socket = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let (_, port) = words.get(1)?.rsplit_once(':')?;
+        let (_, port) = words.get(1)?.rsplit_once(':').filter(|(address, _)| !is_group(address))?;
         let is_unconnected = words.get(2)?.ends_with(":0000");
         Some(Socket {
             port: u16::from_str_radix(port, 16).ok().filter(|_| is_unconnected)?,
@@ -83,6 +89,7 @@ fn of_process(pid: i32, held: &[Socket], own_domain: u16) -> Vec<RosProcess> {
         variables: variables(&environment),
         is_stopped: is_stopped(&String::from_utf8_lossy(&stat)),
         dropped: held.iter().map(|socket| socket.dropped).sum(),
+        is_lasting: false,
         is_dropping: false,
     };
     domains.into_iter().map(process).collect()
@@ -142,6 +149,9 @@ mod tests {
                      2: 0100007F:1CF2 0100007F:1111 01 00000000:00000000 00:00000000 00000000  1000        0 4712 2 ffff 0\n";
         assert_eq!(sockets(table), [Socket { port: 7400, inode: 4711, dropped: 12 }]);
         assert_eq!(sockets("head\nnonsense\n"), []);
+        let group = u32::from_ne_bytes([239, 255, 0, 1]);
+        let table = table.replace("00000000:1CE8", &format!("{group:08X}:1CE8"));
+        assert_eq!(sockets(&table), [], "a doctor listens to all groups");
     }
 
     #[test]
