@@ -243,7 +243,7 @@ fn other_domain_is_named_if_something_is_missing() {
 #[test]
 fn topic_of_both_graphs_without_a_carrier_is_reported() {
     let (_master, argument) = master(MIXED);
-    let old = Spinning::new(MIXED, Graphs::Ros1, &[argument.clone()]);
+    let old = Spinning::new(MIXED, Graphs::Ros1, std::slice::from_ref(&argument));
     let node = old.context.create_node("old").expect("a node");
     let _publisher = node.create_publisher::<Text>("chatter", 10).expect("a publisher");
     let _other = node.create_publisher::<Text>("count", 10).expect("a publisher");
@@ -262,7 +262,7 @@ fn topic_of_both_graphs_without_a_carrier_is_reported() {
 #[test]
 fn bridges_of_one_topic_in_opposite_directions_are_reported() {
     let (_master, argument) = master(CIRCLE);
-    let side = |graphs| Spinning::new(CIRCLE, graphs, &[argument.clone()]);
+    let side = |graphs| Spinning::new(CIRCLE, graphs, std::slice::from_ref(&argument));
     let sides = [Graphs::Ros1, Graphs::Ros2, Graphs::Ros1, Graphs::Ros2].map(side);
     let nodes: Vec<_> = sides
         .iter()

@@ -60,7 +60,8 @@ fn pre_iron(found: &Ros2Found) -> Option<Finding> {
     let with = |is_old: bool| {
         let participants = found.graph.participants.iter().filter(|one| {
             let length = found.details.get(&one.gid).and_then(|details| details.id_length);
-            length.is_some_and(|length| (length == PRE_IRON) == is_old) && one.vendor != SPEAKS_BOTH
+            length.is_some_and(|length| (length == PRE_IRON) == is_old)
+                && (is_old || one.vendor != SPEAKS_BOTH)
         });
         participants.map(|one| found.nodes_of(one)).collect::<Vec<_>>()
     };

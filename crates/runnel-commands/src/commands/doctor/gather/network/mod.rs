@@ -101,8 +101,10 @@ pub fn look_elsewhere(
     if !is_missing || network.range.is_none() {
         return;
     }
-    let heard = network.heard.iter().map(|heard| heard.domain);
-    let all = heard.chain(network.processes.iter().map(|process| process.domain));
+    // A process of this host may be a command that has ended.
+    let lasting = network.processes.iter().filter(|process| process.is_lasting).map(|process| process.domain);
+    let heard = network.heard.iter().filter(|heard| !heard.is_same_host).map(|heard| heard.domain);
+    let all = heard.chain(lasting);
     let domains: BTreeSet<u16> = all.filter(|domain| *domain != network.domain).collect();
     let domains: Vec<u16> = domains.into_iter().take(MOST_DOMAINS).collect();
     network.other_domains = thread::scope(|scope| {

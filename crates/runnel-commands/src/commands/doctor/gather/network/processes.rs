@@ -11,6 +11,9 @@ const FIRST_PORT: u16 = 7400;
 const PORTS_PER_DOMAIN: u16 = 250;
 const UNICAST: u16 = 10;
 
+/// The unicast ports of the first 32 participants of a domain.
+const UNICASTS: std::ops::RangeInclusive<u16> = UNICAST..=UNICAST + 63;
+
 /// The ports that the kernel gives to sockets without one; a port among them may have any use.
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 32768..=60999;
 
@@ -95,7 +98,8 @@ fn of_process(pid: i32, held: &[Socket], own_domain: u16) -> Vec<RosProcess> {
     domains.into_iter().map(process).collect()
 }
 
-/// The domains of which these sockets have ports: that of announcements, or a participant's pair.
+/// The domains of which these sockets have ports: that of announcements, or a participant's pair. In the own domain one
+/// unicast port is enough.
 fn domains(held: &[Socket], own_domain: u16) -> BTreeSet<u16> {
     let mut offsets: BTreeMap<u16, BTreeSet<u16>> = BTreeMap::new();
     for port in held.iter().filter_map(|socket| socket.port.checked_sub(FIRST_PORT)) {
@@ -104,9 +108,10 @@ fn domains(held: &[Socket], own_domain: u16) -> BTreeSet<u16> {
     let is_ros = |(domain, offsets): &(u16, BTreeSet<u16>)| {
         let has_pair = offsets.iter().any(|at| *at >= UNICAST && at % 2 == 0 && offsets.contains(&(at + 1)));
         let has_group = offsets.contains(&0);
+        let has_own = *domain == own_domain && offsets.iter().any(|at| UNICASTS.contains(at));
         let is_ambiguous = EPHEMERAL.contains(&(FIRST_PORT + PORTS_PER_DOMAIN * domain));
         let is_surely_ros = has_group && offsets.iter().any(|at| *at >= UNICAST);
-        if is_ambiguous && *domain != own_domain { is_surely_ros } else { has_pair || has_group }
+        if is_ambiguous && *domain != own_domain { is_surely_ros } else { has_pair || has_group || has_own }
     };
     offsets.into_iter().filter(is_ros).map(|(domain, _)| domain).collect()
 }
@@ -160,7 +165,8 @@ mod tests {
         assert_eq!(of(&[7400, 41234]), [0], "an implementation with any unicast port");
         assert_eq!(of(&[7410, 7411]), [0], "without multicast");
         assert_eq!(of(&[8650, 8660, 8661]), [5]);
-        assert_eq!(of(&[7410]), [0; 0]);
+        assert_eq!(of(&[7410]), [0], "one socket for everything");
+        assert_eq!(of(&[8660]), [0; 0]);
         assert_eq!(of(&[5353]), [0; 0]);
         assert_eq!(of(&[39900]), [0; 0], "any program may get this port");
         assert_eq!(of(&[39900, 39910]), [130]);

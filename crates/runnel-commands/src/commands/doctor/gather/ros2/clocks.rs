@@ -8,40 +8,46 @@ use std::time::Duration;
 use runnel::core::names::DdsTopic;
 use runnel::diagnostics::ParticipantDetails;
 use runnel::msgs::rcl_interfaces::srv::{GetParameters, GetParametersRequest};
+use runnel::msgs::type_description_interfaces::srv::{GetTypeDescription, GetTypeDescriptionRequest};
 use runnel::{Context, Gid, Node, Ros2Graph, Time};
 use runnel_io::clock;
 
 use crate::commands::doctor::ros2::found::ClockReading;
 
-/// A service that nearly every node offers.
-const SERVICE: &str = "/get_parameters";
+/// Services of which nearly every node offers one. An empty request changes nothing.
+const PARAMETERS: &str = "/get_parameters";
+const DESCRIPTIONS: &str = "/get_type_description";
 
 /// How long a node may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Number of hosts, of nodes on each, and of exchanges with a node. The narrowest result counts.
 const MOST_HOSTS: usize = 8;
 const MOST_NODES: usize = 3;
 const EXCHANGES: usize = 4;
 
-/// A node that can be asked for parameters.
+/// A node that can be asked, and its service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     participant: Gid,
     node: String,
+    service: &'static str,
 }
+
+/// Makes a call, and waits for the response.
+type Call = Box<dyn Fn() -> Option<()>>;
 
 /// The nodes of each other host that can be asked.
 pub fn hosts(graph: &Ros2Graph) -> BTreeMap<IpAddr, Vec<Asked>> {
     let mut hosts: BTreeMap<IpAddr, Vec<Asked>> = BTreeMap::new();
     for end in &graph.endpoints {
         let Some(DdsTopic::ServiceRequest(service)) = end.ros_topic() else { continue };
-        let Some(node) = service.strip_suffix(SERVICE).filter(|_| !super::is_publisher(end)) else {
-            continue;
-        };
+        let parts =
+            [PARAMETERS, DESCRIPTIONS].into_iter().find_map(|of| Some((service.strip_suffix(of)?, of)));
+        let Some((node, service)) = parts.filter(|_| !super::is_publisher(end)) else { continue };
         let Some(participant) = graph.participant(end.gid).filter(|one| !one.is_same_host) else { continue };
         let Some(address) = participant.addresses.first() else { continue };
-        let asked = Asked { participant: participant.gid, node: node.to_owned() };
+        let asked = Asked { participant: participant.gid, node: node.to_owned(), service };
         hosts.entry(address.ip()).or_default().push(asked);
     }
     hosts
@@ -59,10 +65,10 @@ pub fn gather(context: &Context, node: &Node, hosts: &BTreeMap<IpAddr, Vec<Asked
 
 /// How far the clock of a node's host is ahead, at least and at most.
 fn ask(context: &Context, node: &Node, asked: &Asked) -> Option<[f64; 2]> {
-    let client = node.create_client::<GetParameters>(&format!("{}{SERVICE}", asked.node)).ok()?;
+    let call = caller(node, asked)?;
     let exchange = || {
         let sent = clock::realtime();
-        client.call_timeout(&GetParametersRequest::default(), TIMEOUT).ok()?;
+        call()?;
         let received = clock::realtime();
         let details = context.ros2_participant_details();
         let replied =
@@ -73,6 +79,17 @@ fn ask(context: &Context, node: &Node, asked: &Asked) -> Option<[f64; 2]> {
     let first = exchange()?;
     let all = (1..EXCHANGES).map_while(|_| exchange());
     Some(all.fold(first, |[least, most], [lower, upper]| [least.max(lower), most.min(upper)]))
+}
+
+fn caller(node: &Node, asked: &Asked) -> Option<Call> {
+    let service = format!("{}{}", asked.node, asked.service);
+    if asked.service == PARAMETERS {
+        let client = node.create_client::<GetParameters>(&service).ok()?;
+        let call = move || client.call_timeout(&GetParametersRequest::default(), TIMEOUT).ok().map(drop);
+        return Some(Box::new(call));
+    }
+    let client = node.create_client::<GetTypeDescription>(&service).ok()?;
+    Some(Box::new(move || client.call_timeout(&GetTypeDescriptionRequest::default(), TIMEOUT).ok().map(drop)))
 }
 
 fn bounds(sent: Time, replied: Time, received: Time) -> [f64; 2] {
