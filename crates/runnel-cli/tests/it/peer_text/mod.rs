@@ -335,7 +335,8 @@ fn json_decodes_to_names_of_ros2_peers() {
 fn run(words: &[String], master: &str) -> (Option<String>, bool) {
     let output = output_of(words, master, DOMAIN);
     let streams = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    let clears = words.iter().any(|word| word == "-c" || word == "--clear") && words.iter().any(|word| word == "echo");
+    let clears =
+        words.iter().any(|word| word == "-c" || word == "--clear") && words.iter().any(|word| word == "echo");
     let leak = streams.iter().find_map(|text| {
         // The escape sequence that clears the screen, at the user's request.
         let text = if clears { text.replace("\x1b[2J\x1b[;H", "") } else { text.clone() };
