@@ -308,7 +308,7 @@ fn task_waits_for_service_of_other_process_and_of_own() {
 /// One client sends far more requests than a service holds for it. It gets errors, and others are served.
 #[test]
 fn flood_of_requests_is_bounded_and_others_are_served() {
-    const FLOOD: usize = 300;
+    const FLOOD: usize = 600;
     const MOST: usize = 250;
     let domain = new_domain();
     let near = Spinning::new(domain);

@@ -27,9 +27,6 @@ const HOLD: Duration = Duration::from_secs(10);
 /// Limit of replies that one client has not acknowledged; further ones are held.
 const MOST_UNACKNOWLEDGED: usize = 100;
 
-/// The same for refusals, of which further ones are not sent.
-const MOST_UNACKNOWLEDGED_REFUSALS: usize = 400;
-
 /// See the module's documentation.
 pub(crate) struct Replies {
     service: String,
@@ -116,10 +113,7 @@ impl Replies {
             console::warning!("{why}; further requests are refused");
         }
         match (&self.refusal, failure_frame(to, &why)) {
-            // It is not held, since anyone can cause it.
-            (_, Some(frame)) => {
-                self.try_send(to, &frame, MOST_UNACKNOWLEDGED_REFUSALS);
-            }
+            (_, Some(frame)) => self.send(to, frame),
             (Some(response), None) => self.respond(to, response.to_vec()),
             (None, None) => {}
         }
@@ -148,7 +142,7 @@ impl Replies {
         let mut waiting = Vec::new();
         for reply in held {
             let client = reply.to.client;
-            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame, MOST_UNACKNOWLEDGED) {
+            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame) {
                 served.insert(client);
             } else {
                 blocked.insert(client);
@@ -195,21 +189,21 @@ impl Replies {
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
-        if !self.try_send(to, &frame, MOST_UNACKNOWLEDGED) {
+        if !self.try_send(to, &frame) {
             self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
         }
     }
 
-    /// Sends a reply, unless its reader is not matched yet or has `most` unacknowledged ones. Without ids, all readers
+    /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones. Without ids, all readers
     /// of the participant get it: each knows its own replies.
-    fn try_send(&self, to: &Addressee, frame: &Frame, most: usize) -> bool {
+    fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
         let writer = &self.end.ends.writer;
         let readers = match to.reader {
             Some(reader) if writer.has_reader(reader) => vec![reader],
             Some(_) => Vec::new(),
             None => self.end.rtps.reply_readers(writer, to.client),
         };
-        if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= most) {
+        if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= MOST_UNACKNOWLEDGED) {
             return false;
         }
         let related = match to.identity {
