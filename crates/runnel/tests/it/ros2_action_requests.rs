@@ -183,8 +183,8 @@ fn goals_beyond_the_queue_are_refused_and_queued_ones_at_the_end() {
     let send = |number| sender.send_request(&numbered(number), None).unwrap();
     let queued: Vec<_> = (1..=MOST_QUEUED).map(send).collect();
     let error = is_accepted(send(MOST_QUEUED + 1)).unwrap_err().to_string();
-    assert!(error.contains("250 requests of client"), "{error}");
-    wait_logged(&["service /test/_action/send_goal: 250 requests of client"]);
+    assert!(error.contains("250 requests of participant"), "{error}");
+    wait_logged(&["service /test/_action/send_goal: 250 requests of participant"]);
     drop(server);
     assert!(!is_accepted(first).unwrap(), "it ends with its server");
     assert!(queued.into_iter().all(|pending| !is_accepted(pending).unwrap()));

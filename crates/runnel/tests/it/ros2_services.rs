@@ -331,7 +331,8 @@ fn flood_of_requests_is_bounded_and_others_are_served() {
         let failure = failures.recv_timeout(LONG).unwrap().unwrap_err();
         assert!(failure.to_string().contains("250 requests of participant"), "{failure}");
     }
-    let other = far.node("other").create_client::<SetBool>("power").unwrap();
+    let others = Spinning::new(domain);
+    let other = others.node("other").create_client::<SetBool>("power").unwrap();
     assert!(other.call_timeout(&ask(true), LONG).unwrap().success);
     assert!(failures.try_recv().is_err());
 }
