@@ -97,6 +97,7 @@ mod publisher;
 mod qos_events;
 mod qos_overrides;
 mod rate;
+mod raw_services;
 mod ready;
 mod receive_budget;
 mod responder;
@@ -124,8 +125,9 @@ mod variables;
 mod wait_set;
 
 pub use action::{
-    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, FeedbackStream,
-    GoalHandleBase, GoalOutcome, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicActionServer,
+    DynamicGoalHandle, DynamicServerGoalHandle, FeedbackStream, GoalHandleBase, GoalOutcome,
+    ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
 /// Bridges between the graphs, for Runnel's own programs. Not part of the API.
@@ -133,6 +135,7 @@ pub use borrowed::Borrowed;
 pub mod bridge {
     pub use crate::bridge_node::{bridge_node_name, bridge_of_node};
     pub use crate::bridging::PublisherDescription;
+    pub use crate::raw_services::{RawServiceClient, RawServiceRequest};
     pub use crate::rtps::{BridgeMark, EndpointMark};
 }
 pub use callback_group::CallbackGroup;

@@ -79,12 +79,22 @@ impl Node {
         dispatch: Dispatch,
         callback: ServiceCallback,
     ) -> Result<ServiceServer, Error> {
-        let ServerOptions { name, group } = options.into();
+        self.inner.add_service_type::<S>();
+        self.provide_of_types(options.into(), ServiceTypes::of::<S>(), dispatch, callback)
+    }
+
+    /// Creates a service of any type, in each graph of the node in which the type exists.
+    pub(crate) fn provide_of_types(
+        &self,
+        ServerOptions { name, group }: ServerOptions,
+        types: ServiceTypes,
+        dispatch: Dispatch,
+        callback: ServiceCallback,
+    ) -> Result<ServiceServer, Error> {
         let service = self.resolve(&name)?;
         let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
+        let core = ServiceCore::new(service.clone(), types, scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
-        self.inner.add_service_type::<S>();
         self.inner.add_service(&core, types.as_ref())?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -135,7 +145,7 @@ impl NodeInner {
         types: Option<&ServiceTypeNames>,
     ) -> Result<(), Error> {
         let (service, type_name, md5) =
-            (core.service.clone(), core.types.name.to_owned(), core.types.md5.to_owned());
+            (core.service.clone(), core.types.name.to_string(), core.types.md5.to_string());
         let mut driver = self.driver();
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         if slot.services.contains_key(&service) {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Service;
 use runnel_rtps::wire::EntityId;
 
 use super::ros2_request::{Reply, Request};
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{CallPath, PendingCall, ServiceCore, ServiceRequest};
+use crate::data::{CallPath, PendingCall, ServiceCore, ServiceRequest, ServiceTypes};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
@@ -16,13 +15,13 @@ use crate::rtps::ServiceTypeNames;
 use crate::service::ServiceServer;
 
 /// Provides a service. The callback belongs to `group` and answers at any time.
-pub(super) fn serve<S: Service>(
+pub(super) fn serve(
     node: &Node,
-    service: String,
+    (service, types): (String, ServiceTypes),
     group: &Arc<ExclusiveGroup>,
     mut callback: impl FnMut(Request) + Send + 'static,
 ) -> Result<ServiceServer, Error> {
-    node.provide_in_ros2::<S>(service, group, move |ServiceRequest { bytes, mut responder }| {
+    node.provide_in_ros2(service, types, group, move |ServiceRequest { bytes, mut responder }| {
         // Requests for results wait as long as goals take. The server limits goals, and requests for each.
         responder.release();
         let (encoding, client) = (responder.encoding(), Gid(responder.request().0).to_string());
@@ -95,8 +94,9 @@ impl ServiceCaller {
     fn local(&self) -> Option<Arc<ServiceCore>> {
         let core = self.node.inner.driver().nodes.service(&self.service)?;
         let ServiceTypeNames { request, response } = &self.types;
-        let same = [request, response].map(|message| (message.dds_type.as_str(), message.rihs01.as_str()));
-        (core.types.ros2 == same).then_some(core)
+        let wanted = [request, response].map(|message| (message.dds_type.as_str(), message.rihs01.as_str()));
+        let provided = core.types.ros2.each_ref().map(|(dds_type, rihs01)| (&**dds_type, &**rihs01));
+        (provided == wanted).then_some(core)
     }
 }
 

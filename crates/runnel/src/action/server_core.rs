@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use runnel_core::message::Action;
 use runnel_core::time::Time;
-use runnel_core::wire::{Bytes, DecodeError, decode};
+use runnel_core::wire::{Bytes, DecodeError, Reader, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::msg::GoalID;
 
@@ -15,8 +14,9 @@ use super::goal_registry::{Arrival, Entry, GoalRegistry, KeepTimes, Key};
 use super::header::read_goal;
 use super::ros2_message::goal_response;
 use super::ros2_request::Reply;
-use super::server::ServerGoalHandle;
 use super::server_ends::{GoalReport, ServerEnds};
+use super::server_types::ServerTypes;
+use crate::data::Unreadable;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::log_output::console;
@@ -31,7 +31,7 @@ const ENDED: &str = "the action server has ended";
 const MAX_ID: usize = 1024;
 
 /// A goal, shared by its handles.
-pub(super) struct ServerGoal<A: Action> {
+pub(super) struct ServerGoal<A: ServerTypes> {
     pub(super) core: Arc<ServerCore<A>>,
     pub(super) id: GoalId,
     pub(super) stamp: Time,
@@ -41,14 +41,14 @@ pub(super) struct ServerGoal<A: Action> {
     pub(super) end: OnceLock<GoalStatus>,
 }
 
-impl<A: Action> Drop for ServerGoal<A> {
+impl<A: ServerTypes> Drop for ServerGoal<A> {
     fn drop(&mut self) {
         self.core.abandon(self);
     }
 }
 
 /// A received goal.
-pub(super) struct Arrived<A: Action> {
+pub(super) struct Arrived<A: ServerTypes> {
     pub(super) id: GoalId,
     /// The stamp by the client's clock, zero without one, and the time of reception.
     pub(super) stamps: (Time, Time),
@@ -63,9 +63,10 @@ type Goals<A> = GoalRegistry<Weak<ServerGoal<A>>, Reply>;
 pub(super) type CanceledGoals<A> = Vec<(Key, Weak<ServerGoal<A>>)>;
 
 /// An action server.
-pub(super) struct ServerCore<A: Action> {
+pub(super) struct ServerCore<A: ServerTypes> {
     node: Node,
     action: String,
+    pub(super) types: A,
     table: Mutex<GoalTable<A>>,
     /// Number of refused requests.
     refused: AtomicU64,
@@ -73,7 +74,7 @@ pub(super) struct ServerCore<A: Action> {
 
 /// Goals and publishers of a server. Locked while publishing, so that clients see events in their order. Publishing
 /// takes only the topic's locks and runs no user code. Logging may, so it happens after the lock is released.
-pub(super) struct GoalTable<A: Action> {
+pub(super) struct GoalTable<A: ServerTypes> {
     pub(super) goals: Goals<A>,
     /// New goals are rejected: the server is about to end.
     closed: bool,
@@ -82,19 +83,24 @@ pub(super) struct GoalTable<A: Action> {
 }
 
 /// Without this, clients would wait for ever for goals of a server that is gone.
-impl<A: Action> ShutdownHook for ServerCore<A> {
+impl<A: ServerTypes> ShutdownHook for ServerCore<A> {
     fn run(&self) {
         self.end();
     }
 }
 
-impl<A: Action> ServerCore<A> {
+impl<A: ServerTypes> ServerCore<A> {
     /// Creates a server of the action of this absolute name. It lists goals for `keep` after their end.
-    pub(super) fn new(node: &Node, action: &str, ends: ServerEnds, keep: KeepTimes) -> Arc<Self> {
+    pub(super) fn new(
+        (node, action, types): (&Node, &str, A),
+        ends: ServerEnds,
+        keep: KeepTimes,
+    ) -> Arc<Self> {
         let table = GoalTable { goals: GoalRegistry::new(MAX_GOALS, keep), closed: false, ends: Some(ends) };
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
+            types,
             table: Mutex::new(Class::GoalTable, table),
             refused: AtomicU64::new(0),
         });
@@ -128,9 +134,9 @@ impl<A: Action> ServerCore<A> {
         self: &Arc<Self>,
         client: &str,
         bytes: Bytes<'_>,
-    ) -> Result<Option<ServerGoalHandle<A>>, DecodeError> {
+    ) -> Result<Option<Arc<ServerGoal<A>>>, Unreadable> {
         let (GoalID { stamp, id }, rest) = read_goal(bytes)?;
-        let goal: A::Goal = decode(rest).map_err(|error: DecodeError| error.within("goal"))?;
+        let goal = self.types.read_goal(Reader::new(rest))?;
         if id.len() > MAX_ID {
             let length = id.len();
             self.refuse(format_args!(
@@ -144,7 +150,7 @@ impl<A: Action> ServerCore<A> {
     }
 
     /// Handles a received goal. Returns the handle for the user's decision.
-    pub(super) fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<ServerGoalHandle<A>> {
+    pub(super) fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<Arc<ServerGoal<A>>> {
         let Arrived { id, stamps, goal, mut reply } = arrived;
         let stamp = if stamps.0.is_zero() { stamps.1 } else { stamps.0 };
         let mut new = None;
@@ -179,14 +185,14 @@ impl<A: Action> ServerCore<A> {
             Arrival::Recalled => {
                 let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
                 let report = GoalReport { id: &id, stamp, status: GoalStatus::Recalled, text: &text };
-                self.publish_end(&table, &report, &A::Result::default())
+                self.publish_end(&table, &report, &self.types.empty_result())
                     .and(self.publish_list(&mut table, &id))
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
                 let text = refused.insert(text).as_str();
                 let report = GoalReport { id: &id, stamp, status: GoalStatus::Rejected, text };
-                self.publish_end(&table, &report, &A::Result::default())
+                self.publish_end(&table, &report, &self.types.empty_result())
             }
         };
         if let Some(reply) = reply {
@@ -197,7 +203,7 @@ impl<A: Action> ServerCore<A> {
         if let Some(why) = refused {
             self.refuse(format_args!("a goal from [{client}]: {why}"));
         }
-        new.filter(|_| !closed).map(ServerGoalHandle::new)
+        new.filter(|_| !closed)
     }
 
     /// Handles a cancel request of a ROS 1 client. `ask` calls the owner of a goal.
@@ -208,7 +214,7 @@ impl<A: Action> ServerCore<A> {
         &self,
         client: &str,
         bytes: Bytes<'_>,
-        ask: &mut dyn FnMut(ServerGoalHandle<A>),
+        ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
     ) -> Result<(), DecodeError> {
         let GoalID { stamp, id } = decode(bytes)?;
         let (concerned, kept) = match id.len() <= MAX_ID {
@@ -227,11 +233,11 @@ impl<A: Action> ServerCore<A> {
     pub(super) fn decide_cancel(
         &self,
         concerned: &CanceledGoals<A>,
-        ask: &mut dyn FnMut(ServerGoalHandle<A>),
+        ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
     ) -> Vec<bool> {
         let mut decide = |(key, goal): &(Key, Weak<ServerGoal<A>>)| {
             // A goal whose handles are all dropped ends anyway.
-            goal.upgrade().map(ServerGoalHandle::new).into_iter().for_each(&mut *ask);
+            goal.upgrade().into_iter().for_each(&mut *ask);
             self.table().goals.conclude_cancel(*key)
         };
         let accepted: Vec<bool> = concerned.iter().map(&mut decide).collect();
@@ -306,7 +312,7 @@ impl<A: Action> ServerCore<A> {
     fn end_goal(&self, table: &mut GoalTable<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
         let Entry { id, stamp, status, .. } = table.goals.get(key)?;
         let report = GoalReport { id, stamp: *stamp, status: status.after(Step::Abandon)?, text };
-        let (status, result) = (report.status, A::Result::default());
+        let (status, result) = (report.status, self.types.empty_result());
         let sent = self.publish_end(table, &report, &result);
         let response = self.ros2_result(&report, &result);
         let (response, encoded) =

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Action;
 use runnel_core::qos::QoS;
-use runnel_core::wire::{Bytes, DecodeError};
+use runnel_core::wire::Bytes;
 use runnel_msgs::action_msgs::srv::CancelGoal;
 
 use super::ros2_service::serve;
-use super::server::ServerGoalHandle;
-use super::server_core::ServerCore;
+use super::server_core::{ServerCore, ServerGoal};
+use super::server_types::ServerTypes;
 use super::types::{Type, ros2_name};
 use crate::announced::Topic;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
-use crate::data::Delivery;
+use crate::data::{Delivery, ServiceTypes, Unreadable};
 use crate::error::Error;
 use crate::node::Node;
 use crate::service::ServiceServer;
@@ -23,23 +22,23 @@ use crate::sync::TryMutex;
 /// Queue depth of goals and cancel requests while callbacks run.
 const DEPTH: usize = 1000;
 
-type Callback<A> = Box<dyn FnMut(ServerGoalHandle<A>) + Send>;
+type Callback<A> = Box<dyn FnMut(Arc<ServerGoal<A>>) + Send>;
 
 /// The user's callbacks. The entities that call one share its group, so that only one thread calls it.
-pub(super) struct ServerCallbacks<A: Action> {
+pub(super) struct ServerCallbacks<A: ServerTypes> {
     on_goal: TryMutex<Callback<A>>,
     on_cancel: TryMutex<Callback<A>>,
 }
 
-impl<A: Action> ServerCallbacks<A> {
+impl<A: ServerTypes> ServerCallbacks<A> {
     pub(super) fn new(
-        on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
-        on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        on_goal: impl FnMut(Arc<ServerGoal<A>>) + Send + 'static,
+        on_cancel: impl FnMut(Arc<ServerGoal<A>>) + Send + 'static,
     ) -> Self {
         Self { on_goal: TryMutex::new(Box::new(on_goal)), on_cancel: TryMutex::new(Box::new(on_cancel)) }
     }
 
-    fn call(callback: &TryMutex<Callback<A>>, goal: ServerGoalHandle<A>) {
+    fn call(callback: &TryMutex<Callback<A>>, goal: Arc<ServerGoal<A>>) {
         if let Some(mut callback) = callback.try_lock() {
             callback(goal);
         }
@@ -61,23 +60,24 @@ pub(super) struct Ros1Inputs {
 
 impl ServerInputs {
     /// Receives for a server from now on.
-    pub(super) fn new<A: Action>(
+    pub(super) fn new<A: ServerTypes>(
         (node, action, group): (&Node, &str, Option<&CallbackGroup>),
         core: &Arc<ServerCore<A>>,
         callbacks: ServerCallbacks<A>,
     ) -> Result<Self, Error> {
         let callbacks = Arc::new(callbacks);
         let groups = [(); 2].map(|()| CallbackGroup::for_entity(group));
-        let ros1 =
-            node.inner.is_in_ros1().then(|| Ros1Inputs::new((node, action), core, &callbacks, &groups));
-        let ros2 = node.inner.is_in_ros2().then(|| serve_ros2((node, action), core, &callbacks, &groups));
+        let goal = core.types.types().ros1.filter(|_| node.inner.is_in_ros1()).map(|types| types.goal);
+        let ros1 = goal.map(|goal| Ros1Inputs::new((node, action, goal), core, &callbacks, &groups));
+        let services = core.types.services().filter(|_| node.inner.is_in_ros2());
+        let ros2 = services.map(|services| serve_ros2((node, action, services), core, &callbacks, &groups));
         Ok(Self { ros1: ros1.transpose()?, ros2: ros2.transpose()? })
     }
 }
 
 impl Ros1Inputs {
-    fn new<A: Action>(
-        (node, action): (&Node, &str),
+    fn new<A: ServerTypes>(
+        (node, action, goal): (&Node, &str, Type),
         core: &Arc<ServerCore<A>>,
         callbacks: &Arc<ServerCallbacks<A>>,
         [goal_group, cancel_group]: &[Arc<ExclusiveGroup>; 2],
@@ -86,7 +86,7 @@ impl Ros1Inputs {
         let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
         let on_cancel = move |client: &str, bytes: Bytes<'_>| {
             let ask = &mut |goal| ServerCallbacks::call(&calls.on_cancel, goal);
-            server.on_cancel_message(client, bytes, ask)
+            Ok(server.on_cancel_message(client, bytes, ask)?)
         };
         let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
         let on_goal = move |client: &str, bytes: Bytes<'_>| {
@@ -96,21 +96,21 @@ impl Ros1Inputs {
         };
         Ok(Self {
             _cancels: subscribe(node, &topic(Type::cancel(), "cancel")?, cancel_group, on_cancel)?,
-            goals: subscribe(node, &topic(Type::of::<A::ActionGoal>(), "goal")?, goal_group, on_goal)?,
+            goals: subscribe(node, &topic(goal, "goal")?, goal_group, on_goal)?,
         })
     }
 }
 
 impl Ros1Inputs {
     /// Passes the goals that wait to a server without calling the user's callback.
-    pub(super) fn take_goals<A: Action>(&self, core: &Arc<ServerCore<A>>) {
+    pub(super) fn take_goals<A: ServerTypes>(&self, core: &Arc<ServerCore<A>>) {
         self.goals.take_each(|from, bytes| core.on_goal_message(&from.publisher, bytes).map(drop));
     }
 }
 
 /// Provides the services of ROS 2.
-fn serve_ros2<A: Action>(
-    (node, action): (&Node, &str),
+fn serve_ros2<A: ServerTypes>(
+    (node, action, [send_goal, get_result]): (&Node, &str, [ServiceTypes; 2]),
     core: &Arc<ServerCore<A>>,
     callbacks: &Arc<ServerCallbacks<A>>,
     [goal_group, cancel_group]: &[Arc<ExclusiveGroup>; 2],
@@ -129,9 +129,9 @@ fn serve_ros2<A: Action>(
     let on_result = move |request| server.on_result_request(request);
     let result_group = Arc::new(ExclusiveGroup::new());
     Ok([
-        serve::<A::SendGoal>(node, name("send_goal")?, goal_group, on_goal)?,
-        serve::<A::GetResult>(node, name("get_result")?, &result_group, on_result)?,
-        serve::<CancelGoal>(node, name("cancel_goal")?, cancel_group, on_cancel)?,
+        serve(node, (name("send_goal")?, send_goal), goal_group, on_goal)?,
+        serve(node, (name("get_result")?, get_result), &result_group, on_result)?,
+        serve(node, (name("cancel_goal")?, ServiceTypes::of::<CancelGoal>()), cancel_group, on_cancel)?,
     ])
 }
 
@@ -140,10 +140,10 @@ fn subscribe(
     node: &Node,
     topic: &Topic,
     group: &Arc<ExclusiveGroup>,
-    mut handler: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
+    mut handler: impl FnMut(&str, Bytes<'_>) -> Result<(), Unreadable> + Send + 'static,
 ) -> Result<Subscription, Error> {
     let callback = move |delivery: Delivery<'_>| match delivery {
-        Delivery::Bytes { bytes, from, .. } => Ok(handler(&from.publisher, bytes.bytes())?),
+        Delivery::Bytes { bytes, from, .. } => handler(&from.publisher, bytes.bytes()),
         Delivery::Shared { .. } => Ok(()),
     };
     node.subscribe_in_group(topic, QoS::keep_last(DEPTH), (Takes::default(), group), callback)

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Action;
 use runnel_core::time::Time;
 use runnel_io::clock;
 
@@ -10,10 +9,11 @@ use super::goal_registry::Key;
 use super::ros2_message::{goal_response, result_response};
 use super::server_core::{GoalTable, ServerCore, ServerGoal, log_error};
 use super::server_ends::GoalReport;
+use super::server_types::ServerTypes;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 
-impl<A: Action> ServerCore<A> {
+impl<A: ServerTypes> ServerCore<A> {
     /// Publishes the result of a goal of a ROS 1 client.
     pub(super) fn publish_end(
         &self,
@@ -84,7 +84,7 @@ impl<A: Action> ServerCore<A> {
     }
 }
 
-impl<A: Action> GoalTable<A> {
+impl<A: ServerTypes> GoalTable<A> {
     pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
         let listed = || self.goals.get(goal.key).map_or(GoalStatus::Lost, |entry| entry.status);
         goal.end.get().copied().unwrap_or_else(listed)

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Service;
 use runnel_ros1::node::TopicError;
 
 use super::ServiceServer;
@@ -13,15 +12,16 @@ use crate::node::Node;
 
 impl Node {
     /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time.
-    pub(crate) fn provide_in_ros2<S: Service>(
+    pub(crate) fn provide_in_ros2(
         &self,
         service: String,
+        types: ServiceTypes,
         group: &Arc<ExclusiveGroup>,
         callback: impl FnMut(ServiceRequest) + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let callback = ServiceCallback::Defers(Box::new(callback));
         let scheduling = (self.inner.executor_dispatch(), group);
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
+        let core = ServiceCore::new(service.clone(), types, scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
         let memory = self.inner.service_memory();
         let mut driver = self.inner.driver();
