@@ -6,6 +6,8 @@ mod bench;
 mod blocked;
 mod bridge;
 mod bridge_actions;
+mod bridge_changes;
+mod bridge_parameters;
 mod bridge_scene;
 mod bridge_services;
 mod crowd;

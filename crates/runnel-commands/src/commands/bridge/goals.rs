@@ -133,7 +133,9 @@ impl Goals {
             match goal.real.get() {
                 _ if !is_undecided => {}
                 Some(real) => self.accept_as(&goal, real),
-                None if goal.served.status().is_cancel_requested() => self.reject(&id, &goal, "it was canceled"),
+                None if goal.served.status().is_cancel_requested() => {
+                    self.reject(&id, &goal, "it was canceled")
+                }
                 None if self.client.server_is_ready() => self.send(&id, &goal),
                 None if goal.arrived.elapsed() >= CONNECTING => {
                     self.reject(&id, &goal, "its server is not connected");

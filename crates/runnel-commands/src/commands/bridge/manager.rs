@@ -12,6 +12,7 @@ use super::Options;
 use super::actions::Actions;
 use super::graphs::{Ros1View, Ros2View, ends};
 use super::master_identity::ros1_graph;
+use super::parameters::Parameters;
 use super::report::{self, CallCounts, Report};
 use super::resources::Resources;
 use super::services::Services;
@@ -52,6 +53,7 @@ struct Bridge<'a> {
     topics: Topics,
     services: Services,
     actions: Actions,
+    parameters: Parameters,
     reporter: Reporter,
     started: Instant,
     has_listened: bool,
@@ -76,6 +78,7 @@ pub fn run(cli: &CliContext, options: &Options) -> Result<(), CliError> {
         let ended = bridge.work();
         bridge.services.table().clear();
         bridge.actions.table().clear();
+        bridge.parameters.clear();
         bridge.topics.clear();
         bridge.ros1.shutdown();
         bridge.ros2.shutdown();
@@ -115,6 +118,7 @@ impl<'a> Bridge<'a> {
             resources,
             topics: Topics::default(),
             actions: Actions::default(),
+            parameters: Parameters::default(),
             reporter,
             started: Instant::now(),
             has_listened: false,
@@ -177,6 +181,7 @@ impl<'a> Bridge<'a> {
         let Some(ros1_graph) = ros1_graph(&self.ros1, &name) else { return };
         if self.ros2.mark_as_bridge(BridgeMark { bridge: self.resources.id.0, ros1_graph }).is_ok() {
             self.ros1_graph = Some(ros1_graph);
+            self.parameters = Parameters::new(&self.resources, &self.options.parameters);
         }
     }
 
@@ -206,7 +211,9 @@ impl<'a> Bridge<'a> {
         let of_topics = topics.iter().map(|row| ("topic", &row.topic, &row.remarks));
         let of_services = services.iter().map(|row| ("service", &row.name, &row.remarks));
         let of_actions = actions.iter().map(|row| ("action", &row.name, &row.remarks));
-        for (kind, name, remarks) in of_topics.chain(of_services).chain(of_actions) {
+        let parameters = self.parameters.rows();
+        let of_parameters = parameters.iter().map(|row| ("parameters of", &row.node, &row.remarks));
+        for (kind, name, remarks) in of_topics.chain(of_services).chain(of_actions).chain(of_parameters) {
             for remark in remarks {
                 self.resources.log.warn(format!("{kind} {name}: {remark}"));
             }
@@ -219,6 +226,7 @@ impl<'a> Bridge<'a> {
             topics,
             services,
             actions,
+            parameters,
         })
     }
 }

@@ -11,6 +11,8 @@ mod graphs;
 mod log_once;
 mod manager;
 mod master_identity;
+mod parameter_state;
+mod parameters;
 mod report;
 mod resources;
 mod selection;
@@ -53,6 +55,11 @@ pub struct Args {
     #[arg(long, value_name = "ACTION", num_args = 1.., add = completion::actions())]
     actions: Vec<String>,
 
+    /// Also keep the parameters of these ROS 2 nodes at the ROS 1 master, below the names of the nodes. Changes in either
+    /// graph are made in the other
+    #[arg(long, value_name = "NODE", num_args = 1.., add = completion::nodes())]
+    parameters: Vec<String>,
+
     /// Also use the rules of this file for packages, messages and fields with other names, as ros1_bridge reads it
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     rules: Vec<PathBuf>,
@@ -62,7 +69,7 @@ pub struct Args {
     depth: usize,
 
     /// Show what running bridges carry, and what they cannot carry and why
-    #[arg(long, conflicts_with_all = ["topics", "services", "actions", "rules", "depth"])]
+    #[arg(long, conflicts_with_all = ["topics", "services", "actions", "parameters", "rules", "depth"])]
     status: bool,
 
     /// With --status: listen for bridges for at least this long [default: 1]
@@ -81,6 +88,8 @@ fn depth(text: &str) -> Result<usize, String> {
 /// What to carry, and how.
 struct Options {
     selection: Selection,
+    /// Nodes of ROS 2 whose parameters are carried.
+    parameters: Vec<String>,
     rules: Rules,
     depth: usize,
 }
@@ -113,7 +122,8 @@ fn options(args: Args, cli: &CliContext) -> Result<Options, CliError> {
         let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
         rules.add(&text).map_err(|error| failed(&error))?;
     }
-    Ok(Options { selection, rules, depth: args.depth })
+    let parameters = args.parameters.iter().map(|node| cli.resolve(node)).collect::<Result<_, _>>()?;
+    Ok(Options { selection, parameters, rules, depth: args.depth })
 }
 
 #[cfg(test)]

@@ -27,6 +27,22 @@ pub struct Report {
     /// The actions that have a server on one side.
     #[serde(default)]
     pub actions: Vec<ServerRow>,
+    /// The nodes whose parameters are carried.
+    #[serde(default)]
+    pub parameters: Vec<ParameterRow>,
+}
+
+/// A node of ROS 2 whose parameters are also at the ROS 1 master.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterRow {
+    /// The node.
+    pub node: String,
+    /// What the bridge does.
+    pub state: State,
+    /// The number of its parameters.
+    pub parameters: u64,
+    /// What could not be changed.
+    pub remarks: Vec<String>,
 }
 
 /// One direction of a topic.
@@ -129,6 +145,7 @@ impl Report {
         self.topics.iter().for_each(|row| text.push_str(&row.text()));
         self.services.iter().for_each(|row| text.push_str(&row.text("service", "calls")));
         self.actions.iter().for_each(|row| text.push_str(&row.text("action", "goals")));
+        self.parameters.iter().for_each(|row| text.push_str(&row.text()));
         text
     }
 
@@ -142,6 +159,7 @@ impl Report {
             "domain": self.domain,
             "topics": rows,
             "services": self.services.iter().map(|row| row.json("service", "calls")).collect::<Vec<Json>>(),
+            "parameters": self.parameters.iter().map(ParameterRow::json).collect::<Vec<Json>>(),
             "actions": self.actions.iter().map(|row| row.json("action", "goals")).collect::<Vec<Json>>(),
         })
     }
@@ -210,6 +228,24 @@ impl Row {
             "messages": self.messages,
             "dropped": self.dropped,
             "refused": self.refused,
+            "remarks": self.remarks,
+        })
+    }
+}
+
+impl ParameterRow {
+    fn text(&self) -> String {
+        let state = self.state.text(format!("{} parameters", self.parameters));
+        with_details(format!("  parameters of {}: ROS 2 and ROS 1: {state}", self.node), &[], &self.remarks)
+    }
+
+    fn json(&self) -> Json {
+        let (state, reason) = self.state.parts();
+        json!({
+            "node": self.node,
+            "state": state,
+            "reason": reason,
+            "parameters": self.parameters,
             "remarks": self.remarks,
         })
     }
