@@ -8,7 +8,7 @@ import actionlib
 import rospy
 from genpy.dynamic import generate_dynamic
 
-from common import action_name, print_line, start
+from common import action_name, answer_when_connected, print_line, start
 
 unregistered = start("fibonacci_server")
 with open(rospy.myargv(sys.argv)[-1]) as file:
@@ -43,6 +43,7 @@ def on_cancel(handle):
 
 
 server = actionlib.ActionServer(action_name(), types["test_msgs/FibonacciAction"], on_goal, on_cancel, False)
+answer_when_connected(server)
 server.start()
 print_line("ready")
 unregistered.wait()

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use runnel::DynamicActionServer;
-use runnel::core::schema::Schema;
+use runnel::core::schema::{ActionSchema, Schema};
+use runnel::{DynamicActionServer, Node};
 use runnel_bridge::decision::Direction;
 use runnel_bridge::{ActionTypes, AnnouncedServer, Plan};
 
@@ -13,7 +13,12 @@ use super::server_table::{Relay, RelayStatus};
 
 /// See the module's documentation.
 pub struct ActionRelay {
-    /// It is dropped before the goals.
+    action: String,
+    /// The node of the bridge's server, and the type there.
+    node: Node,
+    served: Arc<ActionSchema>,
+    /// `None` until the real server is connected: a server in Python loses feedback for clients that it is about to connect
+    /// to. It is dropped before the goals.
     server: Option<DynamicActionServer>,
     goals: Arc<Goals>,
     announced: AnnouncedServer,
@@ -46,18 +51,34 @@ impl ActionRelay {
         let failed = |error: runnel::Error| error.to_string();
         let client = nodes[0].create_dynamic_action_client(action, real).map_err(failed)?;
         let goals = Goals::new(direction, client, conversions);
-        let (receiver, canceler) = (Arc::clone(&goals), Arc::clone(&goals));
-        let on_goal = move |goal| receiver.receive(goal);
-        let server = nodes[1]
-            .create_dynamic_action_server(action, served, on_goal, move |goal| canceler.cancel(&goal));
-        let server = Some(server.map_err(failed)?);
         let ros2_name = format!("{}/action/{}", ros2.name.package, ros2.name.name);
-        Ok(Self { server, goals, announced, types: [ros1.name.to_string(), ros2_name] })
+        Ok(Self {
+            action: action.to_owned(),
+            node: nodes[1].clone(),
+            served: Arc::clone(served),
+            server: None,
+            goals,
+            announced,
+            types: [ros1.name.to_string(), ros2_name],
+        })
     }
 
-    /// The goals.
-    pub fn goals(&self) -> &Arc<Goals> {
-        &self.goals
+    /// Offers the action once the real server is connected, and continues with goals. Returns whether anything is awaited.
+    pub fn advance(&mut self) -> bool {
+        if self.server.is_none() && self.goals.is_connected() {
+            match self.offer() {
+                Ok(server) => self.server = Some(server),
+                Err(error) => self.goals.remark(&error.to_string()),
+            }
+        }
+        self.server.is_none() | self.goals.advance()
+    }
+
+    fn offer(&self) -> Result<DynamicActionServer, runnel::Error> {
+        let (receiver, canceler) = (Arc::clone(&self.goals), Arc::clone(&self.goals));
+        let on_goal = move |goal| receiver.receive(goal);
+        let on_cancel = move |goal| canceler.cancel(&goal);
+        self.node.create_dynamic_action_server(self.action.as_str(), &self.served, on_goal, on_cancel)
     }
 }
 
@@ -80,7 +101,7 @@ impl Relay for ActionRelay {
     fn status(&self) -> RelayStatus {
         let [ros1_type, ros2_type] = self.types.clone();
         let (counts, remarks) = self.goals.counts();
-        RelayStatus { ros1_type, ros2_type, counts, remarks }
+        RelayStatus { is_complete: self.server.is_some(), ros1_type, ros2_type, counts, remarks }
     }
 }
 

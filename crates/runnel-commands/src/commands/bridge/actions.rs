@@ -44,8 +44,8 @@ impl Actions {
     }
 
     /// Continues with goals that their servers have not decided on. Returns whether there are such goals.
-    pub fn advance(&self) -> bool {
-        self.table.relays().fold(false, |is_any, relay| relay.goals().advance() | is_any)
+    pub fn advance(&mut self) -> bool {
+        self.table.relays().fold(false, |is_any, relay| relay.advance() | is_any)
     }
 
     /// The table.

@@ -2,6 +2,7 @@
 //! bridge's client of the real server.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,8 @@ struct Totals {
 struct Goal {
     served: DynamicServerGoalHandle,
     arrived: Instant,
+    /// A thread sends it, or has sent it.
+    is_sent: AtomicBool,
     real: OnceLock<DynamicGoalHandle>,
 }
 
@@ -85,10 +88,20 @@ impl Goals {
         Arc::new(Self { direction, client, conversions, open, totals })
     }
 
+    /// Whether the real server is connected.
+    pub fn is_connected(&self) -> bool {
+        self.client.server_is_ready()
+    }
+
     /// Passes a goal on, now or once the real server is connected.
     pub fn receive(self: &Arc<Self>, served: DynamicServerGoalHandle) {
         let id = served.id().to_string();
-        let goal = Arc::new(Goal { served, arrived: Instant::now(), real: OnceLock::new() });
+        let goal = Arc::new(Goal {
+            served,
+            arrived: Instant::now(),
+            is_sent: AtomicBool::new(false),
+            real: OnceLock::new(),
+        });
         lock(&self.open).insert(id.clone(), Arc::clone(&goal));
         if self.client.server_is_ready() {
             self.send(&id, &goal);
@@ -104,6 +117,10 @@ impl Goals {
     }
 
     fn send(self: &Arc<Self>, id: &str, goal: &Arc<Goal>) {
+        // The thread that receives goals and the one that advances them may both find it unsent.
+        if goal.is_sent.swap(true, Ordering::SeqCst) {
+            return;
+        }
         let sent = self.conversions.goal.convert(goal.served.goal()).and_then(|content| {
             let [on_feedback, on_end] = [(); 2].map(|()| (Arc::downgrade(self), Arc::downgrade(goal)));
             let id = id.to_owned();
@@ -133,6 +150,7 @@ impl Goals {
             match goal.real.get() {
                 _ if !is_undecided => {}
                 Some(real) => self.accept_as(&goal, real),
+                None if goal.is_sent.load(Ordering::SeqCst) => {}
                 None if goal.served.status().is_cancel_requested() => {
                     self.reject(&id, &goal, "it was canceled")
                 }
@@ -214,7 +232,8 @@ impl Goals {
         }
     }
 
-    fn remark(&self, remark: &str) {
+    /// Adds a remark for the report.
+    pub fn remark(&self, remark: &str) {
         let remarks = &mut lock(&self.totals).remarks;
         if remarks.len() < MOST_REMARKS && !remarks.iter().any(|other| other == remark) {
             remarks.push(remark.to_owned());

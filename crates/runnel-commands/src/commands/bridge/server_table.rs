@@ -24,6 +24,8 @@ pub trait Relay: Sized {
 
 /// See [`Relay::status`].
 pub struct RelayStatus {
+    /// It is offered.
+    pub is_complete: bool,
     /// The type in ROS 1.
     pub ros1_type: String,
     /// The type in ROS 2.
@@ -55,17 +57,23 @@ enum Entry<R> {
     /// It cannot be carried as long as its servers are these.
     Refused {
         reason: String,
-        servers: Servers,
+        servers: Box<Servers>,
         announced: Option<AnnouncedServer>,
     },
 }
 
+/// The type that the server in the source graph announces; `None` while it is not known.
+pub type Announced<'a> = dyn Fn(&str, Direction, &Servers) -> Option<Result<AnnouncedServer, String>> + 'a;
+
+/// Begins to carry a service or an action.
+pub type Begin<'a, R> = dyn Fn(&Resources<'_>, &str, Direction, AnnouncedServer) -> Result<R, String> + 'a;
+
 /// How a table learns types and makes relays.
 pub struct Making<'a, R> {
-    /// The type that the server in the source graph announces; `None` while it is not known.
-    pub announced: &'a dyn Fn(&str, Direction, &Servers) -> Option<Result<AnnouncedServer, String>>,
-    /// Begins to carry one.
-    pub begin: &'a dyn Fn(&Resources<'_>, &str, Direction, AnnouncedServer) -> Result<R, String>,
+    /// See [`Announced`].
+    pub announced: &'a Announced<'a>,
+    /// See [`Begin`].
+    pub begin: &'a Begin<'a, R>,
     /// Whether the master still lists what was registered for a relay to ROS 1.
     pub is_registered: &'a dyn Fn(&str) -> bool,
 }
@@ -149,7 +157,7 @@ impl<R: Relay> ServerTable<R> {
                 self.end(resources, &key)?;
             }
             Some(Entry::Refused { servers: refused, announced: of, .. }) => {
-                let has_changed = refused != servers || of.as_ref() != Some(&announced);
+                let has_changed = **refused != *servers || of.as_ref() != Some(&announced);
                 if !self.attempts.is_due(&key, has_changed, Instant::now()) {
                     return Ok(());
                 }
@@ -178,7 +186,7 @@ impl<R: Relay> ServerTable<R> {
         resources.warn_refused(self.carried(&key), &reason);
         self.end(resources, &key)?;
         self.attempts.refused(key.clone(), Instant::now());
-        self.entries.insert(key, Entry::Refused { reason, servers: servers.clone(), announced });
+        self.entries.insert(key, Entry::Refused { reason, servers: Box::new(servers.clone()), announced });
         Ok(())
     }
 
@@ -197,9 +205,9 @@ impl<R: Relay> ServerTable<R> {
     }
 
     /// Those that are carried.
-    pub fn relays(&self) -> impl Iterator<Item = &R> {
-        self.entries.values().filter_map(|entry| match entry {
-            Entry::Carried { relay, .. } => Some(&**relay),
+    pub fn relays(&mut self) -> impl Iterator<Item = &mut R> {
+        self.entries.values_mut().filter_map(|entry| match entry {
+            Entry::Carried { relay, .. } => Some(&mut **relay),
             _ => None,
         })
     }
@@ -225,9 +233,12 @@ fn row<R: Relay>((name, direction): &Key, entry: &Entry<R>) -> ServerRow {
         Entry::OtherBridge(other) => row.state = State::OtherBridge(bridge_node_name(other.0)),
         Entry::Refused { reason, .. } => row.state = State::Refused(reason.clone()),
         Entry::Carried { relay, .. } => {
-            let RelayStatus { ros1_type, ros2_type, counts, remarks } = relay.status();
+            let RelayStatus { is_complete, ros1_type, ros2_type, counts, remarks } = relay.status();
             (row.ros1_type, row.ros2_type) = (Some(ros1_type), Some(ros2_type));
-            (row.state, row.counts, row.remarks) = (State::Carried, counts, remarks);
+            (row.counts, row.remarks) = (counts, remarks);
+            if is_complete {
+                row.state = State::Carried;
+            }
         }
     }
     row

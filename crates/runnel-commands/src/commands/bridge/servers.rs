@@ -80,9 +80,9 @@ fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('_'))
 }
 
-fn is_action_server(ros1: &Ros1View, action: &str, node: &String) -> bool {
+fn is_action_server(ros1: &Ros1View, action: &str, node: &str) -> bool {
     let has = |holders: &BTreeMap<String, Vec<String>>, suffix: &str| {
-        holders.get(&format!("{action}/{suffix}")).is_some_and(|nodes| nodes.contains(node))
+        holders.get(&format!("{action}/{suffix}")).is_some_and(|nodes| nodes.iter().any(|one| one == node))
     };
     ["feedback", "result"].iter().all(|suffix| has(&ros1.state.publishers, suffix))
         && ["goal", "cancel"].iter().all(|suffix| has(&ros1.state.subscribers, suffix))
@@ -143,12 +143,12 @@ fn add_bridge(other: &mut Option<BridgeId>, bridge: u64) {
 }
 
 impl Servers {
-    fn add_ros1(&mut self, node: &String, dual_nodes: &BTreeSet<&str>) {
-        if dual_nodes.contains(node.as_str()) {
+    fn add_ros1(&mut self, node: &str, dual_nodes: &BTreeSet<&str>) {
+        if dual_nodes.contains(node) {
             self.view.has_dual_server = true;
         } else if bridge_of_node(node).is_none() {
             self.view.ros1_servers += 1;
-            self.ros1_nodes.push(node.clone());
+            self.ros1_nodes.push(node.to_owned());
         }
     }
 }

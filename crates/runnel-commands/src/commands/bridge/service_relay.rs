@@ -70,7 +70,7 @@ impl Relay for ServiceRelay {
     fn status(&self) -> RelayStatus {
         let [ros1_type, ros2_type] = self.types.clone();
         let (counts, remarks) = self.calls.counts();
-        RelayStatus { ros1_type, ros2_type, counts, remarks }
+        RelayStatus { is_complete: true, ros1_type, ros2_type, counts, remarks }
     }
 }
 
