@@ -211,7 +211,7 @@ fn udpros_subscriber_is_excluded_from_bridges_as_others() {
         let options = PublicationOptions { bound: BOUND, latching: true, has_header: false };
         let info = LinkInfo { publisher: publisher.to_owned(), md5: "1".into(), ..LinkInfo::default() };
         let (reactor, pool) = (Arc::new(Reactor::new().unwrap()), Arc::new(Pool::new(0, 0)));
-        let publication = Publication::new(options, info, reactor, pool);
+        let publication = Arc::new(Publication::new(options, info, reactor, pool));
         let group = publication.writer_group(QoS::default(), &Arc::default());
         assert!(publication.publish(Byte, &group).is_ok());
         let _far = join_datagrams(&publication, dual_node_id);
