@@ -58,8 +58,9 @@ fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, Failure> {
 /// An end on sockets that preserve message boundaries.
 pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), Failure> {
     match args.role {
-        Role::Ping => ping(args, Packets::connect(kind, peer(args)?)?, Packets::ping),
-        Role::Pong => {
+        // A call is a message and its answer.
+        Role::Ping | Role::CallPersistent => ping(args, Packets::connect(kind, peer(args)?)?, Packets::ping),
+        Role::Pong | Role::Serve => {
             let (waiting, address) = Packets::listen(kind)?;
             send_line(format_args!("at {address}"))?;
             let far = waiting.accept(kind)?;

@@ -3,15 +3,18 @@
 //
 //   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE] [--rate HZ]
 //     [--qos reliable|best-effort|keep-all]
+//   (serve and call-persistent ignore --rate and --qos)
 //   ends idle --size BYTES --depth N
 #include <exception>
 #include <iostream>
 
+#include "calls.hpp"
 #include "roles.hpp"
 
 static void run(const Options& options) {
   const std::pair<const char*, void (*)(const Options&)> roles[] = {
-      {"ping", ping}, {"pong", pong}, {"source", source}, {"sink", sink}, {"idle", idle}};
+      {"ping", ping}, {"pong", pong}, {"source", source}, {"sink", sink}, {"idle", idle},
+      {"serve", serve}, {"call-persistent", call}};
   for (const auto& [name, role] : roles) {
     if (options.role == name) return role(options);
   }

@@ -19,6 +19,7 @@
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
+#include <fastdds/rtps/common/WriteParams.h>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 
 #include "options.hpp"
@@ -106,6 +107,11 @@ class Writer {
     if (!writer_->write(const_cast<Message*>(&message))) std::cerr << "the writer refused a message" << std::endl;
   }
 
+  /// The writer sets the sample identity in `params`.
+  void write(const Message& message, rtps::WriteParams& params) {
+    if (!writer_->write(const_cast<Message*>(&message), params)) std::cerr << "the writer refused a message" << std::endl;
+  }
+
   void wait_for_reader() const {
     const auto is_matched = [this] {
       fast::PublicationMatchedStatus status;
@@ -120,15 +126,16 @@ class Writer {
 };
 
 using OnMessage = std::function<void(const Message&)>;
+using OnSample = std::function<void(const Message&, const fast::SampleInfo&)>;
 
 class Reader : public fast::DataReaderListener {
  public:
-  explicit Reader(OnMessage on_message) : on_message_(std::move(on_message)) {}
+  explicit Reader(OnSample on_sample) : on_sample_(std::move(on_sample)) {}
 
   void on_data_available(fast::DataReader* reader) override {
     fast::SampleInfo info;
     while (reader->take_next_sample(&message_, &info) == eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
-      if (info.valid_data) on_message_(message_);
+      if (info.valid_data) on_sample_(message_, info);
     }
   }
 
@@ -144,7 +151,7 @@ class Reader : public fast::DataReaderListener {
   fast::DataReader* reader = nullptr;
 
  private:
-  OnMessage on_message_;
+  OnSample on_sample_;
   Message message_;
 };
 
@@ -174,7 +181,13 @@ class Participant {
   }
 
   std::unique_ptr<Reader> reader(const std::string& name, OnMessage on_message) {
-    auto reader = std::make_unique<Reader>(std::move(on_message));
+    return reader_of_samples(name, [on_message = std::move(on_message)](const Message& message, const fast::SampleInfo&) {
+      on_message(message);
+    });
+  }
+
+  std::unique_ptr<Reader> reader_of_samples(const std::string& name, OnSample on_sample) {
+    auto reader = std::make_unique<Reader>(std::move(on_sample));
     reader->reader = subscriber_->create_datareader(topic(name), qos_of<fast::DataReaderQos>(options_), reader.get());
     if (!reader->reader) throw std::runtime_error("cannot create a reader of " + name);
     return reader;

@@ -25,8 +25,17 @@ pub struct CliContext {
     namespace: String,
     remapping: Remapping,
     interfaces: Vec<PathBuf>,
-    /// The ROS 1 program that this run is, if any.
-    program: Option<&'static str>,
+    /// The original in whose place this run is, if any.
+    original: Option<Original>,
+}
+
+/// An original program in whose place this one runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// A program of ROS 1, after which nodes are named.
+    Ros1(&'static str),
+    /// The command ros2, which knows only the ROS 2 graph.
+    Ros2,
 }
 
 impl CliContext {
@@ -40,14 +49,19 @@ impl CliContext {
         let given = ros.namespace.or_else(|| std::env::var("ROS_NAMESPACE").ok());
         let namespace = names::clean_namespace(given.as_deref().unwrap_or_default());
         let remapping = Remapping::new(&ros.remaps, &namespace, NODE)?;
-        let program = None;
-        Ok(Self { output: Output { json }, context_arguments, namespace, remapping, interfaces, program })
+        let original = None;
+        Ok(Self { output: Output { json }, context_arguments, namespace, remapping, interfaces, original })
     }
 
-    /// The same for a ROS 1 program, after which its nodes are named.
+    /// The same in the place of an original.
     #[must_use]
-    pub fn of_program(self, program: &'static str) -> Self {
-        Self { program: Some(program), ..self }
+    pub fn of_original(self, original: Original) -> Self {
+        Self { original: Some(original), ..self }
+    }
+
+    /// True if the command uses only the ROS 2 graph, whatever its options say.
+    pub fn is_only_in_ros2(&self) -> bool {
+        self.original == Some(Original::Ros2)
     }
 
     /// The absolute, remapped name that `name` means.
@@ -151,18 +165,26 @@ impl CliContext {
     /// When sockets cannot be opened.
     pub fn node(&self, context: &Context, command: &str) -> Result<Node, CliError> {
         let process = std::process::id();
-        // A command has no parameters that others could use.
-        let options =
-            NodeOptions::default().start_parameter_services(false).start_parameter_event_publisher(false);
-        if let Some(program) = self.program {
+        if let Some(Original::Ros1(program)) = self.original {
             let milliseconds = clock::realtime().as_nanos() / 1_000_000;
             let name = names::anonymous(program, &format!("{process}_{milliseconds}"));
-            return Ok(context.create_node_with_options(&name, options)?);
+            return self.node_of_name(context, &name);
         }
         let unique = format!("{process}_{:06x}", runnel_io::host::random()? & 0xff_ffff);
         let hidden = if context.graphs() == Graphs::Ros1 { "" } else { "_" };
-        let name = names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique);
-        Ok(context.create_node_with_options(&name, options)?)
+        let base = if self.is_only_in_ros2() { "ros2cli" } else { NODE };
+        self.node_of_name(context, &names::anonymous(&format!("{hidden}{base}_{command}"), &unique))
+    }
+
+    /// A node for a command, with this name.
+    ///
+    /// # Errors
+    /// When sockets cannot be opened, or the name is not valid.
+    pub fn node_of_name(&self, context: &Context, name: &str) -> Result<Node, CliError> {
+        // A command has no parameters that others could use.
+        let options =
+            NodeOptions::default().start_parameter_services(false).start_parameter_event_publisher(false);
+        Ok(context.create_node_with_options(name, options)?)
     }
 
     /// The known message types.

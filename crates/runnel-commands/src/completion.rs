@@ -9,7 +9,7 @@ use runnel::core::names;
 use runnel::core::schema::{Generation, Kind, TypeName};
 use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
 
-use crate::actions::actions as actions_of;
+use crate::actions::{action_of, within};
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{Discovery, Topics, is_hidden};
@@ -35,6 +35,13 @@ pub fn names_or_files(
     })
 }
 
+/// Completes these words.
+pub fn words(words: &'static [&'static str]) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        candidates(current, words.iter().map(|word| (*word).to_owned()).collect())
+    })
+}
+
 /// Completes node names of both generations.
 pub fn nodes() -> ArgValueCompleter {
     in_both(|snapshot| {
@@ -49,14 +56,22 @@ pub fn ros1_nodes() -> ArgValueCompleter {
     live(|graph| Ok(owned(graph.system_state()?.nodes())))
 }
 
-/// Completes service names.
+/// Completes service names of both generations.
 pub fn services() -> ArgValueCompleter {
-    live(|graph| Ok(graph.system_state()?.services.into_keys().collect()))
+    in_both(|data| {
+        let ros1 = data.state.services.keys().cloned();
+        let ros2 = data.ros2.service_names_and_types().into_keys().filter(|name| !is_hidden(name));
+        ros1.chain(ros2).collect()
+    })
 }
 
-/// Completes action names.
+/// Completes action names of both generations.
 pub fn actions() -> ArgValueCompleter {
-    live(|graph| Ok(actions_of(graph)?.into_keys().collect()))
+    in_both(|data| {
+        let ros1 = within(&data.state, &data.types).into_keys();
+        let ros2 = data.ros2.endpoints.iter().filter_map(action_of).map(str::to_owned);
+        ros1.chain(ros2).collect()
+    })
 }
 
 /// Completes parameter names.
@@ -103,6 +118,12 @@ fn line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
+/// Whether a line calls the program ros2, which is only in ROS 2.
+fn is_of_ros2(line: &[String]) -> bool {
+    let program = line.iter().skip_while(|word| *word != "--").nth(1);
+    program.is_some_and(|program| program.rsplit('/').next() == Some("ros2"))
+}
+
 /// The data of the graphs that a line is about.
 struct GraphData {
     state: SystemState,
@@ -113,7 +134,8 @@ struct GraphData {
 impl GraphData {
     /// Queries both graphs, unless the line names one. Graphs that do not answer in time are left out.
     fn of(line: &[String]) -> Option<Self> {
-        let typed = |option: &str| line.iter().any(|word| word == option);
+        let typed =
+            |option: &str| line.iter().any(|word| word == option) || option == "--ros2" && is_of_ros2(line);
         let context = Context::with_options(context_options().graphs(Graphs::Both)).ok()?;
         let mut data =
             Self { state: SystemState::default(), types: BTreeMap::new(), ros2: Ros2Graph::default() };
@@ -163,7 +185,7 @@ fn types(kinds: &'static [Kind]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| candidates(current, type_names(kinds, current)))
 }
 
-/// The types that begin with the current text: spelt as in ROS 1, or if none matches, as in ROS 2.
+/// The types that begin with the current text: spelt as in ROS 1, or if none matches or the program is ros2, as in ROS 2.
 fn type_names(kinds: &[Kind], current: &OsStr) -> BTreeSet<String> {
     let Ok(types) = Types::new(&[]) else { return BTreeSet::new() };
     let names = |generation| -> BTreeSet<String> {
@@ -173,7 +195,7 @@ fn type_names(kinds: &[Kind], current: &OsStr) -> BTreeSet<String> {
         let names = kinds.iter().flat_map(spelt);
         names.filter(|name| name.starts_with(&*current.to_string_lossy())).collect()
     };
-    let ros1 = names(Generation::Ros1);
+    let ros1 = if is_of_ros2(&line()) { BTreeSet::new() } else { names(Generation::Ros1) };
     if ros1.is_empty() { names(Generation::Ros2) } else { ros1 }
 }
 
@@ -228,6 +250,16 @@ mod tests {
         let names = names.into_iter().map(str::to_owned).collect();
         let offered = candidates(OsStr::new(""), names);
         assert_eq!(offered.iter().map(CompletionCandidate::get_value).collect::<Vec<_>>(), ["/scan"]);
+    }
+
+    #[test]
+    fn program_of_a_line_stands_after_two_hyphens() {
+        let is_of_ros2 = |line: &str| {
+            let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            is_of_ros2(&line)
+        };
+        assert!(is_of_ros2("runnel -- ros2 topic") && is_of_ros2("runnel -- /bin/ros2 topic"));
+        assert!(!is_of_ros2("runnel -- runnel ros2 topic") && !is_of_ros2("ros2 topic"));
     }
 
     #[test]

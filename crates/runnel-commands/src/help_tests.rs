@@ -7,6 +7,7 @@ use clap::Command;
 
 use crate::commands;
 use crate::ros1::Program;
+use crate::ros2_program;
 
 /// Columns of the terminal.
 const WIDTH: usize = 80;
@@ -28,6 +29,8 @@ fn whole_help() -> String {
     for program in Program::ALL {
         append_help(&program.command(), &program.command(), &[program.name()], &mut text);
     }
+    let ros2 = ros2_program::own_command();
+    append_help(&ros2, &ros2, &["ros2"], &mut text);
     let trimmed = text.lines().map(|line| line.trim_end().to_owned() + "\n");
     trimmed.collect()
 }

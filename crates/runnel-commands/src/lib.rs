@@ -12,6 +12,7 @@ mod error;
 mod graph;
 mod graphs;
 mod interfaces;
+mod learned_types;
 // Only the demo draws on the terminal and buffers log lines meanwhile.
 mod cli_context;
 #[cfg_attr(not(feature = "demo"), allow(dead_code))]
@@ -20,9 +21,14 @@ mod master;
 mod measure;
 mod messages;
 mod nodes;
+mod originals;
 mod output;
 mod params;
+mod python_yaml;
+mod received_types;
 mod ros1;
+mod ros2;
+mod ros2_program;
 mod services;
 mod similar;
 mod streaming;
@@ -44,7 +50,7 @@ use error::CliError;
 /// Runs the command of the process's arguments. Returns the exit code.
 pub fn main() -> ExitCode {
     // If a shell requests completions, this prints them and exits.
-    commands::completion::environment().complete();
+    commands::completion::environment(completed_command()).complete();
     let words = match arguments::of_process() {
         Ok(words) => words,
         Err(error) => return report(error),
@@ -52,7 +58,19 @@ pub fn main() -> ExitCode {
     if let Some((program, words)) = ros1::called(&words) {
         return ros1::run(program, words).into();
     }
+    if let Some(words) = ros2_program::called(&words) {
+        return ros2_program::run(&words).into();
+    }
     run(words).map_or_else(report, |()| ExitCode::SUCCESS)
+}
+
+/// The parser of the program whose arguments a shell completes.
+fn completed_command() -> fn() -> clap::Command {
+    let line: Vec<_> = std::env::args_os().collect();
+    match commands::completion::program_in(&line) {
+        Some("ros2") => ros2_program::command,
+        _ => commands::command,
+    }
 }
 
 /// Prints why a command failed. Returns the exit code.
@@ -81,6 +99,7 @@ pub fn command_paths() -> Vec<String> {
     for program in ros1::Program::ALL {
         add_paths(&program.command(), &format!("ros1 {}", program.name()), &mut paths);
     }
+    add_paths(&ros2_program::own_command(), "ros2", &mut paths);
     paths
 }
 

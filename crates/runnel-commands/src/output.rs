@@ -74,6 +74,11 @@ impl Output {
         write(&format!("{CLEAR}{}\n", sanitize::block(text)))
     }
 
+    /// Clears the screen before further output.
+    pub fn clear(self) -> Result<(), CliError> {
+        write(&format!("{CLEAR}\n"))
+    }
+
     /// Prints text without a newline: a prompt, behind which the user types.
     pub fn unended(self, text: &str) -> Result<(), CliError> {
         write(&sanitize::block(text))

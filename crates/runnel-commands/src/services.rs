@@ -1,13 +1,16 @@
-//! ROS 1 services, as commands query and call them.
+//! Services, as commands query and call them.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::{Schema, ServiceSchema};
+use runnel::core::schema::{Schema, ServiceSchema, TypeName};
 use runnel::{Node, ServiceError, ServiceFailure, ServiceInfo};
 
+use crate::cli_context::CliContext;
 use crate::error::CliError;
+use crate::graphs::Service;
 use crate::messages::{typed_message, wrong_values};
 
 /// Time-out of waits without a limit: practically endless.
@@ -16,10 +19,52 @@ pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How long a node may take to report the type of its service.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// The provider and the type of a service.
+/// Asks the nodes of ROS 1 for the types of their services. The master does not know these.
+pub struct Prober<'a> {
+    cli: &'a CliContext,
+    node: OnceCell<Node>,
+}
+
+impl<'a> Prober<'a> {
+    /// A prober that has not asked yet.
+    pub fn new(cli: &'a CliContext) -> Self {
+        Self { cli, node: OnceCell::new() }
+    }
+
+    /// The provider and the type of a service of ROS 1.
+    ///
+    /// # Errors
+    /// When there is no provider, or it does not answer in time.
+    pub fn info(&self, service: &str) -> Result<ServiceInfo, CliError> {
+        if self.node.get().is_none() {
+            let node = self.cli.node(&self.cli.query_context()?, "service")?;
+            self.node.get_or_init(|| node);
+        }
+        self.node.get().map_or_else(|| Err(unknown(service)), |node| probe(node, service))
+    }
+
+    /// The types of a service: those of ROS 2, and that of ROS 1 if it is another.
+    ///
+    /// # Errors
+    /// As [`Prober::info`].
+    pub fn types(&self, name: &str, service: &Service) -> Result<Vec<String>, CliError> {
+        let mut types: Vec<String> = service.ros2.iter().flat_map(|side| side.types.clone()).collect();
+        if service.ros1.is_some() {
+            let ros1 = self.info(name)?.type_name;
+            let is_known = TypeName::parse(&ros1)
+                .is_some_and(|ros1| types.iter().any(|known| TypeName::parse(known).as_ref() == Some(&ros1)));
+            if !is_known {
+                types.push(ros1);
+            }
+        }
+        Ok(types)
+    }
+}
+
+/// The provider and the type of a service of ROS 1, asked by `node`.
 ///
 /// # Errors
-/// When there is no provider, or it does not answer in time.
+/// As [`Prober::info`].
 pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
     node.service_info(service, PROBE).map_err(|error| match error {
         runnel::Error::Service { why: ServiceError::NoAnswer(ServiceFailure::NotProvided), .. } => {
@@ -27,6 +72,11 @@ pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
         }
         error => error.into(),
     })
+}
+
+/// The error of a service that no graph has.
+pub fn unknown(service: &str) -> CliError {
+    CliError::Failed(format!("no service {service} (see 'runnel service list')"))
 }
 
 /// The fields of a request.

@@ -1,6 +1,7 @@
 //! Commands that run until Ctrl-C, until they are complete, or until their output is closed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use runnel::Context;
@@ -13,35 +14,53 @@ pub const POLL_PERIOD: Duration = Duration::from_millis(100);
 /// The end of such a command, which its callbacks cause.
 #[derive(Clone)]
 pub struct Ending {
-    context: Context,
+    contexts: Vec<Context>,
     error: Arc<Mutex<Option<CliError>>>,
 }
 
 impl Ending {
     /// The end of what the context runs.
     pub fn of(context: &Context) -> Self {
-        Self { context: context.clone(), error: Arc::default() }
+        Self::of_all(vec![context.clone()])
+    }
+
+    /// The end of what all these contexts run.
+    pub fn of_all(contexts: Vec<Context>) -> Self {
+        Self { contexts, error: Arc::default() }
     }
 
     /// Ends the command: it is complete.
     pub fn complete(&self) {
-        self.context.shutdown();
+        self.contexts.iter().for_each(Context::shutdown);
     }
 
     /// Ends the command if a callback failed.
     pub fn check(&self, result: Result<(), CliError>) {
         if let Err(error) = result {
             *lock(&self.error) = Some(error);
-            self.context.shutdown();
+            self.complete();
         }
     }
 
-    /// Runs callbacks until the end.
+    /// Runs callbacks until the end: those of one context in this thread, those of others in threads of their own.
     ///
     /// # Errors
     /// The error of a callback.
     pub fn wait(&self) -> Result<(), CliError> {
-        self.context.spin()?;
+        let [others @ .., last] = self.contexts.as_slice() else { return Ok(()) };
+        let spun = thread::scope(|scope| {
+            for other in others {
+                scope.spawn(|| {
+                    let spun = other.spin();
+                    self.check(spun.map_err(CliError::from));
+                    self.complete();
+                });
+            }
+            let spun = last.spin();
+            self.complete();
+            spun
+        });
+        spun?;
         let error = lock(&self.error).take();
         error.map_or(Ok(()), Err)
     }

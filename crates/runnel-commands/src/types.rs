@@ -1,11 +1,10 @@
 //! Finds definitions of types: built in, in folders, and in connection headers.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runnel::RawMessage;
 use runnel::core::schema::{Generation, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel::msgs;
 
@@ -19,9 +18,6 @@ const EXAMPLES: &str = "example_interfaces";
 
 /// Most mistyped letters for which a type is suggested.
 const MOST_CHANGES: usize = 2;
-
-/// Most types of received messages that are kept: peers can name any number.
-const MOST_RECEIVED: usize = 256;
 
 /// The known message types. Definitions are read on demand.
 pub struct Types {
@@ -147,97 +143,6 @@ fn environment_folders() -> Vec<PathBuf> {
     values.flat_map(folders).filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
-/// The types of received messages: from their publishers' connection headers, or else the definition known here, if
-/// it is the same.
-pub struct ReceivedTypes {
-    types: Option<Types>,
-    load: Box<dyn Fn() -> Result<Types, CliError> + Send>,
-    known: TypeCache,
-}
-
-impl ReceivedTypes {
-    /// `load` returns the types known here. It is called when a publisher does not define its type.
-    pub fn new(load: impl Fn() -> Result<Types, CliError> + Send + 'static) -> Self {
-        Self { types: None, load: Box::new(load), known: TypeCache::default() }
-    }
-
-    /// The type of a message.
-    ///
-    /// # Errors
-    /// When the publisher does not define it, and no definition here matches.
-    pub fn of(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
-        let sum = match message.generation() {
-            Generation::Ros1 => message.md5(),
-            Generation::Ros2 => message.type_hash(),
-        };
-        if let Some(schema) = self.known.get(message.type_name(), sum) {
-            return Ok(schema);
-        }
-        let schema = match (message.generation(), from_header(message)) {
-            (Generation::Ros1, Some(schema)) => schema,
-            _ => self.local_type(message)?,
-        };
-        self.known.insert(message.type_name(), sum, Arc::clone(&schema));
-        Ok(schema)
-    }
-
-    fn local_type(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
-        let types = match &mut self.types {
-            Some(types) => types,
-            none => none.insert((self.load)()?),
-        };
-        let schema = types.message_in(message.generation(), message.type_name());
-        let schema = schema.map_err(|error| match (message.generation(), error) {
-            (Generation::Ros2, CliError::Failed(why)) => CliError::Failed(format!(
-                "{why}. Unlike those of ROS 1, ROS 2 publishers do not send type definitions"
-            )),
-            (_, error) => error,
-        })?;
-        let (sent, known) = match message.generation() {
-            Generation::Ros1 => (message.md5(), format!("MD5 {}", schema.md5)),
-            Generation::Ros2 => (message.type_hash(), schema.rihs01().unwrap_or_default()),
-        };
-        if matches!(sent, "" | "*") || known.ends_with(sent) {
-            return Ok(schema);
-        }
-        let (publisher, name) = (message.publisher(), message.type_name());
-        Err(CliError::Failed(format!(
-            "publisher {publisher} sends another definition of {name}: {sent}; here it is {known}"
-        )))
-    }
-}
-
-/// The types of the last received messages, by name and MD5 sum of their publishers. A topic has one or a few, so a
-/// linear search suffices.
-#[derive(Default)]
-struct TypeCache {
-    types: VecDeque<((String, String), Arc<Schema>)>,
-}
-
-impl TypeCache {
-    fn get(&self, name: &str, md5: &str) -> Option<Arc<Schema>> {
-        let (_, schema) = self.types.iter().find(|((known, sum), _)| known == name && sum == md5)?;
-        Some(Arc::clone(schema))
-    }
-
-    /// Adds a type, in place of the oldest if there are too many.
-    fn insert(&mut self, name: &str, md5: &str, schema: Arc<Schema>) {
-        if self.types.len() == MOST_RECEIVED {
-            self.types.pop_front();
-        }
-        self.types.push_back(((name.to_owned(), md5.to_owned()), schema));
-    }
-}
-
-/// The type that the connection header of a ROS 1 publisher defines, if it can be parsed.
-fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
-    let name = TypeName::parse(message.type_name())?;
-    let parsed = Schema::from_full_text(&name, message.definition());
-    let parsed = parsed.inspect_err(|error| log::warn!("publisher {}: {error}", message.publisher())).ok();
-    // Without any text it may be a message without fields, or a publisher that sends no definition.
-    parsed.filter(|schema| !message.definition().is_empty() || schema.md5 == message.md5())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,19 +153,6 @@ mod tests {
         let one = types.message("std_msgs/String").expect("built in");
         let two = types.message("std_msgs/msg/String").expect("built in");
         assert!(Arc::ptr_eq(&one, &two));
-    }
-
-    #[test]
-    fn newest_received_types_are_kept() {
-        let types = Types::new(&[]).expect("no folder to read");
-        let schema = types.message("std_msgs/String").expect("built in");
-        let mut known = TypeCache::default();
-        for number in 0..=MOST_RECEIVED {
-            known.insert("std_msgs/String", &number.to_string(), Arc::clone(&schema));
-        }
-        assert_eq!(known.types.len(), MOST_RECEIVED);
-        assert!(known.get("std_msgs/String", "0").is_none());
-        assert!(known.get("std_msgs/String", "1").is_some() && known.get("std_msgs/Bool", "1").is_none());
     }
 
     #[test]

@@ -127,6 +127,17 @@ impl<P: Lend> ParticipantWithWriters<P> {
         self.add_writer(now, writer)
     }
 
+    /// As [`Participant::create_addressed_writer`].
+    pub fn create_addressed_writer(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        options: EndpointOptions,
+    ) -> EntityId {
+        let writer = self.participant.create_addressed_writer(now, stamp, options);
+        self.add_writer(now, writer)
+    }
+
     /// As [`Participant::create_writer_for`].
     pub fn create_writer_for(
         &mut self,
@@ -239,6 +250,11 @@ impl<P: Lend> ParticipantWithWriters<P> {
     ) -> Result<SequenceNumber, NotSent> {
         let writer = self.writers.get_mut(&writer).ok_or(NotSent::Unmatched)?;
         writer.write_to(now, stamp, sample, to)
+    }
+
+    /// As [`UserWriter::unacknowledged_by`].
+    pub fn unacknowledged_by(&self, writer: EntityId, reader: Guid) -> usize {
+        self.with_writer(writer, |writer| writer.unacknowledged_by(reader)).unwrap_or_default()
     }
 
     /// As [`UserWriter::unacknowledged_by_addressees`].

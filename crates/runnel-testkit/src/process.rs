@@ -1,14 +1,15 @@
 //! Child processes of tests. Each leads its own process group, its output is captured by line, waits have deadlines,
 //! and the group is killed when the test ends.
 
+mod error;
+mod ports;
 mod stopped;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, kill_process_group, pidfd_open};
 
+pub use error::{PeerError, PeerErrorKind};
+pub use ports::free_port;
 pub use rustix::process::Signal;
 
 /// Lines kept of a peer's output. The oldest are dropped and counted, and an access to dropped lines is an error.
@@ -301,7 +304,7 @@ impl Captured {
     }
 
     fn show(&self, limit: usize) -> String {
-        use fmt::Write;
+        use std::fmt::Write;
         let hidden = self.lines.len().saturating_sub(limit);
         let mut text = String::new();
         if self.lost + hidden as u64 > 0 {
@@ -312,174 +315,5 @@ impl Captured {
             let _ = writeln!(text, "    {}| {}", line.mark, line.text);
         }
         text
-    }
-}
-
-/// An error of a peer, with its name and last output.
-pub struct PeerError {
-    name: String,
-    kind: PeerErrorKind,
-    output: String,
-}
-
-impl PeerError {
-    /// The kind of error.
-    pub fn kind(&self) -> &PeerErrorKind {
-        &self.kind
-    }
-}
-
-/// Kinds of errors of a peer.
-#[derive(Debug)]
-pub enum PeerErrorKind {
-    /// The program could not be started.
-    NotStarted {
-        /// The requested program.
-        program: String,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// The deadline passed while waiting for this.
-    TooLate(&'static str),
-    /// Both output streams ended without the expected line.
-    Silent,
-    /// This many lines were dropped before they were examined.
-    Missed(u64),
-    /// A system call failed.
-    System(io::Error),
-}
-
-impl fmt::Display for PeerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "peer {}: ", self.name)?;
-        match &self.kind {
-            PeerErrorKind::NotStarted { program, error } => write!(f, "cannot start {program}: {error}")?,
-            PeerErrorKind::TooLate(what) => write!(f, "the deadline passed while waiting for {what}")?,
-            PeerErrorKind::Silent => write!(f, "its output ended without the expected line")?,
-            PeerErrorKind::Missed(lines) => {
-                write!(
-                    f,
-                    "{lines} lines were dropped before they were examined: only the last {LINES_KEPT} are kept"
-                )?;
-            }
-            PeerErrorKind::System(error) => write!(f, "{error}")?,
-        }
-        match self.output.as_str() {
-            "" => write!(f, " (it printed nothing)"),
-            output => write!(f, "; its output:\n{output}"),
-        }
-    }
-}
-
-/// As `Display`, so that a failed `unwrap` shows the output as lines.
-impl fmt::Debug for PeerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for PeerError {}
-
-/// Ports to hand out, below those that the system uses for outgoing connections (32768 and up), so that no connection
-/// of a test can take a port before it is bound.
-const PORTS: std::ops::Range<u16> = 20_000..30_000;
-
-/// A port of 127.0.0.1 that is free for TCP and UDP. This process does not hand it out again.
-///
-/// # Panics
-/// If none is free.
-pub fn free_port() -> u16 {
-    static HANDED_OUT: AtomicU16 = AtomicU16::new(0);
-    // Test programs that run side by side start at different ports.
-    let start = (std::process::id() % 97) as u16 * 103;
-    PORTS
-        .map(|_| HANDED_OUT.fetch_add(1, Ordering::Relaxed))
-        .map(|count| PORTS.start + (start.wrapping_add(count)) % PORTS.len() as u16)
-        .find(|&port| is_free(port))
-        .unwrap_or_else(|| panic!("no port of {PORTS:?} is free"))
-}
-
-fn is_free(port: u16) -> bool {
-    let address = (Ipv4Addr::LOCALHOST, port);
-    TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shell(script: &str) -> Peer {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", script]);
-        Peer::spawn("shell", command).unwrap()
-    }
-
-    #[test]
-    fn lines_of_both_streams_are_found_in_order() {
-        let mut peer = shell("echo tick; echo oh >&2; echo tick; exec sleep 100");
-        peer.wait_for_line(|line| line == "tick", deadline_in(10)).unwrap();
-        peer.wait_for_line(|line| line == "tick", deadline_in(10)).unwrap();
-        let error = peer.wait_for_line(|line| line == "tick", Instant::now()).unwrap_err();
-        assert!(matches!(error.kind(), PeerErrorKind::TooLate(_)));
-        assert!(error.to_string().contains("out| tick\n"), "{error}");
-    }
-
-    #[test]
-    fn ended_peer_is_reported_with_output() {
-        let mut peer = shell("echo 'no such luck' >&2; exit 3");
-        let error = peer.wait_for_line(|line| line == "ready", deadline_in(1000)).unwrap_err();
-        assert!(matches!(error.kind(), PeerErrorKind::Silent));
-        assert!(error.to_string().contains("err| no such luck\n"), "{error}");
-        assert_eq!(peer.wait_exit(deadline_in(10)).unwrap().code(), Some(3));
-    }
-
-    #[test]
-    fn signal_reaches_peer_and_children() {
-        let mut peer = shell("sleep 100 & echo started; wait");
-        peer.wait_for_line(|line| line == "started", deadline_in(10)).unwrap();
-        assert!(matches!(peer.wait_exit(Instant::now()).unwrap_err().kind(), PeerErrorKind::TooLate(_)));
-        peer.signal(Signal::TERM).unwrap();
-        assert!(!peer.wait_exit(deadline_in(10)).unwrap().success());
-        assert!(peer.signal(Signal::TERM).is_err(), "a reaped peer has no group to signal");
-    }
-
-    #[test]
-    fn dropped_peer_kills_its_children() {
-        let mut peer = shell("sleep 100 & echo $!; wait");
-        let child = peer.wait_for_line(|_| true, deadline_in(10)).unwrap().parse().unwrap();
-        let child = pidfd_open(Pid::from_raw(child).unwrap(), PidfdFlags::empty()).unwrap();
-        drop(peer);
-        let timeout = Timespec { tv_sec: 10, tv_nsec: 0 };
-        assert_eq!(poll(&mut [PollFd::new(&child, PollFlags::IN)], Some(&timeout)).unwrap(), 1);
-    }
-
-    #[test]
-    fn output_is_bounded_and_dropped_lines_counted() {
-        let mut peer = shell("seq 1 110000; head -c 160000 /dev/zero | tr '\\0' x");
-        peer.wait_exit(deadline_in(30)).unwrap();
-        let lines: Vec<String> = peer.output().lines().map(str::to_owned).collect();
-        assert_eq!(lines.len(), LINES_KEPT + 1);
-        assert!(lines.iter().all(|line| line.len() as u64 <= LINE_BYTES + 16));
-        assert!(lines[0].contains("(10003 earlier lines)"), "{}", lines[0]);
-        let missed = peer.wait_for_line(|line| line == "110000", deadline_in(10)).unwrap_err();
-        assert!(matches!(missed.kind(), PeerErrorKind::Missed(10003)), "{:?}", missed.kind());
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| peer.lines()));
-        assert!(result.is_err(), "absence from the last lines proves nothing");
-    }
-
-    #[test]
-    fn missing_program_is_named() {
-        let error = Peer::spawn("ghost", Command::new("/no/such/program")).err().unwrap();
-        assert!(matches!(error.kind(), PeerErrorKind::NotStarted { .. }));
-        assert!(error.to_string().starts_with("peer ghost: cannot start /no/such/program"), "{error}");
-    }
-
-    #[test]
-    fn free_ports_differ() {
-        let (first, second) = (free_port(), free_port());
-        assert_ne!(first, second);
-        assert!(is_free(first) && is_free(second));
-        let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).unwrap();
-        assert!(!is_free(first));
     }
 }

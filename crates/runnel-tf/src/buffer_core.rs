@@ -11,7 +11,7 @@ use crate::frame_names::{FrameId, FrameNames};
 use crate::history::{History, Sample};
 use crate::transform::Transform;
 
-/// How long a buffer keeps transforms unless told otherwise, as in tf2.
+/// How long a buffer keeps transforms by default, as in tf2.
 pub const DEFAULT_CACHE_TIME: Duration = Duration::from_secs(10);
 
 /// How far the squared length of a quaternion may be from 1, as in tf2.
@@ -20,7 +20,7 @@ const MAX_NORM_ERROR: f64 = 0.01;
 /// Limits of what peers can store in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferLimits {
-    /// Frames. A transform of further frames is refused.
+    /// Frames. Further ones replace those of the broadcaster that has the most, the least recently updated first.
     pub frames: usize,
     /// Bytes of a frame's name.
     pub name_bytes: usize,
@@ -64,9 +64,13 @@ pub struct BufferCore {
     pub(crate) frames: Vec<Frame>,
     /// In nanoseconds.
     cache_time: i64,
-    limits: BufferLimits,
+    pub(crate) limits: BufferLimits,
     /// Transforms of all frames.
     stored: usize,
+    /// Transforms that have been stored, which order the updates of frames.
+    updates: u64,
+    /// Frames that others have replaced.
+    pub(crate) replaced: u64,
 }
 
 /// What is known of a frame.
@@ -76,6 +80,8 @@ pub(crate) struct Frame {
     pub(crate) history: Option<History>,
     /// The node that broadcast the last transform.
     pub(crate) authority: Arc<str>,
+    /// The number of the last transform among those of all frames.
+    pub(crate) updated: u64,
 }
 
 impl Default for BufferCore {
@@ -93,7 +99,8 @@ impl BufferCore {
     /// The same with other limits.
     pub fn with_limits(cache_time: Duration, limits: BufferLimits) -> Self {
         let cache_time = i64::try_from(cache_time.as_nanos()).unwrap_or(i64::MAX);
-        Self { names: FrameNames::default(), frames: Vec::new(), cache_time, limits, stored: 0 }
+        let (names, frames) = (FrameNames::default(), Vec::new());
+        Self { names, frames, cache_time, limits, stored: 0, updates: 0, replaced: 0 }
     }
 
     /// How long transforms are kept.
@@ -118,34 +125,49 @@ impl BufferCore {
             (without_slash(&message.header.frame_id), without_slash(&message.child_frame_id));
         self.check_names(parent, child)?;
         let transform = checked(message.transform.into())?;
+        self.free_capacity(parent, child);
         let child = self.find_or_add(child)?;
         let parent = self.find_or_add(parent)?;
         let sample = Sample { stamp: message.header.stamp.as_nanos(), parent, transform };
         self.insert(child, sample, is_static)?;
-        if let Some(frame) = self.frames.get_mut(child.index())
-            && *frame.authority != *authority
-        {
-            frame.authority = authority.into();
+        self.updates += 1;
+        if let Some(frame) = self.frames.get_mut(child.index()) {
+            frame.updated = self.updates;
+            if *frame.authority != *authority {
+                frame.authority = authority.into();
+            }
         }
         Ok(())
     }
 
     /// Removes all transforms that are not static, and the frames that are then unknown. Needed when time jumps back.
     pub fn clear(&mut self) {
+        self.retain_frames(|_, frame| matches!(frame.history, Some(History::Static(_))));
+    }
+
+    /// Keeps the transforms of these frames, given with their positions, and removes the frames that are then unknown.
+    pub(crate) fn retain_frames(&mut self, keep: impl Fn(usize, &Frame) -> bool) {
         let before = std::mem::take(&mut self.frames);
         let names = std::mem::take(&mut self.names);
         self.stored = 0;
-        for ((_, name), frame) in names.all().zip(before) {
-            let Some(History::Static(sample)) = frame.history else { continue };
-            let (child, parent) = (self.find_or_add(name), self.find_or_add(names.name(sample.parent)));
-            if let (Ok(child), Ok(parent)) = (child, parent)
-                && let Some(place) = self.frames.get_mut(child.index())
-            {
-                let history = Some(History::Static(Sample { parent, ..sample }));
-                *place = Frame { history, authority: frame.authority };
-                self.stored += 1;
+        for ((id, name), mut frame) in names.all().zip(before) {
+            if !keep(id.index(), &frame) {
+                continue;
+            }
+            let Some(history) = &mut frame.history else { continue };
+            // There were no fewer frames before.
+            let Ok(child) = self.find_or_add(name) else { continue };
+            history.map_parents(|parent| self.find_or_add(names.name(parent)).unwrap_or(parent));
+            self.stored += history.len();
+            if let Some(place) = self.frames.get_mut(child.index()) {
+                *place = frame;
             }
         }
+    }
+
+    /// Frames that others have replaced, beyond [`BufferLimits::frames`].
+    pub fn replaced_frames(&self) -> u64 {
+        self.replaced
     }
 
     /// Transforms of all frames.

@@ -52,6 +52,31 @@ impl History {
         }
     }
 
+    /// The parents, one for each transform.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = FrameId> {
+        let (one, many) = match self {
+            Self::Static(sample) => (Some(sample), None),
+            Self::Dynamic(samples) => (None, Some(samples)),
+        };
+        one.into_iter().chain(many.into_iter().flatten()).map(|sample| sample.parent)
+    }
+
+    /// Replaces the numbers of parents. Transforms that follow each other usually have the same one.
+    pub(crate) fn map_parents(&mut self, mut map: impl FnMut(FrameId) -> FrameId) {
+        let (one, many) = match self {
+            Self::Static(sample) => (Some(sample), None),
+            Self::Dynamic(samples) => (None, Some(samples)),
+        };
+        let mut last = None;
+        for sample in one.into_iter().chain(many.into_iter().flatten()) {
+            let (_, mapped) = last
+                .filter(|(from, _)| *from == sample.parent)
+                .unwrap_or_else(|| (sample.parent, map(sample.parent)));
+            last = Some((sample.parent, mapped));
+            sample.parent = mapped;
+        }
+    }
+
     /// The latest transform.
     pub(crate) fn latest(&self) -> Option<&Sample> {
         match self {

@@ -11,6 +11,7 @@ mod history;
 mod lookup;
 mod path;
 mod quaternion;
+mod replacement;
 mod transform;
 mod transformable;
 mod vector;

@@ -118,15 +118,6 @@ impl GoalStatus {
         Self::ROS2_NUMBERS.iter().find(|(other, _)| *other == self).map(|(_, number)| *number)
     }
 
-    /// The status after the server's user has refused to cancel the goal.
-    pub(crate) fn after_refused_cancel(self) -> Self {
-        match self {
-            Self::Recalling => Self::Pending,
-            Self::Preempting => Self::Active,
-            other => other,
-        }
-    }
-
     /// The status after a step; `None` if the status does not allow it.
     pub(crate) fn after(self, step: Step) -> Option<Self> {
         let accepted = match self {
@@ -235,14 +226,6 @@ mod tests {
         }
         for unlisted in [Pending, Recalling, Rejected, Recalled, Lost] {
             assert_eq!(unlisted.ros2_number(), None, "{unlisted}");
-        }
-    }
-
-    #[test]
-    fn refused_cancel_restores_status_of_open_goal_only() {
-        assert_eq!([Recalling, Preempting].map(GoalStatus::after_refused_cancel), [Pending, Active]);
-        for unchanged in [Pending, Active, Succeeded, Preempted] {
-            assert_eq!(unchanged.after_refused_cancel(), unchanged);
         }
     }
 }

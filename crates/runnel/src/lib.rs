@@ -42,149 +42,101 @@
 #![forbid(unsafe_code)]
 
 mod action;
-mod announced;
-mod borrowed;
-mod bridge_node;
-mod bridging;
 mod callback_group;
-mod caller;
-mod calls;
-mod client;
 mod context;
 mod data;
 mod driver;
-mod environment;
 mod error;
-mod event_loop;
-mod executor;
-mod executor_nodes;
 mod frame;
 mod goal_status;
-mod graph_options;
-mod graph_queries;
 mod ipc;
-mod jump_handler;
 #[cfg(feature = "lifecycle")]
 mod lifecycle;
-mod linger;
-mod loan;
 mod log_output;
 pub mod logging;
-#[cfg(feature = "master")]
-mod master;
-mod message_info;
-mod message_stream;
 mod node;
-mod node_creation;
 mod node_log;
-mod node_options;
-mod node_services;
-#[cfg(feature = "type_description")]
-mod node_types;
-mod options;
-mod outgoing;
-mod own_parameters;
-mod parameter_client;
-mod parameter_services;
-mod parameter_value;
+mod node_parameters;
 mod parameters;
-mod params;
-mod pending_response;
-#[cfg(feature = "master")]
-mod persist;
-mod polling;
-mod publisher;
 mod qos_events;
-mod qos_overrides;
-mod rate;
-mod raw_services;
 mod ready;
-mod receive_budget;
-mod responder;
-mod ros1_parameters;
 mod ros2_graph;
-mod ros2_parameters;
-mod ros_clock;
 mod rtps;
-mod service;
-mod service_waiting;
-mod shared;
-mod simulation;
-mod spin_count;
-mod subscription;
+mod runtime;
+mod services;
+mod settings;
 mod sync;
 mod taking;
-mod task_waiter;
 #[cfg(feature = "tf")]
 pub mod tf;
-mod time_jumps;
-mod timer;
-mod timers;
-mod type_mapping;
-mod variables;
-mod wait_set;
+mod time;
+mod topics;
+mod types;
 
 pub use action::{
     ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicActionServer,
     DynamicGoalHandle, DynamicServerGoalHandle, FeedbackStream, GoalHandleBase, GoalOutcome,
     ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
-pub use borrowed::Borrowed;
+pub use topics::borrowed::Borrowed;
 /// Bridges between the graphs, for Runnel's own programs. Not part of the API.
 #[doc(hidden)]
 pub mod bridge {
-    pub use crate::bridge_node::{bridge_node_name, bridge_of_node};
-    pub use crate::bridging::PublisherDescription;
-    pub use crate::raw_services::{RawServiceClient, RawServiceRequest};
+    pub use crate::data::bridge_node::{bridge_node_name, bridge_of_node};
     pub use crate::rtps::{BridgeMark, EndpointMark};
+    pub use crate::services::raw_services::{RawServiceClient, RawServiceRequest};
+    pub use crate::topics::bridging::PublisherDescription;
 }
 pub use callback_group::CallbackGroup;
-pub use client::{Client, DynamicClient};
+#[cfg(feature = "master")]
+pub use context::master::MasterOptions;
+pub use context::rate::Rate;
 pub use context::{Context, ContextOptions};
+pub use data::outgoing::Publishable;
 pub use driver::ServiceInfo;
-pub use environment::{Graphs, Range as DiscoveryRange};
 pub use error::{ActionError, Error, ParameterError, ServiceError};
-pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
-pub use jump_handler::JumpHandler;
 #[cfg(feature = "lifecycle")]
 pub use lifecycle::{
     CallbackResult, CallbackReturn, LifecycleNode, LifecycleNodeInterface, LifecyclePublisher,
     LifecycleState, TransitionError,
 };
-pub use loan::Loan;
-#[cfg(feature = "master")]
-pub use master::MasterOptions;
-pub use message_info::MessageInfo;
-pub use message_stream::{MessageStream, ReceivedMessage};
 pub use node::Node;
-pub use node_options::NodeOptions;
-pub use options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};
-pub use outgoing::Publishable;
-pub use parameter_client::ParameterClient;
-pub use parameter_value::{FromParameter, ParameterValue};
+pub use node::callback_output::CallbackOutput;
+pub use node::jump_handler::JumpHandler;
+pub use node::node_options::NodeOptions;
+pub use node::options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};
+pub use node_parameters::parameter_client::ParameterClient;
+pub use node_parameters::params::ParamWatch;
+pub use node_parameters::qos_overrides::{QosOverridingOptions, QosPolicyKind};
+pub use parameters::parameter_value::{FromParameter, ParameterValue};
 pub use parameters::{
     DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallback, ParameterDeclaration, RangedType,
+    parameter_type_name,
 };
-pub use params::ParamWatch;
-pub use pending_response::PendingResponse;
-pub use polling::PollingPolicy;
-pub use publisher::{DynamicPublisher, Publisher, PublisherBase};
 pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
     QosEventKind,
 };
-pub use qos_overrides::{QosOverridingOptions, QosPolicyKind};
-pub use rate::Rate;
 pub use ready::GuardCondition;
-pub use receive_budget::ReceiveBudget;
-pub use responder::{RequestId, Responder};
 pub use ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
 pub use runnel_core as core;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::Time;
+pub use runtime::executor::Executor;
+pub use runtime::polling::PollingPolicy;
+pub use services::client::{Client, DynamicClient};
+pub use services::introspection::ServiceIntrospectionState;
+pub use services::pending_response::PendingResponse;
+pub use services::responder::{RequestId, Responder};
+pub use settings::environment::{Graphs, Range as DiscoveryRange};
+pub use settings::receive_budget::ReceiveBudget;
+pub use topics::loan::Loan;
+pub use topics::message_info::MessageInfo;
+pub use topics::message_stream::{MessageStream, ReceivedMessage};
+pub use topics::publisher::{DynamicPublisher, Publisher, PublisherBase};
 /// Entry points of the fuzz targets into private modules.
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing {
@@ -196,15 +148,15 @@ pub mod fuzzing {
         crate::ipc::play::play(input);
     }
 }
+pub use node::timer::Timer;
 pub use runnel_core::bounds::LengthBeyondLimit;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
 pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
-pub use service::ServiceServer;
-pub use subscription::{RawMessage, Subscription};
+pub use runtime::wait_set::{WaitKey, WaitSet};
+pub use services::service::ServiceServer;
 pub use taking::TakenMessage;
-pub use time_jumps::{ClockChange, JumpThreshold, TimeJump};
-pub use timer::Timer;
-pub use wait_set::{WaitKey, WaitSet};
+pub use time::time_jumps::{ClockChange, JumpThreshold, TimeJump};
+pub use topics::subscription::{RawMessage, Subscription};

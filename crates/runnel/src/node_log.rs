@@ -6,7 +6,7 @@ mod rosout;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use runnel_core::names::Arguments;
 use runnel_io::{clock, host};
@@ -15,10 +15,10 @@ use crate::error::Error;
 use crate::log_output::destinations::Destinations;
 use crate::log_output::file::{self, LogFile};
 use crate::log_output::format::{DEFAULT_TEMPLATE, Line};
-use crate::log_output::loggers::{Loggers, ROOT, name_of_ros2};
+use crate::log_output::loggers::{Loggers, ROOT, Refused, name_of_ros2};
 use crate::log_output::{Level, Place, UnknownLevel, console};
-use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, lock};
+use crate::time::ros_clock::RosClock;
 pub use logger::Logger;
 pub(crate) use rosout::{ROSOUT, Rosout};
 
@@ -40,6 +40,8 @@ pub(crate) struct NodeLog {
     unwritten: AtomicU64,
     /// The topics that the node publishes. Each line has them, so that viewers can filter by them.
     topics: Mutex<Vec<String>>,
+    /// A request to the logger services over their limit has been logged.
+    pub(crate) is_over_limit_logged: AtomicBool,
 }
 
 impl NodeLog {
@@ -63,7 +65,19 @@ impl NodeLog {
         let library = loggers.handle(LIBRARY);
         let topics = Mutex::new(Class::RosoutTopics, Vec::new());
         let unwritten = AtomicU64::new(0);
-        let log = Self { node, clock, library, loggers, rosout, destinations, file, topics, unwritten };
+        let is_over_limit_logged = AtomicBool::new(false);
+        let log = Self {
+            node,
+            clock,
+            loggers,
+            library,
+            rosout,
+            destinations,
+            file,
+            unwritten,
+            topics,
+            is_over_limit_logged,
+        };
         arguments.log_levels.iter().try_for_each(|level| log.set_given_level(level))?;
         Ok(Arc::new(log))
     }
@@ -83,18 +97,21 @@ impl NodeLog {
     }
 
     pub(crate) fn set_level(&self, logger: &str, level: Level) -> Result<(), String> {
-        self.loggers.set(logger, level).map_err(|why| format!("[{}]: {why}", self.node))
+        self.loggers.set(logger, Some(level)).map_err(|why| self.refusal(&why))
     }
 
-    /// Sets the level of a logger by its ROS 2 name.
-    pub(crate) fn set_level_of_ros2_logger(&self, logger: &str, level: Level) -> Result<(), String> {
-        self.set_level(&self.own_name(logger), level)
+    /// Sets the own levels of loggers by their ROS 2 names, each on its own. `None` removes one.
+    pub(crate) fn set_levels_of_ros2_loggers(
+        &self,
+        levels: &[(&str, Option<Level>)],
+    ) -> Vec<Result<(), String>> {
+        let levels: Vec<_> = levels.iter().map(|(name, level)| (self.own_name(name), *level)).collect();
+        let set = self.loggers.set_each(levels.iter().map(|(name, level)| (name.as_str(), *level)));
+        set.into_iter().map(|set| set.map_err(|why| self.refusal(&why))).collect()
     }
 
-    /// Removes the own level of a logger by its ROS 2 name.
-    pub(crate) fn unset_level(&self, logger: &str) -> Result<(), String> {
-        let unset = self.loggers.unset(&self.own_name(logger));
-        unset.map_err(|why| format!("[{}]: {why}", self.node))
+    fn refusal(&self, why: &Refused) -> String {
+        format!("[{}]: {why}", self.node)
     }
 
     /// The own level of a logger by its ROS 2 name.

@@ -18,7 +18,7 @@ use checked as check;
 #[cfg(not(debug_assertions))]
 use unchecked as check;
 
-pub(crate) use check::{assert_may_lock, assert_unlocked};
+pub(crate) use check::{assert_may_lock, assert_not_locked, assert_unlocked};
 pub(crate) use condvar::Condvar;
 pub(crate) use mutex::{Mutex, MutexGuard, TryMutex, TryMutexGuard, lock, try_lock};
 pub(crate) use order::Class;

@@ -7,24 +7,24 @@ use runnel_core::Message;
 use runnel_core::message::Service;
 use runnel_core::wire::{DecodeError, Wire};
 
-use crate::announced::Topic;
-use crate::borrowed::Borrowed;
 use crate::callback_group::CallbackGroup;
 use crate::context::Context;
 use crate::data::{Kept, LinkInfo, QosEvents, SampleInfo, ServiceCallback, SharedMessage, Taken};
 use crate::error::Error;
-use crate::message_info::MessageInfo;
 use crate::node::Node;
-use crate::options::{ServerOptions, SubscriptionOptions, TimerOptions};
-use crate::pending_response::PendingResponse;
+use crate::node::options::{ServerOptions, SubscriptionOptions, TimerOptions};
+use crate::node::timer::Timer;
 use crate::qos_events::QosEvent;
 use crate::ready::{Dispatch, GuardCondition};
-use crate::responder::Responder;
-use crate::service::ServiceServer;
-use crate::subscription::{Subscription, Takes};
-use crate::timer::Timer;
-use crate::timers::Follows;
-use crate::wait_set::{WaitKey, WaitSet};
+use crate::runtime::wait_set::{WaitKey, WaitSet};
+use crate::services::pending_response::PendingResponse;
+use crate::services::responder::Responder;
+use crate::services::service::ServiceServer;
+use crate::time::timers::Follows;
+use crate::topics::borrowed::Borrowed;
+use crate::topics::message_info::MessageInfo;
+use crate::topics::subscription::{Subscription, Takes};
+use crate::types::announced::Topic;
 
 impl WaitSet {
     /// Creates an empty wait set.

@@ -8,7 +8,9 @@ mod logged;
 #[path = "common/two_graphs.rs"]
 mod two_graphs;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::{Graph, spin_until};
 use domains::new_domain;
@@ -66,6 +68,22 @@ fn ros2_log_line_reaches_late_joiners_with_all_fields() {
     assert_eq!(lost.function, "ros2_logging");
     let age = node.now() - lost.stamp;
     assert!((0..20_000_000_000).contains(&age.as_nanos()), "{age:?}");
+}
+
+#[test]
+fn error_of_timer_callback_is_logged() {
+    let domain = new_domain();
+    let context = Context::with_options(options(domain)).unwrap();
+    let node = context.create_node("watch").unwrap();
+    let has_run = Arc::new(AtomicBool::new(false));
+    let runs = Arc::clone(&has_run);
+    let _timer = node.create_oneshot_timer(Duration::from_millis(1), move || {
+        runs.store(true, Ordering::SeqCst);
+        Err::<(), _>("no battery")
+    });
+    spin_until(&context, "the timer runs", || has_run.load(Ordering::SeqCst));
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
+    assert_eq!(rosout.lines(1)[0].msg, "timer: no battery");
 }
 
 #[test]

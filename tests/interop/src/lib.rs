@@ -25,9 +25,11 @@ pub mod ros2;
 pub mod ros2_checks;
 pub mod ros2_hosts;
 pub mod ros2_options;
+pub mod ros2_runs;
 mod roscpp;
 pub mod sheet;
 pub mod sockets;
+pub mod spinning;
 
 pub use checks::{
     Outcome, body, check_all_pairs, check_all_received, check_received_after_restarts, next_messages,

@@ -173,7 +173,7 @@ impl Ros2Graph {
     }
 
     /// Starts `peers/cyclonedds/service.c`, a program of our own on Cyclone DDS that frames services as rmw_cyclonedds
-    /// does: `[SERVICE, "server"]`, `[SERVICE, "client", COUNT]` or `[SERVICE, "late"]`.
+    /// does: `[SERVICE, "server"]`, `[SERVICE, "client", COUNT]`, `[SERVICE, "pair", COUNT]` or `[SERVICE, "late"]`.
     pub fn cyclone_service(&self, arguments: &[&str]) -> Peer {
         let mut command = self.command(dds::cyclone("service"));
         command.args(arguments);

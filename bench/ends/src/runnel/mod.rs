@@ -45,6 +45,8 @@ pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
         Role::Add => chain::add(args, &context, &node("add")?),
         Role::Serve => calls::serve(&context, &node("serve")?),
         Role::Call => calls::call_once(args, &context, &node("call")?),
+        // A ROS 2 client has no connection.
+        Role::CallPersistent if args.mode.is_ros2() => calls::call_once(args, &context, &node("call")?),
         Role::CallPersistent => calls::call_persistent(args, &context, &node("call_persistent")?),
         Role::Param => calls::param(args, &context, &node("param")?),
         Role::Latched => latched::latched(&context, &node("latched")?),

@@ -8,20 +8,22 @@ pub mod completion;
 #[cfg(feature = "demo")]
 mod demo;
 mod doctor;
-mod interface;
+pub mod interface;
+mod lifecycle;
 #[cfg(feature = "demo")]
 mod line_trace;
 mod log;
 mod master;
-mod node;
+pub mod node;
 #[cfg(not(all(feature = "bench", feature = "demo")))]
 mod not_built;
 mod param;
 mod ros1;
 mod ros1_only;
+mod ros2;
 mod service;
 mod tf;
-mod topic;
+pub mod topic;
 pub mod unknown;
 
 use std::path::PathBuf;
@@ -83,6 +85,8 @@ pub enum Command {
     #[command(subcommand)]
     Param(param::Command),
     #[command(subcommand)]
+    Lifecycle(lifecycle::Command),
+    #[command(subcommand)]
     Tf(tf::Command),
     Log(log::Args),
     Bridge(bridge::Args),
@@ -91,6 +95,8 @@ pub enum Command {
     Interface(interface::Command),
     #[command(subcommand)]
     Ros1(ros1::Command),
+    #[command(subcommand)]
+    Ros2(ros2::Command),
     #[cfg(feature = "bench")]
     Bench(bench::Args),
     /// Measure latency, rate and footprint, compared with the floor and roscpp (not in this program)
@@ -148,12 +154,14 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Service(command) => service::run(command, cli),
         Command::Action(command) => action::run(command, cli),
         Command::Param(command) => param::run(command, cli),
+        Command::Lifecycle(command) => lifecycle::run(command, cli),
         Command::Tf(command) => tf::run(command, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),
         Command::Interface(command) => interface::run(command, cli),
         Command::Ros1(command) => ros1::run(&command, cli),
+        Command::Ros2(command) => ros2::run(&command, cli),
         #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(&args, cli),
         #[cfg(not(feature = "bench"))]

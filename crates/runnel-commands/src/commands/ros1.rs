@@ -1,6 +1,5 @@
 //! `runnel ros1`
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -8,6 +7,7 @@ use serde_json::Value as Json;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
+use crate::originals;
 use crate::output::lines;
 use crate::ros1;
 
@@ -30,19 +30,21 @@ pub struct LinkArgs {
 
 pub fn run(command: &Command, cli: &CliContext) -> Result<(), CliError> {
     let Command::Link(args) = command;
+    let names = ros1::Program::ALL.map(ros1::Program::name);
+    make_links(&args.folder, &names, cli)
+}
+
+/// Creates links with these names and prints them, with a note if a shell does not find them.
+///
+/// # Errors
+/// As [`originals::link`].
+pub fn make_links(folder: &Path, names: &[&str], cli: &CliContext) -> Result<(), CliError> {
     let links: Vec<String> =
-        ros1::link(&args.folder)?.iter().map(|link| link.display().to_string()).collect();
-    if !is_in_path(&args.folder) {
-        let folder = args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone());
+        originals::link(folder, names)?.iter().map(|link| link.display().to_string()).collect();
+    if !originals::is_in_path(folder) {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let folder = folder.display();
         cli.output.note(&format!("{folder} is not in PATH. Try: export PATH={folder}:$PATH"));
     }
     cli.output.answer(|| lines(&links), || links.iter().map(String::as_str).collect::<Json>())
-}
-
-/// Whether a shell finds programs in this folder.
-fn is_in_path(folder: &Path) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let same = |other: PathBuf| other.canonicalize().ok() == folder.canonicalize().ok();
-    env::split_paths(&path).any(same)
 }

@@ -1,7 +1,5 @@
 //! Commands for ROS 1 only, and their errors and notes for users of ROS 2.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches};
@@ -13,10 +11,7 @@ use crate::graphs::DiscoveredRos2;
 use crate::output;
 
 /// The commands, each with its text for ROS 2.
-const COMMANDS: [(&[&str], &str); 7] = [
-    (&["service"], "ROS 2 services are not supported yet"),
-    (&["action"], "ROS 2 actions are not supported yet"),
-    (&["log"], "ROS 2 log commands are not supported yet, except 'runnel topic echo /rosout'"),
+const COMMANDS: [(&[&str], &str); 4] = [
     (DOCTOR, "the doctor checks ROS 1, and in ROS 2 only for pairs that do not match"),
     (&["node", "ping"], "ROS 2 nodes cannot be pinged"),
     (&["node", "kill"], "ROS 2 nodes cannot be shut down by a command"),
@@ -24,12 +19,6 @@ const COMMANDS: [(&[&str], &str); 7] = [
 ];
 
 const DOCTOR: &[&str] = &["doctor"];
-
-/// A command that runs on unless a subcommand follows; one that waits for a server; and the flag that makes another
-/// wait.
-const FOLLOWS: &str = "log";
-const SENDS_GOALS: [&str; 2] = ["action", "send_goal"];
-const WAITS: &str = "wait";
 
 /// Ids of the flags that restrict other commands to one graph. Here they are accepted too, hidden from help.
 const ROS1: &str = "only_ros1";
@@ -45,8 +34,6 @@ pub struct Ros1Only {
     not_supported: &'static str,
     /// Whether failures are explained: not with `--ros1`, nor for the doctor, which does so itself.
     explains: bool,
-    /// It may run on without a result.
-    runs_on: bool,
     ros2: bool,
 }
 
@@ -87,8 +74,7 @@ impl Ros1Only {
             levels.iter().any(|(_, level)| level.try_get_one(flag).ok().flatten() == Some(&true))
         };
         let explains = !given(ROS1) && path != DOCTOR;
-        let runs_on = matches!(levels[..], [(FOLLOWS, _)]) || begins(&SENDS_GOALS) || given(WAITS);
-        Some(Self { not_supported, explains, runs_on, ros2: given(ROS2) })
+        Some(Self { not_supported, explains, ros2: given(ROS2) })
     }
 
     /// Runs the command. If it fails for lack of a master, the error says so and names the ROS 2 participants. If it
@@ -107,50 +93,30 @@ impl Ros1Only {
         if !self.explains {
             return command();
         }
-        let (result, is_noted) =
-            if self.runs_on { self.run_with_note(cli, command) } else { (command(), false) };
-        let is_explained = is_noted || output::was_found();
-        match result {
-            Ok(()) if !is_explained && output::was_empty() => {
+        match command() {
+            Ok(()) if output::was_empty() => {
                 self.note_participants(cli, |_| true);
                 Ok(())
             }
-            Err(CliError::Failed(why)) if !is_explained => Err(CliError::Failed(self.explained(cli, why))),
+            Err(CliError::Failed(why)) if !output::was_found() => {
+                Err(CliError::Failed(self.explained(cli, why)))
+            }
             result => result,
         }
     }
 
-    /// Runs the command, and prints the note about ROS 2 meanwhile. Also returns whether there was one.
-    fn run_with_note(
-        self,
-        cli: &CliContext,
-        command: impl FnOnce() -> Result<(), CliError>,
-    ) -> (Result<(), CliError>, bool) {
-        let is_running = AtomicBool::new(true);
-        thread::scope(|scope| {
-            let look = scope.spawn(|| {
-                let is_waiting = |_: &DiscoveredRos2| is_running.load(Ordering::Relaxed);
-                why_no_master(cli).is_none() && self.note_participants(cli, is_waiting)
-            });
-            let result = command();
-            is_running.store(false, Ordering::Relaxed);
-            (result, look.join().unwrap_or_default())
-        })
-    }
-
-    /// Notes that ROS 2 participants exist; false if there are none, or the note is not wanted. With `--json` there
-    /// is no note, and nothing is listened to.
-    fn note_participants(self, cli: &CliContext, is_wanted: impl FnOnce(&DiscoveredRos2) -> bool) -> bool {
+    /// Notes that ROS 2 participants exist, if there are any and the note is wanted. With `--json` there is no note,
+    /// and nothing is listened to.
+    fn note_participants(self, cli: &CliContext, is_wanted: impl FnOnce(&DiscoveredRos2) -> bool) {
         let discovered = (!cli.output.json).then(|| DiscoveredRos2::in_ros2(cli, Duration::ZERO)).flatten();
-        let Some(discovered) = discovered.filter(|discovered| !discovered.is_empty() && !output::was_found())
-        else {
-            return false;
-        };
-        if !is_wanted(&discovered) {
-            return false;
+        let is_noted = |discovered: &DiscoveredRos2| !discovered.is_empty() && is_wanted(discovered);
+        if let Some(discovered) = discovered.filter(is_noted) {
+            cli.output.note(&format!(
+                "{}: only ROS 1 was searched ({})",
+                self.not_supported,
+                discovered.text()
+            ));
         }
-        cli.output.note(&format!("{}: only ROS 1 was searched ({})", self.not_supported, discovered.text()));
-        true
     }
 
     /// The text of a failure. If no master answers, it says so and names the ROS 2 participants.
@@ -194,26 +160,24 @@ mod tests {
 
     #[test]
     fn ros_1_commands_accept_graph_flags() {
-        for line in ["service list", "action list", "log", "log list /a", "doctor", "node kill /a"] {
+        for line in ["doctor", "node kill /a", "node ping /a"] {
             let plain = typed(line).expect("it is for ROS 1 only");
             assert_eq!((plain.explains, plain.ros2), (line != "doctor", false), "{line}");
             assert!(!typed(&format!("{line} --ros1")).expect("the same").explains, "{line}");
             assert!(typed(&format!("{line} --ros2")).expect("the same").ros2, "{line}");
         }
-        assert!(typed("service --ros2 list").expect("the same").ros2);
-        for (line, runs_on) in [
-            ("log", true),
-            ("log list /a", false),
-            ("service call --wait /a", true),
-            ("service call /a", false),
-            ("action send_goal /a a/B", true),
-            ("action list", false),
+        for line in [
+            "topic list --ros2",
+            "service list --ros1",
+            "action list --ros2",
+            "log --ros2",
+            "log list /a --ros1",
+            "param get /a",
+            "node list",
+            "node info /a",
+            "interface list",
+            "master",
         ] {
-            assert_eq!(typed(line).expect("the same").runs_on, runs_on, "{line}");
-        }
-        for line in
-            ["topic list --ros2", "param get /a", "node list", "node info /a", "interface list", "master"]
-        {
             assert_eq!(typed(line), None, "{line}");
         }
     }

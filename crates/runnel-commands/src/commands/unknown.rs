@@ -40,11 +40,6 @@ fn instead_of(word: &str) -> Option<String> {
     if Program::ALL.iter().any(|program| program.name() == word) {
         return Some(format!("'{word}' is not a runnel command. Try: runnel ros1 {word}"));
     }
-    if word == "ros2" {
-        return Some(
-            "'ros2' is not a runnel command. Try: runnel topic list, which shows both graphs".to_owned(),
-        );
-    }
     let why = match word {
         "launch" | "roslaunch" => {
             "Runnel has no launch files. Try: a script that starts each node; roslaunch and ros2 launch can start Runnel nodes \
@@ -80,10 +75,9 @@ mod tests {
         for line in ["bag info a.bag", "ros1 rosbag info a.bag", "record -a", "play a.bag"] {
             assert!(refused(line).ends_with("Try: rosbag of a ROS 1 installation"), "{line}");
         }
-        assert!(refused("ros2 topic list").ends_with("Try: runnel topic list, which shows both graphs"));
         assert!(refused("tf2_ros tf2_echo a b").contains("Try: runnel tf echo map base_link"));
         assert_eq!(refused("pub /a std_msgs/String"), "'pub' is not a runnel command. Try: runnel topic pub");
-        assert!(!refused("service echo /a").contains("Try:"), "only directly behind runnel");
+        assert!(!refused("service hz /a").contains("Try:"), "only directly behind runnel");
         assert!(refused("topci list").contains("unrecognized subcommand 'topci'"));
     }
 }

@@ -47,7 +47,7 @@ impl GraphFilter {
     /// # Errors
     /// When ROS 1 is requested and no master answers, or the environment is malformed.
     pub fn available_graphs(self, cli: &CliContext) -> Result<AvailableGraphs, CliError> {
-        if self.ros2 {
+        if self.ros2 || cli.is_only_in_ros2() {
             return Ok(AvailableGraphs { graphs: Graphs::Ros2, no_master_at: None });
         }
         let context = cli.query_context()?;

@@ -2,18 +2,22 @@
 
 mod discovery;
 mod filter;
+mod finding;
 mod not_found;
+mod services;
 mod topic_query;
 mod topics;
 
 pub use discovery::Discovery;
 use filter::AvailableGraphs;
 pub use filter::GraphFilter;
+pub use finding::{Finding, Found, Target};
 pub use not_found::DiscoveredRos2;
+pub use services::{Ros2Service, Service, Services};
 pub use topic_query::TopicQuery;
 #[cfg(test)]
 pub use topics::tests;
-pub use topics::{Side, Topic, Topics, is_hidden};
+pub use topics::{Side, Topic, Topics, holder, is_hidden};
 
 use runnel::core::schema::Generation;
 use runnel::{Context, Graphs, ParticipantInfo, Ros2Graph};
@@ -131,6 +135,21 @@ impl GraphSnapshot {
             topics.add_ros2(graph);
         }
         Ok(topics)
+    }
+
+    /// The services of both graphs.
+    ///
+    /// # Errors
+    /// When the master does not answer.
+    pub fn services(&self) -> Result<Services, CliError> {
+        let mut services = Services::default();
+        if let Some(graph) = self.ros1() {
+            services.add_ros1(&graph.system_state()?);
+        }
+        if let Some(graph) = &self.ros2 {
+            services.add_ros2(graph);
+        }
+        Ok(services)
     }
 }
 

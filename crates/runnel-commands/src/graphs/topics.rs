@@ -122,7 +122,7 @@ impl Topic {
 }
 
 /// The node of an endpoint, or its GID if its participant announces no nodes.
-fn holder(end: &EndpointInfo) -> String {
+pub fn holder(end: &EndpointInfo) -> String {
     end.node.clone().unwrap_or_else(|| end.gid.to_string())
 }
 

@@ -7,14 +7,20 @@ use runnel_io::clock;
 use serde_json::json;
 
 use super::statistics::{Bandwidth, Flow};
-use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use super::{Measured, PERIOD, warn_of_losses};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::Output;
 use crate::streaming::{Ending, lock};
 
 /// Measures a topic, and reports once a second until Ctrl-C.
-pub fn measure(cli: &CliContext, context: &Context, topic: String, of: Measured) -> Result<(), CliError> {
+pub fn measure(
+    cli: &CliContext,
+    context: &Context,
+    topic: String,
+    of: Measured,
+    report: fn(Output, &str, &Flow) -> Result<(), CliError>,
+) -> Result<(), CliError> {
     let node = cli.node(context, "bw")?;
     let ending = Ending::of(context);
     let bandwidth = Arc::new(Mutex::new(Bandwidth::new(of.window)));
@@ -22,7 +28,7 @@ pub fn measure(cli: &CliContext, context: &Context, topic: String, of: Measured)
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());
     let subscription = node.create_raw_subscription(&topic, None, of.options(), arrived)?;
-    subscribed(cli.output, &topic)?;
+    of.note_subscribed(cli.output, &topic)?;
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let flow = lock(&bandwidth).flow(clock::monotonic());
@@ -33,7 +39,8 @@ pub fn measure(cli: &CliContext, context: &Context, topic: String, of: Measured)
     ended
 }
 
-fn report(output: Output, topic: &str, flow: &Flow) -> Result<(), CliError> {
+/// Prints the flow.
+pub fn report(output: Output, topic: &str, flow: &Flow) -> Result<(), CliError> {
     if output.json { output.json(&to_json(topic, flow)) } else { output.paragraph(&text(flow)) }
 }
 

@@ -9,12 +9,12 @@ use runnel_io::clock;
 use serde_json::json;
 
 use super::statistics::{Delays, Summary};
-use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use super::{Measured, PERIOD, warn_of_losses};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::Output;
+use crate::received_types::ReceivedTypes;
 use crate::streaming::{Ending, lock};
-use crate::types::ReceivedTypes;
 
 /// Measures a topic, and reports once a second until Ctrl-C.
 pub fn measure(
@@ -28,14 +28,14 @@ pub fn measure(
     let ending = Ending::of(context);
     let delays = Arc::new(Mutex::new(Delays::new(of.window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
-    let mut types = ReceivedTypes::new(cli.types_loader());
+    let mut types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
         Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_secs_f64()),
         Ok(None) => {}
         Err(error) => end.check(Err(error)),
     };
     let subscription = node.create_raw_subscription(&topic, None, of.options(), take)?;
-    subscribed(cli.output, &topic)?;
+    of.note_subscribed(cli.output, &topic)?;
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let news = lock(&delays).news();

@@ -2,6 +2,7 @@
 
 pub mod bandwidth;
 pub mod delay;
+pub mod original_table;
 pub mod rate;
 pub mod statistics;
 
@@ -18,10 +19,8 @@ const DEPTH: usize = 1000;
 /// Period of reports.
 pub const PERIOD: Duration = Duration::from_secs(1);
 
-/// Prints that the command has subscribed.
-pub fn subscribed(output: Output, topic: &str) -> Result<(), CliError> {
-    if output.json { Ok(()) } else { output.line(&format!("subscribed to [{topic}]")) }
-}
+/// What is printed after a subscription is created, with the topic behind it in brackets.
+const SUBSCRIBED: &str = "subscribed to";
 
 /// A measurement: the window of messages, and the subscription.
 #[derive(Clone, Copy)]
@@ -32,12 +31,21 @@ pub struct Measured {
     pub qos: QoS,
     /// Whether to request datagrams from ROS 1 publishers.
     pub udp: bool,
+    /// Text before the name of a topic when it is subscribed to; empty for none.
+    pub subscribed: &'static str,
 }
 
 impl Measured {
     /// A measurement of messages of every publisher, without earlier messages in ROS 2.
     pub fn all(window: usize) -> Self {
-        Self { window, qos: QoS::keep_last(DEPTH).reliability_best_available(), udp: false }
+        let qos = QoS::keep_last(DEPTH).reliability_best_available();
+        Self { window, qos, udp: false, subscribed: SUBSCRIBED }
+    }
+
+    /// Prints that the command has subscribed.
+    fn note_subscribed(self, output: Output, topic: &str) -> Result<(), CliError> {
+        let is_silent = output.json || self.subscribed.is_empty();
+        if is_silent { Ok(()) } else { output.line(&format!("{} [{topic}]", self.subscribed)) }
     }
 
     /// Options of its subscriptions.

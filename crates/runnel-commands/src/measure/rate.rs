@@ -7,7 +7,7 @@ use runnel_io::clock;
 use serde_json::json;
 
 use super::statistics::{Intervals, Summary};
-use super::{Measured, PERIOD, subscribed, warn_of_losses};
+use super::{Measured, PERIOD, warn_of_losses};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::{Output, table};
@@ -34,7 +34,7 @@ pub fn measure(
         let count = Arc::clone(&intervals);
         let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
         subscriptions.push(node.create_raw_subscription(&topic, None, of.options(), arrived)?);
-        subscribed(cli.output, &topic)?;
+        of.note_subscribed(cli.output, &topic)?;
         measured.push((topic, intervals));
     }
     let (output, end) = (cli.output, ending.clone());

@@ -80,7 +80,7 @@ pub fn from_text(text: &str) -> ParameterValue {
 }
 
 /// The value of YAML; `None` if no parameter can have it.
-pub fn from_yaml(document: &Yaml) -> Option<ParameterValue> {
+fn from_yaml(document: &Yaml) -> Option<ParameterValue> {
     Some(match document {
         Yaml::Bool(truth) => (*truth).into(),
         Yaml::Int(number) => i64::try_from(*number).ok()?.into(),
@@ -96,87 +96,6 @@ pub fn from_yaml(document: &Yaml) -> Option<ParameterValue> {
         }
         Yaml::Null | Yaml::Mapping(_) | Yaml::Tagged(_) => return None,
     })
-}
-
-/// The name of a type by its number, as `ros2 param describe` prints it.
-pub fn type_name(number: u8) -> &'static str {
-    const NAMES: [&str; 10] = [
-        "not set",
-        "boolean",
-        "integer",
-        "double",
-        "string",
-        "byte array",
-        "boolean array",
-        "integer array",
-        "double array",
-        "string array",
-    ];
-    NAMES.get(usize::from(number)).copied().unwrap_or("unknown")
-}
-
-/// The key above a node's parameters in a file.
-const PARAMETERS: &str = "ros__parameters";
-
-/// The parameters of a file for a node: in its own section, and with `use_wildcard` in `/**`. Of two with one name the
-/// last is used.
-///
-/// # Errors
-/// When the file is not one of parameters, or has none for the node.
-pub fn values_for(
-    text: &str,
-    node: &str,
-    use_wildcard: bool,
-) -> Result<BTreeMap<String, ParameterValue>, String> {
-    let documents = read::documents(text).map_err(|error| format!("not YAML: {error}"))?;
-    let mut values = BTreeMap::new();
-    let mut is_found = false;
-    for document in &documents {
-        sections(document, String::new(), &mut |name, parameters| {
-            let is_its = name == node || (use_wildcard && name == "/**");
-            is_found |= is_its;
-            if is_its { add_values(parameters, "", &mut values) } else { Ok(()) }
-        })?;
-    }
-    let hint = if use_wildcard { "" } else { " (see --use-wildcard)" };
-    if is_found { Ok(values) } else { Err(format!("it has no section {node} with {PARAMETERS}{hint}")) }
-}
-
-/// Calls `take` with the name of each section and its parameters.
-fn sections(
-    yaml: &Yaml,
-    path: String,
-    take: &mut dyn FnMut(&str, &Yaml) -> Result<(), String>,
-) -> Result<(), String> {
-    let Yaml::Mapping(members) = yaml else {
-        return Err(format!("{path}: a section {PARAMETERS} is missing"));
-    };
-    for (key, value) in members {
-        match key {
-            Yaml::Text(key) if key == PARAMETERS => take(&path, value)?,
-            Yaml::Text(key) => sections(value, format!("{path}/{}", key.trim_matches('/')), take)?,
-            other => return Err(format!("{path}: {other:?} is not the name of a node")),
-        }
-    }
-    Ok(())
-}
-
-fn add_values(
-    yaml: &Yaml,
-    prefix: &str,
-    values: &mut BTreeMap<String, ParameterValue>,
-) -> Result<(), String> {
-    let Yaml::Mapping(members) = yaml else {
-        let value = from_yaml(yaml).ok_or_else(|| format!("{prefix}: no parameter can have this value"))?;
-        values.insert(prefix.to_owned(), value);
-        return Ok(());
-    };
-    for (key, value) in members {
-        let Yaml::Text(key) = key else { return Err(format!("{prefix}: {key:?} is not a name")) };
-        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        add_values(value, &name, values)?;
-    }
-    Ok(())
 }
 
 /// A part of a parameter file.
@@ -332,23 +251,6 @@ mod tests {
                         use_sim_time: false\n";
         assert_eq!(file_text("/robot/arm", &parameters), expected);
         assert_eq!(file_text("/a", &[]), "/a:\n  ros__parameters: {}\n");
-    }
-
-    #[test]
-    fn file_is_read_for_one_node() {
-        let text = "/**:\n  ros__parameters:\n    a: 1\nrobot:\n  arm:\n    ros__parameters: {b: {c: [1, 2]}, d: x}\n\
-                    /other:\n  ros__parameters: {a: 2}\n";
-        let of = |wildcard| values_for(text, "/robot/arm", wildcard).expect("a section");
-        let own = [("b.c", ParameterValue::from(vec![1, 2])), ("d", "x".into())];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(of(false), BTreeMap::from(own.clone()));
-        let all = [("a".to_owned(), ParameterValue::from(1))].into_iter().chain(own);
-        assert_eq!(of(true), all.collect());
-        let missing = "it has no section /x with ros__parameters (see --use-wildcard)";
-        assert_eq!(values_for(text, "/x", false), Err(missing.to_owned()));
-        assert!(values_for("a: 1", "/a", false).unwrap_err().contains("ros__parameters is missing"));
-        let odd = values_for("/a: {ros__parameters: {b: null}}", "/a", false);
-        assert_eq!(odd, Err("b: no parameter can have this value".to_owned()));
     }
 
     #[test]

@@ -1,18 +1,15 @@
 //! What the programs have in common: names, and argument parsing.
 
-use clap::error::{ContextKind, ErrorKind};
-use clap::{Command, FromArgMatches};
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
 
-use super::failure::Failure;
 use crate::arguments::Arguments;
-use crate::cli_context::CliContext;
+use crate::cli_context::{CliContext, Original};
 use crate::logging;
+use crate::originals::{Failure, one_line_error};
 
 /// The exit code `EX_USAGE`, which most originals return without a command.
 pub const EX_USAGE: u8 = 64;
-
-/// Maximum width of help, in columns.
-const WIDTH: usize = 80;
 
 /// A program of ROS 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +81,6 @@ impl Program {
     }
 }
 
-/// Options as the originals' parser accepts them: anywhere, repeated, and long ones abbreviated.
-pub fn as_originals_parse(command: Command) -> Command {
-    command.max_term_width(WIDTH).infer_long_args(true).args_override_self(true).disable_help_subcommand(true)
-}
-
 /// One run of a program.
 pub struct Front {
     program: Program,
@@ -115,7 +107,7 @@ impl Front {
         Ok(Self {
             program,
             words,
-            cli: CliContext::new(arguments, false, Vec::new())?.of_program(program.name()),
+            cli: CliContext::new(arguments, false, Vec::new())?.of_original(Original::Ros1(program.name())),
         })
     }
 
@@ -146,20 +138,6 @@ impl Front {
             ErrorKind::InvalidSubcommand => self.overview(),
             ErrorKind::DisplayHelp => Failure::Output { code: 0, text: error.render().to_string() },
             _ => Failure::usage(one_line_error(&error)),
-        }
-    }
-}
-
-/// The error of the parser on one line.
-fn one_line_error(error: &clap::Error) -> String {
-    let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-    match error.kind() {
-        ErrorKind::UnknownArgument if option.starts_with('-') => format!("no such option: {option}"),
-        ErrorKind::UnknownArgument => format!("too many arguments: {option}"),
-        _ => {
-            let text = error.render().to_string();
-            let first = text.split("\n\n").next().unwrap_or_default();
-            first.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ")
         }
     }
 }

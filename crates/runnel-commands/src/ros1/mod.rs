@@ -5,9 +5,7 @@
 //! empty lines, wording, exit codes. So the programs here have their own arguments and their own output, based on the
 //! same graph, types and statistics.
 
-mod failure;
 mod front;
-mod link;
 mod roscore;
 mod rosmsg;
 mod rosnode;
@@ -15,19 +13,16 @@ mod rosparam;
 mod rosservice;
 mod rostopic;
 
-use std::path::Path;
-
 use clap::CommandFactory;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::is_within;
+use crate::originals::{self, Failure};
 use crate::output::{print_error, shown};
-use failure::Failure;
 use front::Front;
 
 pub use front::Program;
-pub use link::link;
 
 impl Program {
     /// The parser of its arguments.
@@ -42,7 +37,7 @@ impl Program {
             Self::Roscore => roscore::Args::command_of(roscore::Logs::Collected),
             Self::Rosmaster => roscore::Args::command_of(roscore::Logs::Ignored),
         };
-        front::as_originals_parse(command)
+        originals::as_originals_parse(command)
     }
 
     fn run(self, front: &Front) -> Result<(), Failure> {
@@ -62,19 +57,14 @@ impl Program {
 
 /// The program that a command line calls, by the name of a link or as `runnel ros1 NAME`, and its arguments.
 pub fn called(words: &[String]) -> Option<(Program, Vec<String>)> {
-    let (path, rest) = words.split_first()?;
-    let by_link = Path::new(path).file_name().and_then(|name| Program::of_name(name.to_str()?));
-    if let Some(program) = by_link {
-        return Some((program, rest.to_vec()));
-    }
-    let (name, rest) = rest.strip_prefix(&["ros1".to_owned()])?.split_first()?;
-    Some((Program::of_name(name)?, rest.to_vec()))
+    originals::called(words, "ros1", Program::of_name)
 }
 
 /// Runs a program with the arguments after its name. Returns its exit code.
 pub fn run(program: Program, words: Vec<String>) -> u8 {
     let done = Front::new(program, words).and_then(|front| program.run(&front));
-    done.map_or_else(|failure| failure.report(program), |()| 0)
+    let failed = |failure: Failure| failure.report(program.name(), "ERROR: ", program.failure_code());
+    done.map_or_else(failed, |()| 0)
 }
 
 /// Prints as `'\n'.join(..)` does: an empty line if there are none.

@@ -5,10 +5,12 @@
 //! hash.
 
 mod action;
+mod definition_text;
 mod described_type;
 mod fixed_len;
 mod folders;
 mod form;
+mod from_description;
 mod full_text;
 mod generation;
 mod library;
@@ -21,6 +23,7 @@ mod types;
 
 pub use described_type::{DescribedField, DescribedType};
 pub use folders::{DefinitionFile, definition_files};
+pub use from_description::DescriptionError;
 pub use generation::{Generation, snake_case};
 pub use library::{BuiltIn, Kind, Library};
 pub use parse::ParseError;

@@ -259,9 +259,14 @@ impl Types {
 
     /// The hash of the type `name`, which uses some of the others.
     fn used_by(&self, name: &str) -> String {
+        self.only_used_by(name).hash(name)
+    }
+
+    /// A type and those that it uses.
+    pub(super) fn only_used_by(&self, name: &str) -> Self {
         let mut used = Self::default();
         self.copy_used(name, &mut used);
-        used.hash(name)
+        used
     }
 
     /// Copies a type and those that it uses.

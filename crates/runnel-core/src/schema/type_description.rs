@@ -9,7 +9,7 @@ use super::generation::Generation;
 use super::library::{Kind, Library};
 use super::resolve::ResolveError;
 use super::rihs01::{DURATION, EVENT_INFO, TIME, Types, UUID};
-use super::types::{Schema, TypeName};
+use super::types::{Schema, ServiceSchema, TypeName};
 use crate::sorted::SortedMap;
 
 /// The text that defines a type.
@@ -56,18 +56,32 @@ impl TypeDescription {
     /// # Errors
     /// As [`TypeDescription::of_message`].
     pub fn of_service(name: &str, request: &str, response: &str) -> Result<Self, ResolveError> {
-        let name = parse_name(name)?;
-        let mut library = Library::new();
-        let text = add_parts(&mut library, &[request, response])?;
-        library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
-        let schema = library.service_in(Generation::Ros2, &name)?;
-        let (mut types, mut texts) = (Types::default(), SortedMap::new());
-        for part in [&schema.request, &schema.response] {
+        let (name, text, types, texts) = parts_of_service(name, request, response)?;
+        Ok(Self::new(&name, &types, &texts, ("srv", &text)))
+    }
+
+    /// The description of the events of a service, `X_Event`, from those definitions.
+    ///
+    /// # Errors
+    /// As [`TypeDescription::of_message`].
+    pub fn of_service_event(name: &str, request: &str, response: &str) -> Result<Self, ResolveError> {
+        let (name, _, types, texts) = parts_of_service(name, request, response)?;
+        let event = format!("{name}_Event");
+        Ok(Self::new(&event, &types.only_used_by(&event), &texts, ("implicit", "")))
+    }
+
+    /// The descriptions of the request and the response of a service, each a type of its own, from those definitions.
+    ///
+    /// # Errors
+    /// As [`TypeDescription::of_message`].
+    pub fn of_service_parts(name: &str, request: &str, response: &str) -> Result<[Self; 2], ResolveError> {
+        let (schema, _) = service(name, request, response)?;
+        Ok([&schema.request, &schema.response].map(|part| {
+            let (mut types, mut texts) = (Types::default(), SortedMap::new());
             types.add_schema(part);
             add_texts(part, &mut texts);
-        }
-        types.add_service(&schema.ros2_name);
-        Ok(Self::new(&schema.ros2_name, &types, &texts, ("srv", &text)))
+            Self::new(&part.def.ros2_name, &types, &texts, ("implicit", ""))
+        }))
     }
 
     fn new(
@@ -86,6 +100,31 @@ impl TypeDescription {
             hash: types.hash(name),
         }
     }
+}
+
+/// The ROS 2 name of a service, its text, and its types with their texts.
+fn parts_of_service(
+    name: &str,
+    request: &str,
+    response: &str,
+) -> Result<(String, String, Types, SortedMap<String, String>), ResolveError> {
+    let (schema, text) = service(name, request, response)?;
+    let (mut types, mut texts) = (Types::default(), SortedMap::new());
+    for part in [&schema.request, &schema.response] {
+        types.add_schema(part);
+        add_texts(part, &mut texts);
+    }
+    types.add_service(&schema.ros2_name);
+    Ok((schema.ros2_name, text, types, texts))
+}
+
+/// The service of these definitions, and its text.
+fn service(name: &str, request: &str, response: &str) -> Result<(ServiceSchema, String), ResolveError> {
+    let name = parse_name(name)?;
+    let mut library = Library::new();
+    let text = add_parts(&mut library, &[request, response])?;
+    library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
+    Ok((library.service_in(Generation::Ros2, &name)?, text))
 }
 
 fn parse_name(name: &str) -> Result<TypeName, ResolveError> {
@@ -194,6 +233,22 @@ mod tests {
         ];
         assert_eq!(sources, expected);
         assert_eq!(found.sources[0].text, "bool data\n---\nbool success\nstring message\n");
+    }
+
+    #[test]
+    fn description_of_events_has_types_that_they_use() {
+        let found = TypeDescription::of_service_event(
+            "std_srvs/srv/SetBool",
+            "bool data",
+            "bool success\nstring message",
+        );
+        let found = found.unwrap();
+        assert_eq!(found.own.name, "std_srvs/srv/SetBool_Event");
+        let names: Vec<_> = found.referenced.iter().map(|other| other.name.as_str()).collect();
+        let parts = ["std_srvs/srv/SetBool_Request", "std_srvs/srv/SetBool_Response"];
+        assert_eq!(names, [&[TIME, EVENT_INFO][..], &parts[..]].concat());
+        assert_eq!((found.sources[0].encoding, found.sources[0].text.as_str()), ("implicit", ""));
+        assert_eq!(found.hash, "RIHS01_3c4c20015afb4303eafd347b1d6a786f171a89c814726961a9593ef10df878cf");
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub(super) enum Purpose {
     AskOwner,
     RequestTopic { topic: String, uri: String },
     LookupService(ServiceLinkId),
+    ReadParameter { key: String, token: u64 },
     Close,
 }
 

@@ -245,6 +245,17 @@ pub enum NodeEvent {
         /// The new value; `None` if it has none.
         value: Option<Value>,
     },
+    /// The value of a parameter that [`Node::read_parameter`] has requested.
+    ///
+    /// [`Node::read_parameter`]: super::Node::read_parameter
+    ParameterRead {
+        /// Its name.
+        key: String,
+        /// That of the request.
+        token: u64,
+        /// The value; `None` if it is not set.
+        value: Option<Value>,
+    },
     /// A newer node of the same name, or a user, requests that the node stops.
     Stopped {
         /// The reason given.

@@ -30,6 +30,7 @@ impl Node {
                 MasterRequest::NameOwner => self.ask_owner(now),
             }
         }
+        self.ask_for_parameters(now);
     }
 
     fn register(&mut self, now: Instant, role: Role, topic: String) {
@@ -143,7 +144,7 @@ impl Node {
         }
     }
 
-    fn master_silent(&mut self, now: Instant, why: MasterFault) {
+    pub(super) fn master_silent(&mut self, now: Instant, why: MasterFault) {
         if self.registrar.on_no_answer(now) {
             self.events.push_back(NodeEvent::MasterUnreachable { why });
         }
@@ -158,17 +159,18 @@ impl Node {
     }
 
     /// The node's name and the registered address, in the order of the method's parameters.
-    fn unregistration_params(&self, role: Role, topic: &str) -> [Value; 3] {
+    fn unregistration_params(&self, role: Role, topic: &str) -> Vec<Value> {
         let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
         match role {
-            Role::Service => [name, topic.into(), self.service_uri().into()],
-            Role::ParamSubscriber => [name, uri, topic.into()],
-            _ => [name, topic.into(), uri],
+            Role::Service => vec![name, topic.into(), self.service_uri().into()],
+            Role::ParamSubscriber => vec![name, uri, topic.into()],
+            Role::Parameter => vec![name, topic.into()],
+            Role::Publisher | Role::Subscriber => vec![name, topic.into(), uri],
         }
     }
 
     fn unregistration(&self, role: Role, topic: &str) -> Value {
-        let params = self.unregistration_params(role, topic).to_vec();
+        let params = self.unregistration_params(role, topic);
         let members = [
             ("methodName".to_owned(), Value::from(unregister_method(role))),
             ("params".to_owned(), Value::Array(params)),
@@ -178,7 +180,7 @@ impl Node {
 }
 
 /// Reason why a call to the master failed.
-enum Failure {
+pub(super) enum Failure {
     /// The master answered with a refusal.
     Refused(MasterFault),
     /// The master did not answer.
@@ -195,7 +197,7 @@ impl From<CallError> for Failure {
 }
 
 /// The value of a successful answer.
-fn answer_value(answer: &Value) -> Result<Value, Failure> {
+pub(super) fn answer_value(answer: &Value) -> Result<Value, Failure> {
     let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.into()))?;
     answer.into_result().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(sanitize(why))))
 }
@@ -210,7 +212,7 @@ fn unregister_method(role: Role) -> &'static str {
         Role::Publisher => "unregisterPublisher",
         Role::Subscriber => "unregisterSubscriber",
         Role::Service => "unregisterService",
-        // A set parameter stays and is never unregistered.
-        Role::ParamSubscriber | Role::Parameter => "unsubscribeParam",
+        Role::ParamSubscriber => "unsubscribeParam",
+        Role::Parameter => "deleteParam",
     }
 }

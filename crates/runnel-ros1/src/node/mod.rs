@@ -51,6 +51,7 @@ use conn::{Caller, Conn, Linked, Purpose};
 use connect_limit::ConnectLimiter;
 use incoming::HalfOpen;
 use outgoing::Subscription;
+use params::Parameters;
 use registrar::Registrar;
 use service_links::ServiceLink;
 use timer::Timer;
@@ -73,8 +74,7 @@ pub struct Node {
     publications: SortedMap<String, TopicSpec>,
     subscriptions: SortedMap<String, Subscription>,
     services: SortedMap<String, ServiceSpec>,
-    /// Parameters that are set for this node.
-    parameters: SortedMap<String, Value>,
+    parameters: Parameters,
     service_links: SortedMap<ServiceLinkId, ServiceLink>,
     last_service_link: u64,
     /// URIs of the nodes of this process, this one included.
@@ -105,7 +105,7 @@ impl Node {
             publications: SortedMap::new(),
             subscriptions: SortedMap::new(),
             services: SortedMap::new(),
-            parameters: SortedMap::new(),
+            parameters: Parameters::default(),
             service_links: SortedMap::new(),
             last_service_link: 0,
             conns: BTreeMap::new(),
@@ -212,7 +212,8 @@ impl Node {
 
     /// Unregisters everything. [`NodeEvent::Closed`] follows once, within a second.
     pub fn begin_close(&mut self, now: Instant) {
-        let Some(known) = self.registrar.end() else { return };
+        let Some(mut known) = self.registrar.end() else { return };
+        known.retain(|(role, name)| self.ends_with_node(*role, name));
         if known.is_empty() {
             self.events.push_back(NodeEvent::Closed);
         } else {
@@ -362,6 +363,7 @@ impl Node {
                 self.address_answered(now, &topic, &uri, call, result);
             }
             Some(Purpose::LookupService(link)) => self.service_found(now, link, result),
+            Some(Purpose::ReadParameter { key, token }) => self.parameter_read(now, key, token, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
             Some(Purpose::Unregister(role, topic)) => self.unregistration_answered(now, role, &topic, result),
             None => {}

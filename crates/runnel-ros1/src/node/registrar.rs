@@ -6,6 +6,9 @@
 //! names this node as the owner: a new master may have received one registration before the node noticed, and an old
 //! one may have sent publisher updates that did not arrive.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use runnel_core::sorted::SortedMap;
@@ -145,11 +148,6 @@ impl Registrar {
         }
     }
 
-    /// Forgets a registration without unregistering it.
-    pub(super) fn drop_entry(&mut self, role: Role, topic: &str) {
-        self.entries.remove(&(role, topic.to_owned()));
-    }
-
     /// Requests the end of a registration.
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
@@ -162,6 +160,28 @@ impl Registrar {
         }
     }
 
+    /// Notes that the master has an entry that another program has made.
+    pub(super) fn adopt(&mut self, role: Role, topic: &str) {
+        let registered = Entry { desired: true, state: Registration::Registered };
+        self.entries.entry((role, topic.to_owned())).or_insert(registered);
+    }
+
+    /// Whether the master has not been sent the last value of an entry.
+    pub(super) fn is_due(&self, role: Role, topic: &str) -> bool {
+        let entry = self.entries.get(&(role, topic.to_owned()));
+        entry.is_some_and(|entry| entry.is_due() || entry.state == Registration::Outdated)
+    }
+
+    /// Whether the master has not confirmed the end of an entry.
+    pub(super) fn is_ending(&self, role: Role, topic: &str) -> bool {
+        self.entries.get(&(role, topic.to_owned())).is_some_and(|entry| !entry.desired)
+    }
+
+    /// Whether calls to the master may be made.
+    pub(super) fn can_call(&self) -> bool {
+        self.master == MasterState::Reachable
+    }
+
     /// Ends all registrations for good. Returns those that the master knows or may know, and `None` the second time.
     pub(super) fn end(&mut self) -> Option<Vec<(Role, String)>> {
         if std::mem::replace(&mut self.ended, true) {
@@ -170,8 +190,6 @@ impl Registrar {
         let ours = self.master != MasterState::Closed;
         self.master = MasterState::Closed;
         let entries = std::mem::take(&mut self.entries).into_iter();
-        // A parameter stays when the node that set it ends.
-        let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
         let known = entries
             .filter(|(_, entry)| !matches!(entry.state, Registration::Unknown | Registration::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
@@ -304,166 +322,5 @@ impl Registrar {
         let affected =
             self.entries.iter_mut().filter(|((role, _), _)| !is_node_known || *role != Role::Parameter);
         affected.for_each(|(_, entry)| entry.state = Registration::Stale);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Instant = Instant(1_000_000_000);
-
-    fn register_a() -> Option<MasterRequest> {
-        Some(MasterRequest::Register(Role::Publisher, "/a".into()))
-    }
-
-    fn known() -> Registrar {
-        let mut registrar = Registrar::new();
-        registrar.want(Role::Publisher, "/a");
-        assert_eq!(registrar.next_request(NOW), register_a());
-        assert!(registrar.registered(Role::Publisher, "/a", true));
-        assert_eq!(registrar.next_request(NOW), None);
-        registrar
-    }
-
-    #[test]
-    fn no_timer_runs_while_master_answers() {
-        assert_eq!(known().poll_timeout(), None);
-    }
-
-    #[test]
-    fn changed_value_is_sent_again_after_call_in_progress() {
-        let mut registrar = Registrar::new();
-        let set_rate = || Some(MasterRequest::Register(Role::Parameter, "/n/rate".into()));
-        registrar.want_changed(Role::Parameter, "/n/rate");
-        assert_eq!(registrar.next_request(NOW), set_rate());
-        registrar.want_changed(Role::Parameter, "/n/rate");
-        registrar.want_changed(Role::Parameter, "/n/rate");
-        assert_eq!(registrar.next_request(NOW), None, "one call per parameter, so that values stay in order");
-        assert!(registrar.registered(Role::Parameter, "/n/rate", true));
-        assert_eq!(registrar.next_request(NOW), set_rate());
-        assert!(registrar.registered(Role::Parameter, "/n/rate", true));
-        assert_eq!(registrar.next_request(NOW), None);
-        registrar.want_changed(Role::Parameter, "/n/rate");
-        assert_eq!(registrar.next_request(NOW), set_rate());
-    }
-
-    #[test]
-    fn new_master_is_asked_twice_then_gets_everything() {
-        let mut registrar = known();
-        assert!(registrar.connection_lost());
-        assert!(!registrar.on_owner(NOW, &NameOwner::Unowned), "a newer node may be about to register");
-        assert_eq!(
-            (registrar.next_request(NOW), registrar.poll_timeout()),
-            (None, Some(NOW + OWNER_CONFIRM_DELAY))
-        );
-        let later = NOW + OWNER_CONFIRM_DELAY;
-        assert_eq!(registrar.next_request(later), Some(MasterRequest::NameOwner));
-        assert!(registrar.on_owner(later, &NameOwner::Unowned));
-        assert_eq!(registrar.next_request(later), register_a());
-        assert!(registrar.is_list_additive(later));
-        assert!(!registrar.is_list_additive(later + ADDITIVE_PERIOD));
-    }
-
-    #[test]
-    fn master_that_knows_node_gets_everything_again() {
-        let mut registrar = known();
-        assert!(registrar.connection_lost());
-        assert!(registrar.on_owner(NOW, &NameOwner::Own));
-        assert_eq!(registrar.next_request(NOW), register_a());
-    }
-
-    #[test]
-    fn silent_master_is_retried_until_it_answers() {
-        let mut registrar = known();
-        registrar.connection_lost();
-        assert!(registrar.on_no_answer(NOW));
-        assert_eq!(registrar.poll_timeout(), Some(NOW + RETRY_INTERVAL));
-        assert_eq!(registrar.next_request(NOW), None);
-        assert_eq!(registrar.next_request(NOW + RETRY_INTERVAL), Some(MasterRequest::NameOwner));
-        assert!(!registrar.on_no_answer(NOW + RETRY_INTERVAL), "no news the second time");
-        assert_eq!(
-            registrar.next_request(NOW + RETRY_INTERVAL + RETRY_INTERVAL),
-            Some(MasterRequest::NameOwner)
-        );
-    }
-
-    #[test]
-    fn name_taken_by_another_is_not_registered() {
-        for doubts in [false, true] {
-            let mut registrar = known();
-            registrar.connection_lost();
-            if doubts {
-                registrar.on_owner(NOW, &NameOwner::Unowned);
-                registrar.next_request(NOW + OWNER_CONFIRM_DELAY);
-            }
-            assert!(!registrar.on_owner(NOW, &NameOwner::Foreign));
-            registrar.want(Role::Subscriber, "/b");
-            assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
-        }
-    }
-
-    #[test]
-    fn unknown_node_registers_immediately() {
-        let mut registrar = Registrar::new();
-        registrar.want(Role::Subscriber, "/a");
-        registrar.next_request(NOW);
-        assert!(registrar.on_no_answer(NOW));
-        assert_eq!(
-            registrar.next_request(NOW + RETRY_INTERVAL),
-            Some(MasterRequest::Register(Role::Subscriber, "/a".into()))
-        );
-    }
-
-    #[test]
-    fn unwanted_entry_is_unregistered_once_master_answers() {
-        let mut registrar = known();
-        registrar.connection_lost();
-        registrar.forget(Role::Publisher, "/a");
-        assert_eq!(registrar.next_request(NOW), None);
-        registrar.on_owner(NOW, &NameOwner::Own);
-        assert_eq!(
-            registrar.next_request(NOW),
-            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
-        );
-        registrar.on_no_answer(NOW);
-        registrar.next_request(NOW + RETRY_INTERVAL);
-        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::Own);
-        assert_eq!(
-            registrar.next_request(NOW + RETRY_INTERVAL),
-            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
-        );
-        registrar.unregistered(Role::Publisher, "/a");
-        assert_eq!(registrar.end(), Some(Vec::new()));
-    }
-
-    #[test]
-    fn entry_unknown_to_master_is_dropped_silently() {
-        let mut registrar = Registrar::new();
-        registrar.want(Role::Publisher, "/a");
-        registrar.forget(Role::Publisher, "/a");
-        assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
-    }
-
-    #[test]
-    fn entry_wanted_again_is_registered_again() {
-        let mut registrar = known();
-        registrar.forget(Role::Publisher, "/a");
-        assert_eq!(
-            registrar.next_request(NOW),
-            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
-        );
-        registrar.want(Role::Publisher, "/a");
-        assert_eq!(registrar.next_request(NOW), register_a());
-        registrar.unregistered(Role::Publisher, "/a");
-        assert!(registrar.registered(Role::Publisher, "/a", true));
-        assert_eq!(registrar.end(), Some(vec![(Role::Publisher, "/a".into())]));
-    }
-
-    #[test]
-    fn end_is_reported_once() {
-        let mut registrar = known();
-        assert_eq!(registrar.end(), Some(vec![(Role::Publisher, "/a".into())]));
-        assert_eq!(registrar.end(), None);
     }
 }

@@ -165,6 +165,7 @@ impl Node {
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
+        self.keep_parameters();
         self.events.push_back(NodeEvent::Stopped { reason: sanitize(reason) });
         answer(SUCCESS, "shutdown", 0)
     }

@@ -4,7 +4,7 @@ use super::{Participant, Peer, discovery_reader, discovery_writer};
 use crate::announce::{self, Endpoint, Role};
 use crate::event::Event;
 use crate::fault::PeerFault;
-use crate::wire::{EntityId, Guid, GuidPrefix, Parameters, Payload, Timestamp};
+use crate::wire::{EntityId, Guid, GuidPrefix, Parameters, Payload, SequenceNumber, Timestamp};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
@@ -40,7 +40,7 @@ impl Participant {
         &mut self,
         now: Instant,
         reader: EntityId,
-        writer: Guid,
+        (writer, number): (Guid, SequenceNumber),
         inline_qos: Parameters<'_>,
         payload: Payload<'_>,
     ) {
@@ -60,7 +60,9 @@ impl Participant {
         }
         self.reads.note_sample(writer, payload.bytes());
         match Endpoint::parse(role, payload.bytes()) {
-            Ok(endpoint) if endpoint.guid.prefix == writer.prefix => self.handle_endpoint_data(now, endpoint),
+            Ok(endpoint) if endpoint.guid.prefix == writer.prefix => {
+                self.handle_endpoint_data(now, endpoint, Some(number));
+            }
             Ok(endpoint) => {
                 let (participant, owner) = (writer.prefix, endpoint.guid.prefix);
                 self.push_event(Event::PeerFault(PeerFault::ForeignEndpoint { participant, owner }));
@@ -99,7 +101,13 @@ impl Participant {
         }
     }
 
-    pub(super) fn handle_endpoint_data(&mut self, now: Instant, endpoint: Endpoint) {
+    /// Handles the announcement of an endpoint by the sample of a discovery writer with this number, or from memory.
+    pub(super) fn handle_endpoint_data(
+        &mut self,
+        now: Instant,
+        endpoint: Endpoint,
+        announced_at: Option<SequenceNumber>,
+    ) {
         let guid = endpoint.guid;
         self.note_announced_endpoint(guid);
         let most = self.config.limits.endpoints;
@@ -115,6 +123,10 @@ impl Participant {
         let former = self.peers.alter(guid.prefix, |peer| {
             peer.endpoint_bytes += endpoint.bytes();
             let former = peer.endpoints.insert(guid.entity, Box::new(endpoint));
+            match announced_at {
+                Some(at) => peer.announced_at.insert(guid.entity, at),
+                None => peer.announced_at.remove(&guid.entity),
+            };
             // One of the two may have been forged.
             peer.was_corrected |= former.is_some() && former.as_ref() != peer.endpoints.get(&guid.entity);
             peer.endpoint_bytes -= former.as_ref().map_or(0, |former| former.bytes());
@@ -146,6 +158,7 @@ impl Participant {
     pub(super) fn drop_endpoint(&mut self, guid: Guid) -> Option<Endpoint> {
         let known = self.peers.alter(guid.prefix, |peer| {
             let known = peer.endpoints.remove(&guid.entity)?;
+            peer.announced_at.remove(&guid.entity);
             peer.endpoint_bytes -= known.bytes();
             Some(*known)
         })??;

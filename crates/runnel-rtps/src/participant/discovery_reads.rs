@@ -5,7 +5,8 @@
 //! each announcement of its participant, until two consecutive reads agree.
 //!
 //! A writer need not repeat samples that were acknowledged. A read in which such samples do not arrive is incomplete: it
-//! ends without them, and proves nothing about the endpoints that they announced, which are kept.
+//! ends without them, and proves nothing about the endpoints that they announced, which are kept. Endpoints that were
+//! announced by later samples would have been announced again: they are dropped.
 
 use super::{Participant, discovery_writer};
 use crate::announce::{Endpoint, Role};
@@ -139,13 +140,13 @@ impl Participant {
         let proxy = self.writer_of(reader, writer);
         let Some(proxy) = proxy else { return };
         let (begins, has_all) = (proxy.take_rereads(), proxy.has_all());
-        let is_incomplete = has_all && proxy.take_skipped();
+        let skipped_before = if has_all { proxy.take_skipped_before() } else { None };
         if begins {
             self.begin_read(writer);
         }
         if has_all && let Some(mut read) = self.reads.in_progress.remove(&writer) {
-            if is_incomplete {
-                read.unconfirmed = SortedSet::new();
+            if let (Some(end), Some(peer)) = (skipped_before, self.peers.get(writer.prefix)) {
+                read.unconfirmed.retain(|entity| peer.announced_at.get(entity).is_some_and(|at| *at >= end));
             }
             self.end_read(writer, read);
         }

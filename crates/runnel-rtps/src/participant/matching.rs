@@ -96,6 +96,7 @@ impl Participant {
             datagram: path.datagram,
             rate: path.rate,
             requests_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,
+            shares_reorder_buffer: peer.data.vendor == VendorId::CYCLONE_DDS,
             gate: match peer.standing {
                 Standing::Proved => Gate::Open,
                 Standing::Announced | Standing::OnTrial => Gate::Waiting,

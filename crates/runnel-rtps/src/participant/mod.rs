@@ -8,6 +8,7 @@
 //! User writers are separate, see [`UserWriter`](crate::UserWriter): the participant knows which readers each has
 //! matched, and returns its findings as updates.
 
+mod acknowledgements;
 mod address_quota;
 mod addresses;
 mod alternate_path;
@@ -17,6 +18,7 @@ mod discovery_queue;
 mod discovery_reads;
 mod entity_ids;
 mod flow_control;
+mod local_readers;
 mod matching;
 mod monitor;
 mod own_endpoints;

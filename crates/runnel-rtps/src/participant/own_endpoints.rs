@@ -23,6 +23,17 @@ impl Participant {
         self.begin_writer(now, stamp, id, options)
     }
 
+    /// Creates a writer whose samples are for one reader each, such as requests and replies of services
+    /// ([`UserWriter::write_to`]).
+    pub fn create_addressed_writer<P: Lend>(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        options: EndpointOptions,
+    ) -> UserWriter<P> {
+        self.create_writer(now, stamp, options).addressed()
+    }
+
     /// Creates a writer that matches only the readers for which `audience` is true.
     pub fn create_writer_for<P: Lend>(
         &mut self,

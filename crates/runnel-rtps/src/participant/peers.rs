@@ -23,7 +23,7 @@ use crate::config::{Config, Limits, Path};
 use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::fault::PeerFault;
-use crate::wire::{Data, EntityId, GuidPrefix};
+use crate::wire::{Data, EntityId, GuidPrefix, SequenceNumber};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -50,6 +50,8 @@ pub struct Peer {
     pub data: ParticipantData,
     /// Endpoints. Boxed, since there may be thousands.
     pub endpoints: SortedMap<EntityId, Box<Endpoint>>,
+    /// Numbers of the samples that announced them, if known.
+    pub(super) announced_at: SortedMap<EntityId, SequenceNumber>,
     /// Bytes of the endpoints.
     pub(super) endpoint_bytes: usize,
     /// Addresses of its discovery endpoints and of its user endpoints.

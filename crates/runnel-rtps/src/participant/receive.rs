@@ -1,5 +1,6 @@
 //! Handling of received datagrams and of each submessage in them.
 
+use super::local_readers::LocalReaders;
 use super::monitor::Monitored;
 use super::{MAX_EARLY, MAX_EARLY_UNPROVED, Participant, Peer};
 use crate::announce;
@@ -8,10 +9,9 @@ use crate::fault::PeerFault;
 use crate::inline_qos;
 use crate::reader::{Arrival, Complete, Reader, WriterProxy, copy_sample};
 use crate::wire::{
-    AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
-    Parameters, Payload, SequenceNumber, Submessage, Timestamp,
+    Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, Parameters, Payload,
+    SequenceNumber, Submessage, Timestamp,
 };
-use crate::writer::Change;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use runnel_core::sorted::SortedMap;
@@ -22,47 +22,19 @@ const STALLED: usize = usize::MAX;
 
 /// Receiver state of a message: set by earlier submessages for later ones. Source: RTPS 2.5, section 8.3.4.
 #[derive(Clone, Copy)]
-struct Context<'a> {
-    now: Instant,
-    from: SocketAddr,
+pub(super) struct Context<'a> {
+    pub now: Instant,
+    pub from: SocketAddr,
     datagram: &'a [u8],
-    source: GuidPrefix,
+    pub source: GuidPrefix,
     destination: GuidPrefix,
     stamp: Option<Timestamp>,
     /// Bytes of the datagram that are not credited yet.
     uncounted: usize,
     /// It has tried to prove its address.
-    tried: bool,
+    pub tried: bool,
     /// It contains a participant announcement to all.
     announced: bool,
-}
-
-/// Local readers of a submessage: a few need no allocation.
-#[derive(Default)]
-struct LocalReaders {
-    few: [Option<EntityId>; 2],
-    more: Vec<EntityId>,
-}
-
-impl LocalReaders {
-    fn add(&mut self, reader: EntityId) {
-        match self.few.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(reader),
-            None => self.more.push(reader),
-        }
-    }
-}
-
-impl IntoIterator for LocalReaders {
-    type Item = EntityId;
-    type IntoIter = core::iter::Chain<
-        core::iter::Flatten<core::array::IntoIter<Option<EntityId>, 2>>,
-        alloc::vec::IntoIter<EntityId>,
-    >;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.few.into_iter().flatten().chain(self.more)
-    }
 }
 
 impl Participant {
@@ -141,7 +113,7 @@ impl Participant {
 
     /// Returns whether a message is from an address of its participant: one from another address could skip or repeat
     /// samples that the participant never wrote.
-    fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
+    pub(super) fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
         let peer = self.peers.get(context.source);
         let peer =
             peer.filter(|peer| peer.standing.is_discovered() && peer.is_known_source(context.from.ip()));
@@ -183,7 +155,8 @@ impl Participant {
         let digest = proxy.digest(data.payload.bytes(), context.stamp);
         match proxy.arrive(context.now, (data.number, digest), has_capacity) {
             Arrival::Deliver if reader.is_builtin() => {
-                self.handle_discovery_sample(context.now, reader, writer, data.inline_qos, data.payload);
+                let sample = (writer, data.number);
+                self.handle_discovery_sample(context.now, reader, sample, data.inline_qos, data.payload);
             }
             Arrival::Deliver => self.deliver_in_datagram(context, reader, writer, data),
             Arrival::Early => {
@@ -247,7 +220,8 @@ impl Participant {
         if reader.is_builtin() {
             let bytes = &sample.bytes;
             let payload = if sample.is_key { Payload::Key(bytes) } else { Payload::Value(bytes) };
-            return self.handle_discovery_sample(now, reader, writer, Parameters::none(), payload);
+            let sample = (writer, number);
+            return self.handle_discovery_sample(now, reader, sample, Parameters::none(), payload);
         }
         if !sample.is_key {
             let Complete { bytes, stamp, related, .. } = sample;
@@ -392,44 +366,6 @@ impl Participant {
                 proxy.gap(context.now, gap);
             }
             self.finish_handling(context.now, reader, writer);
-        }
-    }
-
-    fn handle_acknowledgement(&mut self, context: &mut Context<'_>, ack: &AckNack) {
-        let known = self.peers.get(context.source).filter(|peer| peer.is_known_source(context.from.ip()));
-        let known = known.filter(|peer| !peer.is_proved());
-        let may_try = known.is_some_and(|peer| !context.tried || !peer.is_guessable());
-        if may_try && ack.writer.is_builtin() {
-            context.tried = true;
-            self.acknowledged_unproved(context.now, context.from, context.source, ack);
-        }
-        if !self.is_from_peer(context) {
-            return;
-        }
-        let reader = context.source.with(ack.reader);
-        self.restore_endpoint(context.now, reader);
-        if !ack.writer.is_builtin() {
-            return self.update_matched(ack.writer, reader, Change::Acknowledged(reader, *ack));
-        }
-        let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
-        let wants = writer.acknowledge(context.now, reader, ack);
-        let corrections = writer.take_corrections(reader);
-        self.complete_move_check(context.now, context.source);
-        if wants {
-            self.wake_discovery(context.source);
-        }
-        self.arm_discovery(context.source);
-        self.reader_corrected(ack.writer, reader, corrections);
-    }
-
-    fn handle_nack_fragments(&mut self, context: &Context<'_>, nack: &NackFrag) {
-        let reader = context.source.with(nack.reader);
-        if !nack.writer.is_builtin() {
-            return self.update_matched(nack.writer, reader, Change::MissesFragments(reader, *nack));
-        }
-        let Some(writer) = self.writers.get_mut(&nack.writer) else { return };
-        if writer.nack_fragments(context.now, reader, nack) {
-            self.wake_discovery(context.source);
         }
     }
 }

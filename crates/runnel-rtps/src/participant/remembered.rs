@@ -199,7 +199,7 @@ impl Participant {
         }
         let Some(endpoint) = self.remembered.take_endpoint(now, guid) else { return };
         let announcer = guid.prefix.with(discovery_writer(endpoint.role()));
-        self.handle_endpoint_data(now, endpoint);
+        self.handle_endpoint_data(now, endpoint, None);
         self.read_discovery_again(now, announcer);
         let matched: Vec<EntityId> =
             self.endpoints.keys().copied().filter(|of| self.is_matched(*of, guid)).collect();

@@ -1,6 +1,6 @@
 //! Composition of datagrams: selection of the next reader, and the content for it.
 
-use super::{Filled, Writer};
+use super::{Filled, ReaderProxy, Writer};
 use crate::datagram::Datagram;
 use crate::lend::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix};
@@ -23,29 +23,33 @@ impl<B: Lend> Writer<B> {
         let mut not_before: Option<Instant> = None;
         // The comparison of a participant's readers is made once for all of them.
         let mut of_participant: Option<(GuidPrefix, bool)> = None;
-        for _ in 0..self.readers.len() {
-            let index = self.turn % self.readers.len();
+        for _ in 0..self.candidates() {
+            let Some(index) = self.candidate() else { break };
             let Some(prefix) = self.open_at(index) else {
-                self.turn = (index + 1) % self.readers.len();
+                self.pass(index, false);
                 continue;
             };
             let known = of_participant.filter(|(of, _)| *of == prefix);
             let serves_all = known.map_or_else(|| self.serves_all(index), |(_, serves_all)| serves_all);
             of_participant = Some((prefix, serves_all));
             let Some(reader) = self.readers.get_index_mut(index) else { break };
-            let ends = (if serves_all { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
-            out.begin(from, reader.guid().prefix);
+            let guid = reader.guid();
+            let ends = (if serves_all { EntityId::UNKNOWN } else { guid.entity }, self.id);
+            out.begin(from, guid.prefix);
             match reader.fill(now, ends, &self.history, &mut self.heartbeats, out) {
                 Filled::Something => {
                     out.to.push(reader.address());
                     self.follow(now, index, serves_all);
-                    self.trim();
+                    self.note_changed(guid);
+                    self.trim_for(guid);
                     return Composed::Ready;
                 }
-                Filled::Nothing => {}
-                Filled::NotBefore(at) => not_before = Some(not_before.map_or(at, |other| other.min(at))),
+                Filled::Nothing => self.pass(index, false),
+                Filled::NotBefore(at) => {
+                    not_before = Some(not_before.map_or(at, |other| other.min(at)));
+                    self.pass(index, true);
+                }
             }
-            self.turn = (index + 1) % self.readers.len();
         }
         not_before.map_or(Composed::Nothing, Composed::NotBefore)
     }
@@ -69,9 +73,9 @@ impl<B: Lend> Writer<B> {
     /// Returns whether the participant of this reader has several readers, all with the same progress, so that one
     /// datagram serves all.
     fn serves_all(&self, index: usize) -> bool {
-        let Some(reader) = self.readers.get_index(index).filter(|_| !self.history.is_addressed()) else {
-            return false;
-        };
+        let is_common =
+            |reader: &&ReaderProxy| !self.history.is_addressed() || reader.shares_reorder_buffer();
+        let Some(reader) = self.readers.get_index(index).filter(is_common) else { return false };
         let others = self.readers.of_participant(reader.guid().prefix);
         others.clone().count() > 1
             && others.clone().all(|other| other.has_same_progress(reader, &self.history))
@@ -88,5 +92,6 @@ impl<B: Lend> Writer<B> {
         };
         let followers = self.readers.of_participant_mut(guid.prefix).filter(|other| other.guid() != guid);
         followers.for_each(|other| other.follow(now, lead));
+        self.note_participant_changed(guid.prefix);
     }
 }

@@ -27,10 +27,6 @@ impl<B: Lend> Writer<B> {
     /// would never arrive, and a keep-all writer displaces no sample that a reader has not acknowledged.
     pub(super) fn can_displace(&self, number: SequenceNumber) -> bool {
         let keeps_all = self.qos.history == Keep::KeepAll;
-        if let Some(addressed) = self.history.get(number).and_then(|change| change.addressed.as_ref()) {
-            let reader = self.readers.get(addressed.reader);
-            return !reader.is_some_and(|reader| reader.is_missing(number));
-        }
         let holds = |reader: &ReaderProxy| {
             let waits = keeps_all && reader.is_reliable() && reader.is_open();
             reader.is_partly_sent(number) || waits && reader.is_missing(number)

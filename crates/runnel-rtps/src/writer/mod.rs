@@ -11,6 +11,7 @@ mod unmatched_readers;
 mod update;
 mod user;
 
+use addressed::Addressing;
 pub use addressed::NotSent;
 pub use pacer::Rate;
 pub(crate) use promises::SHORTEST_PERIOD;
@@ -54,6 +55,8 @@ pub(crate) struct Writer<B> {
     disposed: VecDeque<SequenceNumber>,
     /// A reader may return that knows instances and has missed their disposal.
     keeps_disposals: bool,
+    /// If samples are for one reader each.
+    addressing: Option<Addressing>,
 }
 
 /// A keep-all writer is full: a reader has not acknowledged its samples.
@@ -79,7 +82,14 @@ impl<B: Lend> Writer<B> {
             held_over: 0,
             disposed: VecDeque::new(),
             keeps_disposals: false,
+            addressing: None,
         }
+    }
+
+    /// Makes it a writer whose samples are for one reader each ([`Writer::write_to`]).
+    #[must_use]
+    pub fn addressed(self) -> Self {
+        Self { history: History::addressed(), addressing: Some(Addressing::default()), ..self }
     }
 
     /// Limits the bytes that a keep-all writer holds, plus one sample.
@@ -113,16 +123,19 @@ impl<B: Lend> Writer<B> {
     /// Matches a reader, which receives earlier samples if both have that durability. A reader that is already matched
     /// keeps its state, but may have a new address.
     pub fn match_reader(&mut self, spec: ReaderSpec) {
+        let guid = spec.guid;
         if let Some(reader) = self.readers.get_mut(spec.guid) {
             if reader.address() != spec.address {
                 reader.move_to(spec.address);
             }
-            return;
+            return self.note_changed(guid);
         }
-        if let Some(reader) = self.unmatched.take(&spec) {
-            self.readers.insert(reader);
-            return;
-        }
+        let reader = self.unmatched.take(&spec).unwrap_or_else(|| self.new_reader(spec));
+        self.readers.insert(reader);
+        self.note_changed(guid);
+    }
+
+    fn new_reader(&self, spec: ReaderSpec) -> ReaderProxy {
         let latching = self.is_latching() && spec.wants_history;
         let start = match latching {
             // It waits for sample 1.
@@ -130,7 +143,12 @@ impl<B: Lend> Writer<B> {
             true => self.history.first_of_newest(self.max_samples()),
             false => self.history.last().next(),
         };
-        self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
+        let siblings = self.readers.of_participant(spec.guid.prefix);
+        let slowest = siblings.filter(|other| other.is_reliable()).min_by_key(|other| other.acked());
+        match slowest.filter(|_| !latching && spec.reliable && spec.shares_reorder_buffer) {
+            Some(sibling) => ReaderProxy::beside(spec, sibling),
+            None => ReaderProxy::new(spec, start, self.history.last()),
+        }
     }
 
     /// Forgets the position of an unmatched reader.
@@ -144,6 +162,10 @@ impl<B: Lend> Writer<B> {
         if unmatched.is_empty() {
             return;
         }
+        if self.addressing.is_some() {
+            let guids: Vec<Guid> = unmatched.iter().map(ReaderProxy::guid).collect();
+            self.note_unmatched(&guids);
+        }
         if !self.id.is_builtin() {
             unmatched.into_iter().for_each(|reader| self.unmatched.put(reader));
         }
@@ -153,6 +175,7 @@ impl<B: Lend> Writer<B> {
     /// Sets new addresses for the readers of a participant.
     pub fn move_readers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
         self.readers.of_participant_mut(prefix).for_each(|reader| reader.move_to(address(reader.guid())));
+        self.note_participant_changed(prefix);
     }
 
     /// Adds a sample. Returns a displaced one, or this one if no reader needs it.
@@ -163,6 +186,7 @@ impl<B: Lend> Writer<B> {
         if self.unmatched.expire(now, self.history.last().next()) {
             self.trim();
         }
+        debug_assert!(self.addressing.is_none(), "its samples are for one reader each");
         let is_awaited = !self.unmatched.is_empty();
         if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_passed_over) {
             self.history.skip_number();
@@ -182,7 +206,8 @@ impl<B: Lend> Writer<B> {
         let proxy = self.readers.get_mut(reader)?;
         let first_unacknowledged = proxy.first_unacknowledged().min(next);
         proxy.suspend(next);
-        self.trim();
+        self.note_changed(reader);
+        self.trim_for(reader);
         Some((first_unacknowledged, next))
     }
 
@@ -191,7 +216,7 @@ impl<B: Lend> Writer<B> {
         let due = self.readers.get(reader).and_then(|proxy| proxy.unacknowledged(&self.history));
         let mut next = due.as_ref().map(|due| *due.start());
         core::iter::from_fn(move || {
-            let change = self.history.at_or_after(next?)?;
+            let change = self.history.next_for(&(reader..=reader), next?)?;
             next = Some(change.number.next());
             due.as_ref()
                 .is_some_and(|due| due.contains(&change.number))
@@ -203,7 +228,8 @@ impl<B: Lend> Writer<B> {
     pub fn hold(&mut self, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.hold();
-            self.trim();
+            self.note_changed(reader);
+            self.trim_for(reader);
         }
     }
 
@@ -217,13 +243,10 @@ impl<B: Lend> Writer<B> {
     ) {
         let Some(proxy) = self.readers.get_mut(reader) else { return };
         proxy.resume(now, from);
-        let is_addressed = self.history.is_addressed();
         for (number, at, payload) in samples {
-            self.history.restore(number, payload, stamp, at);
-            if is_addressed {
-                self.history.address(number, reader);
-            }
+            self.history.restore((number, payload), stamp, at, reader);
         }
+        self.note_changed(reader);
     }
 
     /// Adds a sample that replaces earlier ones of the same instance.
@@ -246,9 +269,13 @@ impl<B: Lend> Writer<B> {
     /// Handles an ACKNACK. Returns whether something is to be sent.
     pub fn acknowledge(&mut self, now: Instant, reader: Guid, ack: &AckNack) -> bool {
         let Some(proxy) = self.readers.get_mut(reader) else { return false };
-        let Some(ack) = proxy.own_acknowledgement(ack) else { return !ack.is_final };
+        let Some(ack) = proxy.own_acknowledgement(ack) else {
+            self.note_changed(reader);
+            return !ack.is_final;
+        };
         let wants = proxy.acknowledge(now, &ack, &self.history);
-        self.trim();
+        self.note_changed(reader);
+        self.trim_for(reader);
         wants
     }
 
@@ -261,13 +288,16 @@ impl<B: Lend> Writer<B> {
     /// Handles a NACK_FRAG. Returns whether something is to be sent.
     pub fn nack_fragments(&mut self, now: Instant, reader: Guid, nack: &NackFrag) -> bool {
         let proxy = self.readers.get_mut(reader);
-        proxy.is_some_and(|proxy| proxy.nack_fragments(now, nack))
+        let wants = proxy.is_some_and(|proxy| proxy.nack_fragments(now, nack));
+        self.note_changed(reader);
+        wants
     }
 
     /// Sets a new address for a reader.
     pub fn move_reader(&mut self, reader: Guid, address: SocketAddr) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.move_to(address);
+            self.note_changed(reader);
         }
     }
 
@@ -275,6 +305,7 @@ impl<B: Lend> Writer<B> {
     pub fn remind(&mut self, now: Instant, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.remind(now);
+            self.note_changed(reader);
         }
     }
 
@@ -282,6 +313,7 @@ impl<B: Lend> Writer<B> {
     pub fn request_again(&mut self, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.request_again();
+            self.note_changed(reader);
         }
     }
 
@@ -298,6 +330,7 @@ impl<B: Lend> Writer<B> {
             any = true;
         }
         if any {
+            self.note_participant_changed(prefix);
             self.trim();
         }
         any
@@ -309,22 +342,36 @@ impl<B: Lend> Writer<B> {
         if self.unmatched.expire(now, self.history.last()) {
             self.trim();
         }
+        if self.addressing.is_some() {
+            return self.remind_addressees(now);
+        }
         self.readers.iter_mut().fold(false, |any, reader| reader.remind(now) | any)
     }
 
     /// Returns when [`Writer::handle_timeout`] is due.
     pub fn timeout(&self) -> Option<Instant> {
         let unmatched = self.unmatched.timeout(self.history.last());
+        if self.addressing.is_some() {
+            return self.addressee_timeout().into_iter().chain(unmatched).min();
+        }
         self.readers.iter().filter_map(ReaderProxy::reminder).chain(unmatched).min()
     }
 
     /// Schedules a liveliness heartbeat to every reader.
     pub fn assert_liveliness(&mut self) {
         self.readers.iter_mut().for_each(ReaderProxy::assert_liveliness);
+        let readers: Vec<Guid> = self.readers.iter().map(ReaderProxy::guid).collect();
+        readers.into_iter().for_each(|reader| self.note_changed(reader));
     }
 
     /// Returns the readers with unacknowledged or unsent samples, and the number of those.
     pub fn unacknowledged_by_reader(&self) -> Vec<(Guid, u32)> {
+        if self.addressing.is_some() {
+            return self
+                .unacknowledged_by_addressee()
+                .map(|(reader, count)| (reader, count as u32))
+                .collect();
+        }
         let count = |reader: &ReaderProxy| self.history.last().distance_from(reader.done());
         let unacknowledged_by_reader = self.readers.iter().map(|reader| (reader.guid(), count(reader)));
         unacknowledged_by_reader.filter(|(_, count)| *count > 0).collect()

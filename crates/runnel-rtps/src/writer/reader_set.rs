@@ -34,7 +34,12 @@ impl ReaderSet {
 
     /// Returns the readers of one participant.
     pub fn of_participant(&self, prefix: GuidPrefix) -> impl Iterator<Item = &ReaderProxy> + Clone {
-        let range = self.indices(prefix.endpoints());
+        self.in_range(prefix.endpoints())
+    }
+
+    /// Returns the readers in a range.
+    pub fn in_range(&self, readers: RangeInclusive<Guid>) -> impl Iterator<Item = &ReaderProxy> + Clone {
+        let range = self.indices(readers);
         self.0.get(range).unwrap_or_default().iter().map(|reader| &**reader)
     }
 
@@ -54,6 +59,11 @@ impl ReaderSet {
     pub fn get_mut(&mut self, guid: Guid) -> Option<&mut ReaderProxy> {
         let index = self.search(guid).ok()?;
         self.get_index_mut(index)
+    }
+
+    /// Returns the index of the reader with this GUID.
+    pub fn index_of(&self, guid: Guid) -> Option<usize> {
+        self.search(guid).ok()
     }
 
     /// Returns the reader at this index in the order of GUIDs.

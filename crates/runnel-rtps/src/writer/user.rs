@@ -55,12 +55,17 @@ impl<P: Lend> UserWriter<P> {
         }
     }
 
+    /// Makes it a writer whose samples are for one reader each ([`UserWriter::write_to`]).
+    pub(crate) fn addressed(self) -> Self {
+        Self { writer: self.writer.addressed(), ..self }
+    }
+
     /// Returns its entity id.
     pub fn id(&self) -> EntityId {
         self.writer.id
     }
 
-    /// Writes a sample. Returns a displaced one, or this one if no reader needs it.
+    /// Writes a sample for all readers. Returns a displaced one, or this one if no reader needs it.
     ///
     /// # Errors
     /// The writer keeps all samples, and a reader does not keep pace.
@@ -75,7 +80,8 @@ impl<P: Lend> UserWriter<P> {
         Ok(displaced)
     }
 
-    /// Writes a sample for one matched reader; returns its number. `related` becomes its inline QoS.
+    /// Writes a sample for one matched reader; returns its number. `related` becomes its inline QoS. Only for a writer of
+    /// [`Participant::create_addressed_writer`](crate::Participant::create_addressed_writer), which has no other samples.
     ///
     /// # Errors
     /// The reader is not matched, or the writer holds too many unacknowledged samples.
@@ -93,6 +99,12 @@ impl<P: Lend> UserWriter<P> {
         let number = self.writer.write_to(now, stamp, sample, (reader, inline_qos))?;
         self.wake();
         Ok(number)
+    }
+
+    /// Returns and clears the next reader whose unacknowledged samples were evicted, so that samples to readers of other
+    /// participants have capacity. Once for each participant while it is matched.
+    pub fn take_evicted(&mut self) -> Option<Guid> {
+        self.writer.take_evicted()
     }
 
     /// Returns whether a reader is matched.

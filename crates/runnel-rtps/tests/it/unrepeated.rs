@@ -175,3 +175,37 @@ fn unacknowledged_sample_is_never_skipped() {
     scene.announce(4);
     assert_eq!(scene.matched(), [1, 2, 3, 4, 5]);
 }
+
+/// The participant never wrote the sample of that endpoint, and does not repeat its own.
+#[test]
+fn forged_endpoint_is_dropped_after_incomplete_read() {
+    let mut scene = Scene::new();
+    scene.announce(4);
+    assert_eq!(scene.matched(), [1, 2, 3, 4]);
+    for _ in 0..8 {
+        scene.net.run_for(secs(1));
+        scene.heartbeat(3);
+    }
+    assert_eq!(scene.matched(), [1, 2, 3]);
+    let endpoint = scene.writer(5);
+    scene.send_endpoint(4, &endpoint);
+    assert_eq!(scene.matched(), [1, 2, 3, 5]);
+}
+
+/// The writer has restarted with the same GUID: what its predecessor was acknowledged has not arrived from it.
+#[test]
+fn samples_of_restarted_writer_are_not_skipped() {
+    let mut scene = Scene::new();
+    (4..=9).for_each(|number| scene.announce(number));
+    scene.settle(9);
+    scene.heartbeats = 0;
+    for _ in 0..12 {
+        scene.net.run_for(secs(1));
+        scene.heartbeat(3);
+    }
+    for number in 1..=3 {
+        let endpoint = scene.writer(10 + number);
+        scene.send_endpoint(number, &endpoint);
+    }
+    assert_eq!(scene.matched().into_iter().filter(|writer| *writer > 10).collect::<Vec<_>>(), [11, 12, 13]);
+}

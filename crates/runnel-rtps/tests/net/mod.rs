@@ -260,6 +260,14 @@ impl Net {
         id
     }
 
+    /// Creates a writer whose samples are for one reader each.
+    pub fn addressed_writer(&mut self, node: usize, topic: &str, qos: QoS) -> EntityId {
+        let (now, stamp) = self.times(node);
+        let id = self.nodes[node].participant.create_addressed_writer(now, stamp, options(topic, qos));
+        self.drain(node, &[]);
+        id
+    }
+
     pub fn reader(&mut self, node: usize, topic: &str, qos: QoS) -> EntityId {
         self.reader_with(node, options(topic, qos))
     }

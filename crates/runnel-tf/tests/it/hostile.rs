@@ -10,17 +10,52 @@ fn small(limits: BufferLimits) -> BufferCore {
     BufferCore::with_limits(Duration::from_secs(1000), limits)
 }
 
+fn named(buffer: &BufferCore) -> Vec<String> {
+    let mut names: Vec<String> = buffer.frames().into_iter().map(|frame| frame.name).collect();
+    names.sort();
+    names
+}
+
 #[test]
-fn number_of_frames_is_limited() {
+fn new_frame_replaces_least_recently_updated_one() {
     let mut buffer = small(BufferLimits { frames: 3, ..BufferLimits::default() });
     set(&mut buffer, "map", "a", 1000, along_x(1.0));
     set(&mut buffer, "map", "b", 1000, along_x(1.0));
-    let refused = stamped("map", "c", 1000, along_x(1.0));
-    let limit = InsertError::TooManyFrames { limit: 3 };
-    assert_eq!(buffer.set_transform(&refused, "", false), Err(limit));
-    assert!(limit.to_string().contains("3 frames"));
     set(&mut buffer, "map", "a", 2000, along_x(2.0));
-    assert_eq!((x(&buffer, "map", "a", 2000), buffer.frames().len()), (2.0, 3));
+    set(&mut buffer, "map", "c", 1000, along_x(3.0));
+    assert_eq!(named(&buffer), ["a", "c", "map"]);
+    assert_eq!((x(&buffer, "map", "a", 2000), x(&buffer, "a", "c", 1000)), (2.0, 2.0));
+    assert_eq!((buffer.replaced_frames(), buffer.transform_count()), (1, 3));
+}
+
+#[test]
+fn too_low_limit_of_frames_is_reported() {
+    let mut buffer = small(BufferLimits { frames: 1, ..BufferLimits::default() });
+    let limit = InsertError::TooManyFrames { limit: 1 };
+    assert_eq!(buffer.set_transform(&stamped("map", "c", 1000, along_x(1.0)), "", false), Err(limit));
+    assert!(limit.to_string().contains("1 frames"));
+}
+
+/// A broadcaster that invents names of frames, as children and as parents, replaces its own ones.
+#[test]
+fn invented_frames_leave_those_of_other_broadcasters() {
+    for is_static in [false, true] {
+        let mut buffer = small(BufferLimits { frames: 100, ..BufferLimits::default() });
+        let mut send = |parent: &str, child: &str, time, authority, is_static| {
+            buffer.set_transform(&stamped(parent, child, time, along_x(1.0)), authority, is_static).unwrap();
+        };
+        send("base", "camera", 0, "/robot", true);
+        send("odom", "base", 1000, "/robot", false);
+        send("map", "odom", 1000, "/localization", false);
+        for number in 0..5000 {
+            send("map", &format!("invented{number}"), 1000, "/liar", is_static);
+            send(&format!("above{number}"), "own", 1000 + i64::from(number), "/liar", is_static);
+        }
+        assert_eq!(x(&buffer, "map", "camera", 1000), 3.0);
+        assert!(buffer.frames().len() <= 100, "{}", buffer.frames().len());
+        assert!(buffer.replaced_frames() > 4000);
+        assert_eq!(buffer.frame("invented4999").map(|frame| frame.authority).as_deref(), Some("/liar"));
+    }
 }
 
 #[test]

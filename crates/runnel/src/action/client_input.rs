@@ -5,12 +5,12 @@ use std::sync::Arc;
 use runnel_core::qos::QoS;
 use runnel_core::wire::{Bytes, DecodeError};
 
-use crate::announced::Topic;
 use crate::callback_group::ExclusiveGroup;
 use crate::data::{Delivery, LinkInfo, SubscriptionCore};
 use crate::error::Error;
 use crate::node::Node;
-use crate::subscription::{Subscription, Takes};
+use crate::topics::subscription::{Subscription, Takes};
+use crate::types::announced::Topic;
 
 /// Handler of a message, with its publisher.
 pub(super) type MessageHandler = Arc<dyn Fn(&LinkInfo, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;

@@ -18,7 +18,7 @@ use crate::callback_group::ExclusiveGroup;
 use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
-use crate::publisher::BytesPublisher;
+use crate::topics::publisher::BytesPublisher;
 
 /// Queue depth of goals and cancel requests for a slow server, and of results and feedback for a slow client.
 const DEPTH: usize = 1000;

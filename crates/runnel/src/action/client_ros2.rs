@@ -19,16 +19,16 @@ use super::ros2_message::{
     STATUS_UNKNOWN, cancel_request, goal_request, is_cancel_refused, read_goal_response,
     read_result_response, read_with_uuid, result_request,
 };
-use super::ros2_service::{ServiceCaller, ServiceReply};
+use super::ros2_service::{CallFailure, ServiceCaller, ServiceReply};
 use super::tracker::Tracker;
 use super::types::{Ros2ActionTypes, cancel_goal, ros2_name, ros2_status};
-use crate::announced::Topic;
 use crate::callback_group::ExclusiveGroup;
 use crate::data::{CallPath, Event, EventLimit, Events};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
 use crate::ready::Waitable;
+use crate::types::announced::Topic;
 
 /// Queue depth of feedback for a slow client. More than the original's 10, since a thread that waits for something else
 /// may take it late.
@@ -154,7 +154,13 @@ impl Ros2Client {
         let Some(goal) = goal.upgrade() else { return };
         let update = match (&reply.result, call) {
             (Err(_), Call::Cancel) => Update::Unchanged,
-            (Err(why), _) => goal.on_failure(&format!("the action server gives no answer: {why}")),
+            (Err(CallFailure::Refused(why)), Call::SendGoal) => {
+                goal.on_result(GoalStatus::Rejected, why, None)
+            }
+            (Err(CallFailure::Refused(why)), _) => goal.on_failure(why),
+            (Err(CallFailure::NoAnswer(why)), _) => {
+                goal.on_failure(&format!("the action server gives no answer: {why}"))
+            }
             (Ok(response), Call::SendGoal) => self.on_goal_response(&goal, response),
             (Ok(response), Call::GetResult) => self.on_result_response(&goal, response),
             (Ok(response), Call::Cancel) => on_cancel_response(&goal, response),
@@ -179,6 +185,7 @@ impl Ros2Client {
         let mut sent = sent.map(|call| self.tracker.set_result_call(goal, call));
         if must_cancel {
             sent = sent.and(self.cancel(goal));
+            self.tracker.release(goal);
         }
         sent.map_or_else(|error| goal.on_failure(&error.to_string()), |()| Update::Changed)
     }

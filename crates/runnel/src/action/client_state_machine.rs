@@ -134,7 +134,7 @@ impl ClientStateMachine {
             return Update::Unchanged;
         }
         let Some(next) = next(self.state, status) else { return Update::Invalid };
-        if next != self.state {
+        if next != self.state || next != State::WaitingForResult {
             self.missed = None;
         }
         let news = next != self.state || status != self.status || text != self.text;
@@ -162,6 +162,17 @@ impl ClientStateMachine {
         } else {
             self.lose("the action server has not received the goal");
         }
+        Update::End
+    }
+
+    /// Handles a list without the goal of a ROS 2 server that has listed it before. The server answers the request for the
+    /// result also if it does not know the goal any more, and that answer may wait unread or be under way. So the goal is
+    /// lost only if it is missing for too long.
+    pub(super) fn on_missing_ros2_status(&mut self, now: Instant) -> Update {
+        if self.is_done() || !self.has_missed_enough(now) {
+            return Update::Unchanged;
+        }
+        self.lose("the action server no longer lists the goal, and has not sent its result");
         Update::End
     }
 

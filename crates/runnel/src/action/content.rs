@@ -7,7 +7,7 @@ use runnel_core::dynamic::DynamicMessage;
 use runnel_core::wire::{Bytes, DecodeError, Encoding, GrowingSink, Reader, Sink, Wire, cdr};
 
 use crate::error::ConversionError;
-use crate::type_mapping::TypeMapping;
+use crate::types::type_mapping::TypeMapping;
 
 /// A goal, a result or feedback to be sent.
 pub(super) trait Content {

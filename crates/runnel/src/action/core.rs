@@ -19,8 +19,8 @@ use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::ready::{Dispatch, Waitable};
-use crate::task_waiter::TaskWaiter;
-use crate::wait_set::WaitSet;
+use crate::runtime::task_waiter::TaskWaiter;
+use crate::runtime::wait_set::WaitSet;
 
 /// Retry period while another thread takes messages.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
@@ -118,7 +118,11 @@ impl ClientCore {
                 ros1.request_cancel(Some(&goal.id), Time::default())
             }
             (_, Some(ros2)) if goal.is_acknowledged() => ros2.cancel(goal),
-            _ => Ok(()),
+            _ => {
+                // The request is sent even if the user drops the handle before the server has accepted the goal.
+                self.tracker.keep(goal);
+                Ok(())
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use super::types::ActionTypes;
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
-use crate::type_mapping::TypeMapping;
+use crate::types::type_mapping::TypeMapping;
 
 impl Node {
     /// Creates a client of an action whose type is known only at run time. With a schema of ROS 2 it is only in that

@@ -12,7 +12,7 @@ use super::server_types::DynamicTypes;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
-use crate::options::ServerOptions;
+use crate::node::options::ServerOptions;
 
 impl Node {
     /// Creates a server of an action whose type is known only at run time. With a schema of ROS 2 it is only in that graph.
@@ -23,14 +23,21 @@ impl Node {
         &self,
         action: impl Into<ServerOptions>,
         schema: &Arc<ActionSchema>,
-        mut on_goal: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
-        mut on_cancel: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
+        on_goal: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
+        on_cancel: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
     ) -> Result<DynamicActionServer, Error> {
-        let on_goal = move |goal| on_goal(DynamicServerGoalHandle { goal });
-        let on_cancel = move |goal| on_cancel(DynamicServerGoalHandle { goal });
+        let (on_goal, on_cancel) = (with_handle(on_goal, false), with_handle(on_cancel, true));
         let types = DynamicTypes::of(schema);
         Ok(DynamicActionServer { parts: self.start_action_server(action.into(), types, on_goal, on_cancel)? })
     }
+}
+
+/// Converts a callback for handles to one for goals. `is_asked` is true for the cancel callback.
+fn with_handle(
+    mut callback: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
+    is_asked: bool,
+) -> impl FnMut(Arc<ServerGoal<DynamicTypes>>) + Send + 'static {
+    move |goal| callback(DynamicServerGoalHandle { goal, is_asked })
 }
 
 /// As [`ActionServer`](crate::ActionServer), for a type known only at run time.
@@ -52,6 +59,8 @@ impl DynamicActionServer {
 #[must_use = "a goal is aborted when its last handle is dropped: move it to a thread that ends it"]
 pub struct DynamicServerGoalHandle {
     goal: Arc<ServerGoal<DynamicTypes>>,
+    /// The cancel callback gets it, and clones share that.
+    is_asked: bool,
 }
 
 impl DynamicServerGoalHandle {
@@ -65,9 +74,12 @@ impl DynamicServerGoalHandle {
         &self.goal.goal
     }
 
-    /// The goal's status.
+    /// As [`ServerGoalHandle::status`](crate::ServerGoalHandle::status).
     pub fn status(&self) -> GoalStatus {
-        self.goal.core.status(&self.goal)
+        match self.is_asked {
+            true => self.goal.core.status_if_cancelled(&self.goal),
+            false => self.goal.core.status(&self.goal),
+        }
     }
 
     /// As [`ServerGoalHandle::accept`](crate::ServerGoalHandle::accept).

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::goal_status::GoalStatus;
 use crate::log_output::console;
 use crate::ready::{Dispatch, Waitable};
-use crate::task_waiter::TaskWaiter;
+use crate::runtime::task_waiter::TaskWaiter;
 
 impl<A: Action> ActionClient<A> {
     /// Waits until an action server is connected: [`ActionClient::wait_for_server`] for tasks.

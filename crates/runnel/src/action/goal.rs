@@ -121,8 +121,12 @@ impl Goal {
         } else if state.listed_by.is_none() || state.listed_by != from {
             return Update::Unchanged;
         }
+        let update = match reported {
+            Some(status) => state.state_machine.on_status(status, "", now),
+            None => state.state_machine.on_missing_ros2_status(now),
+        };
         drop(state);
-        self.on_status(reported.map(|status| (status, "")), now)
+        self.notify_end(update)
     }
 
     /// The server has accepted the goal, by a response of its own. True if the server must be notified now that the goal
@@ -220,8 +224,23 @@ mod tests {
         assert_eq!(status(None, mine), Update::Unchanged, "the list may be older than the goal");
         assert_eq!(status(Some(GoalStatus::Active), mine), Update::Unchanged);
         assert_eq!(status(None, other), Update::Unchanged, "a list of another server");
-        assert_eq!(status(None, mine), Update::End, "its server has forgotten it");
+        let missing = |second: u64| goal.on_ros2_status(None, mine, Instant(second * 1_000_000_000));
+        for second in 0..30 {
+            assert_eq!(missing(second), Update::Unchanged, "the result may be under way");
+        }
+        assert_eq!(missing(31), Update::End, "its server has forgotten it");
         assert_eq!(goal.end().unwrap().status, GoalStatus::Lost);
+    }
+
+    #[test]
+    fn result_counts_after_list_without_its_ros2_goal() {
+        let goal = Goal::new(GoalId::from([1; 16]), Time::default(), None);
+        let server = Some(Gid([1; 16]));
+        assert!(!goal.on_accepted());
+        goal.on_ros2_status(Some(GoalStatus::Active), server, Instant(0));
+        assert_eq!(goal.on_ros2_status(None, server, Instant(1)), Update::Unchanged);
+        assert_eq!(goal.on_result(GoalStatus::Succeeded, "", None), Update::End);
+        assert_eq!(goal.end().unwrap().status, GoalStatus::Succeeded);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
 
-use super::goal_requests::GoalRequests;
+use super::goal_requests::{ClientRequest, GoalRequests};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 
 /// How long an ended goal stays listed, by the generation of its client.
@@ -35,12 +35,12 @@ pub(super) struct Entry<H, R> {
     pub(super) requests: GoalRequests<R>,
 }
 
-/// The owner's decision on a cancel request.
+/// The owner's decision on a cancel request. The status is that before the request until the owner has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CancelDecision {
     /// No request awaits one.
     None,
-    /// The owner is being asked. Without a refusal, the goal is being cancelled.
+    /// The owner is being asked. Without a refusal, the goal will be cancelled.
     Pending,
     Refused,
 }
@@ -70,7 +70,7 @@ pub(super) struct GoalRegistry<H, R> {
     last_cancel: Time,
 }
 
-impl<H: Clone, R> GoalRegistry<H, R> {
+impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
     pub(super) fn new(limit: usize, keep: KeepTimes) -> Self {
         Self { entries: Vec::new(), key: Key(0), limit, keep, last_cancel: Time::default() }
     }
@@ -82,6 +82,10 @@ impl<H: Clone, R> GoalRegistry<H, R> {
     /// The goal with this id.
     pub(super) fn by_id(&self, id: &GoalId) -> Option<&Entry<H, R>> {
         self.entries.iter().find(|entry| entry.id == *id)
+    }
+
+    pub(super) fn by_id_mut(&mut self, id: &GoalId) -> Option<&mut Entry<H, R>> {
+        self.entries.iter_mut().find(|entry| entry.id == *id)
     }
 
     /// The goal with this key, unless it is forgotten.
@@ -102,47 +106,23 @@ impl<H: Clone, R> GoalRegistry<H, R> {
         handle: impl FnOnce(Key) -> H,
         now: Instant,
     ) -> Arrival {
-        if let Some(known) = self.entries.iter_mut().find(|entry| entry.id == *id) {
+        if let Some(known) = self.by_id_mut(id) {
             return known.on_duplicate(now);
         }
         if !self.evict_if_full() {
             return Arrival::Full;
         }
-        let (id, key) = (id.clone(), self.next_key());
+        let key = self.next_key();
         let recalled = !stamp.is_zero() && stamp <= self.last_cancel;
         let stamp = if stamp.is_zero() { came } else { stamp };
-        let requests = GoalRequests::default();
-        self.entries.push(match recalled {
-            true => {
-                let text = "all goals of its time and before were cancelled".to_owned();
-                let (status, ended) = (GoalStatus::Recalled, Some(now));
-                Entry {
-                    key,
-                    id,
-                    stamp,
-                    status,
-                    text,
-                    handle: None,
-                    ended,
-                    decision: CancelDecision::None,
-                    requests,
-                }
-            }
-            false => {
-                let (text, handle, status) = (String::new(), Some(handle(key)), GoalStatus::Pending);
-                Entry {
-                    key,
-                    id,
-                    stamp,
-                    status,
-                    text,
-                    handle,
-                    ended: None,
-                    decision: CancelDecision::None,
-                    requests,
-                }
-            }
-        });
+        let mut entry = Entry::new(key, id.clone(), stamp);
+        if recalled {
+            "all goals of its time and before were cancelled".clone_into(&mut entry.text);
+            (entry.status, entry.ended) = (GoalStatus::Recalled, Some(now));
+        } else {
+            entry.handle = Some(handle(key));
+        }
+        self.entries.push(entry);
         if recalled { Arrival::Recalled } else { Arrival::New }
     }
 
@@ -159,20 +139,9 @@ impl<H: Clone, R> GoalRegistry<H, R> {
         let waits = !id.is_empty() && self.by_id(&GoalId::from(id)).is_none();
         let is_kept = !waits || self.evict_if_full();
         if waits && is_kept {
-            let (key, id, status) = (self.next_key(), GoalId::from(id), GoalStatus::Recalling);
-            let (text, requests, ended) = (String::new(), GoalRequests::default(), Some(now));
-            let decision = CancelDecision::None;
-            self.entries.push(Entry {
-                key,
-                id,
-                stamp,
-                status,
-                text,
-                handle: None,
-                ended,
-                decision,
-                requests,
-            });
+            let mut entry = Entry::new(self.next_key(), GoalId::from(id), stamp);
+            (entry.status, entry.ended) = (GoalStatus::Recalling, Some(now));
+            self.entries.push(entry);
         }
         (concerned, is_kept)
     }
@@ -182,10 +151,9 @@ impl<H: Clone, R> GoalRegistry<H, R> {
     pub(super) fn request_cancel(&mut self, is_meant: impl Fn(&Entry<H, R>) -> bool) -> Vec<(Key, H)> {
         let mut concerned = Vec::new();
         for entry in self.entries.iter_mut().filter(|entry| entry.is_cancelable() && is_meant(entry)) {
-            if let Some(next) = entry.status.after(Step::RequestCancel) {
-                entry.status = next;
+            if let Some(handle) = entry.handle.clone() {
                 entry.decision = CancelDecision::Pending;
-                concerned.extend(entry.handle.clone().map(|handle| (entry.key, handle)));
+                concerned.push((entry.key, handle));
             }
         }
         concerned
@@ -194,9 +162,8 @@ impl<H: Clone, R> GoalRegistry<H, R> {
     /// The owner of a goal refuses to cancel it. False if no cancel request awaits the decision.
     pub(super) fn refuse_cancel(&mut self, key: Key) -> bool {
         let Some(entry) = self.get_mut(key) else { return false };
-        let decides = entry.decision == CancelDecision::Pending && entry.status.is_cancel_requested();
+        let decides = entry.decision == CancelDecision::Pending && !entry.status.is_terminal();
         if decides {
-            entry.status = entry.status.after_refused_cancel();
             entry.decision = CancelDecision::Refused;
         }
         decides
@@ -204,9 +171,13 @@ impl<H: Clone, R> GoalRegistry<H, R> {
 
     /// The owner of a goal has decided on a cancel request. False if it has refused.
     pub(super) fn conclude_cancel(&mut self, key: Key) -> bool {
-        let decision =
-            self.get_mut(key).map(|entry| std::mem::replace(&mut entry.decision, CancelDecision::None));
-        decision != Some(CancelDecision::Refused)
+        let Some(entry) = self.get_mut(key) else { return true };
+        let decision = std::mem::replace(&mut entry.decision, CancelDecision::None);
+        let is_accepted = decision != CancelDecision::Refused;
+        if is_accepted && let Some(next) = entry.status.after(Step::RequestCancel) {
+            entry.status = next;
+        }
+        is_accepted
     }
 
     /// Sets the status of a goal.
@@ -227,28 +198,61 @@ impl<H: Clone, R> GoalRegistry<H, R> {
         });
     }
 
+    /// Whether a goal has ended and will expire.
+    pub(super) fn has_ended_goals(&self) -> bool {
+        self.entries.iter().any(|entry| entry.ended.is_some())
+    }
+
     fn next_key(&mut self) -> Key {
         self.key = Key(self.key.0 + 1);
         self.key
     }
 
-    /// Evicts the goal that ended first if the registry is full. False if none has ended.
+    /// Evicts a goal if the registry is full: the one that ended first, and one without a result before one whose result
+    /// a client may still request. False if none has ended.
     fn evict_if_full(&mut self) -> bool {
-        if self.entries.len() < self.limit {
-            return true;
-        }
-        let ended = self.entries.iter().enumerate().filter_map(|(place, entry)| Some((entry.ended?, place)));
-        let Some((_, oldest)) = ended.min() else { return false };
-        self.entries.remove(oldest);
+        self.entries.len() < self.limit || self.evict(|_| true)
+    }
+
+    /// Evicts one ended goal of those that may be evicted. False if there is none.
+    pub(super) fn evict(&mut self, may_evict: impl Fn(&Entry<H, R>) -> bool) -> bool {
+        let candidates = self.entries.iter().enumerate().filter(|(_, entry)| may_evict(entry));
+        let ended = candidates
+            .filter_map(|(place, entry)| Some((entry.requests.result_len().is_some(), entry.ended?, place)));
+        let Some((.., place)) = ended.min() else { return false };
+        self.entries.remove(place);
         true
     }
 }
 
 impl<H, R> Entry<H, R> {
-    /// Whether the goal can be cancelled: a ROS 2 client can cancel it once it is accepted.
+    /// A goal that its owner does not know yet.
+    fn new(key: Key, id: GoalId, stamp: Time) -> Self {
+        Self {
+            key,
+            id,
+            stamp,
+            status: GoalStatus::Pending,
+            text: String::new(),
+            handle: None,
+            ended: None,
+            decision: CancelDecision::None,
+            requests: GoalRequests::default(),
+        }
+    }
+
+    /// Whether the goal can be cancelled: a ROS 2 client can cancel it once it is accepted. Not while its owner is asked.
     pub(super) fn is_cancelable(&self) -> bool {
         let is_known = self.id.uuid().is_none() || self.status.ros2_number().is_some();
-        is_known && self.status.after(Step::RequestCancel).is_some()
+        let is_open = self.status.after(Step::RequestCancel).is_some();
+        is_known && is_open && self.decision == CancelDecision::None
+    }
+
+    /// The status as the cancel callback sees it, while it decides on a request.
+    pub(super) fn status_if_cancelled(&self) -> GoalStatus {
+        let next =
+            self.status.after(Step::RequestCancel).filter(|_| self.decision == CancelDecision::Pending);
+        next.unwrap_or(self.status)
     }
 
     /// Handles another ROS 1 goal with this id.

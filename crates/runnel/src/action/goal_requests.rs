@@ -2,13 +2,24 @@
 
 use std::sync::Arc;
 
-/// Limit of requests for one result that wait: a client sends one.
-const MOST_WAITING: usize = 10;
+/// Limit of requests of one kind that wait for one goal: a client sends one.
+pub(super) const MOST_WAITING: usize = 10;
+
+/// A request of a ROS 2 client.
+pub(super) trait ClientRequest {
+    /// Identifies the client among all clients.
+    fn client(&self) -> [u8; 16];
+
+    /// Whether its client is gone, so that nothing waits for the answer.
+    fn is_abandoned(&self) -> bool;
+}
 
 /// The state of the requests. `R` answers one.
 pub(super) struct GoalRequests<R> {
-    /// The request that sent the goal, until the server has decided on the goal.
-    send_goal: Option<R>,
+    /// The client that has sent the goal.
+    sender: Option<[u8; 16]>,
+    /// The requests that have sent the goal, until the server has decided on it. A client may repeat its request.
+    send_goal: Vec<R>,
     /// Requests that wait for the result.
     get_result: Vec<R>,
     /// The response to them, once the goal has ended.
@@ -24,42 +35,67 @@ pub(super) enum ResultRequest<R> {
     Answer(R, Arc<[u8]>),
     /// The server does not know the goal: it never did, or it has forgotten the goal after its end.
     Unknown(R),
-    /// So many requests wait for the same result already.
+    /// So many requests of living clients wait for the same result already.
     TooMany(R, usize),
 }
 
 impl<R> Default for GoalRequests<R> {
     fn default() -> Self {
-        Self { send_goal: None, get_result: Vec::new(), result: None }
+        Self { sender: None, send_goal: Vec::new(), get_result: Vec::new(), result: None }
     }
 }
 
-impl<R> GoalRequests<R> {
+impl<R: ClientRequest> GoalRequests<R> {
     /// Stores the request that sent the goal.
     pub(super) fn set_send_goal(&mut self, request: R) {
-        self.send_goal = Some(request);
+        self.sender = Some(request.client());
+        self.send_goal.push(request);
     }
 
-    /// The request that sent the goal, if it is not answered yet.
-    pub(super) fn take_send_goal(&mut self) -> Option<R> {
-        self.send_goal.take()
+    /// Whether the goal was sent by the client of this request.
+    pub(super) fn is_sent_by_client_of(&self, request: &R) -> bool {
+        self.sender == Some(request.client())
     }
 
-    /// Handles a request for the result.
-    pub(super) fn request_result(&mut self, request: R) -> ResultRequest<R> {
-        match &self.result {
-            Some(response) => ResultRequest::Answer(request, Arc::clone(response)),
-            None if self.get_result.len() >= MOST_WAITING => ResultRequest::TooMany(request, MOST_WAITING),
-            None => {
-                self.get_result.push(request);
-                ResultRequest::Waits
-            }
+    /// Stores a repeated request that sent the goal. Returns it if too many wait.
+    pub(super) fn repeat_send_goal(&mut self, request: R) -> Option<R> {
+        if self.send_goal.len() >= MOST_WAITING {
+            return Some(request);
         }
+        self.send_goal.push(request);
+        None
+    }
+
+    /// The requests that sent the goal, unless they are answered.
+    pub(super) fn take_send_goal(&mut self) -> Vec<R> {
+        std::mem::take(&mut self.send_goal)
+    }
+
+    /// Handles a request for the result. Requests of clients that are gone make room for it.
+    pub(super) fn request_result(&mut self, request: R) -> ResultRequest<R> {
+        if let Some(response) = &self.result {
+            return ResultRequest::Answer(request, Arc::clone(response));
+        }
+        if self.get_result.len() >= MOST_WAITING {
+            self.get_result.retain(|waiting| !waiting.is_abandoned());
+        }
+        if self.get_result.len() >= MOST_WAITING {
+            return ResultRequest::TooMany(request, MOST_WAITING);
+        }
+        self.get_result.push(request);
+        ResultRequest::Waits
     }
 
     /// Keeps the response that holds the result. Returns the requests to which it is sent.
     pub(super) fn set_result(&mut self, response: Arc<[u8]>) -> Vec<R> {
         self.result = Some(response);
         std::mem::take(&mut self.get_result)
+    }
+}
+
+impl<R> GoalRequests<R> {
+    /// The length of the response that holds the result; `None` without one.
+    pub(super) fn result_len(&self) -> Option<usize> {
+        self.result.as_ref().map(|response| response.len())
     }
 }

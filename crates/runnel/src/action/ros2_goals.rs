@@ -3,10 +3,12 @@
 //! Source: rcl_action, `action_server.h` and the documentation of `rcl_action_process_cancel_request` and
 //! `rcl_action_expire_goals`; action_msgs, `CancelGoal.srv`.
 
+use std::sync::Arc;
+
 use runnel_core::time::{Instant, Time};
 
 use super::goal_registry::{Entry, GoalRegistry, Key};
-use super::goal_requests::ResultRequest;
+use super::goal_requests::{ClientRequest, MOST_WAITING, ResultRequest};
 use crate::goal_status::GoalId;
 
 /// A UUID without a bit set stands for no goal in cancel requests.
@@ -25,6 +27,32 @@ pub(super) enum CancelCode {
     GoalTerminated = 3,
 }
 
+/// Limit of the bytes of all results that a server keeps, except for the last one.
+pub(super) const MOST_RESULT_BYTES: usize = 64 << 20;
+
+/// What to do with a request to `send_goal` whose goal id is known.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum RepeatedGoal<R> {
+    /// It is answered like the first one, once the owner has decided.
+    Waits,
+    /// The goal was accepted then.
+    Accepted(R, Time),
+    /// The goal was not accepted.
+    Rejected(R),
+    /// Another client uses the id.
+    InUse(R),
+    /// So many requests wait for the decision already.
+    TooMany(R, usize),
+}
+
+/// What becomes of a result.
+pub(super) struct KeptResult<R> {
+    /// The requests to which it is sent.
+    pub(super) waiting: Vec<R>,
+    /// The number of earlier results that were dropped for it.
+    pub(super) dropped: usize,
+}
+
 /// The goals that a cancel request concerns, whose owners decide on it.
 pub(super) struct CancelRequest<H> {
     /// Goals of both generations, if the request is for more than one goal.
@@ -40,7 +68,43 @@ impl<H> CancelRequest<H> {
     }
 }
 
-impl<H: Clone, R> GoalRegistry<H, R> {
+impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
+    /// Handles a request that sends a goal whose id is known. Its client gets the same answer as to the first request.
+    pub(super) fn repeat_goal(&mut self, id: &GoalId, request: R) -> RepeatedGoal<R> {
+        let Some(entry) = self.by_id_mut(id) else { return RepeatedGoal::Rejected(request) };
+        if !entry.requests.is_sent_by_client_of(&request) {
+            return RepeatedGoal::InUse(request);
+        }
+        if entry.status.ros2_number().is_some() {
+            return RepeatedGoal::Accepted(request, entry.stamp);
+        }
+        if entry.status.is_terminal() {
+            return RepeatedGoal::Rejected(request);
+        }
+        match entry.requests.repeat_send_goal(request) {
+            None => RepeatedGoal::Waits,
+            Some(request) => RepeatedGoal::TooMany(request, MOST_WAITING),
+        }
+    }
+
+    /// Keeps the response that holds the result of a goal. Beyond the limit of bytes, the goals that ended first are
+    /// forgotten.
+    pub(super) fn keep_result(&mut self, key: Key, response: Arc<[u8]>) -> KeptResult<R> {
+        let Some(entry) = self.get_mut(key) else { return KeptResult { waiting: Vec::new(), dropped: 0 } };
+        let waiting = entry.requests.set_result(response);
+        let mut dropped = 0;
+        while self.result_bytes() > MOST_RESULT_BYTES
+            && self.evict(|entry| entry.key != key && entry.requests.result_len().is_some())
+        {
+            dropped += 1;
+        }
+        KeptResult { waiting, dropped }
+    }
+
+    fn result_bytes(&self) -> usize {
+        self.entries().iter().filter_map(|entry| entry.requests.result_len()).sum()
+    }
+
     /// Handles a ROS 2 request: cancels the goal with this id, those accepted at this stamp or earlier, either, or (with
     /// neither) all.
     pub(super) fn cancel_ros2(&mut self, id: [u8; 16], stamp: Time, now: Instant) -> CancelRequest<H> {

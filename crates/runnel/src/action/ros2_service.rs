@@ -2,39 +2,46 @@
 
 use std::sync::Arc;
 
+use runnel_ros1::node::ServiceFailure;
 use runnel_rtps::wire::EntityId;
 
-use super::ros2_request::{Reply, Request};
+use super::ros2_request::Request;
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{CallPath, PendingCall, ServiceCore, ServiceRequest, ServiceTypes};
+use crate::data::{CallPath, PendingCall, ServiceCore, local_request_key};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
-use crate::ros2_graph::Gid;
 use crate::rtps::ServiceTypeNames;
-use crate::service::ServiceServer;
+use crate::services::service::{ProvidedType, ServiceServer};
 
-/// Provides a service. The callback belongs to `group` and answers at any time.
+/// Provides a service. The callback belongs to `group` and answers at any time. `refusal` is the response to requests
+/// beyond the limits of a service.
 pub(super) fn serve(
     node: &Node,
-    (service, types): (String, ServiceTypes),
-    group: &Arc<ExclusiveGroup>,
+    (service, of): (String, ProvidedType),
+    (group, refusal): (&Arc<ExclusiveGroup>, Vec<u8>),
     mut callback: impl FnMut(Request) + Send + 'static,
 ) -> Result<ServiceServer, Error> {
-    node.provide_in_ros2(service, types, group, move |ServiceRequest { bytes, mut responder }| {
-        // Requests for results wait as long as goals take. The server limits goals, and requests for each.
-        responder.release();
-        let (encoding, client) = (responder.encoding(), Gid(responder.request().0).to_string());
-        let reply = Reply::new(move |response| responder.respond(Ok(response)));
-        callback(Request { bytes, encoding, client, reply });
-    })
+    node.provide_in_ros2((service, of), group, refusal, move |request| callback(Request::of(request)))
+}
+
+/// The requests to a service that wait for its callback.
+pub(super) fn waiting(server: &ServiceServer) -> impl Iterator<Item = Request> {
+    std::iter::from_fn(|| server.core().take().map(Request::of))
 }
 
 /// The reply to a call.
 pub(super) struct ServiceReply {
-    /// The payload of the response, or why there is none.
-    pub(super) result: Result<Vec<u8>, String>,
+    /// The payload of the response.
+    pub(super) result: Result<Vec<u8>, CallFailure>,
     pub(super) path: CallPath,
+}
+
+/// Why there is no response.
+pub(super) enum CallFailure {
+    /// The server refuses the request, for this reason.
+    Refused(String),
+    NoAnswer(ServiceFailure),
 }
 
 /// Calls a service.
@@ -67,8 +74,8 @@ impl ServiceCaller {
     ) -> Result<CallPath, Error> {
         let pending = PendingCall::with_callback(Dispatch::Inline, move |path, answer| {
             let result = match answer {
-                Ok(response) => response,
-                Err(failure) => Err(failure.to_string()),
+                Ok(response) => response.map_err(CallFailure::Refused),
+                Err(failure) => Err(CallFailure::NoAnswer(failure)),
             };
             on_reply(ServiceReply { result, path });
         });
@@ -77,9 +84,7 @@ impl ServiceCaller {
         let number = self.node.inner.driver().begin_ros2_call(self.client, sent, None, Arc::clone(&pending));
         let number = number.ok_or(Error::ShuttingDown)?;
         if let Some(core) = local {
-            let mut id = [0; 16];
-            id[12..].copy_from_slice(&self.client.0);
-            core.push_local(queued, pending, (id, number));
+            core.push_local(queued, pending, local_request_key(self.client, number));
         }
         self.node.context().shared.event_loop.ensure_background_thread();
         Ok(CallPath::Ros2(self.client, number))

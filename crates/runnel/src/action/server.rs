@@ -15,8 +15,8 @@ use super::server_types::{ServerTypes, StaticTypes};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
-use crate::options::ServerOptions;
-use crate::timer::Timer;
+use crate::node::options::ServerOptions;
+use crate::node::timer::Timer;
 
 /// Default frequency of the status list, in hertz.
 const FREQUENCY: f64 = 5.0;
@@ -50,13 +50,9 @@ impl Node {
         on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
         on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
-        let on_goal = with_handle(on_goal);
-        let parts = self.start_action_server(
-            action.into(),
-            StaticTypes::<A>::default(),
-            on_goal,
-            with_handle(on_cancel),
-        )?;
+        let types = StaticTypes::<A>::default();
+        let (on_goal, on_cancel) = (with_handle(on_goal, false), with_handle(on_cancel, true));
+        let parts = self.start_action_server(action.into(), types, on_goal, on_cancel)?;
         Ok(ActionServer { parts })
     }
 
@@ -131,11 +127,12 @@ impl Node {
     }
 }
 
-/// Converts a callback for handles to one for goals.
+/// Converts a callback for handles to one for goals. `is_asked` is true for the cancel callback.
 fn with_handle<A: Action>(
     mut callback: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+    is_asked: bool,
 ) -> impl FnMut(Arc<ServerGoal<StaticTypes<A>>>) + Send + 'static {
-    move |goal| callback(ServerGoalHandle { goal })
+    move |goal| callback(ServerGoalHandle { goal, is_asked })
 }
 
 /// An action that a node provides. Dropping it ends the action: accepted goals are aborted, and pending or unread goals
@@ -174,7 +171,8 @@ impl<T: ServerTypes> Drop for ServerParts<T> {
     fn drop(&mut self) {
         // Waiting goals are answered before the topics end.
         self.core.close();
-        let (ros1, ros2) = self.inputs.take().map_or((None, None), |inputs| (inputs.ros1, inputs.ros2));
+        let inputs = self.inputs.take();
+        let (ros1, ros2) = inputs.map_or((None, None), |inputs| (inputs.ros1, inputs.ros2));
         if let Some(ros1) = ros1 {
             // The user's callback is not called for them.
             ros1.take_goals(&self.core);
@@ -182,8 +180,12 @@ impl<T: ServerTypes> Drop for ServerParts<T> {
         }
         drop(self.timer.take());
         self.core.end();
-        // They have carried the responses of the goals that have just ended.
-        drop(ros2);
+        if let Some(ros2) = ros2 {
+            // The user's callbacks are not called for them.
+            ros2.answer_waiting(&self.core);
+            // It has carried the responses of the goals that have just ended.
+            drop(ros2);
+        }
     }
 }
 
@@ -198,11 +200,13 @@ impl<A: Action> fmt::Debug for ActionServer<A> {
 #[must_use = "a goal is aborted when its last handle is dropped: move it to a thread that ends it"]
 pub struct ServerGoalHandle<A: Action> {
     goal: Arc<ServerGoal<StaticTypes<A>>>,
+    /// The cancel callback gets it, and clones share that.
+    is_asked: bool,
 }
 
 impl<A: Action> Clone for ServerGoalHandle<A> {
     fn clone(&self) -> Self {
-        Self { goal: Arc::clone(&self.goal) }
+        Self { goal: Arc::clone(&self.goal), is_asked: self.is_asked }
     }
 }
 
@@ -222,12 +226,17 @@ impl<A: Action> ServerGoalHandle<A> {
         &self.goal.goal
     }
 
-    /// The goal's status.
+    /// The goal's status. A cancel request changes it once the cancel callback has not refused it; the callback's own
+    /// handle has the changed status already.
     pub fn status(&self) -> GoalStatus {
-        self.goal.core.status(&self.goal)
+        match self.is_asked {
+            true => self.goal.core.status_if_cancelled(&self.goal),
+            false => self.goal.core.status(&self.goal),
+        }
     }
 
-    /// Whether a client has requested to cancel the goal and it has not ended.
+    /// Whether a client has requested to cancel the goal, the cancel callback has not refused that, and the goal has not
+    /// ended.
     pub fn is_cancel_requested(&self) -> bool {
         self.status().is_cancel_requested()
     }

@@ -2,33 +2,28 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use runnel_core::time::Time;
-use runnel_core::wire::{Bytes, DecodeError, Reader, decode};
 use runnel_io::clock;
-use runnel_msgs::actionlib_msgs::msg::GoalID;
 
-use super::MAX_GOALS;
-use super::goal_registry::{Arrival, Entry, GoalRegistry, KeepTimes, Key};
-use super::header::read_goal;
-use super::ros2_message::goal_response;
-use super::ros2_request::Reply;
+use super::goal_registry::{Entry, KeepTimes, Key};
+use super::goal_table::{GoalTable, TableGuard};
+use super::ros2_goals::MOST_RESULT_BYTES;
 use super::server_ends::{GoalReport, ServerEnds};
 use super::server_types::ServerTypes;
-use crate::data::Unreadable;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::log_output::console;
 use crate::node::Node;
-use crate::shared::ShutdownHook;
-use crate::sync::{Class, Mutex, MutexGuard, lock};
+use crate::node::timer::Timer;
+use crate::runtime::shared::ShutdownHook;
+use crate::sync::{Class, Mutex};
+use crate::time::timers::Follows;
 
 /// Text of goals that end with their server.
-const ENDED: &str = "the action server has ended";
-
-/// Longest goal id, in bytes: every list repeats it.
-const MAX_ID: usize = 1024;
+pub(super) const ENDED: &str = "the action server has ended";
 
 /// A goal, shared by its handles.
 pub(super) struct ServerGoal<A: ServerTypes> {
@@ -47,21 +42,6 @@ impl<A: ServerTypes> Drop for ServerGoal<A> {
     }
 }
 
-/// A received goal.
-pub(super) struct Arrived<A: ServerTypes> {
-    pub(super) id: GoalId,
-    /// The stamp by the client's clock, zero without one, and the time of reception.
-    pub(super) stamps: (Time, Time),
-    pub(super) goal: A::Goal,
-    /// Answers the request of a ROS 2 client.
-    pub(super) reply: Option<Reply>,
-}
-
-type Goals<A> = GoalRegistry<Weak<ServerGoal<A>>, Reply>;
-
-/// Goals whose owners decide on a cancel request.
-pub(super) type CanceledGoals<A> = Vec<(Key, Weak<ServerGoal<A>>)>;
-
 /// An action server.
 pub(super) struct ServerCore<A: ServerTypes> {
     node: Node,
@@ -70,16 +50,8 @@ pub(super) struct ServerCore<A: ServerTypes> {
     table: Mutex<GoalTable<A>>,
     /// Number of refused requests.
     refused: AtomicU64,
-}
-
-/// Goals and publishers of a server. Locked while publishing, so that clients see events in their order. Publishing
-/// takes only the topic's locks and runs no user code. Logging may, so it happens after the lock is released.
-pub(super) struct GoalTable<A: ServerTypes> {
-    pub(super) goals: Goals<A>,
-    /// New goals are rejected: the server is about to end.
-    closed: bool,
-    /// `None` once the server has ended.
-    pub(super) ends: Option<ServerEnds>,
+    /// Forgets goals of ROS 2 clients after their end, with their results.
+    expiry: OnceLock<Timer>,
 }
 
 /// Without this, clients would wait for ever for goals of a server that is gone.
@@ -96,14 +68,17 @@ impl<A: ServerTypes> ServerCore<A> {
         ends: ServerEnds,
         keep: KeepTimes,
     ) -> Arc<Self> {
-        let table = GoalTable { goals: GoalRegistry::new(MAX_GOALS, keep), closed: false, ends: Some(ends) };
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
             types,
-            table: Mutex::new(Class::GoalTable, table),
+            table: Mutex::new(Class::GoalTable, GoalTable::new(ends, keep)),
             refused: AtomicU64::new(0),
+            expiry: OnceLock::new(),
         });
+        if node.inner.is_in_ros2() {
+            core.set_expiry_timer(keep.ros2);
+        }
         let hook: Arc<dyn ShutdownHook> = Arc::<Self>::clone(&core);
         node.context().shared.add_shutdown_hook(Arc::downgrade(&hook));
         core
@@ -122,129 +97,41 @@ impl<A: ServerTypes> ServerCore<A> {
         self.node.now()
     }
 
-    pub(super) fn table(&self) -> MutexGuard<'_, GoalTable<A>> {
-        lock(&self.table)
+    pub(super) fn node_name(&self) -> &str {
+        self.node.full_name()
     }
 
-    /// Handles a goal of a ROS 1 client. Returns the handle for the user's decision.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(super) fn on_goal_message(
-        self: &Arc<Self>,
-        client: &str,
-        bytes: Bytes<'_>,
-    ) -> Result<Option<Arc<ServerGoal<A>>>, Unreadable> {
-        let (GoalID { stamp, id }, rest) = read_goal(bytes)?;
-        let goal = self.types.read_goal(Reader::new(rest))?;
-        if id.len() > MAX_ID {
-            let length = id.len();
-            self.refuse(format_args!(
-                "a goal from [{client}]: its id has {length} bytes, at most {MAX_ID} are accepted"
-            ));
-            return Ok(None);
-        }
-        let now = self.now();
-        let id = if id.is_empty() { GoalId::next(self.node.full_name(), now) } else { GoalId::from(&*id) };
-        Ok(self.arrive(client, Arrived { id, stamps: (stamp, now), goal, reply: None }))
+    pub(super) fn table(&self) -> TableGuard<'_, A> {
+        TableGuard::lock(&self.table)
     }
 
-    /// Handles a received goal. Returns the handle for the user's decision.
-    pub(super) fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<Arc<ServerGoal<A>>> {
-        let Arrived { id, stamps, goal, mut reply } = arrived;
-        let stamp = if stamps.0.is_zero() { stamps.1 } else { stamps.0 };
-        let mut new = None;
+    /// Creates the timer that forgets ended goals. It runs only while there are any.
+    fn set_expiry_timer(self: &Arc<Self>, keep: Duration) {
+        let core = Arc::downgrade(self);
+        let expire = move || core.upgrade().into_iter().for_each(|core| core.expire());
+        let schedule = (Follows::Wall, true);
+        let timer = self.node.timer(keep, schedule, self.node.inner.executor_dispatch(), expire);
+        timer.cancel();
+        // It is set once.
+        let _ = self.expiry.set(timer);
+    }
+
+    /// Forgets ended goals, also when no client sends a request.
+    fn expire(&self) {
         let mut table = self.table();
-        let begin = |key| {
-            let (core, id, end) = (Arc::clone(self), id.clone(), OnceLock::new());
-            Arc::downgrade(new.insert(Arc::new(ServerGoal { core, id, stamp, goal, key, end })))
-        };
-        let now = clock::monotonic();
-        if reply.is_some() {
-            table.goals.expire(now);
-        }
-        let arrival = table.goals.arrive(&id, stamps, begin, now);
-        if let (Some(goal), Some(reply)) = (&new, reply.take_if(|_| arrival == Arrival::New))
-            && let Some(entry) = table.goals.get_mut(goal.key)
-        {
-            entry.requests.set_send_goal(reply);
-        }
-        let closed = table.closed;
-        let mut refused = None;
-        let sent = match arrival {
-            Arrival::New if closed => {
-                let ended = new.as_ref().and_then(|goal| self.end_goal(&mut table, goal.key, ENDED));
-                ended.unwrap_or(Ok(()))
-            }
-            Arrival::New => Ok(()),
-            Arrival::Known => {
-                // A ROS 1 client may send its goal twice.
-                refused = reply.is_some().then(|| format!("id {id} is in use"));
-                Ok(())
-            }
-            Arrival::Recalled => {
-                let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
-                let report = GoalReport { id: &id, stamp, status: GoalStatus::Recalled, text: &text };
-                self.publish_end(&table, &report, &self.types.empty_result())
-                    .and(self.publish_list(&mut table, &id))
-            }
-            Arrival::Full => {
-                let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
-                let text = refused.insert(text).as_str();
-                let report = GoalReport { id: &id, stamp, status: GoalStatus::Rejected, text };
-                self.publish_end(&table, &report, &self.types.empty_result())
-            }
-        };
-        if let Some(reply) = reply {
-            reply.send(goal_response(None));
-        }
+        table.goals.expire(clock::monotonic());
+        let are_left = table.goals.has_ended_goals();
         drop(table);
-        log_error(sent);
-        if let Some(why) = refused {
-            self.refuse(format_args!("a goal from [{client}]: {why}"));
+        if are_left {
+            self.await_expiry();
         }
-        new.filter(|_| !closed)
     }
 
-    /// Handles a cancel request of a ROS 1 client. `ask` calls the owner of a goal.
-    ///
-    /// # Errors
-    /// When the request cannot be read.
-    pub(super) fn on_cancel_message(
-        &self,
-        client: &str,
-        bytes: Bytes<'_>,
-        ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
-    ) -> Result<(), DecodeError> {
-        let GoalID { stamp, id } = decode(bytes)?;
-        let (concerned, kept) = match id.len() <= MAX_ID {
-            true => self.table().goals.cancel(&id, stamp, clock::monotonic()),
-            false => (Vec::new(), false),
-        };
-        self.decide_cancel(&concerned, ask);
-        if !kept {
-            self.refuse(format_args!("a cancel request from [{client}] for an unknown goal"));
+    /// Starts the timer after which an ended goal is forgotten.
+    fn await_expiry(&self) {
+        if let Some(timer) = self.expiry.get().filter(|timer| timer.is_canceled()) {
+            timer.reset();
         }
-        Ok(())
-    }
-
-    /// Asks the owners of goals about a cancel request, and publishes the lists. Returns for each goal whether it is
-    /// being cancelled.
-    pub(super) fn decide_cancel(
-        &self,
-        concerned: &CanceledGoals<A>,
-        ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
-    ) -> Vec<bool> {
-        let mut decide = |(key, goal): &(Key, Weak<ServerGoal<A>>)| {
-            // A goal whose handles are all dropped ends anyway.
-            goal.upgrade().into_iter().for_each(&mut *ask);
-            self.table().goals.conclude_cancel(*key)
-        };
-        let accepted: Vec<bool> = concerned.iter().map(&mut decide).collect();
-        if accepted.contains(&true) {
-            self.publish_lists();
-        }
-        accepted
     }
 
     /// Refuses the cancel request that is being decided.
@@ -259,6 +146,13 @@ impl<A: ServerTypes> ServerCore<A> {
 
     pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
         self.table().status(goal)
+    }
+
+    /// The status as the cancel callback sees it.
+    pub(super) fn status_if_cancelled(&self, goal: &ServerGoal<A>) -> GoalStatus {
+        let table = self.table();
+        let entry = table.goals.get(goal.key).filter(|_| goal.end.get().is_none());
+        entry.map_or_else(|| table.status(goal), Entry::status_if_cancelled)
     }
 
     /// Accepts a goal.
@@ -288,12 +182,14 @@ impl<A: ServerTypes> ServerCore<A> {
         self.publish_end(&table, &report, result)?;
         let response = self.ros2_result(&report, result)?;
         let canceling = self.list_as_canceling(&mut table, goal, status);
-        table.end(goal.key, status, text, response);
+        let dropped = table.end(goal.key, status, text, response);
         // The lock excludes a second call.
         let _ = goal.end.set(status);
         let sent = canceling.and(self.publish_list(&mut table, &goal.id));
         drop(table);
         log_error(sent);
+        self.note_dropped_results(dropped);
+        self.await_expiry();
         Ok(())
     }
 
@@ -305,11 +201,17 @@ impl<A: ServerTypes> ServerCore<A> {
         let sent = sent.and(self.publish_list(&mut table, &goal.id));
         drop(table);
         log_error(sent);
+        self.await_expiry();
         self.warn(format_args!("goal {}: {text}", goal.id));
     }
 
     /// Ends a goal on behalf of its owner, and returns whether the result was sent; `None` if it has already ended.
-    fn end_goal(&self, table: &mut GoalTable<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
+    pub(super) fn end_goal(
+        &self,
+        table: &mut GoalTable<A>,
+        key: Key,
+        text: &str,
+    ) -> Option<Result<(), Error>> {
         let Entry { id, stamp, status, .. } = table.goals.get(key)?;
         let report = GoalReport { id, stamp: *stamp, status: status.after(Step::Abandon)?, text };
         let (status, result) = (report.status, self.types.empty_result());
@@ -366,12 +268,21 @@ impl<A: ServerTypes> ServerCore<A> {
         }
     }
 
+    /// Logs that results were dropped before their time.
+    fn note_dropped_results(&self, dropped: usize) {
+        if dropped > 0 {
+            self.warn(format_args!(
+                "goals forgotten: {dropped}: all results together exceed {MOST_RESULT_BYTES} bytes"
+            ));
+        }
+    }
+
     /// Logs a warning about the action in the node's log.
     pub(super) fn warn(&self, what: fmt::Arguments<'_>) {
         self.node.inner.log().log_library(log::Level::Warn, format_args!("action {}: {what}", self.action));
     }
 
-    fn open_table(&self) -> Result<MutexGuard<'_, GoalTable<A>>, Error> {
+    fn open_table(&self) -> Result<TableGuard<'_, A>, Error> {
         let table = self.table();
         if table.ends.is_some() { Ok(table) } else { Err(ActionError::ServerEnded.of(&self.action)) }
     }
@@ -388,3 +299,6 @@ impl<A: ServerTypes> ServerCore<A> {
 pub(super) fn log_error(sent: Result<(), Error>) {
     sent.unwrap_or_else(|error| console::error!("{error}"));
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,14 +7,15 @@ use runnel_msgs::actionlib_msgs::msg::GoalStatusArray;
 
 use super::content::Content;
 use super::goal_registry::{Entry, GoalRegistry};
+use super::goal_requests::ClientRequest;
 use super::header::{header, wire_status, write_status_head};
 use super::ros2_message::{status_list, write_with_uuid};
 use super::types::{ActionTypes, Ros1ActionTypes, Type, ros2_name, ros2_status};
-use crate::announced::{Ros2Type, Topic};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
-use crate::publisher::BytesPublisher;
+use crate::topics::publisher::BytesPublisher;
+use crate::types::announced::{Ros2Type, Topic};
 
 /// Queue depth of results and feedback for a slow ROS 1 client.
 const DEPTH: usize = 1000;
@@ -124,7 +125,10 @@ impl Ros2ServerEnd {
     }
 
     /// Publishes the list of the goals of ROS 2 clients.
-    pub(super) fn publish_list<H: Clone, R>(&self, goals: &GoalRegistry<H, R>) -> Result<(), Error> {
+    pub(super) fn publish_list<H: Clone, R: ClientRequest>(
+        &self,
+        goals: &GoalRegistry<H, R>,
+    ) -> Result<(), Error> {
         let list = status_list(goals.ros2_list());
         self.status.publish_encoded(|encoding, out| Ok(cdr::encode_into(&list, encoding, out)?))
     }

@@ -6,18 +6,20 @@ use runnel_core::qos::QoS;
 use runnel_core::wire::Bytes;
 use runnel_msgs::action_msgs::srv::CancelGoal;
 
-use super::ros2_service::serve;
+use super::ros2_goals::CancelCode;
+use super::ros2_message::{cancel_response, goal_response};
+use super::ros2_service::{serve, waiting};
 use super::server_core::{ServerCore, ServerGoal};
 use super::server_types::ServerTypes;
 use super::types::{Type, ros2_name};
-use crate::announced::Topic;
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
-use crate::data::{Delivery, ServiceTypes, Unreadable};
+use crate::data::{Delivery, Unreadable};
 use crate::error::Error;
 use crate::node::Node;
-use crate::service::ServiceServer;
-use crate::subscription::{Subscription, Takes};
+use crate::services::service::{ProvidedType, ServiceServer};
 use crate::sync::TryMutex;
+use crate::topics::subscription::{Subscription, Takes};
+use crate::types::announced::Topic;
 
 /// Queue depth of goals and cancel requests while callbacks run.
 const DEPTH: usize = 1000;
@@ -48,14 +50,20 @@ impl<A: ServerTypes> ServerCallbacks<A> {
 /// See the module's documentation.
 pub(super) struct ServerInputs {
     pub(super) ros1: Option<Ros1Inputs>,
-    /// The services of ROS 2.
-    pub(super) ros2: Option<[ServiceServer; 3]>,
+    pub(super) ros2: Option<Ros2Inputs>,
 }
 
 /// The topics that ROS 1 clients publish.
 pub(super) struct Ros1Inputs {
     goals: Subscription,
     _cancels: Subscription,
+}
+
+/// The services that ROS 2 clients call.
+pub(super) struct Ros2Inputs {
+    send_goal: ServiceServer,
+    get_result: ServiceServer,
+    cancel_goal: ServiceServer,
 }
 
 impl ServerInputs {
@@ -69,8 +77,9 @@ impl ServerInputs {
         let groups = [(); 2].map(|()| CallbackGroup::for_entity(group));
         let goal = core.types.types().ros1.filter(|_| node.inner.is_in_ros1()).map(|types| types.goal);
         let ros1 = goal.map(|goal| Ros1Inputs::new((node, action, goal), core, &callbacks, &groups));
-        let services = core.types.services().filter(|_| node.inner.is_in_ros2());
-        let ros2 = services.map(|services| serve_ros2((node, action, services), core, &callbacks, &groups));
+        let services = core.types.services(&node.inner).filter(|_| node.inner.is_in_ros2());
+        let ros2 =
+            services.map(|services| Ros2Inputs::new((node, action, services), core, &callbacks, &groups));
         Ok(Self { ros1: ros1.transpose()?, ros2: ros2.transpose()? })
     }
 }
@@ -108,31 +117,43 @@ impl Ros1Inputs {
     }
 }
 
-/// Provides the services of ROS 2.
-fn serve_ros2<A: ServerTypes>(
-    (node, action, [send_goal, get_result]): (&Node, &str, [ServiceTypes; 2]),
-    core: &Arc<ServerCore<A>>,
-    callbacks: &Arc<ServerCallbacks<A>>,
-    [goal_group, cancel_group]: &[Arc<ExclusiveGroup>; 2],
-) -> Result<[ServiceServer; 3], Error> {
-    let name = |suffix: &str| ros2_name(node, action, suffix);
-    let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
-    let on_goal = move |request| {
-        let goal = server.on_goal_request(request);
-        goal.into_iter().for_each(|goal| ServerCallbacks::call(&calls.on_goal, goal));
-    };
-    let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
-    let on_cancel = move |request| {
-        server.on_cancel_request(request, &mut |goal| ServerCallbacks::call(&calls.on_cancel, goal));
-    };
-    let server = Arc::clone(core);
-    let on_result = move |request| server.on_result_request(request);
-    let result_group = Arc::new(ExclusiveGroup::new());
-    Ok([
-        serve(node, (name("send_goal")?, send_goal), goal_group, on_goal)?,
-        serve(node, (name("get_result")?, get_result), &result_group, on_result)?,
-        serve(node, (name("cancel_goal")?, ServiceTypes::of::<CancelGoal>()), cancel_group, on_cancel)?,
-    ])
+impl Ros2Inputs {
+    fn new<A: ServerTypes>(
+        (node, action, [send_goal, get_result]): (&Node, &str, [ProvidedType; 2]),
+        core: &Arc<ServerCore<A>>,
+        callbacks: &Arc<ServerCallbacks<A>>,
+        [goal_group, cancel_group]: &[Arc<ExclusiveGroup>; 2],
+    ) -> Result<Self, Error> {
+        let name = |suffix: &str| ros2_name(node, action, suffix);
+        let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
+        let on_goal = move |request| {
+            let goal = server.on_goal_request(request);
+            goal.into_iter().for_each(|goal| ServerCallbacks::call(&calls.on_goal, goal));
+        };
+        let (server, calls) = (Arc::clone(core), Arc::clone(callbacks));
+        let on_cancel = move |request| {
+            server.on_cancel_request(request, &mut |goal| ServerCallbacks::call(&calls.on_cancel, goal));
+        };
+        let server = Arc::clone(core);
+        let on_result = move |request| server.on_result_request(request);
+        let (result_group, unknown) = (Arc::new(ExclusiveGroup::new()), core.unknown_goal()?);
+        let refused_goal = (goal_group, goal_response(None));
+        let refused_cancel = (cancel_group, cancel_response(CancelCode::Rejected as i8, &[]));
+        let refused_result = (&result_group, unknown.to_vec());
+        let cancel_goal = ProvidedType::of::<CancelGoal>(&node.inner);
+        Ok(Self {
+            send_goal: serve(node, (name("send_goal")?, send_goal), refused_goal, on_goal)?,
+            get_result: serve(node, (name("get_result")?, get_result), refused_result, on_result)?,
+            cancel_goal: serve(node, (name("cancel_goal")?, cancel_goal), refused_cancel, on_cancel)?,
+        })
+    }
+
+    /// Answers the requests that wait, of a server that has ended, without calling the user's callbacks.
+    pub(super) fn answer_waiting<A: ServerTypes>(&self, core: &Arc<ServerCore<A>>) {
+        waiting(&self.send_goal).for_each(|request| drop(core.on_goal_request(request)));
+        waiting(&self.get_result).for_each(|request| core.on_result_request(request));
+        waiting(&self.cancel_goal).for_each(|request| core.on_cancel_request(request, &mut drop));
+    }
 }
 
 /// Subscribes to a topic of clients. `handler` gets the client's name and the bytes.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use runnel_core::time::Time;
 use runnel_io::clock;
 
-use super::goal_registry::Key;
-use super::ros2_message::{goal_response, result_response};
-use super::server_core::{GoalTable, ServerCore, ServerGoal, log_error};
+use super::goal_table::GoalTable;
+use super::ros2_message::result_response;
+use super::server_core::{ServerCore, ServerGoal, log_error};
 use super::server_ends::GoalReport;
 use super::server_types::ServerTypes;
 use crate::error::Error;
@@ -81,31 +80,5 @@ impl<A: ServerTypes> ServerCore<A> {
         table.goals.expire(clock::monotonic());
         let end = table.ends.as_ref().and_then(|ends| ends.ros2.as_ref());
         end.map_or(Ok(()), |end| end.publish_list(&table.goals))
-    }
-}
-
-impl<A: ServerTypes> GoalTable<A> {
-    pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
-        let listed = || self.goals.get(goal.key).map_or(GoalStatus::Lost, |entry| entry.status);
-        goal.end.get().copied().unwrap_or_else(listed)
-    }
-
-    /// Ends a goal. `response` holds its result for a ROS 2 client; without one, the client is told that the goal is not
-    /// accepted.
-    pub(super) fn end(&mut self, key: Key, status: GoalStatus, text: &str, response: Option<Arc<[u8]>>) {
-        self.goals.set(key, status, text, clock::monotonic());
-        self.answer_send_goal(key, None);
-        let Some((entry, response)) = self.goals.get_mut(key).zip(response) else { return };
-        for reply in entry.requests.set_result(Arc::clone(&response)) {
-            reply.send(response.to_vec());
-        }
-    }
-
-    /// Answers the request that sent a goal, unless it is answered: when the goal was accepted, or `None`.
-    pub(super) fn answer_send_goal(&mut self, key: Key, accepted: Option<Time>) {
-        let request = self.goals.get_mut(key).and_then(|entry| entry.requests.take_send_goal());
-        if let Some(reply) = request {
-            reply.send(goal_response(accepted));
-        }
     }
 }

@@ -7,13 +7,16 @@ use runnel_core::wire::Bytes;
 use runnel_io::clock;
 
 use super::goal_requests::ResultRequest;
+use super::ros2_goals::CancelCode;
 use super::ros2_message::{
     STATUS_UNKNOWN, cancel_response, goal_response, read_cancel_request, read_result_request, read_with_uuid,
     result_response,
 };
 use super::ros2_request::{Reply, Request};
-use super::server_core::{Arrived, ServerCore, ServerGoal};
+use super::server_arrivals::Arrived;
+use super::server_core::{ServerCore, ServerGoal};
 use super::server_types::ServerTypes;
+use crate::error::Error;
 use crate::goal_status::GoalId;
 
 impl<A: ServerTypes> ServerCore<A> {
@@ -31,8 +34,9 @@ impl<A: ServerTypes> ServerCore<A> {
                 self.arrive(&client, Arrived { id: GoalId::from(uuid), stamps, goal, reply: Some(reply) })
             }
             Err(error) => {
-                reply.send(goal_response(None));
-                self.refuse(format_args!("a goal from [{client}] that cannot be read: {error}"));
+                let why = format!("a goal from [{client}] that cannot be read: {error}");
+                reply.refuse(goal_response(None), why.clone());
+                self.refuse(format_args!("{why}"));
                 None
             }
         }
@@ -44,8 +48,9 @@ impl<A: ServerTypes> ServerCore<A> {
         let (uuid, stamp) = match read_cancel_request(encoding, &bytes) {
             Ok(request) => request,
             Err(error) => {
-                return self
-                    .refuse(format_args!("a cancel request from [{client}] that cannot be read: {error}"));
+                let why = format!("a cancel request from [{client}] that cannot be read: {error}");
+                reply.refuse(cancel_response(CancelCode::Rejected as i8, &[]), why.clone());
+                return self.refuse(format_args!("{why}"));
             }
         };
         let request = self.table().goals.cancel_ros2(uuid, stamp, clock::monotonic());
@@ -65,8 +70,9 @@ impl<A: ServerTypes> ServerCore<A> {
         let uuid = match read_result_request(encoding, &bytes) {
             Ok(uuid) => uuid,
             Err(error) => {
-                return self
-                    .refuse(format_args!("a result request from [{client}] that cannot be read: {error}"));
+                let why = format!("a result request from [{client}] that cannot be read: {error}");
+                self.refuse_result(reply, &why);
+                return self.refuse(format_args!("{why}"));
             }
         };
         let answer = self.table().goals.request_result(uuid, reply, clock::monotonic());
@@ -75,11 +81,10 @@ impl<A: ServerTypes> ServerCore<A> {
             ResultRequest::Answer(reply, response) => reply.send(response.to_vec()),
             ResultRequest::Unknown(reply) => self.answer_unknown(reply),
             ResultRequest::TooMany(reply, limit) => {
-                self.answer_unknown(reply);
                 let id = GoalId::from(uuid);
-                self.refuse(format_args!(
-                    "a result request from [{client}]: {limit} requests wait for the result of goal {id} already"
-                ));
+                let why = format!("{limit} requests wait for the result of goal {id} already");
+                self.refuse_result(reply, &why);
+                self.refuse(format_args!("a result request from [{client}]: {why}"));
             }
         }
     }
@@ -87,8 +92,20 @@ impl<A: ServerTypes> ServerCore<A> {
     /// Answers a request for the result of a goal that the server does not know.
     fn answer_unknown(&self, reply: Reply) {
         // An empty result always has a form in ROS 2.
-        if let Ok(response) = result_response(STATUS_UNKNOWN, &self.types.empty_result(), self.action()) {
+        if let Ok(response) = self.unknown_goal() {
             reply.send(response.to_vec());
         }
+    }
+
+    /// Refuses a request for a result. A client that does not understand errors gets the answer for unknown goals.
+    fn refuse_result(&self, reply: Reply, why: &str) {
+        if let Ok(response) = self.unknown_goal() {
+            reply.refuse(response.to_vec(), why.to_owned());
+        }
+    }
+
+    /// The response to a request for the result of a goal that the server does not know.
+    pub(super) fn unknown_goal(&self) -> Result<Arc<[u8]>, Error> {
+        result_response(STATUS_UNKNOWN, &self.types.empty_result(), self.action())
     }
 }

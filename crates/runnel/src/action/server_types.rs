@@ -13,8 +13,10 @@ use super::content::{Content, DynamicContent};
 use super::types::ActionTypes;
 use crate::data::{ServiceTypes, Unreadable};
 use crate::error::ConversionError;
+use crate::node::NodeInner;
 use crate::rtps::ServiceTypeNames;
-use crate::type_mapping::TypeMapping;
+use crate::services::service::ProvidedType;
+use crate::types::type_mapping::TypeMapping;
 
 /// See the module's documentation.
 pub(super) trait ServerTypes: Send + Sync + 'static {
@@ -29,7 +31,7 @@ pub(super) trait ServerTypes: Send + Sync + 'static {
     fn types(&self) -> ActionTypes;
 
     /// The services that send a goal and get its result; `None` if the action has no form in ROS 2.
-    fn services(&self) -> Option<[ServiceTypes; 2]>;
+    fn services(&self, node: &NodeInner) -> Option<[ProvidedType; 2]>;
 
     /// Reads a goal, which is the rest of a message.
     fn read_goal(&self, reader: Reader<'_>) -> Result<Self::Goal, Unreadable>;
@@ -56,8 +58,8 @@ impl<A: Action> ServerTypes for StaticTypes<A> {
         ActionTypes::of::<A>()
     }
 
-    fn services(&self) -> Option<[ServiceTypes; 2]> {
-        Some([ServiceTypes::of::<A::SendGoal>(), ServiceTypes::of::<A::GetResult>()])
+    fn services(&self, node: &NodeInner) -> Option<[ProvidedType; 2]> {
+        Some([ProvidedType::of::<A::SendGoal>(node), ProvidedType::of::<A::GetResult>(node)])
     }
 
     fn read_goal(&self, mut reader: Reader<'_>) -> Result<A::Goal, Unreadable> {
@@ -115,9 +117,9 @@ impl ServerTypes for DynamicTypes {
         ActionTypes::of_schema(&self.schema, [&self.goal, &*self.result, &*self.feedback])
     }
 
-    fn services(&self) -> Option<[ServiceTypes; 2]> {
+    fn services(&self, _: &NodeInner) -> Option<[ProvidedType; 2]> {
         let types = self.types().ros2?;
-        Some([types.send_goal, types.get_result].map(service_types))
+        Some([types.send_goal, types.get_result].map(|names| service_types(names).into()))
     }
 
     fn read_goal(&self, reader: Reader<'_>) -> Result<DynamicMessage, Unreadable> {
@@ -135,7 +137,7 @@ fn service_types(names: ServiceTypeNames) -> ServiceTypes {
     let ros2 =
         [names.request, names.response].map(|message| (message.dds_type.into(), message.rihs01.into()));
     let [name, md5] = ["", ""].map(Into::into);
-    ServiceTypes { name, md5, ids: [TypeId::of::<DynamicTypes>(); 2], request_len: None, ros2 }
+    ServiceTypes { name, md5, ids: [TypeId::of::<DynamicTypes>(); 2], request_len: None, ros2, events: None }
 }
 
 impl Content for DynamicValue {

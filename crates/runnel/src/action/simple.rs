@@ -1,7 +1,6 @@
 //! Action servers with one goal at a time.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use runnel_core::message::Action;
 
+use super::execution::{execute_goal, is_open};
 use super::server::{ActionServer, ServerGoalHandle};
 use super::server_core::ServerCore;
 use super::server_types::StaticTypes;
@@ -16,9 +16,9 @@ use super::single_goal_slot::SingleGoalSlot;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
-use crate::options::ServerOptions;
-use crate::shared::ShutdownHook;
-use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
+use crate::node::options::ServerOptions;
+use crate::runtime::shared::ShutdownHook;
+use crate::sync::{Class, Condvar, Mutex, lock};
 
 /// How often the executing thread checks whether the context has ended.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -118,7 +118,7 @@ impl<A: Action> GoalSlot<A> {
     fn offer(&self, goal: ServerGoalHandle<A>) {
         let mut goals = lock(&self.goals);
         let busy = goals.current().is_some_and(is_open);
-        let stamp = goal.stamp();
+        let stamp = goal.id().text().map(|_| goal.stamp());
         let out = goals.offer(goal, stamp, busy);
         drop(goals);
         self.arrived.notify_all();
@@ -140,13 +140,8 @@ impl<A: Action> GoalSlot<A> {
             match goal.accept() {
                 Err(error) => goal.warn(error),
                 Ok(()) => {
-                    let handle = SimpleGoalHandle { goal, slot: Arc::clone(self) };
-                    // A panic in one goal must not end the server.
-                    assert_unlocked("the execution of a goal");
-                    let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
-                    handle.close(
-                        ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())),
-                    );
+                    let handle = SimpleGoalHandle { goal: goal.clone(), slot: Arc::clone(self) };
+                    execute_goal(&goal, || execute(&handle));
                 }
             }
             let over = lock(&self.goals).release();
@@ -187,10 +182,6 @@ impl<A: Action> ShutdownHook for GoalSlot<A> {
             .wait_timeout_while(goals, SHUTDOWN_TIMEOUT, |goals| goals.current().is_some_and(is_open));
         drop(ended);
     }
-}
-
-fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
-    !goal.status().is_terminal()
 }
 
 /// Cancels a goal that was replaced before its start.
@@ -269,20 +260,6 @@ impl<A: Action> SimpleGoalHandle<A> {
     fn ended(&self, ended: Result<(), Error>) -> Result<(), Error> {
         self.slot.notify_ended();
         ended
-    }
-
-    /// Ends a goal that the returned callback has left open.
-    fn close(&self, returned: Result<(), String>) {
-        if !is_open(&self.goal) && returned.is_ok() {
-            return;
-        }
-        let text = returned.err().unwrap_or_else(|| "executing the goal ended without saying how".into());
-        self.goal.warn(&text);
-        if is_open(&self.goal)
-            && let Err(error) = self.abort(&A::Result::default(), &text)
-        {
-            self.goal.warn(error);
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use runnel_core::time::Time;
 pub(super) struct SingleGoalSlot<H> {
     current: Option<H>,
     next: Option<H>,
-    /// Stamp of the newest goal.
+    /// Stamp of the newest goal of a ROS 1 client.
     newest: Option<Time>,
     /// The current goal must end: it was cancelled or superseded.
     preempted: bool,
@@ -22,13 +22,14 @@ impl<H> Default for SingleGoalSlot<H> {
 }
 
 impl<H> SingleGoalSlot<H> {
-    /// Adds a received goal. Returns the goal that is dropped because of it, which may be the same one. `busy` tells
-    /// whether the current goal is still active.
-    pub(super) fn offer(&mut self, goal: H, stamp: Time, busy: bool) -> Option<H> {
-        if self.newest.is_some_and(|newest| stamp < newest) {
+    /// Adds a received goal. Returns the goal that is dropped because of it, which may be the same one. `stamp` is that of
+    /// a ROS 1 client's clock: an older goal does not replace a newer one. Goals of ROS 2 clients have none, and count in
+    /// the order of reception. `busy` tells whether the current goal is still active.
+    pub(super) fn offer(&mut self, goal: H, stamp: Option<Time>, busy: bool) -> Option<H> {
+        if stamp.is_some_and(|stamp| self.newest.is_some_and(|newest| stamp < newest)) {
             return Some(goal);
         }
-        self.newest = Some(stamp);
+        self.newest = stamp.or(self.newest);
         self.preempted |= busy;
         self.next_preempted = false;
         self.next.replace(goal)
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     fn offer(slot: &mut SingleGoalSlot<i32>, goal: i32, busy: bool) -> Option<i32> {
-        slot.offer(goal, Time { sec: goal, nanosec: 0 }, busy)
+        slot.offer(goal, Some(Time { sec: goal, nanosec: 0 }), busy)
     }
 
     #[test]
@@ -101,6 +102,18 @@ mod tests {
         assert_eq!(offer(&mut slot, 4, false), Some(4), "also after the newer goal has ended");
         assert_eq!(offer(&mut slot, 5, false), None, "of two equal stamps the later goal counts");
         assert!(!slot.is_preempted());
+    }
+
+    #[test]
+    fn stamps_of_ros1_goals_do_not_concern_ros2_goals() {
+        let mut slot = SingleGoalSlot::default();
+        assert_eq!(offer(&mut slot, 1000, false), None);
+        slot.take();
+        assert_eq!(slot.offer(1, None, true), None, "the ROS 1 client's clock is ahead");
+        assert!(slot.is_preempted());
+        assert_eq!(offer(&mut slot, 999, true), Some(999), "older than the first goal");
+        slot.release();
+        assert_eq!(slot.take(), Some(&1));
     }
 
     #[test]

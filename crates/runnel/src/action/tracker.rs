@@ -35,7 +35,8 @@ struct State {
 /// A goal, tracked while a handle exists or its callbacks are pending.
 struct Tracked {
     goal: Weak<Goal>,
-    _until_its_end: Option<Arc<Goal>>,
+    /// The goal while it is needed without a handle.
+    kept: Option<Arc<Goal>>,
     /// The ROS 2 call that waits for its result.
     result_call: Option<CallPath>,
 }
@@ -68,11 +69,25 @@ impl Tracker {
         if state.goals.len() >= MAX_GOALS {
             return Err(ActionError::TooManyGoals { limit: MAX_GOALS }.of(&self.action));
         }
-        let until_its_end = goal.calls().map(|_| Arc::clone(goal));
-        let tracked =
-            Tracked { goal: Arc::downgrade(goal), _until_its_end: until_its_end, result_call: None };
+        let kept = goal.calls().map(|_| Arc::clone(goal));
+        let tracked = Tracked { goal: Arc::downgrade(goal), kept, result_call: None };
         state.goals.insert(goal.id.clone(), tracked);
         Ok(calls)
+    }
+
+    /// Tracks a goal also without a handle, until it ends or is [released](Tracker::release).
+    pub(super) fn keep(&self, goal: &Arc<Goal>) {
+        if let Some(tracked) = lock(&self.state).goals.get_mut(&goal.id) {
+            tracked.kept = Some(Arc::clone(goal));
+        }
+    }
+
+    /// Tracks a goal only while a handle exists or its callbacks are pending.
+    pub(super) fn release(&self, goal: &Goal) {
+        if goal.calls().is_none() {
+            let kept = lock(&self.state).goals.get_mut(&goal.id).and_then(|tracked| tracked.kept.take());
+            drop(kept);
+        }
     }
 
     /// Records the ROS 2 call that waits for the result of a goal.

@@ -7,11 +7,11 @@ use runnel_msgs::action_msgs;
 use runnel_msgs::action_msgs::srv::CancelGoal;
 use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
-use crate::announced::{Ros1Type, Ros2Type, Topic};
 use crate::error::Error;
 use crate::node::Node;
 use crate::rtps::{ServiceMessageType, ServiceTypeNames};
-use crate::type_mapping::TypeMapping;
+use crate::types::announced::{Ros1Type, Ros2Type, Topic};
+use crate::types::type_mapping::TypeMapping;
 
 /// A message type as announced to ROS 1 peers.
 pub(super) struct Type(Ros1Type);

@@ -1,5 +1,6 @@
 //! Data plane: carries messages over established links. It knows neither the master nor name resolution.
 
+pub(crate) mod bridge_node;
 mod datagrams;
 mod deadline_monitor;
 mod events;
@@ -7,6 +8,7 @@ mod frames;
 mod input;
 mod kept;
 mod matched_publishers;
+pub(crate) mod outgoing;
 mod param_watch;
 mod pending_call;
 mod publication;
@@ -22,7 +24,7 @@ pub(crate) use deadline_monitor::Monitored;
 pub(crate) use events::{Event, EventLimit, Events};
 pub(crate) use input::TopicInput;
 pub(crate) use kept::Kept;
-pub(crate) use param_watch::WatchCore;
+pub(crate) use param_watch::{ParameterRead, WatchCore};
 pub(crate) use pending_call::{CallAnswer, CallPath, PendingCall};
 pub(crate) use publication::{
     LoanError, LoanedBuffer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, WriterGroup,
@@ -32,8 +34,9 @@ pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{
-    Addressee, ClientLink, Replies, RequestIdentity, Responder, ServiceCall, ServiceCallback, ServiceCore,
-    ServiceEnd, ServiceMemory, ServiceRequest, ServiceTypes, no_memory_for_response,
+    ABSENCE, Addressee, ClientLink, EventPublishing, Replies, RequestIdentity, RequestKey, Responder,
+    ServiceCall, ServiceCallback, ServiceCore, ServiceEnd, ServiceEvent, ServiceEventType, ServiceEvents,
+    ServiceMemory, ServiceRequest, ServiceTypes, local_request_key, no_memory_for_response,
 };
 pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{

@@ -2,33 +2,38 @@
 //! response.
 
 mod client_link;
+mod client_requests;
+mod events;
+mod held_replies;
 mod replies;
 mod requester;
 mod service_end;
 #[cfg(test)]
 mod tests;
+mod types;
 mod unanswered;
 
-use std::any::{Any, TypeId};
-use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use runnel_core::message::{Message, Service};
-use runnel_core::wire::{Encoding, NoMemory, Wire};
+use runnel_core::wire::{Encoding, NoMemory};
+use runnel_rtps::wire::Guid;
 
 use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
 use crate::data::PendingCall;
 use crate::log_output::console;
 use crate::ready::{Dispatch, Listeners, Task, Waitable};
-use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::sync::{Class, Mutex, TryMutex, lock};
 use client_link::Admission;
 pub(crate) use client_link::ClientLink;
+pub(crate) use client_requests::ABSENCE;
+pub(crate) use events::{EventPublishing, ServiceEvent, ServiceEvents};
 pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
-pub(crate) use requester::RequestKey;
 use requester::Requester;
+pub(crate) use requester::{RequestKey, local_request_key};
 pub(crate) use service_end::{ServiceEnd, ServiceMemory};
+pub(crate) use types::{ServiceEventType, ServiceTypes};
 use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
 
 /// Names the callback in errors.
@@ -53,48 +58,19 @@ pub(crate) enum ServiceCallback {
     Defers(Box<dyn FnMut(ServiceRequest) + Send>),
 }
 
-/// The type of a service.
-#[derive(Clone, Debug)]
-pub(crate) struct ServiceTypes {
-    pub(crate) name: Cow<'static, str>,
-    pub(crate) md5: Cow<'static, str>,
-    /// Types of request and response, for calls of this process.
-    pub(crate) ids: [TypeId; 2],
-    /// Length of every ROS 1 request, if that is fixed.
-    pub(crate) request_len: Option<usize>,
-    /// The DDS type and the type hash of request and response; empty if the service cannot be represented in ROS 2.
-    pub(crate) ros2: [(Cow<'static, str>, Cow<'static, str>); 2],
-}
-
-impl ServiceTypes {
-    pub(crate) fn of<S: Service>() -> Self {
-        let ids = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let ros2 = [(S::Request::DDS_TYPE, S::Request::RIHS01), (S::Response::DDS_TYPE, S::Response::RIHS01)]
-            .map(|(dds_type, rihs01)| (Cow::Borrowed(dds_type), Cow::Borrowed(rihs01)));
-        let [name, md5] = [S::TYPE, S::MD5].map(Cow::Borrowed);
-        Self { name, md5, ids, request_len: S::Request::FIXED_LEN, ros2 }
-    }
-
-    /// The message types in ROS 2; `None` if the service cannot be represented there.
-    pub(crate) fn in_ros2(&self) -> Option<ServiceTypeNames> {
-        let [request, response] = self.ros2.each_ref().map(|(dds_type, rihs01)| ServiceMessageType {
-            dds_type: dds_type.clone().into_owned(),
-            rihs01: rihs01.clone().into_owned(),
-        });
-        let is_known = !request.rihs01.is_empty() && !response.rihs01.is_empty();
-        is_known.then_some(ServiceTypeNames { request, response })
-    }
-}
-
 /// One service of the user.
 pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
     unanswered: Unanswered,
+    /// Its events in ROS 2.
+    pub(crate) events: Arc<ServiceEvents>,
     callback: TryMutex<ServiceCallback>,
     /// See [`ServiceCore::answers_at_once`].
     answers_at_once: bool,
+    /// See [`ServiceCore::refusal`].
+    refusal: Option<Arc<[u8]>>,
     scheduler: CallbackScheduler,
 }
 
@@ -124,12 +100,13 @@ pub(crate) struct Responder {
     request_len: usize,
     result: Result<Vec<u8>, String>,
     counted: Option<Counted>,
+    events: Arc<ServiceEvents>,
 }
 
 impl Responder {
-    fn new(requester: Requester, request_len: usize, counted: Counted) -> Self {
+    fn new(requester: Requester, request_len: usize, counted: Counted, events: Arc<ServiceEvents>) -> Self {
         let (counted, result) = (Some(counted), Err("the service has not responded".to_owned()));
-        Self { requester, request_len, counted, result }
+        Self { requester, request_len, counted, result, events }
     }
 
     /// The client, and the number of its request.
@@ -152,11 +129,25 @@ impl Responder {
     pub(crate) fn respond(mut self, result: Result<Vec<u8>, String>) {
         self.result = result;
     }
+
+    /// Sends the error text `why` to a client that understands it, and `response` to any other.
+    pub(crate) fn refuse(self, response: Vec<u8>, why: String) {
+        let result = if self.requester.reads_failures() { Err(why) } else { Ok(response) };
+        self.respond(result);
+    }
+
+    /// Whether the client is gone, so that nothing waits for the response.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.requester.is_abandoned()
+    }
 }
 
 impl Drop for Responder {
     fn drop(&mut self) {
         let result = std::mem::replace(&mut self.result, Ok(Vec::new()));
+        if let Ok(response) = &result {
+            self.requester.note(&self.events, ServiceEvent::ResponseSent, response);
+        }
         self.requester.answer(self.request_len, result);
     }
 }
@@ -169,6 +160,17 @@ impl ServiceCore {
         (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         callback: ServiceCallback,
     ) -> Arc<Self> {
+        Self::with_refusal(service, types, (dispatch, group), callback, None)
+    }
+
+    /// As [`ServiceCore::new`], with a response for requests that are refused.
+    pub(crate) fn with_refusal(
+        service: String,
+        types: ServiceTypes,
+        (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
+        callback: ServiceCallback,
+        refusal: Option<Arc<[u8]>>,
+    ) -> Arc<Self> {
         let answers = matches!(callback, ServiceCallback::Answers(_));
         let answers_at_once = answers && !matches!(dispatch, Dispatch::Taken);
         Arc::new_cyclic(|myself| Self {
@@ -176,10 +178,17 @@ impl ServiceCore {
             types,
             requests: Mutex::new(Class::ServiceRequests, Requests::default()),
             unanswered: Unanswered::default(),
+            events: Arc::default(),
             callback: TryMutex::new(callback),
             answers_at_once,
+            refusal,
             scheduler: CallbackScheduler::in_group(dispatch, group, myself),
         })
+    }
+
+    /// The response in ROS 2 to requests that are refused, for clients that do not understand errors.
+    pub(crate) fn refusal(&self) -> Option<&Arc<[u8]>> {
+        self.refusal.as_ref()
     }
 
     /// True if the callback answers at once, also calls of this process on the calling thread.
@@ -210,7 +219,9 @@ impl ServiceCore {
     }
 
     fn queue(&self, request: Vec<u8>, requester: Requester) {
-        let Some(counted) = self.unanswered.admit() else { return self.refuse(request.len(), &requester) };
+        let Some(counted) = self.unanswered.admit().or_else(|| self.displace(&requester)) else {
+            return self.refuse(request.len(), &requester);
+        };
         let mut requests = lock(&self.requests);
         requests.waiting.push_back(Waiting { request, requester, counted });
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
@@ -220,13 +231,35 @@ impl ServiceCore {
         }
     }
 
+    /// Refuses the oldest waiting request of the client that has the most, if the client of a further one has fewer.
+    fn displace(&self, by: &Requester) -> Option<Counted> {
+        let mut requests = lock(&self.requests);
+        let mut counts = BTreeMap::new();
+        for waiting in &requests.waiting {
+            *counts.entry(waiting.requester.holder()).or_insert(0) += 1;
+        }
+        let own = counts.get(&by.holder()).copied().unwrap_or(0);
+        let (largest, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        if most <= own + 1 {
+            return None;
+        }
+        let place = requests.waiting.iter().position(|waiting| waiting.requester.holder() == largest)?;
+        let Waiting { request, requester, counted } = requests.waiting.remove(place)?;
+        drop(requests);
+        self.refuse(request.len(), &requester);
+        Some(counted)
+    }
+
     /// Answers a request that exceeds the limit of unanswered ones.
     fn refuse(&self, request_len: usize, requester: &Requester) {
         let why = format!("service {}: {MOST_UNANSWERED} requests have no response yet", self.service);
         if let Some(count) = self.unanswered.note_refused() {
             console::warning!("{why}; requests refused: {count}");
         }
-        requester.answer(request_len, Err(why));
+        match &self.refusal {
+            Some(response) if !requester.reads_failures() => requester.answer(0, Ok(response.to_vec())),
+            _ => requester.answer(request_len, Err(why)),
+        }
     }
 
     /// The connection of a client has ended: drops its socket and its waiting requests.
@@ -236,6 +269,18 @@ impl ServiceCore {
         let all = std::mem::take(&mut requests.waiting);
         let (left, waiting): (VecDeque<_>, _) =
             all.into_iter().partition(|waiting| waiting.requester.is_of(client));
+        requests.waiting = waiting;
+        self.unschedule_if_empty(&mut requests);
+        drop(requests);
+        drop(left);
+    }
+
+    /// Clients in ROS 2, each by its writer of requests, are gone: drops their waiting requests.
+    pub(crate) fn forget_ros2_clients(&self, clients: &BTreeSet<Guid>) {
+        let mut requests = lock(&self.requests);
+        let all = std::mem::take(&mut requests.waiting);
+        let is_of = |waiting: &Waiting| waiting.requester.gives_up(clients);
+        let (left, waiting): (VecDeque<_>, _) = all.into_iter().partition(is_of);
         requests.waiting = waiting;
         self.unschedule_if_empty(&mut requests);
         drop(requests);
@@ -255,7 +300,8 @@ impl ServiceCore {
         self.unschedule_if_empty(&mut requests);
         drop(requests);
         let Waiting { request: bytes, requester, counted } = next?;
-        let responder = Responder::new(requester, bytes.len(), counted);
+        requester.note(&self.events, ServiceEvent::RequestReceived, &bytes);
+        let responder = Responder::new(requester, bytes.len(), counted, Arc::clone(&self.events));
         Some(ServiceRequest { bytes, responder })
     }
 

@@ -53,6 +53,8 @@ pub(super) enum Deadline {
     ServiceCalls,
     /// Replies of services that are held are tried again.
     HeldReplies,
+    /// Gives up the requests of service clients that have been gone for too long.
+    AbsentClients,
     /// Timeout of links that wait for readers from discovery. They are checked at the end of each iteration.
     JoiningSubscribers,
 }

@@ -201,7 +201,8 @@ impl Driver {
                     self.ros2.announce_to_local_peer(participant, process, now, &mut self.effects);
                 }
             }
-            Deadline::ServiceCalls => self.ros2.expire_calls(now, &mut self.effects),
+            Deadline::ServiceCalls => self.ros2.check_calls(now, &mut self.effects),
+            Deadline::AbsentClients => self.ros2.forget_absent_clients(now, &mut self.effects),
             Deadline::HeldReplies => self.ros2.send_held_replies(&mut self.effects),
             Deadline::Diagnostics => self.ros2.log_due_diagnostics(now, &mut self.effects),
         }
@@ -329,6 +330,7 @@ impl Driver {
             }
             Effect::IpcConnectionClosed { sender, unread } => {
                 self.sockets.fall_back(&sender, unread, &mut self.effects);
+                self.ros2.recheck_calls(&mut self.effects);
             }
             Effect::NodeWarning { node, line } => {
                 self.nodes

@@ -9,8 +9,8 @@ use super::effect::{Effect, Effects};
 use super::incompatible::explain_incompatible;
 use super::nodes::NodeKey;
 use super::ros2::limited_to_offer;
-use crate::announced::Topic;
 use crate::data::{Publication, SubscriptionCore, WriterGroup};
+use crate::types::announced::Topic;
 
 /// ROS 2 endpoints of the nodes of this process.
 #[derive(Default)]

@@ -43,10 +43,10 @@ use runnel_ros1::rpc::{CallError, CallId};
 use runnel_ros1::xmlrpc::Value;
 
 use crate::data::SubscriptionCore;
-use crate::environment::Settings;
 use crate::ipc::Pool;
-use crate::receive_budget::ReceiveBudget;
-use crate::simulation::Simulation;
+use crate::settings::environment::Settings;
+use crate::settings::receive_budget::ReceiveBudget;
+use crate::time::simulation::Simulation;
 use effect::Effects;
 pub(crate) use entries::{Inputs, Ros1End};
 use ipc_connections::IpcConnections;

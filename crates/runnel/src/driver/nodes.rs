@@ -6,6 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "type_description")]
+use runnel_core::message::Service;
 use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_io::clock;
@@ -14,12 +16,14 @@ use runnel_ros1::node::{MasterFault, NodeEvent, Role, ServiceLinkId};
 use super::ros1::{Call, ServiceInfo};
 use super::table::{Key, Table};
 use super::throttle::Throttle;
-use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
-use crate::linger::Unarrived;
+use crate::data::{Events, ParameterRead, Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::log_output::console;
 use crate::node_log::NodeLog;
+use crate::settings::linger::Unarrived;
 #[cfg(feature = "type_description")]
-use crate::node_types::NodeTypes;
+use crate::types::announced::Topic;
+#[cfg(feature = "type_description")]
+use crate::types::node_types::{NodeTypes, TypeUse};
 
 /// Key of a node. Its engine has another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub(crate) struct NodeSlot {
     pub(crate) outputs: SortedMap<String, Arc<Publication>>,
     pub(crate) services: SortedMap<String, Arc<ServiceCore>>,
     pub(crate) watches: Vec<Arc<WatchCore>>,
+    /// Values of its own parameters that it has read at the master.
+    pub(crate) parameter_reads: Option<Arc<Events<ParameterRead>>>,
     /// Links to services, by the engine's id.
     pub(super) calls: SortedMap<ServiceLinkId, Call>,
     /// URIs of this process's nodes from which each topic takes messages.
@@ -56,9 +62,15 @@ pub(crate) struct NodeSlot {
     closed: bool,
     /// Its log.
     pub(crate) log: Option<Arc<NodeLog>>,
-    /// The types of its topics in ROS 2.
+    /// The types that it uses in ROS 2.
     #[cfg(feature = "type_description")]
     pub(crate) types: Arc<NodeTypes>,
+    /// The uses of its publications and subscriptions.
+    #[cfg(feature = "type_description")]
+    topic_types: SortedMap<(Role, String), TypeUse>,
+    /// The uses of services that end with it.
+    #[cfg(feature = "type_description")]
+    service_types: Vec<TypeUse>,
     /// Limits log lines about its peers.
     throttle: Throttle,
     /// It follows `/use_sim_time`.
@@ -169,6 +181,7 @@ impl NodeSlot {
             outputs: SortedMap::new(),
             services: SortedMap::new(),
             watches: Vec::new(),
+            parameter_reads: None,
             calls: SortedMap::new(),
             locals: SortedMap::new(),
             answered: SortedMap::new(),
@@ -178,7 +191,11 @@ impl NodeSlot {
             closed: false,
             log: None,
             #[cfg(feature = "type_description")]
-            types: Arc::new(NodeTypes::new()),
+            types: NodeTypes::new(),
+            #[cfg(feature = "type_description")]
+            topic_types: SortedMap::new(),
+            #[cfg(feature = "type_description")]
+            service_types: Vec::new(),
             throttle: Throttle::default(),
             follows_sim_time: false,
         }
@@ -222,6 +239,26 @@ impl NodeSlot {
         });
     }
 
+    /// Describes the type of a publication or a subscription that is in ROS 2.
+    #[cfg(feature = "type_description")]
+    pub(super) fn describe_topic(&mut self, role: Role, topic: &Topic) {
+        if let Some(type_use) = topic.ros2.as_ref().and_then(|ros2| self.types.use_message(ros2)) {
+            self.topic_types.insert((role, topic.name.clone()), type_use);
+        }
+    }
+
+    /// Describes the type of a service that ends with the node.
+    #[cfg(feature = "type_description")]
+    pub(crate) fn describe_internal_service<S: Service>(&mut self) {
+        self.service_types.push(self.types.use_service::<S>());
+    }
+
+    /// Ends the description of the type of a publication or a subscription.
+    #[cfg(feature = "type_description")]
+    pub(super) fn forget_topic(&mut self, role: Role, topic: &str) {
+        self.topic_types.remove(&(role, topic.to_owned()));
+    }
+
     /// Begins a registration: an earlier answer no longer counts.
     pub(crate) fn begin(&mut self, role: Role, topic: &str) {
         self.answered.remove(&(role, topic.to_owned()));
@@ -233,6 +270,8 @@ impl NodeSlot {
         if last {
             self.inputs.remove(topic);
             self.locals.remove(topic);
+            #[cfg(feature = "type_description")]
+            self.forget_topic(Role::Subscriber, topic);
             self.begin(Role::Subscriber, topic);
         }
         last

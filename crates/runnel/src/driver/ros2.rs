@@ -35,9 +35,9 @@ use super::nodes::NodeKey;
 use super::table::Key;
 use super::throttle::Throttle;
 use crate::data::{LinkInfo, SubscriptionCore, TopicInput, WriterGroup};
-use crate::environment::Ros2Settings;
 use crate::log_output::console;
 use crate::rtps::{ReceivedBatch, Rtps};
+use crate::settings::environment::Ros2Settings;
 use diagnostics::Diagnostics;
 use graph::Graph;
 #[cfg(test)]
@@ -45,6 +45,7 @@ pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
 use local_peers::LocalPeers;
 use refused::Refused;
+pub(in crate::driver) use service_clients::ClientEnd;
 use services::Services;
 use unmatched_writers::UnmatchedWriters;
 use untyped::UntypedSubscription;

@@ -34,8 +34,8 @@ use super::effect::{Effect, Effects};
 use super::limits::SCRATCH;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
-use crate::environment::Settings;
-use crate::receive_budget::FrameBudget;
+use crate::settings::environment::Settings;
+use crate::settings::receive_budget::FrameBudget;
 pub(super) use handover::StreamProgress;
 pub(super) use joining::{DualNode, JoiningSubscribers};
 #[cfg(test)]

@@ -82,6 +82,16 @@ pub enum ParameterError {
         /// The limit.
         limit: usize,
     },
+    /// The values of parameters that the node has not declared are too long.
+    TooManyBytes {
+        /// The limit for all of them, in bytes.
+        limit: usize,
+    },
+    /// The name of a parameter that the node has not declared is too long.
+    NameTooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
 }
 
 impl fmt::Display for ParameterError {
@@ -118,6 +128,12 @@ impl fmt::Display for ParameterError {
                 f.write_str("a callback of the node's parameters cannot change its parameters")
             }
             Self::TooMany { limit } => write!(f, "the node has {limit} undeclared parameters, which is the limit"),
+            Self::TooManyBytes { limit } => {
+                write!(f, "the values of undeclared parameters are limited to {limit} bytes in all")
+            }
+            Self::NameTooLong { limit } => {
+                write!(f, "the name of an undeclared parameter is limited to {limit} bytes")
+            }
         }
     }
 }

@@ -21,15 +21,15 @@ use super::publisher::{Activation, LifecyclePublisher};
 use super::services;
 use super::state_machine::{CallbackReturn, LifecycleState, StateMachine, Transition, Wanted};
 use crate::context::Context;
-use crate::data::ServiceCallback;
 use crate::error::Error;
 use crate::node::Node;
-use crate::node_options::NodeOptions;
-use crate::options::PublisherOptions;
-use crate::publisher::Publisher;
+use crate::node::node_options::NodeOptions;
+use crate::node::options::PublisherOptions;
 use crate::ready::Dispatch;
-use crate::service::{ServiceServer, answering};
+use crate::services::internal::answers;
+use crate::services::service::ServiceServer;
 use crate::sync::{Class, Mutex, TryMutex, lock};
+use crate::topics::publisher::Publisher;
 
 /// A node whose work other nodes start and stop, as rclcpp's `LifecycleNode`. It dereferences to its [`Node`], which
 /// other entities belong to. Cloning returns another handle.
@@ -148,8 +148,7 @@ fn inline<S: Service>(
 ) -> Result<ServiceServer, Error> {
     let state = Arc::clone(&inner.state);
     let answer = move |_: &S::Request| Ok::<_, Infallible>(answer(&lock(&state)));
-    let callback = ServiceCallback::Answers(Box::new(answering::<S, Infallible>(answer)));
-    inner.node.provide::<S>(name, Dispatch::Inline, callback)
+    inner.node.provide::<S>(name, Dispatch::Inline, answers::<S, Infallible>(answer))
 }
 
 impl LifecycleNode {

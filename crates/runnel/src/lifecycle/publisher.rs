@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use runnel_core::Message;
 
+use crate::data::outgoing::Publishable;
 use crate::error::Error;
 use crate::node_log::Logger;
-use crate::outgoing::Publishable;
-use crate::publisher::{Publisher, PublisherBase};
+use crate::topics::publisher::{Publisher, PublisherBase};
 
 /// Whether a publisher publishes.
 #[derive(Debug, Default)]

@@ -11,8 +11,8 @@ use log::LevelFilter;
 use runnel_core::sanitize;
 use runnel_io::output::Output;
 
-use super::Level;
-use crate::sync::{Class, Mutex, assert_may_lock, lock};
+use super::{Level, held_lines};
+use crate::sync::{Class, Mutex, assert_may_lock, assert_not_locked, lock};
 
 /// The variable with the lowest level of the library's own lines, used without a logger of the program.
 const LIBRARY_LEVEL: &str = "RUNNEL_LOG";
@@ -91,7 +91,7 @@ fn colours() -> bool {
 
 /// Logs a line of the library: by the program's logger if it has one, else on standard error.
 pub(crate) fn log_line(level: log::Level, text: fmt::Arguments<'_>) {
-    if !forward(level, text) {
+    if !held_lines::keep(level, text) && !forward(level, text) {
         write_own_line(level, text);
     }
 }
@@ -102,7 +102,8 @@ pub(crate) fn forward(level: log::Level, text: fmt::Arguments<'_>) -> bool {
     if log::max_level() == LevelFilter::Off {
         return false;
     }
-    // The logger may publish the line.
+    // The logger may publish the line, or use an action server.
+    assert_not_locked(Class::GoalTable, "the program's logger");
     assert_may_lock(Class::RosoutTopics, "the program's logger");
     if log::log_enabled!(target: TARGET, level) {
         log::log!(target: TARGET, level, "{}", sanitize::log_text(&text.to_string()));

@@ -24,7 +24,7 @@ pub(crate) fn name_of_ros2(node: &str, logger: &str) -> Option<String> {
 }
 
 /// Limits of the number of names and of their length: a service sets the level of any name.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 const LONGEST: usize = 256;
 
 /// The loggers of a node.
@@ -67,6 +67,9 @@ impl Loggers {
     /// The level that handles of a logger read. Beyond the limit of names, that of an ancestor.
     pub(crate) fn handle(&self, name: &str) -> Arc<AtomicU8> {
         let mut by_name = lock(&self.by_name);
+        if let Some(entry) = by_name.get(name) {
+            return Arc::clone(&entry.effective);
+        }
         if refusal(&by_name, name).is_some() {
             let above = upwards(name).find_map(|above| by_name.get(above));
             return above.map_or_else(Arc::default, |entry| Arc::clone(&entry.effective));
@@ -79,26 +82,30 @@ impl Loggers {
         lock(&self.by_name).get(name).and_then(|entry| entry.own)
     }
 
-    /// Sets a logger's own level.
-    pub(crate) fn set(&self, name: &str, level: Level) -> Result<(), Refused> {
-        self.assign(name, Some(level))
+    /// Sets a logger's own level. `None` has it inherit the level of its parent.
+    pub(crate) fn set(&self, name: &str, level: Option<Level>) -> Result<(), Refused> {
+        self.set_each([(name, level)]).pop().unwrap_or(Ok(()))
     }
 
-    /// Has a logger inherit the level of its parent.
-    pub(crate) fn unset(&self, name: &str) -> Result<(), Refused> {
-        self.assign(name, None)
-    }
-
-    fn assign(&self, name: &str, level: Option<Level>) -> Result<(), Refused> {
+    /// Sets the own levels of several loggers, each on its own.
+    pub(crate) fn set_each<'a>(
+        &self,
+        levels: impl IntoIterator<Item = (&'a str, Option<Level>)>,
+    ) -> Vec<Result<(), Refused>> {
         let mut by_name = lock(&self.by_name);
-        if let Some(refusal) = refusal(&by_name, name) {
-            return Err(refusal);
-        }
-        self.entry(&mut by_name, name).own = level;
+        let set = |(name, level)| match refusal(&by_name, name) {
+            Some(refusal) => Err(refusal),
+            None => {
+                self.entry(&mut by_name, name).own = level;
+                Ok(())
+            }
+        };
+        let results = levels.into_iter().map(set).collect();
+        // Once for all of them: each logger looks through those above it.
         for (name, entry) in by_name.iter() {
             entry.effective.store(self.level_of(&by_name, name) as u8, Ordering::Relaxed);
         }
-        Ok(())
+        results
     }
 
     /// All names with their effective levels.
@@ -154,29 +161,42 @@ mod tests {
     fn logger_inherits_level_until_set() {
         let loggers = Loggers::new(Level::Info);
         let read = |handle: &AtomicU8| Level::from_number(handle.load(Ordering::Relaxed));
-        let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("elsewhere"));
+        let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("another"));
         assert_eq!([read(&deep), read(&other)], [Level::Info; 2]);
-        loggers.set("ros.a", Level::Debug).expect("room");
+        loggers.set("ros.a", Some(Level::Debug)).expect("within the limit");
         assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Info]);
-        loggers.set(ROOT, Level::Error).expect("room");
+        loggers.set(ROOT, Some(Level::Error)).expect("within the limit");
         assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Error]);
-        loggers.set("ros.a.b", Level::Fatal).expect("room");
+        loggers.set("ros.a.b", Some(Level::Fatal)).expect("within the limit");
         assert_eq!((read(&deep), loggers.own("ros.a.b")), (Level::Fatal, Some(Level::Fatal)));
-        loggers.unset("ros.a.b").expect("room");
+        loggers.set("ros.a.b", None).expect("within the limit");
         assert_eq!((read(&deep), loggers.own("ros.a.b")), (Level::Debug, None));
         let names: Vec<_> = loggers.all().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["elsewhere", "ros", "ros.a", "ros.a.b"]);
+        assert_eq!(names, ["another", "ros", "ros.a", "ros.a.b"]);
     }
 
     #[test]
     fn logger_beyond_limit_inherits_level() {
         let loggers = Loggers::new(Level::Warn);
-        (1..MOST).for_each(|number| loggers.set(&format!("ros.{number}"), Level::Info).expect("room"));
-        assert_eq!(loggers.set("ros.more", Level::Info), Err(Refused::TooMany));
-        assert_eq!(loggers.set(&"x".repeat(LONGEST + 1), Level::Info), Err(Refused::TooLong));
-        assert_eq!(loggers.set("ros.5", Level::Debug), Ok(()), "a known one can be set");
+        (1..MOST).for_each(|number| {
+            loggers.set(&format!("ros.{number}"), Some(Level::Info)).expect("within the limit")
+        });
+        assert_eq!(loggers.set("ros.more", Some(Level::Info)), Err(Refused::TooMany));
+        assert_eq!(loggers.set(&"x".repeat(LONGEST + 1), Some(Level::Info)), Err(Refused::TooLong));
+        assert_eq!(loggers.set("ros.5", Some(Level::Debug)), Ok(()), "a known one can be set");
         let beyond = loggers.handle("ros.5.beyond");
         assert_eq!(beyond.load(Ordering::Relaxed), Level::Debug as u8);
         assert_eq!(loggers.all().len(), MOST);
+    }
+
+    #[test]
+    fn several_levels_are_set_each_on_its_own() {
+        let loggers = Loggers::new(Level::Info);
+        let deep = loggers.handle("ros.a.b");
+        let long = "x".repeat(LONGEST + 1);
+        let levels =
+            [("ros.a", Some(Level::Error)), (&long, None), ("ros", Some(Level::Debug)), ("ros.a", None)];
+        assert_eq!(loggers.set_each(levels), [Ok(()), Err(Refused::TooLong), Ok(()), Ok(())]);
+        assert_eq!(deep.load(Ordering::Relaxed), Level::Debug as u8);
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod console;
 pub(crate) mod destinations;
 pub(crate) mod file;
 pub(crate) mod format;
+pub(crate) mod held_lines;
 pub(crate) mod loggers;
 pub(crate) mod rcutils;
 
@@ -49,7 +50,7 @@ impl Level {
     }
 
     /// The number in ROS 2, of `rcl_interfaces/msg/Log`.
-    pub(crate) fn ros2_number(self) -> u8 {
+    pub fn ros2_number(self) -> u8 {
         match self {
             Self::Debug => 10,
             Self::Info => 20,

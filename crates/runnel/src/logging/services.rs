@@ -1,25 +1,22 @@
 //! The `/rosout` topic of a node, and the services that get and set the levels of its loggers.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 
-use runnel_core::message::Service;
 use runnel_core::names;
 use runnel_msgs::roscpp::{
     self,
     srv::{GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse},
 };
 
-use crate::callback_group::CallbackGroup;
-use crate::data::{ServiceCallback, ServiceCore, ServiceTypes};
+use crate::data::ServiceCore;
 use crate::error::Error;
 use crate::log_output::loggers::ROOT;
 use crate::log_output::{Level, UnknownLevel};
 use crate::node::NodeInner;
 use crate::node_log::{NodeLog, ROSOUT};
 use crate::ready::Dispatch;
-use crate::service::answering;
+use crate::services::internal::internal_service;
 
 /// Names of these services.
 const SERVICES: [&str; 2] = ["~get_loggers", "~set_logger_level"];
@@ -27,24 +24,20 @@ const SERVICES: [&str; 2] = ["~get_loggers", "~set_logger_level"];
 /// Creates a service with an absolute name.
 type MakeService = Box<dyn FnOnce(String) -> Arc<ServiceCore>>;
 
-fn service<S: Service, E: fmt::Display>(
-    name: String,
-    callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
-) -> Arc<ServiceCore> {
-    let scheduling = (Dispatch::Inline, &CallbackGroup::for_entity(None));
-    let callback = ServiceCallback::Answers(Box::new(answering::<S, E>(callback)));
-    ServiceCore::new(name, ServiceTypes::of::<S>(), scheduling, callback)
-}
-
 impl NodeLog {
     /// The services, with their names within the node. They are answered by any thread that runs the driver, so also
     /// in a node that never spins.
     fn services(self: &Arc<Self>) -> [(&'static str, MakeService); 2] {
         let (get, set) = (Arc::clone(self), Arc::clone(self));
         let get: MakeService =
-            Box::new(move |name| service::<GetLoggers, Infallible>(name, move |_| Ok(get.list_loggers())));
+            Box::new(move |name| {
+                internal_service::<GetLoggers, Infallible>(name, Dispatch::Inline, move |_| {
+                    Ok(get.list_loggers())
+                })
+            });
         let set: MakeService = Box::new(move |name| {
-            service::<SetLoggerLevel, String>(name, move |request| set.set_logger_level(request))
+            let set = move |request: &SetLoggerLevelRequest| set.set_logger_level(request);
+            internal_service::<SetLoggerLevel, String>(name, Dispatch::Inline, set)
         });
         [(SERVICES[0], get), (SERVICES[1], set)]
     }
@@ -78,7 +71,7 @@ impl NodeInner {
             return Ok(());
         }
         for (name, make) in log.services() {
-            self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?), None)?;
+            self.add_service_in_ros1(&make(names::resolve(&self.namespace, &self.name, name)?))?;
         }
         Ok(())
     }

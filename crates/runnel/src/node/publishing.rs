@@ -10,15 +10,15 @@ use runnel_msgs::tf2_msgs::msg::TFMessage;
 use runnel_ros1::node::Role;
 
 use super::{Node, NodeInner};
-use crate::announced::Topic;
 use crate::data::{Publication, QosEvents, WriterGroup};
 use crate::error::Error;
-use crate::linger;
 use crate::node_log::ROSOUT;
-use crate::shared::STOP_CHECK_INTERVAL;
+use crate::runtime::shared::STOP_CHECK_INTERVAL;
+use crate::settings::linger;
 #[cfg(feature = "tf")]
 use crate::sync::{Class, Mutex};
 use crate::sync::{MutexGuard, lock};
+use crate::types::announced::Topic;
 
 /// Publisher ends by topic. An end that is being removed stays here until it is gone.
 pub(super) type Publishers = SortedMap<String, Weak<PublisherEnd>>;

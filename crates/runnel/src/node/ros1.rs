@@ -10,11 +10,11 @@ use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role};
 use runnel_ros1::rpc::CallError;
 
 use super::NodeInner;
-use crate::announced::Topic;
 use crate::driver::{Driver, Ros1End};
-use crate::environment::Ros1Settings;
 use crate::error::Error;
-use crate::shared::Shared;
+use crate::runtime::shared::Shared;
+use crate::settings::environment::Ros1Settings;
+use crate::types::announced::Topic;
 
 /// Time for the master to answer a registration before the program continues without it.
 const REGISTRATION: Duration = Duration::from_secs(10);

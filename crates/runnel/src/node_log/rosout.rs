@@ -7,13 +7,13 @@ use runnel_io::Reactor;
 use runnel_msgs::std_msgs::msg::Header;
 use runnel_msgs::{rcl_interfaces, rosgraph_msgs};
 
-use crate::announced::{Ros1Type, Ros2Type, Topic};
+use crate::data::outgoing::{per_generation, typed};
 use crate::data::{Publication, WriterGroup};
-use crate::environment::Graphs;
 use crate::ipc::Pool;
 use crate::log_output::format::Line;
 use crate::log_output::loggers::name_in_ros2;
-use crate::outgoing::{per_generation, typed};
+use crate::settings::environment::Graphs;
+use crate::types::announced::{Ros1Type, Ros2Type, Topic};
 
 /// The topic on which nodes publish their log.
 pub(crate) const ROSOUT: &str = "/rosout";

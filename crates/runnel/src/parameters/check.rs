@@ -4,9 +4,9 @@ use std::fmt;
 
 use runnel_msgs::rcl_interfaces::msg::{FloatingPointRange, IntegerRange, ParameterDescriptor};
 
-use super::message::{type_name, type_of};
+use super::message::{parameter_type_name, type_of};
 use crate::error::ParameterError;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 /// Relative tolerance of floating-point ranges and steps, as in rclcpp: 100 units in the last place.
 const TOLERANCE: f64 = 100.0 * f64::EPSILON;
@@ -21,7 +21,7 @@ pub(super) fn check(descriptor: &ParameterDescriptor, value: &ParameterValue) ->
         return Err(ParameterError::NoRos2Type { name: name(), kind: value.kind(), origin: None });
     };
     if !descriptor.dynamic_typing && descriptor.type_ != given {
-        let declared = type_name(descriptor.type_);
+        let declared = parameter_type_name(descriptor.type_);
         return Err(ParameterError::WrongType {
             name: name(),
             declared,

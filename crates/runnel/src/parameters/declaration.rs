@@ -8,7 +8,7 @@ use runnel_msgs::rcl_interfaces::msg::{
 };
 
 use super::message::declared_type;
-use crate::parameter_value::{FromParameter, ParameterValue};
+use crate::parameters::parameter_value::{FromParameter, ParameterValue};
 
 /// A type that a declared parameter can have: `bool`, `i64`, `f64`, [`String`], vectors of these and of `u8`, and
 /// [`ParameterValue`] for a type that is known only at run time.

@@ -1,5 +1,7 @@
 //! Lists of parameters by prefix and depth.
 
+use std::collections::HashSet;
+
 use runnel_msgs::rcl_interfaces::msg::ListParametersResult;
 use runnel_msgs::rcl_interfaces::srv::ListParametersRequest;
 
@@ -29,10 +31,12 @@ pub(super) fn list<'a>(
         _ => prefixes.iter().any(|prefix| is_below(name, prefix)),
     };
     let mut result = ListParametersResult::default();
+    let mut listed = HashSet::new();
     for name in names.filter(|name| is_selected(name)) {
         result.names.push(name.to_owned());
-        let prefix = name.rsplit_once(SEPARATOR).map(|(prefix, _)| prefix.to_owned());
-        result.prefixes.extend(prefix.filter(|prefix| !result.prefixes.contains(prefix)));
+        let prefix = name.rsplit_once(SEPARATOR).map(|(prefix, _)| prefix);
+        let new = prefix.filter(|prefix| listed.insert(*prefix));
+        result.prefixes.extend(new.map(str::to_owned));
     }
     result
 }

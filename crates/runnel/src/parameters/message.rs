@@ -4,9 +4,9 @@ use runnel_msgs::rcl_interfaces::msg;
 use runnel_msgs::rcl_interfaces::msg::ParameterType as Type;
 
 use super::Parameter;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
-/// Names of the types by their numbers, as `ros2 param describe` has them.
+/// Names of the types by their numbers.
 const NAMES: [&str; 10] = [
     "not set",
     "boolean",
@@ -36,9 +36,14 @@ pub(crate) fn type_of(value: &ParameterValue) -> Option<u8> {
     })
 }
 
-/// The name of a type.
-pub(crate) fn type_name(number: u8) -> &'static str {
-    NAMES.get(usize::from(number)).copied().unwrap_or("of an unknown type")
+/// The name of a parameter type by its number in `rcl_interfaces/msg/ParameterType`, as `ros2 param describe` prints it:
+/// `double`, `string array`. `unknown` for a number that is no type.
+///
+/// ```
+/// assert_eq!(runnel::parameter_type_name(3), "double");
+/// ```
+pub fn parameter_type_name(number: u8) -> &'static str {
+    NAMES.get(usize::from(number)).copied().unwrap_or("unknown")
 }
 
 /// The number of the type of a parameter's value.
@@ -125,9 +130,10 @@ mod tests {
         ];
         for (value, number) in values.into_iter().zip(1..) {
             let message = to_message(Some(&value));
-            assert_eq!((message.type_, type_name(number)), (number, value.kind()));
+            assert_eq!((message.type_, parameter_type_name(number)), (number, value.kind()));
             assert_eq!(from_message(&message), Ok(Some(value)));
         }
+        assert_eq!((parameter_type_name(0), parameter_type_name(10)), ("not set", "unknown"));
         assert_eq!(from_message(&to_message(None)), Ok(None));
         assert_eq!(from_message(&msg::ParameterValue { type_: 10, ..Default::default() }), Err(10));
     }

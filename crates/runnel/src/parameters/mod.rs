@@ -7,24 +7,28 @@ mod callbacks;
 mod check;
 mod declaration;
 mod event;
+mod limits;
 mod list;
 mod message;
 mod node_parameters;
 mod overrides;
+mod parameter_files;
+pub(crate) mod parameter_value;
 mod requests;
 mod store;
 mod yaml_value;
 
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 pub use callbacks::ParameterCallback;
 pub use declaration::{DeclaredType, IntoParameterDeclaration, ParameterDeclaration, RangedType};
 pub(crate) use event::{PARAMETER_EVENTS, event_message};
 pub(crate) use message::from_message;
+pub use message::parameter_type_name;
 pub(crate) use node_parameters::NodeParameters;
 pub(crate) use overrides::{Override, Overrides};
 pub(crate) use requests::{
-    describe_parameters, get_parameter_types, get_parameters, list_parameters, set_parameters,
+    Answer, describe_parameters, get_parameter_types, get_parameters, list_parameters, set_parameters,
     set_parameters_atomically,
 };
 pub(crate) use store::{Change, fitted};

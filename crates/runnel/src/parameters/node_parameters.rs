@@ -8,7 +8,7 @@ use super::callbacks::{Callback, CallbackId, Callbacks, on_set, post_set, pre_se
 use super::store::{Change, Store};
 use super::{Override, Overrides, Parameter};
 use crate::error::ParameterError;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 use crate::ready::thread_token;
 use crate::sync::{Class, Condvar, Mutex, TryMutex, lock};
 
@@ -91,15 +91,29 @@ impl NodeParameters {
     ///
     /// # Errors
     /// The first that cannot be set, or the reason of a callback.
-    pub(crate) fn set_atomically(&self, mut parameters: Vec<Parameter>) -> Result<(), ParameterError> {
+    pub(crate) fn set_atomically(&self, parameters: Vec<Parameter>) -> Result<(), ParameterError> {
+        self.begin_change()?.set(parameters)
+    }
+
+    /// Sets a parameter if `is_wanted` says so once no other change is in progress.
+    ///
+    /// # Errors
+    /// As [`set_atomically`](Self::set_atomically).
+    pub(crate) fn set_if(
+        &self,
+        parameter: Parameter,
+        is_wanted: impl FnOnce() -> bool,
+    ) -> Result<(), ParameterError> {
         let changing = self.begin_change()?;
-        let callbacks = changing.callbacks();
-        pre_set(&callbacks, &mut parameters);
-        lock(&self.state).store.check(&parameters)?;
-        on_set(&callbacks, &parameters).map_err(|reason| ParameterError::Refused { reason })?;
-        let change = lock(&self.state).store.set(&parameters);
-        changing.end(&callbacks, &parameters, &change);
-        Ok(())
+        if is_wanted() { changing.set(vec![parameter]) } else { Ok(()) }
+    }
+
+    /// Calls `with` with the value of a parameter, if it has one, while no other change is in progress.
+    pub(crate) fn with_value(&self, name: &str, with: impl FnOnce(&ParameterValue)) {
+        let Ok(_changing) = self.begin_change() else { return };
+        if let Ok(Some(value)) = self.get(name) {
+            with(&value);
+        }
     }
 
     /// Sets a parameter.
@@ -215,7 +229,18 @@ impl Changing<'_> {
         lock(&self.0.state).callbacks.snapshot()
     }
 
-    /// Tells observers and post-set callbacks.
+    /// Sets all of these parameters, or none.
+    fn set(self, mut parameters: Vec<Parameter>) -> Result<(), ParameterError> {
+        let callbacks = self.callbacks();
+        pre_set(&callbacks, &mut parameters);
+        lock(&self.0.state).store.check(&parameters)?;
+        on_set(&callbacks, &parameters).map_err(|reason| ParameterError::Refused { reason })?;
+        let change = lock(&self.0.state).store.set(&parameters);
+        self.end(&callbacks, &parameters, &change);
+        Ok(())
+    }
+
+    /// Calls observers and post-set callbacks.
     fn end(self, callbacks: &[Callback], parameters: &[Parameter], change: &Change) {
         let observers = lock(&self.0.state).observers.clone();
         observers.iter().for_each(|observer| observer(change));

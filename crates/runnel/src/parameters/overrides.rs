@@ -2,7 +2,7 @@
 
 use runnel_core::sorted::SortedMap;
 
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
 
 /// A value in place of a default.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,14 +4,12 @@ use runnel_core::sorted::SortedMap;
 use runnel_msgs::rcl_interfaces::msg::{ListParametersResult, ParameterDescriptor, ParameterType};
 
 use super::check::check;
+use super::limits::{LONGEST_NAME, MOST_IMPLICIT, MOST_IMPLICIT_BYTES};
 use super::list::list;
 use super::message::declared_type;
 use super::{Override, Overrides, Parameter};
 use crate::error::ParameterError;
-use crate::parameter_value::ParameterValue;
-
-/// Limit of parameters that others set without a declaration.
-const MOST: usize = 10_000;
+use crate::parameters::parameter_value::ParameterValue;
 
 /// A change of parameters, in the order in which they were set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,13 +36,14 @@ pub(super) struct Store {
     overrides: Overrides,
     /// Whether parameters may be set, and read as not set, without a declaration.
     allow_undeclared: bool,
-    /// Number of implicit parameters.
+    /// Number of implicit parameters, and the bytes of their values.
     implicit: usize,
+    implicit_bytes: usize,
 }
 
 impl Store {
     pub(super) fn new(overrides: Overrides, allow_undeclared: bool) -> Self {
-        Self { parameters: SortedMap::new(), overrides, allow_undeclared, implicit: 0 }
+        Self { parameters: SortedMap::new(), overrides, allow_undeclared, implicit: 0, implicit_bytes: 0 }
     }
 
     pub(super) fn allow_undeclared(&mut self, allowed: bool) {
@@ -175,16 +174,29 @@ impl Store {
             return Err(ParameterError::Empty);
         }
         let unknown = parameters.iter().filter(|parameter| !self.has(&parameter.name)).count();
-        if self.allow_undeclared && self.implicit + unknown > MOST {
-            return Err(ParameterError::TooMany { limit: MOST });
+        if self.allow_undeclared && self.implicit + unknown > MOST_IMPLICIT {
+            return Err(ParameterError::TooMany { limit: MOST_IMPLICIT });
+        }
+        let added: usize = parameters.iter().map(|parameter| self.implicit_size(parameter)).sum();
+        if added > 0 && self.implicit_bytes + added > MOST_IMPLICIT_BYTES {
+            return Err(ParameterError::TooManyBytes { limit: MOST_IMPLICIT_BYTES });
         }
         parameters.iter().try_for_each(|parameter| self.check_one(parameter))
+    }
+
+    /// The bytes of a value that is to be set, if the parameter is or becomes an implicit one.
+    fn implicit_size(&self, Parameter { name, value }: &Parameter) -> usize {
+        let is_implicit = self.parameters.get(name).is_none_or(|declared| declared.is_implicit);
+        value.as_ref().filter(|_| is_implicit).map_or(0, ParameterValue::memory)
     }
 
     fn check_one(&self, Parameter { name, value }: &Parameter) -> Result<(), ParameterError> {
         check_name(name)?;
         match (self.parameters.get(name), value) {
             (None, _) if !self.allow_undeclared => Err(ParameterError::NotDeclared { name: name.clone() }),
+            (None, _) if name.len() > LONGEST_NAME => {
+                Err(ParameterError::NameTooLong { limit: LONGEST_NAME })
+            }
             (None, Some(value)) => check(&undeclared_descriptor(name), value),
             (None, None) => Ok(()),
             (Some(declared), _) if declared.descriptor.read_only => {
@@ -211,7 +223,10 @@ impl Store {
     /// Removes a parameter. Returns it with its last value, if it had one.
     fn remove(&mut self, name: &str) -> Option<Parameter> {
         let declared = self.parameters.remove(name)?;
-        self.implicit -= usize::from(declared.is_implicit);
+        if declared.is_implicit {
+            self.implicit -= 1;
+            self.implicit_bytes -= declared.value.as_ref().map_or(0, ParameterValue::memory);
+        }
         Some(Parameter::new(name, declared.value?))
     }
 
@@ -229,7 +244,11 @@ impl Store {
         }
         let kind = if declared.value.is_some() { &mut change.changed } else { &mut change.new };
         kind.push(parameter.clone());
-        declared.value = Some(value.clone());
+        let before = declared.value.replace(value.clone());
+        if declared.is_implicit {
+            self.implicit_bytes += value.memory();
+            self.implicit_bytes -= before.as_ref().map_or(0, ParameterValue::memory);
+        }
     }
 }
 

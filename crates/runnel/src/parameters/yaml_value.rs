@@ -1,7 +1,7 @@
 //! Types of the values in parameter files and `-p` arguments, by the rules of rcl_yaml_param_parser.
 
-use crate::environment::FileValue;
-use crate::parameter_value::ParameterValue;
+use crate::parameters::parameter_value::ParameterValue;
+use crate::settings::environment::FileValue;
 
 /// Words for true and false in YAML 1.1.
 const TRUE: [&str; 11] = ["Y", "y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"];

@@ -40,7 +40,7 @@ use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
 use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, Sample, UserWriter};
 
-use crate::environment::{Range, Ros2Settings};
+use crate::settings::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use alternate_path::{Returned, Suspended, number, pair_id};
 pub(crate) use bridge_mark::marked_endpoints;

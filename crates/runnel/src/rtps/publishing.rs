@@ -12,7 +12,7 @@ use super::alternate_path::{Returned, sequence};
 use super::writer::{LostReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
-use crate::linger::Unarrived;
+use crate::settings::linger::Unarrived;
 use crate::sync::{MutexGuard, lock};
 
 /// The result of writing a message.
@@ -35,7 +35,7 @@ impl Rtps {
         let displaced = displaced.ok().flatten().map(|frame| frame.0);
         let left = mem::take(&mut state.left);
         let wakes = self.settle(writer, state, now);
-        Written { displaced, left, unsent: Unsent { rtps: self, writer, wakes } }
+        Written { displaced, left, unsent: Unsent { rtps: self, writer, wakes, evicted: None } }
     }
 
     /// Asserts the liveliness of a writer for its user.
@@ -80,14 +80,20 @@ impl Rtps {
     /// The readers that have unsent or unacknowledged messages of a writer.
     pub(crate) fn unarrived(&self, writer: &Writer) -> Vec<Unarrived> {
         let unacknowledged_by_reader = lock(&writer.state).writer.unacknowledged_by_reader().into_iter();
-        let core = lock(&self.core);
-        let at = |reader: Guid| match core.participant.peer(reader.prefix) {
-            Some(peer) => format!("{reader} ({} at {})", peer.data.vendor, peer.address()),
-            None => reader.to_string(),
-        };
         unacknowledged_by_reader
-            .map(|(reader, messages)| Unarrived { subscriber: at(reader), messages: messages.into() })
+            .map(|(reader, messages)| Unarrived {
+                subscriber: self.describe(reader),
+                messages: messages.into(),
+            })
             .collect()
+    }
+
+    /// Text for a remote endpoint: its GUID, with the implementation and address of its participant.
+    pub(crate) fn describe(&self, endpoint: Guid) -> String {
+        match lock(&self.core).participant.peer(endpoint.prefix) {
+            Some(peer) => format!("{endpoint} ({} at {})", peer.data.vendor, peer.address()),
+            None => endpoint.to_string(),
+        }
     }
 
     /// Handles the timeouts of writers.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
+use runnel_rtps::wire::Guid;
 use runnel_rtps::{Lend, Participant};
 
 use super::outbox::Outbox;
@@ -18,6 +19,15 @@ pub(crate) struct Unsent<'a> {
     pub(super) rtps: &'a Rtps,
     pub(super) writer: &'a Writer,
     pub(super) wakes: bool,
+    /// A reader whose unacknowledged messages were evicted for it, to be reported.
+    pub(super) evicted: Option<Guid>,
+}
+
+impl Unsent<'_> {
+    /// A reader whose unacknowledged messages were evicted for this one, to be reported: once for each participant.
+    pub(crate) fn evicted(&self) -> Option<Guid> {
+        self.evicted
+    }
 }
 
 impl Drop for Unsent<'_> {

@@ -1,5 +1,6 @@
 //! Endpoints of a service in ROS 2: a reader and a writer, which are announced and withdrawn together.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub(crate) enum ServiceRole {
 }
 
 /// A message type of a service in ROS 2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceMessageType {
     /// Such as `std_srvs::srv::dds_::SetBool_Request_`.
     pub(crate) dds_type: String,
@@ -40,7 +41,7 @@ pub(crate) struct ServiceMessageType {
 }
 
 /// The message types of a service in ROS 2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceTypeNames {
     pub(crate) request: ServiceMessageType,
     pub(crate) response: ServiceMessageType,
@@ -73,7 +74,8 @@ impl Rtps {
         };
         let ends = self.work_on_core(|core, now| {
             let reader = core.participant.create_reader(now, stamp(), read);
-            let writer = Arc::new(Writer::new(core.participant.create_writer(now, stamp(), written)));
+            let writer =
+                Arc::new(Writer::new(core.participant.create_addressed_writer(now, stamp(), written)));
             core.writers.insert(writer.id(), Arc::clone(&writer));
             ServiceEnds { reader, writer }
         });
@@ -106,8 +108,14 @@ impl Rtps {
         let state = &mut *lock(&writer.state);
         let now = clock::monotonic();
         let written = state.writer.write_to(now, stamp(), CdrFrame(frame), to)?;
+        let evicted = state.writer.take_evicted();
         let wakes = self.settle(writer, state, now);
-        Ok((number(written), Unsent { rtps: self, writer, wakes }))
+        Ok((number(written), Unsent { rtps: self, writer, wakes, evicted }))
+    }
+
+    /// Whether an endpoint of another participant is known.
+    pub(crate) fn has_endpoint(&self, guid: Guid) -> bool {
+        self.read(|participant| participant.endpoint(guid).is_some())
     }
 
     /// The DDS implementation of a participant.
@@ -115,12 +123,12 @@ impl Rtps {
         Some(lock(&self.core).participant.peer(participant)?.data.vendor)
     }
 
-    /// The reader of replies that belongs to a client's writer of requests: the matched reader of its participant with
-    /// the same client id. If either has no id, any matched reader of the participant.
-    pub(crate) fn reply_reader(&self, replies: &Writer, requests: Guid) -> Option<Guid> {
+    /// The readers of replies that may belong to a client's writer of requests: the matched reader of its participant
+    /// with the same client id. If that has no id, all readers of the participant that have none.
+    pub(crate) fn reply_readers(&self, replies: &Writer, requests: Guid) -> Vec<Guid> {
         self.read(|participant| {
-            let mut readers = participant.matched_readers_of(replies.id(), requests.prefix);
-            readers.find(|reader| have_same_id(participant, CLIENT_KEY, (*reader, requests)))
+            let readers = participant.matched_readers_of(replies.id(), requests.prefix);
+            readers.filter(|reader| have_same_id(participant, CLIENT_KEY, (*reader, requests))).collect()
         })
     }
 
@@ -138,13 +146,18 @@ impl Rtps {
     }
 
     /// The reader of requests of a server that is ready for a client: its writer of replies is matched, and has
-    /// addressed the client's reader. `current` stays while it is ready.
-    pub(crate) fn ready_server(&self, client: &ServiceEnds, current: Option<Guid>) -> Option<Guid> {
+    /// addressed the client's reader. `current` stays while it is ready, unless it is `silent` and there is another one.
+    pub(crate) fn ready_server(
+        &self,
+        client: &ServiceEnds,
+        (current, silent): (Option<Guid>, Option<Guid>),
+    ) -> Option<Guid> {
         self.read(|participant| {
-            let servers = participant.matched(client.writer.id());
-            let is_ready = |server: &Guid| is_ready(participant, client.reader, *server);
-            let current = current.filter(|current| servers.contains(current) && is_ready(current));
-            current.or_else(|| servers.into_iter().find(is_ready))
+            let mut servers = participant.matched(client.writer.id());
+            servers.retain(|server| is_ready(participant, client.reader, *server));
+            let current = current.filter(|current| servers.contains(current) && silent != Some(*current));
+            let other = || servers.iter().copied().find(|server| silent != Some(*server));
+            current.or_else(other).or(servers.first().copied())
         })
     }
 }
@@ -153,6 +166,12 @@ impl Writer {
     /// Whether a reader is matched.
     pub(crate) fn has_reader(&self, reader: Guid) -> bool {
         lock(&self.state).writer.has_reader(reader)
+    }
+
+    /// The numbers of the messages that RTPS has yet to bring to a matched reader.
+    pub(crate) fn unacknowledged_numbers(&self, reader: Guid) -> BTreeSet<u64> {
+        let state = &*lock(&self.state);
+        state.writer.unacknowledged_of(reader).map(|(at, _)| number(at)).collect()
     }
 
     /// The number of messages sent to a reader alone that it has not acknowledged.

@@ -13,8 +13,8 @@ use runnel_testkit::hosts::Host;
 use runnel_testkit::namespace::require_private_network;
 
 use super::*;
-use crate::environment::Ipv6;
 use crate::frame::Frame;
+use crate::settings::environment::Ipv6;
 
 const LONG: Duration = Duration::from_secs(20);
 /// Lease of a participant.

@@ -100,6 +100,16 @@ pub(crate) fn assert_may_lock(class: Class, what: &str) {
     assert_free(class, |held| format!("{what} begins while {held} is held"));
 }
 
+/// Checks that `what` may run, which may lock this class.
+///
+/// # Panics
+/// If the thread holds a lock of this class.
+#[track_caller]
+pub(crate) fn assert_not_locked(class: Class, what: &str) {
+    let is_locked = LOCKED.with(|locked| locked.classes.get() & class.bit() != 0);
+    assert!(!is_locked || thread::panicking(), "lock order: {what} begins while {class:?} is held");
+}
+
 #[track_caller]
 fn assert_free(class: Class, message: impl FnOnce(String) -> String) {
     let held = LOCKED.with(|locked| {

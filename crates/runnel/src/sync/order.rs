@@ -27,6 +27,8 @@ in_order! {
     StaticTransforms,
     /// The publishers of a node by topic. Held while the driver adds or removes one.
     NodePublishers,
+    /// The publisher of the events of a service or a client, as its handle owns it.
+    EventPublisher,
     /// The engine for calls outside of nodes. Held while the driver creates it.
     RpcClient,
     /// The link of a persistent service client.
@@ -61,6 +63,8 @@ in_order! {
     ServiceRequests,
     /// The responses to one client of a service, or the replies that it holds in ROS 2.
     ServiceAnswers,
+    /// The publisher of the events of a service or a client.
+    ServiceEvents,
     /// The messages of services from shared memory that the driver has yet to take.
     ServiceInputs,
     /// The response to a call in progress.
@@ -116,7 +120,7 @@ in_order! {
     Signal,
     /// The parameters of a node. Callbacks for changes run without it.
     NodeParameters,
-    /// The values of a node's parameters at the master of ROS 1.
+    /// The writes of a node's parameters at the master of ROS 1.
     MasterParameters,
     /// The state of a lifecycle node, and its publishers.
     LifecycleState,

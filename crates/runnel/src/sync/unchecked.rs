@@ -50,3 +50,5 @@ pub(super) fn is_any_locked() -> bool {
 pub(crate) fn assert_unlocked(_: &str) {}
 
 pub(crate) fn assert_may_lock(_: Class, _: &str) {}
+
+pub(crate) fn assert_not_locked(_: Class, _: &str) {}

@@ -9,8 +9,8 @@ use runnel_msgs::tf2_msgs::msg::TFMessage;
 use super::{TF, TF_STATIC};
 use crate::error::Error;
 use crate::node::Node;
-use crate::publisher::Publisher;
 use crate::sync::lock;
+use crate::topics::publisher::Publisher;
 
 /// Messages that wait for a slow subscriber, as in tf2_ros.
 const DEPTH: usize = 100;

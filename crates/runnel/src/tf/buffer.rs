@@ -13,9 +13,9 @@ use runnel_tf::{BufferCore, FrameInfo, InsertError, TransformError, Transformabl
 use super::store::{Awaited, Store, is_hopeless};
 use crate::context::Context;
 use crate::ready::Waitable;
-use crate::shared::Shared;
-use crate::task_waiter::TaskWaiter;
-use crate::wait_set::WaitSet;
+use crate::runtime::shared::Shared;
+use crate::runtime::task_waiter::TaskWaiter;
+use crate::runtime::wait_set::WaitSet;
 
 /// A buffer of transforms. A [`TransformListener`](crate::tf::TransformListener) fills it; it may also be filled with
 /// [`set_transform`](Self::set_transform). Handles are cheap to clone and may be used on any thread.

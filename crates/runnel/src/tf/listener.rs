@@ -14,7 +14,7 @@ use crate::data::{Delivery, QosEvents};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
-use crate::subscription::{Subscription, Takes};
+use crate::topics::subscription::{Subscription, Takes};
 
 /// Messages of each topic that wait for the buffer, as in tf2_ros.
 const DEPTH: usize = 100;

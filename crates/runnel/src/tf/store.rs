@@ -10,8 +10,8 @@ use runnel_tf::{BufferCore, InsertError, TransformError};
 
 use crate::log_output::console;
 use crate::ready::{Listeners, Waitable};
-use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, lock};
+use crate::time::ros_clock::RosClock;
 
 /// See the module's documentation.
 pub(super) struct Store {
@@ -66,6 +66,7 @@ impl Store {
         let mut content = lock(&self.content);
         let has_jumped = content.follow(self.clock.now());
         let mut refused = Vec::new();
+        let before = content.core.replaced_frames();
         for transform in transforms {
             // A broadcaster may repeat a transform until it has a newer one.
             match content.core.set_transform(transform, authority, is_static) {
@@ -73,8 +74,16 @@ impl Store {
                 Err(error) => refused.push((error, transform)),
             }
         }
+        let replaced = content.core.replaced_frames();
         drop(content);
         self.listeners.notify();
+        // Only about twice as many as the last time: a broadcaster may invent frames all the time.
+        if before.checked_ilog2() < replaced.checked_ilog2() {
+            let authority = sanitize(authority);
+            console::warning!(
+                "the tf buffer is full: {replaced} frames are replaced by newer ones, the last of broadcaster [{authority}]"
+            );
+        }
         if has_jumped {
             console::warning!("Detected jump back in time. Clearing the tf buffer.");
         }

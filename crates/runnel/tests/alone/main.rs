@@ -51,5 +51,6 @@ mod receive_stall;
 mod ros2_idle;
 mod ros2_ipc_hostile;
 mod ros2_ipc_teardown;
+mod ros2_killed_server;
 mod ros2_leaving;
 mod ros2_services;

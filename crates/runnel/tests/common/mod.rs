@@ -24,9 +24,17 @@ pub struct Graph {
 impl Graph {
     /// Starts a master on a free port.
     pub fn new() -> Self {
-        let master = context(&[]);
-        let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
-        Self { master, uri }
+        Self::at(0)
+    }
+
+    /// Starts a master on this port.
+    pub fn at(port: u16) -> Self {
+        let (master, mut uri) = (context(&[]), None);
+        wait_until("an earlier master has left the port", || {
+            uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, port))).ok();
+            uri.is_some()
+        });
+        Self { master, uri: uri.unwrap().to_string() }
     }
 
     /// Options of a context that uses the master.

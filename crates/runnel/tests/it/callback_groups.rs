@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Graph, LONG};
+use crate::common::{Graph, LONG, wait_until};
 use crate::ros2_pair::EndOnDrop;
 use runnel::msgs::std_msgs::msg::Empty;
 use runnel::{CallbackGroup, PublisherOptions, SubscriptionOptions, TimerOptions, WatchOptions};
@@ -21,17 +21,22 @@ fn events_and_parameters_of_exclusive_group_never_run_concurrently() {
     let (inside, overlaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let (ran, runs) = channel();
     let overlapping = Arc::clone(&overlaps);
+    let (ticking, ending) = (Arc::new(AtomicUsize::new(0)), context.clone());
+    let ticked = Arc::clone(&ticking);
     let callback = move |kind: usize| {
         if inside.swap(true, Ordering::SeqCst) {
             overlapping.fetch_add(1, Ordering::SeqCst);
         }
-        // Long enough for other callbacks of the group to become due.
-        thread::sleep(TICK * 2);
+        // Other callbacks of the group become due, while those of another one run.
+        let ticks = || ticking.load(Ordering::SeqCst);
+        let before = ticks();
+        wait_until("ticks of the other group", || ticks() >= before + 2 || !ending.ok());
         inside.store(false, Ordering::SeqCst);
         let _ = ran.send(kind);
     };
     let group = CallbackGroup::mutually_exclusive();
     let [timed, offered, requested, changed] = [(); 4].map(|()| callback.clone());
+    let _other = node.create_timer(TICK, move || _ = ticked.fetch_add(1, Ordering::SeqCst));
     let _timer = node.create_timer(TimerOptions::from(TICK).callback_group(&group), move || timed(0));
     let options = PublisherOptions::from(1).callback_group(&group).matched_callback(move |_| offered(1));
     let publisher = node.create_publisher::<Empty>("chatter", options).unwrap();

@@ -342,12 +342,16 @@ fn wait_for_subscribers_ends_with_the_context() {
     assert!(!came && clock::monotonic().since(began) < LONG);
 }
 
+fn fail() {
+    panic!("on purpose");
+}
+
 #[test]
 fn panic_in_callback_ends_executor_threads() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
-    let _timer = node.create_timer(Duration::from_millis(1), || panic!("on purpose"));
+    let _timer = node.create_timer(Duration::from_millis(1), fail);
     let spun = catch_unwind(AssertUnwindSafe(|| context.executor().threads(3).spin()));
     assert!(spun.is_err() && !context.ok());
 }

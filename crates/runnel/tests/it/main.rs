@@ -26,10 +26,14 @@ mod numbers;
 mod process;
 #[path = "../common/raw.rs"]
 mod raw;
+#[path = "../common/ros2_action_scene.rs"]
+mod ros2_action_scene;
 #[path = "../common/ros2_pair.rs"]
 mod ros2_pair;
 #[path = "../common/action_scene.rs"]
 mod scene;
+#[path = "../common/spinning.rs"]
+mod spinning;
 #[path = "../common/two_graphs.rs"]
 mod two_graphs;
 #[path = "../common/writer_scene.rs"]
@@ -38,6 +42,7 @@ mod writer_scene;
 mod action_peers;
 mod callback_groups;
 mod calls;
+mod concurrent_actions;
 mod deferred;
 mod dual;
 mod dual_path_loss;
@@ -57,11 +62,13 @@ mod loans;
 mod message_info;
 mod node_options;
 mod own_parameters;
+mod parameter_server;
 mod params;
 mod qos_events;
 mod qos_samples;
 mod receive_budget;
 mod ros2;
+mod ros2_action_requests;
 mod ros2_actions;
 mod ros2_dynamic;
 mod ros2_embedded;
@@ -72,6 +79,7 @@ mod ros2_keep_all;
 mod ros2_loans;
 mod ros2_networks;
 mod ros2_raw;
+mod ros2_service_calls;
 mod ros2_services;
 mod ros2_two_paths;
 mod services;

@@ -8,10 +8,10 @@ use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{
     Context, ContextOptions, Error, Graphs, Node, NodeOptions, Parameter, ParameterDeclaration,
     ParameterError, ParameterValue, PublisherOptions, QoS, QosOverridingOptions, QosPolicyKind,
-    SubscriptionOptions, XmlRpcValue,
+    SubscriptionOptions,
 };
 
-use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::common::{LONG, spin_until, wait_until};
 use crate::domains::new_domain;
 use crate::logged;
 
@@ -249,81 +249,6 @@ fn parameters_override_qos_where_allowed() {
     assert_eq!(why(publisher("checked", checked)), "QoS of the publisher of /checked: 10 is odd");
 }
 
-/// A node in both graphs and in ROS 1, and its master.
-fn dual_node(graph: &Graph, arguments: &[&str]) -> (Context, Node) {
-    let master = format!("__master:={}", graph.uri);
-    let arguments = [master.as_str()].into_iter().chain(arguments.iter().copied());
-    let options = ContextOptions::default().signals(false).arguments(arguments);
-    let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
-    let node = context.create_node("/robot/arm").unwrap();
-    (context, node)
-}
-
-fn at_master(graph: &Graph, key: &str) -> XmlRpcValue {
-    graph.ask("getParam", &["/test".into(), key.into()])
-}
-
-#[test]
-fn ros1_sees_declared_parameters_of_dual_node() {
-    let graph = Graph::new();
-    graph.ask("setParam", &["/launch".into(), "/robot/arm/limits/low".into(), 3.into()]);
-    let (_context, node) = dual_node(&graph, &["_rate:=5"]);
-    assert_eq!(node.declare_parameter("limits.low", 1.5).unwrap(), 3.0, "as a launch file has set it");
-    assert_eq!(node.declare_parameter("rate", 10).unwrap(), 5);
-    assert_eq!(node.declare_parameter("name", "left").unwrap(), "left");
-    let is_at_master = |key: &str, value: XmlRpcValue| wait_until(key, || at_master(&graph, key) == value);
-    is_at_master("/robot/arm/limits/low", 3.0.into());
-    is_at_master("/robot/arm/name", "left".into());
-    for name in ["right", "middle", "left"] {
-        node.set_parameter("name", name).unwrap();
-    }
-    node.set_param("~rate", 7).unwrap();
-    is_at_master("/robot/arm/rate", 7.into());
-    is_at_master("/robot/arm/name", "left".into());
-    assert_eq!(node.get_parameter::<i64>("rate").unwrap(), 7);
-    node.undeclare_parameter("name").unwrap();
-    is_at_master("/robot/arm/name", 0.into());
-}
-
-#[test]
-fn ros1_changes_declared_parameters_of_dual_node() {
-    logged::keep_log();
-    let graph = Graph::new();
-    let (context, node) = dual_node(&graph, &[]);
-    node.declare_parameter("rate", ParameterDeclaration::new(10.0).range(1.0..=100.0)).unwrap();
-    node.declare_parameter("limits.low", 1).unwrap();
-    node.declare_parameter("limits.high", 2).unwrap();
-    wait_until("the master has them", || at_master(&graph, "/robot/arm/rate") == 10.0.into());
-    let set = |key: &str, value: XmlRpcValue| graph.ask("setParam", &["/tool".into(), key.into(), value]);
-    // Whether the value arrives can only be known once the node watches its parameters.
-    spin_until(&context, "an integer for a double", || {
-        set("/robot/arm/rate", 20.into());
-        node.get_parameter::<f64>("rate").unwrap() == 20.0
-    });
-    let limits = [("low".to_owned(), 5.into()), ("high".to_owned(), 9.into())];
-    set("/robot/arm/limits", XmlRpcValue::Struct(limits.into()));
-    spin_until(&context, "parameters below a name", || {
-        node.get_parameters_by_prefix("limits").into_values().collect::<Vec<_>>() == [9.into(), 5.into()]
-    });
-    set("/robot/arm/rate", 500.into());
-    let key = "/robot/arm/rate";
-    spin_until(&context, "the refused value is replaced", || at_master(&graph, key) == 20.0.into());
-    let line = "the parameter server's value of /robot/arm/rate is refused: parameter rate: 500.0 is not in its range";
-    assert_eq!(logged::count_logged(&["WARN", line]), 1);
-    assert_eq!(node.get_parameter::<f64>("rate").unwrap(), 20.0);
-}
-
-#[test]
-fn dual_node_declares_without_master() {
-    let arguments = ["__master:=http://127.0.0.1:1/", "_rate:=7.5"];
-    let options = ContextOptions::default().signals(false).arguments(arguments);
-    let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
-    let node = context.create_node("node").unwrap();
-    assert_eq!(node.declare_parameter("rate", 1.0).unwrap(), 7.5);
-    assert_eq!(node.declare_parameter("gain", 2.0).unwrap(), 2.0);
-    assert_eq!(node.param("~gain", 1.0).unwrap(), 2.0);
-}
-
 /// A folder for one test of this process.
 fn tempfile_folder(name: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("runnel-parameters-{name}-{}", std::process::id()));
@@ -393,4 +318,39 @@ fn options_switch_services_and_events_off() {
     assert_eq!(counts, Some((8, 2)), "of two nodes with services, each with four whose names end so");
     drop(offers);
     wait_until("the services end with their node", || seen(2).is_some_and(|counts| counts == (4, 1)));
+}
+
+/// A request over a limit gets the empty answer of its service, and is logged once.
+#[test]
+fn request_over_limit_gets_empty_answer() {
+    logged::keep_log();
+    let domain = new_domain();
+    let (own, other) = (ros2_context(domain, &[]), ros2_context(domain, &[]));
+    let node = own.create_node("crowded").unwrap();
+    node.declare_parameter("rate", 1.5).unwrap();
+    let client = other.create_node("tool").unwrap().create_parameter_client("/crowded").unwrap();
+    assert!(client.wait_for_services(LONG).unwrap());
+    let names = vec!["rate"; 20_001];
+    for _ in 0..2 {
+        let why = client.get_parameters(&names).unwrap_err().to_string();
+        assert!(why.ends_with("is not declared"), "{}", &why[why.len().saturating_sub(100)..]);
+    }
+    assert!(client.list_parameters(&vec!["rate"; 1001], 1).unwrap().names.is_empty());
+    assert_eq!(client.get_parameters(&names[..20_000]).unwrap().len(), 20_000);
+    let line = "service get_parameters: the request is for 20001 parameters, and the limit is 20000";
+    assert_eq!(logged::count_logged(&["WARN", "crowded", line]), 1);
+    assert_eq!(logged::count_logged(&["WARN", "crowded", "the request has"]), 0, "only the first is logged");
+}
+
+#[test]
+fn name_that_ros1_lacks_is_no_obstacle() {
+    let folder = tempfile_folder("names");
+    let file = folder.join("robot.yaml");
+    fs::write(&file, "/**:\n  ros__parameters:\n    my-param: 5\n    rate: 2\n").unwrap();
+    let graph = crate::common::Graph::new();
+    let arguments = ["--ros-args", "--params-file", file.to_str().unwrap()];
+    let context = graph.context_with(&arguments);
+    let node = context.create_node("node").unwrap();
+    assert_eq!(node.param("~rate", 1).unwrap(), 2);
+    assert_eq!(node.declare_parameter("my-param", 1).unwrap(), 5);
 }

@@ -1,100 +1,27 @@
 //! Actions in ROS 2 between two participants on real sockets, and within one process.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use crate::common::{Graph, LONG, wait_until};
 use crate::dual_scene;
-use crate::ros2_pair::{EndOnDrop, context, new_domain};
+use crate::ros2_action_scene::{Goal, Scene, end, wait_for_status};
+use crate::ros2_pair::{context, new_domain};
 use crate::scene::{goal, result};
+use crate::spinning::Spinning;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, TypeName};
 use runnel::core::wire::encode;
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestGoal};
-use runnel::{
-    ActionClient, ActionServer, ClientGoalHandle, Context, Error, GoalStatus, Graphs, ServerGoalHandle,
-};
+use runnel::{Error, GoalStatus, Graphs};
 
 /// Too short for a goal to end.
 const SHORT: Duration = Duration::from_millis(50);
 
 /// More goals than a server tracks.
 const MANY: i32 = 10_000;
-
-/// A context that spins on a thread of its own.
-struct Spinning {
-    context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    fn new(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        drop(EndOnDrop(&self.context));
-        self.thread.take().map(JoinHandle::join);
-    }
-}
-
-type Goal = ServerGoalHandle<TestAction>;
-
-/// A server in a context that spins, and a client in one that does not.
-struct Scene {
-    server: ActionServer<TestAction>,
-    goals: Receiver<Goal>,
-    canceled: Receiver<Goal>,
-    client: ActionClient<TestAction>,
-    _near: Spinning,
-    _far: Context,
-}
-
-impl Scene {
-    fn new() -> Self {
-        let domain = new_domain();
-        Self::between(context(domain, false), context(domain, false))
-    }
-
-    fn between(near: Context, far: Context) -> Self {
-        let near = Spinning::new(near);
-        let ((goal_sender, goals), (cancel_sender, canceled)) = (channel(), channel());
-        let node = near.context.create_node("server").unwrap();
-        let on_goal = move |goal| goal_sender.send(goal).unwrap();
-        let on_cancel = move |goal: Goal| {
-            if goal.goal().goal == 13 {
-                goal.refuse_cancel().unwrap();
-            }
-            cancel_sender.send(goal).unwrap();
-        };
-        let server = node.create_action_server("test", on_goal, on_cancel).unwrap();
-        let client = far.create_node("client").unwrap().create_action_client("test").unwrap();
-        assert!(client.wait_for_server(LONG).unwrap());
-        Self { server, goals, canceled, client, _near: near, _far: far }
-    }
-
-    /// Sends a goal, which the server receives.
-    fn send(&self, number: i32) -> (ClientGoalHandle<TestAction>, Goal) {
-        let sent = self.client.send_goal(&goal(number)).unwrap();
-        let arrived = self.goals.recv_timeout(LONG).unwrap();
-        assert_eq!((arrived.id(), arrived.goal().goal), (sent.id(), number));
-        (sent, arrived)
-    }
-}
-
-fn end(sent: &ClientGoalHandle<TestAction>) -> (GoalStatus, Option<i32>) {
-    let outcome = sent.wait_for_result(LONG).unwrap().expect("an end");
-    (outcome.status, outcome.result.map(|result| result.result))
-}
-
-fn wait_for_status(sent: &ClientGoalHandle<TestAction>, status: GoalStatus) {
-    wait_until(&format!("the goal is {status}"), || sent.status() == status);
-}
 
 #[test]
 fn waiting_thread_receives_feedback_and_result_in_ros2() {
@@ -215,7 +142,7 @@ fn server_and_client_of_one_process_need_no_network() {
 #[test]
 fn simple_server_executes_ros2_goals() {
     let domain = new_domain();
-    let near = Spinning::new(context(domain, false));
+    let near = Spinning::new(domain);
     let far = context(domain, false);
     let node = near.context.create_node("server").unwrap();
     let _server = node
@@ -249,7 +176,7 @@ fn futures_of_ros2_goals_complete() {
 #[test]
 fn dynamic_client_of_either_schema_uses_ros2_server() {
     let scene = Scene::new();
-    let node = scene._far.create_node("dynamic").unwrap();
+    let node = scene.far.create_node("dynamic").unwrap();
     for generation in Generation::ALL {
         let name = TypeName::new("actionlib", "Test");
         let schema = Arc::new(runnel::msgs::library().action_in(generation, &name).unwrap());
@@ -288,7 +215,7 @@ fn excess_goals_of_a_client_are_rejected() {
         }
     }
     assert_eq!(open.len(), 1000);
-    let other = scene._far.create_node("other").unwrap().create_action_client::<TestAction>("test").unwrap();
+    let other = scene.far.create_node("other").unwrap().create_action_client::<TestAction>("test").unwrap();
     assert!(other.wait_for_server(LONG).unwrap());
     for number in 0..3 {
         assert_eq!(end(&other.send_goal(&goal(number)).unwrap()), (GoalStatus::Rejected, None));
@@ -317,7 +244,7 @@ fn many_goals_of_one_client_succeed() {
 #[test]
 fn dual_server_serves_both_generations_at_once() {
     let (graph, domain) = (Graph::new(), dual_scene::domain());
-    let dual = Spinning::new(dual_scene::context(&graph.uri, Graphs::Both, domain));
+    let dual = Spinning::with(dual_scene::context(&graph.uri, Graphs::Both, domain));
     let [ros1, ros2] = [Graphs::Ros1, Graphs::Ros2].map(|only| dual_scene::context(&graph.uri, only, domain));
     let (sender, goals) = channel::<Goal>();
     let node = dual.context.create_node("server").unwrap();

@@ -1,13 +1,14 @@
 //! Services in ROS 2 between two participants on real sockets, and within one process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use crate::common::LONG;
-use crate::ros2_pair::{EndOnDrop, context, new_domain};
+use crate::ros2_pair::{context, new_domain};
+use crate::spinning::Spinning;
 use runnel::msgs::std_srvs::srv::{
     Empty, EmptyRequest, EmptyResponse, SetBool, SetBoolRequest, SetBoolResponse,
 };
@@ -23,34 +24,6 @@ fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
     match request.data {
         true => Ok(SetBoolResponse { success: true, message: "on".into() }),
         false => Err("it must stay on".into()),
-    }
-}
-
-/// A context that spins on a thread of its own.
-struct Spinning {
-    context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    fn new(domain: u16) -> Self {
-        Self::with(context(domain, false))
-    }
-
-    fn with(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
-    }
-
-    fn node(&self, name: &str) -> Node {
-        self.context.create_node(name).unwrap()
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        drop(EndOnDrop(&self.context));
-        self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -101,19 +74,16 @@ fn empty_request_and_response_travel() {
 #[test]
 fn call_before_server_starts_is_answered() {
     let domain = new_domain();
-    let far = context(domain, false);
-    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let far = Spinning::new(domain);
+    let client = far.node("client").create_client::<SetBool>("power").unwrap();
     let early = client.call_timeout(&ask(true), SHORT).unwrap_err();
     assert!(early.to_string().contains("a node that provides it in ROS 2"), "{early}");
     assert!(!client.wait_for_service(SHORT).unwrap());
-    let starts = thread::spawn(move || {
-        thread::sleep(SHORT);
-        let near = Spinning::new(domain);
-        let server = server(&near.node("server"), "power");
-        (near, server)
-    });
-    assert!(client.call_timeout(&ask(true), LONG).unwrap().success);
-    drop(starts.join().unwrap());
+    let (answered, answer) = channel();
+    client.call_with(&ask(true), None, move |response| answered.send(response).unwrap()).unwrap();
+    let near = Spinning::new(domain);
+    let _server = server(&near.node("server"), "power");
+    assert!(answer.recv_timeout(LONG).unwrap().unwrap().success);
 }
 
 /// The call is sent to the server that takes the place of one that has ended.
@@ -310,11 +280,13 @@ fn clients_by_memory_and_by_network_share_a_service() {
     });
 }
 
-/// A thread that waits for a service as a task, and its client.
-fn waiting(node: &Node, name: &str) -> (Arc<Client<SetBool>>, JoinHandle<Result<(), Error>>) {
-    let client = Arc::new(node.create_client::<SetBool>(name).unwrap());
+/// A client, and the result of a thread that waits for its service as a task.
+fn waiting(node: &Node, name: &str) -> (Client<SetBool>, Receiver<Result<(), Error>>) {
+    let client = node.create_client::<SetBool>(name).unwrap();
     let waiting = client.wait_for_service_async();
-    (client, thread::spawn(move || pollster::block_on(waiting)))
+    let (waited, result) = channel();
+    thread::spawn(move || waited.send(pollster::block_on(waiting)));
+    (client, result)
 }
 
 #[test]
@@ -322,15 +294,15 @@ fn task_waits_for_service_of_other_process_and_of_own() {
     let domain = new_domain();
     let (far, near) = (Spinning::new(domain), Spinning::new(domain));
     let node = near.node("asker");
-    let (client, waiter) = waiting(&node, "far");
+    let (client, result) = waiting(&node, "far");
     let ended = client.wait_for_service_async();
     drop(ended);
     let _far = server(&far.node("far"), "far");
-    waiter.join().unwrap().unwrap();
+    result.recv_timeout(LONG).unwrap().unwrap();
     assert!(client.call_timeout(&ask(true), LONG).unwrap().success);
-    let (_client, waiter) = waiting(&node, "near");
+    let (_client, result) = waiting(&node, "near");
     let _near = server(&near.node("near"), "near");
-    waiter.join().unwrap().unwrap();
+    result.recv_timeout(LONG).unwrap().unwrap();
 }
 
 /// One client sends far more requests than a service holds for it. It gets errors, and others are served.
@@ -357,7 +329,7 @@ fn flood_of_requests_is_bounded_and_others_are_served() {
     }
     for _ in MOST..FLOOD {
         let failure = failures.recv_timeout(LONG).unwrap().unwrap_err();
-        assert!(failure.to_string().contains("250 requests of client"), "{failure}");
+        assert!(failure.to_string().contains("250 requests of participant"), "{failure}");
     }
     let other = far.node("other").create_client::<SetBool>("power").unwrap();
     assert!(other.call_timeout(&ask(true), LONG).unwrap().success);

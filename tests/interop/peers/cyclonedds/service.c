@@ -1,5 +1,6 @@
 // A server or a client of std_srvs/SetBool on Cyclone DDS, framed as rmw_cyclonedds frames services: `service NAME server`, or
-// `service NAME client COUNT`, which calls with true COUNT times and then with false, or `service NAME late`, which makes its
+// `service NAME client COUNT`, which calls with true COUNT times and then with false, or `service NAME pair COUNT`, two
+// clients in one participant that do so at the same time, or `service NAME late`, which makes its
 // reader of replies only a while after it has sent its request. The server answers true with the number
 // of the call, and false with a failure. Prints `ready`, `asked N` or `answered SUCCESS MESSAGE` for each call, and `done`.
 #include "peer.h"
@@ -142,32 +143,43 @@ static void receive_response(const Ends *ends, uint64_t client, int64_t number) 
   }
 }
 
-// Sends a request and prints its response.
-static void call(const Ends *ends, uint64_t client, int64_t number, bool data) {
+static void ask(const Ends *ends, uint64_t client, int64_t number, bool data) {
   const Request request = {client, number, data};
   checked(dds_write(ends->writer, &request), "write");
-  receive_response(ends, client, number);
+}
+
+// Calls COUNT times with true and then with false: all clients ask, and then each receives its response.
+static void call_all(const Ends *clients, const uint64_t *ids, int clients_count, long count) {
+  print_line("ready");
+  for (int client = 0; client < clients_count; ++client)
+    while (!stop_requested && !is_ready(&clients[client])) dds_sleepfor(DDS_MSECS(5));
+  for (long number = 1; !stop_requested && number <= count + 1; ++number) {
+    for (int client = 0; client < clients_count; ++client) ask(&clients[client], ids[client], number, number <= count);
+    for (int client = 0; client < clients_count; ++client) receive_response(&clients[client], ids[client], number);
+  }
+  print_line("done");
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3) fail(argv[0], "usage: NAME server | NAME client COUNT | NAME late");
+  if (argc < 3) fail(argv[0], "usage: NAME server | NAME client COUNT | NAME pair COUNT | NAME late");
   signal(SIGINT, request_stop);
   signal(SIGTERM, request_stop);
-  const bool is_late = strcmp(argv[2], "late") == 0, serves = !is_late && chosen(argv[2], "client", "server");
-  const uint64_t id = (uint64_t)dds_time();
+  const bool is_late = strcmp(argv[2], "late") == 0, is_pair = strcmp(argv[2], "pair") == 0;
+  const bool serves = !is_late && !is_pair && chosen(argv[2], "client", "server");
+  const uint64_t id = (uint64_t)dds_time(), ids[] = {id, id + 1};
   const dds_entity_t participant = checked(dds_create_participant(domain_id(), NULL, NULL), "participant");
   const Ends ends = ends_of(participant, argv[1], serves, id, is_late);
-  if (serves) {
+  const long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
+  if (is_pair) {
+    const Ends both[] = {ends, ends_of(participant, argv[1], false, ids[1], false)};
+    call_all(both, ids, 2, count);
+  } else if (serves) {
     serve(&ends);
   } else if (is_late) {
     receive_response(&ends, id, 1);
     print_line("done");
   } else {
-    const long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
-    print_line("ready");
-    while (!stop_requested && !is_ready(&ends)) dds_sleepfor(DDS_MSECS(5));
-    for (long number = 1; !stop_requested && number <= count + 1; ++number) call(&ends, id, number, number <= count);
-    print_line("done");
+    call_all(&ends, ids, 1, count);
   }
   checked(dds_delete(participant), "end");
 }

@@ -101,6 +101,15 @@ def node(name, **options):
         rclpy.try_shutdown()
 
 
+def introspect(this, end):
+    """Has a service or a client of a node publish its events, with contents, for late subscriptions too."""
+    # Not in Humble.
+    from rclpy.service_introspection import ServiceIntrospectionState
+
+    profile = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    end.configure_introspection(this.get_clock(), profile, ServiceIntrospectionState.CONTENTS)
+
+
 def describe(message):
     """Length and CRC-32 of the message in CDR."""
     body = serialized(message)

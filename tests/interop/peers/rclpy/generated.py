@@ -1,10 +1,9 @@
-"""Message packages that no wheel has: generated from their definitions by what comes with ROS 2 and compiled, once, into
-`target/peers/rclpy`. Jazzy would want one more kind of type support."""
-import contextlib
+"""Packages of messages and actions that no wheel has: generated from their definitions by what comes with ROS 2 and
+compiled, once, into `target/peers/rclpy`. Jazzy would want one more kind of type support."""
 import fcntl
-import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,26 +16,50 @@ RELEASE = pathlib.Path(sys.prefix)
 INTO = ROOT / "target/peers/rclpy" / RELEASE.name
 # Of Debian's, what generators are written with; behind all that the wheels have.
 TEMPLATES = "/usr/lib/python3/dist-packages"
+# What the services and messages of an action hold.
+OF_ACTIONS = ["action_msgs", "builtin_interfaces", "service_msgs", "unique_identifier_msgs"]
 LIBRARIES = [
     "rosidl_runtime_c", "rosidl_typesupport_c", "rosidl_typesupport_fastrtps_c", "rosidl_typesupport_fastrtps_cpp",
     "fastcdr", "rosidl_dynamic_typesupport", "rmw", "rcutils",
 ]  # fmt: skip
 
 
+def source_of(package):
+    """The folder of a package's definitions."""
+    folders = [SOURCES / package, SOURCES / "ros2" / package, SOURCES / "ros1" / package]
+    return next(folder for folder in folders if folder.is_dir())
+
+
+def definitions_of(package):
+    """The messages and actions of a package."""
+    source = source_of(package)
+    return sorted([*source.glob("msg/*.msg"), *source.glob("action/*.action")])
+
+
+def in_ros2(definition):
+    """A definition whose times and durations have the types of ROS 2."""
+    definition = re.sub(r"(?m)^time ", "builtin_interfaces/Time ", definition)
+    return re.sub(r"(?m)^duration ", "builtin_interfaces/Duration ", definition)
+
+
 def generate(package, needs, made):
     """Writes the sources of a package whose messages hold those of `needs`."""
     os.environ["AMENT_PREFIX_PATH"] = sys.prefix
     sys.path.append(TEMPLATES)
+    from rosidl_adapter.action import convert_action_to_idl
     from rosidl_adapter.msg import convert_msg_to_idl
     from rosidl_generator_c.cli import GenerateC
     from rosidl_generator_py.cli import GeneratePython
     from rosidl_typesupport_c.cli import GenerateCTypesupport
     from rosidl_typesupport_fastrtps_c.cli import GenerateFastRTPSCTypesupport
 
-    source = SOURCES / package
-    definitions = [path.relative_to(source) for path in sorted(source.glob("msg/*.msg"))]
+    source = source_of(package)
+    definitions = [path.relative_to(source) for path in definitions_of(package)]
     for definition in definitions:
-        convert_msg_to_idl(source, package, definition, made / "msg")
+        (made / definition).parent.mkdir(parents=True, exist_ok=True)
+        (made / definition).write_text(in_ros2((source / definition).read_text()))
+        convert = convert_action_to_idl if definition.suffix == ".action" else convert_msg_to_idl
+        convert(made, package, definition, made / definition.parent)
     files = ["{}:{}".format(made, definition.with_suffix(".idl")) for definition in definitions]
     for generator in [
         GenerateC("c"),
@@ -71,14 +94,26 @@ def prepare(package, needs=()):
     """Has a package made, unless it is there since its definitions changed last, and lets it be imported. `needs` are the
     packages of the messages that its messages hold, with those that these hold."""
     INTO.mkdir(parents=True, exist_ok=True)
-    done = INTO / "{}.done".format(package)
+    done = INTO / "{}.made".format(package)
     with open(INTO / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        newest = max(path.stat().st_mtime for path in [*(SOURCES / package).glob("msg/*.msg"), pathlib.Path(__file__)])
+        newest = max(path.stat().st_mtime for path in [*definitions_of(package), pathlib.Path(__file__)])
         if not done.exists() or done.stat().st_mtime < newest:
-            with contextlib.redirect_stdout(io.StringIO()):
-                generate(package, needs, INTO / package)
-            compile(package, needs, INTO / package)
+            # The generators of one process make one package.
+            making = [sys.executable, __file__, package, *needs]
+            subprocess.run(making, check=True, stdout=subprocess.DEVNULL)
             done.touch()
     if str(INTO) not in sys.path:
         sys.path.append(str(INTO))
+
+
+def main():
+    package, *needs = sys.argv[1:]
+    if any(path.suffix == ".action" for path in definitions_of(package)):
+        needs = sorted({*needs, *OF_ACTIONS})
+    generate(package, needs, INTO / package)
+    compile(package, needs, INTO / package)
+
+
+if __name__ == "__main__":
+    main()

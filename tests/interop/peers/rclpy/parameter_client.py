@@ -1,6 +1,6 @@
 """Uses the parameters of a node by rclpy's AsyncParameterClient. The node has declared rate (double, 1.0 to 100.0,
 described), limits.low (integer), fixed (read-only text) and any (dynamic integer). Prints `ready`, one line for each
-answer, `event NODE NAME` for each change that it is told of, and `done`."""
+answer, `event NODE NAME` for each change that it receives, and `done`."""
 import argparse
 import sys
 
@@ -17,7 +17,7 @@ words.add_argument("node")
 options = words.parse_args(remove_ros_args(sys.argv)[1:])
 
 
-def told(event):
+def on_event(event):
     for parameter in event.changed_parameters:
         print_line("event {} {}".format(event.node, parameter.name))
     for parameter in event.deleted_parameters:
@@ -25,7 +25,7 @@ def told(event):
 
 
 with node("parameter_client") as (this, turn):
-    this.create_subscription(ParameterEvent, "/parameter_events", told, qos_profile_parameter_events)
+    this.create_subscription(ParameterEvent, "/parameter_events", on_event, qos_profile_parameter_events)
     client = AsyncParameterClient(this, options.node)
     print_line("ready")
     while not (client.services_are_ready() and this.count_publishers("/parameter_events") == 2):

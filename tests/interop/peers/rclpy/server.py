@@ -1,15 +1,16 @@
 """Provides a service of std_srvs/SetBool: the response to true holds the number of the call, false fails. Prints `ready`,
-and `asked N` for each call."""
+and `asked N` for each call. With `--introspect` it publishes its events."""
 import argparse
 import sys
 
 from rclpy.utilities import remove_ros_args
 from std_srvs.srv import SetBool
 
-from common import node, print_line
+from common import introspect, node, print_line
 
 options_parser = argparse.ArgumentParser()
 options_parser.add_argument("service")
+options_parser.add_argument("--introspect", action="store_true")
 options = options_parser.parse_args(remove_ros_args(sys.argv)[1:])
 calls = 0
 
@@ -24,7 +25,9 @@ def answer(request, response):
 
 
 with node("server") as (this, spin_once):
-    this.create_service(SetBool, options.service, answer)
+    service = this.create_service(SetBool, options.service, answer)
+    if options.introspect:
+        introspect(this, service)
     print_line("ready")
     while True:
         spin_once()

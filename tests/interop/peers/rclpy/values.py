@@ -16,8 +16,10 @@ from std_msgs.msg import String, UInt8MultiArray
 
 
 def named(name):
-    """The class of `package/msg/Name`."""
+    """The class of `package/msg/Name`, or of the events of a service, `package/srv/Name_Event`."""
     package, kind, name = name.split("/")
+    if kind == "srv" and name.endswith("_Event"):
+        return named("{}/srv/{}".format(package, name[: -len("_Event")])).Event
     return getattr(importlib.import_module("{}.{}".format(package, kind)), name)
 
 

@@ -1,7 +1,7 @@
 //! Tests of the documentation: every code block that a reader is to type is run as written.
 //!
-//! The info string of a fence gives the kind of a block: `file=NAME` is written to that file, `excerpt` must compile
-//! as part of a program, `background` keeps running in its own terminal, `output` must occur in the output of the
+//! The info string of a fence gives the kind of a block: `file=NAME` is written to that file, `more=NAME` is appended to
+//! it, `excerpt` must compile as part of a program, `background` keeps running in its own terminal, `output` must occur in the output of the
 //! preceding commands, and `unchecked` needs something that tests do not have. Other `sh` blocks are run to their
 //! end, in one shell session.
 
@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::Once;
 use std::time::Instant;
 
+use interop::distros::{Distro, python};
 use interop::{Ros1Graph, projects, wait_until};
 use runnel_testkit::process::{Peer, deadline_in, free_port};
 
@@ -88,6 +89,8 @@ struct Reader {
     commands: u32,
     /// The program of all excerpts.
     excerpts: String,
+    /// Variables of the shell besides those of every page.
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Reader {
@@ -105,7 +108,36 @@ impl Reader {
             printed: String::new(),
             commands: 0,
             excerpts: EXCERPT.to_owned(),
+            variables: Vec::new(),
         }
+    }
+
+    /// A reader whose `python3` has rclpy and example_interfaces.
+    fn with_rclpy(page: &'static str) -> Self {
+        let mut reader = Self::new(page);
+        let python = python(Distro::Kilted);
+        let folder = python.parent().expect("a folder").display();
+        let path =
+            format!("{folder}:{}:{}", interop::folder().display(), std::env::var("PATH").unwrap_or_default());
+        let peers = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/rclpy");
+        // Behind the standard library, which has modules of the same names.
+        let prepare = format!(
+            "import sys; sys.path.append({peers:?}); \
+             from generated import INTO, prepare; prepare('example_interfaces'); print(INTO)"
+        );
+        let mut command = Command::new(&python);
+        command.args(["-c", &prepare]).env("PYTHONDONTWRITEBYTECODE", "1");
+        let prepared = command.output().expect("Python");
+        assert!(prepared.status.success(), "{}", String::from_utf8_lossy(&prepared.stderr));
+        let generated = String::from_utf8_lossy(&prepared.stdout).trim().to_owned();
+        let log = reader.home.join("ros_log").display().to_string();
+        reader.variables = vec![
+            ("PATH", path),
+            ("PYTHONPATH", generated),
+            ("PYTHONUNBUFFERED", "1".to_owned()),
+            ("ROS_LOG_DIR", log),
+        ];
+        reader
     }
 
     fn read(mut self) {
@@ -119,6 +151,7 @@ impl Reader {
                 // Nothing to type, as in a drawing.
                 [] | [_, "unchecked"] => {}
                 [_, word] if word.starts_with("file=") => self.write(&word["file=".len()..], &block.text),
+                [_, word] if word.starts_with("more=") => self.append(&word["more=".len()..], &block.text),
                 ["rust", "excerpt"] => self.add_excerpt(&block),
                 ["sh"] => self.run(&block.text, &place),
                 ["sh", "background"] => self.run_in_background(&block.text),
@@ -170,6 +203,13 @@ impl Reader {
         fs::write(file, text).expect("a file");
     }
 
+    /// Appends to a file that an earlier block has begun.
+    fn append(&self, name: &str, text: &str) {
+        let file = self.folder.join(name);
+        let begun = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        fs::write(file, begun + text).expect("a file");
+    }
+
     fn run(&mut self, script: &str, place: &str) {
         self.commands += 1;
         let end = self.home.join(format!(".end-{}-{}", self.page.replace('/', "-"), self.commands));
@@ -192,6 +232,9 @@ impl Reader {
         command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
         projects::share_builds(&mut command);
         command.env("ROS_IP", "127.0.0.1");
+        for (variable, value) in &self.variables {
+            command.env(variable, value);
+        }
         Peer::spawn("bash", command).expect("a shell")
     }
 
@@ -306,6 +349,30 @@ fn porting_page_programs_work() {
 }
 
 #[test]
+fn rclpy_page_programs_work() {
+    Reader::with_rclpy("docs/from-rclpy.md").read();
+}
+
+/// Lines that say something: not empty, and not only closing brackets.
+fn statements(blocks: &[Block], language: &str) -> usize {
+    let is_of_language = |block: &&Block| {
+        let file =
+            block.words.get(1).is_some_and(|word| word.starts_with("file=") || word.starts_with("more="));
+        block.words[0] == language && file
+    };
+    let lines = blocks.iter().filter(is_of_language).flat_map(|block| block.text.lines());
+    lines.filter(|line| line.chars().any(char::is_alphanumeric)).count()
+}
+
+#[test]
+fn rust_programs_of_rclpy_page_are_not_longer() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/from-rclpy.md");
+    let blocks = blocks(&fs::read_to_string(page).expect("the page"));
+    let [python, rust] = ["python", "rust"].map(|language| statements(&blocks, language));
+    assert!(rust > 50 && rust <= python, "{rust} lines in Rust, {python} in Python");
+}
+
+#[test]
 fn every_document_block_is_run() {
     let run = [
         "README.md",
@@ -313,6 +380,7 @@ fn every_document_block_is_run() {
         "commands.md",
         "concepts.md",
         "execution.md",
+        "from-rclpy.md",
         "lifecycle.md",
         "logging.md",
         "nodes.md",

@@ -109,13 +109,24 @@ fn check_runnel_client(node: &Node, server: &Peer) {
     }
 }
 
+/// Has an rclpy client use a Runnel server.
+pub fn check_client(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let server = runnel_server(&graph, &[]);
+    check_rclpy_client(&graph, distro, (&server, 1));
+}
+
+/// Uses an rclpy server.
+pub fn check_server(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let server = rclpy_server(&graph, distro);
+    let context = graph.context();
+    check_runnel_client(&context.create_node("client").unwrap(), &server);
+}
+
 #[test]
 fn rclpy_client_uses_runnel_server() {
-    for distro in Distro::ALL {
-        let graph = Ros2Graph::new();
-        let server = runnel_server(&graph, &[]);
-        check_rclpy_client(&graph, distro, (&server, 1));
-    }
+    Distro::ALL.into_iter().for_each(check_client);
 }
 
 #[test]
@@ -128,12 +139,7 @@ fn rclpy_client_prints_the_same_with_rclpy_server() {
 
 #[test]
 fn runnel_client_uses_rclpy_server() {
-    for distro in Distro::ALL {
-        let graph = Ros2Graph::new();
-        let server = rclpy_server(&graph, distro);
-        let context = graph.context();
-        check_runnel_client(&context.create_node("client").unwrap(), &server);
-    }
+    Distro::ALL.into_iter().for_each(check_server);
 }
 
 #[test]

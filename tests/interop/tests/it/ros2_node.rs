@@ -140,47 +140,43 @@ fn arguments_switch_log_destinations() {
     }
 }
 
+/// A node of Runnel follows the simulated time that rclpy publishes.
+pub fn check_clock_of_rclpy(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let options = graph.options().arguments(["--ros-args", "-p", "use_sim_time:=true"]);
+    let context = Context::with_options(options).unwrap();
+    let node = context.create_node("follower").unwrap();
+    let jumps = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&jumps);
+    let threshold = JumpThreshold { min_forward: Some(Duration::from_secs(60)), ..JumpThreshold::default() };
+    let _handler = node.create_jump_callback(threshold, move |jump| {
+        keep.lock().unwrap().push((jump.clock_change, jump.delta.as_nanos() / 1_000_000_000));
+    });
+    let ticks = Arc::new(Mutex::new(Vec::new()));
+    let keep = (Arc::clone(&ticks), node.clone());
+    let _timer = node.create_timer(Duration::from_secs(5), move || keep.0.lock().unwrap().push(keep.1.now()));
+
+    let gate = graph.home().join("tick").display().to_string();
+    let _clock = ready_soon(
+        &context,
+        graph.rclpy(distro, "clock.py", "clock", &[&gate, "100", "110", "200", "50", "55"]),
+    );
+    for (index, (sec, count)) in [(100, 1), (110, 2), (200, 3), (50, 3), (55, 4)].into_iter().enumerate() {
+        let expected = Time { sec, nanosec: 0 };
+        let is_done = || node.now() == expected && ticks.lock().unwrap().len() >= count;
+        spin_until(&context, "the time of rclpy, and its ticks", is_done);
+        fs::write(format!("{gate}{index}"), "").unwrap();
+    }
+    spin_until(&context, "all jumps", || jumps.lock().unwrap().len() >= 3);
+    let no_change = ClockChange::RosTimeNoChange;
+    assert_eq!(*jumps.lock().unwrap(), [(no_change, 100), (no_change, 90), (no_change, -150)], "{distro:?}");
+    let seconds: Vec<_> = ticks.lock().unwrap().iter().map(|time| time.sec).collect();
+    assert_eq!(seconds, [100, 110, 200, 55], "{distro:?}");
+}
+
 #[test]
 fn clock_of_rclpy_drives_node() {
-    for distro in DISTROS {
-        let graph = Ros2Graph::new();
-        let options = graph.options().arguments(["--ros-args", "-p", "use_sim_time:=true"]);
-        let context = Context::with_options(options).unwrap();
-        let node = context.create_node("follower").unwrap();
-        let jumps = Arc::new(Mutex::new(Vec::new()));
-        let keep = Arc::clone(&jumps);
-        let threshold =
-            JumpThreshold { min_forward: Some(Duration::from_secs(60)), ..JumpThreshold::default() };
-        let _handler = node.create_jump_callback(threshold, move |jump| {
-            keep.lock().unwrap().push((jump.clock_change, jump.delta.as_nanos() / 1_000_000_000));
-        });
-        let ticks = Arc::new(Mutex::new(Vec::new()));
-        let keep = (Arc::clone(&ticks), node.clone());
-        let _timer =
-            node.create_timer(Duration::from_secs(5), move || keep.0.lock().unwrap().push(keep.1.now()));
-
-        let gate = graph.home().join("tick").display().to_string();
-        let _clock = ready_soon(
-            &context,
-            graph.rclpy(distro, "clock.py", "clock", &[&gate, "100", "110", "200", "50", "55"]),
-        );
-        for (index, (sec, count)) in [(100, 1), (110, 2), (200, 3), (50, 3), (55, 4)].into_iter().enumerate()
-        {
-            let expected = Time { sec, nanosec: 0 };
-            let is_done = || node.now() == expected && ticks.lock().unwrap().len() >= count;
-            spin_until(&context, "the time of rclpy, and its ticks", is_done);
-            fs::write(format!("{gate}{index}"), "").unwrap();
-        }
-        spin_until(&context, "all jumps", || jumps.lock().unwrap().len() >= 3);
-        let no_change = ClockChange::RosTimeNoChange;
-        assert_eq!(
-            *jumps.lock().unwrap(),
-            [(no_change, 100), (no_change, 90), (no_change, -150)],
-            "{distro:?}"
-        );
-        let seconds: Vec<_> = ticks.lock().unwrap().iter().map(|time| time.sec).collect();
-        assert_eq!(seconds, [100, 110, 200, 55], "{distro:?}");
-    }
+    DISTROS.into_iter().for_each(check_clock_of_rclpy);
 }
 
 /// Spins until the peer has printed `ready`.

@@ -32,12 +32,12 @@ fn ask(graph: &Ros2Graph, distro: Distro, context: &Context, calls: &[Call<'_>])
                 context.spin_once(Duration::from_millis(10)).unwrap();
             }
         });
-        let lines =
-            calls.iter().map(|_| asker.wait_for_line(|line| line.starts_with('{'), deadline_in(TIMEOUT)));
-        let lines: Vec<_> = lines.collect();
+        let deadline = deadline_in(TIMEOUT);
+        let lines = calls.iter().map(|_| asker.wait_for_line(|line| line.starts_with('{'), deadline));
+        let lines: Result<Vec<_>, _> = lines.collect();
         is_done.store(true, Ordering::SeqCst);
         spinner.join().unwrap();
-        lines.into_iter().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+        lines.unwrap().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     })
 }
 
@@ -50,67 +50,68 @@ fn without_texts(mut response: Value) -> Value {
     response
 }
 
+/// A node of Runnel describes its types as one of rclpy does.
+pub fn check_type_description(distro: Distro) {
+    const TYPE: &str = "type_description_interfaces/srv/GetTypeDescription";
+    let graph = Ros2Graph::new();
+    let context = graph.context();
+    let node = context.create_node("camera").unwrap();
+    let _publisher = node.create_publisher::<Imu>("imu", 10).unwrap();
+    // The listener spins. The talker would not answer.
+    let listener = ["/theirs", "--type", "sensor_msgs/msg/Imu", "--count", "0"];
+    let _listener = ready(graph.node(Origin::Ros2(distro), "listener", "talker", &listener));
+    let request = |hash: &str, sources: bool| json!({"type_hash": hash, "include_type_sources": sources});
+    let [ours, theirs] = ["/camera/get_type_description", "/talker/get_type_description"];
+    let requests = [
+        request(Imu::RIHS01, true),
+        request(Imu::RIHS01, false),
+        request("nonsense", true),
+        request(&format!("RIHS01_{}", "0".repeat(64)), true),
+    ];
+    let calls: Vec<_> = requests
+        .iter()
+        .flat_map(|request| [ours, theirs].map(|name| (name, TYPE, request.clone())))
+        .collect();
+    let responses = ask(&graph, distro, &context, &calls);
+    for (pair, request) in responses.chunks(2).zip(&requests) {
+        let [ours, theirs] = [&pair[0], &pair[1]].map(|response| without_texts(response.clone()));
+        assert_eq!(ours, theirs, "{distro:?} {request}");
+    }
+    assert_eq!(responses[0]["successful"], true);
+}
+
 #[test]
 fn type_description_equals_that_of_rclpy() {
-    const TYPE: &str = "type_description_interfaces/srv/GetTypeDescription";
-    for distro in DISTROS {
-        let graph = Ros2Graph::new();
-        let context = graph.context();
-        let node = context.create_node("camera").unwrap();
-        let _publisher = node.create_publisher::<Imu>("imu", 10).unwrap();
-        // The listener spins. The talker would not answer.
-        let listener = ["/theirs", "--type", "sensor_msgs/msg/Imu", "--count", "0"];
-        let _listener = ready(graph.node(Origin::Ros2(distro), "listener", "talker", &listener));
-        let request = |hash: &str, sources: bool| json!({"type_hash": hash, "include_type_sources": sources});
-        let [ours, theirs] = ["/camera/get_type_description", "/talker/get_type_description"];
-        let requests = [
-            request(Imu::RIHS01, true),
-            request(Imu::RIHS01, false),
-            request("nonsense", true),
-            request(&format!("RIHS01_{}", "0".repeat(64)), true),
-        ];
-        let calls: Vec<_> = requests
-            .iter()
-            .flat_map(|request| [ours, theirs].map(|name| (name, TYPE, request.clone())))
-            .collect();
-        let responses = ask(&graph, distro, &context, &calls);
-        for (pair, request) in responses.chunks(2).zip(&requests) {
-            let [ours, theirs] = [&pair[0], &pair[1]].map(|response| without_texts(response.clone()));
-            assert_eq!(ours, theirs, "{distro:?} {request}");
-        }
-        assert_eq!(responses[0]["successful"], true);
-    }
+    DISTROS.into_iter().for_each(check_type_description);
+}
+
+/// rclpy gets and sets the levels of loggers of a node of Runnel.
+pub fn check_logger_services(distro: Distro) {
+    const GET: &str = "rcl_interfaces/srv/GetLoggerLevels";
+    const SET: &str = "rcl_interfaces/srv/SetLoggerLevels";
+    let graph = Ros2Graph::new();
+    let context = graph.context();
+    let options = NodeOptions::default().enable_logger_service(true);
+    let node = context.create_node_with_options("robot/camera", options).unwrap();
+    let names = json!({"names": ["robot.camera", "robot.camera.driver"]});
+    let levels = json!({"levels": [{"name": "robot.camera.driver", "level": 10}, {"name": "robot.camera", "level": 7}]});
+    let calls = [
+        ("/robot/camera/get_logger_levels", GET, names.clone()),
+        ("/robot/camera/set_logger_levels", SET, levels),
+        ("/robot/camera/get_logger_levels", GET, names),
+    ];
+    let [before, set, after] = ask(&graph, distro, &context, &calls).try_into().unwrap();
+    let found = |response: &Value| {
+        response["levels"].as_array().unwrap().iter().map(|level| level["level"].as_u64()).collect::<Vec<_>>()
+    };
+    assert_eq!((found(&before), found(&after)), (vec![Some(0), Some(0)], vec![Some(0), Some(10)]));
+    assert_eq!([&set["results"][0]["successful"], &set["results"][1]["successful"]], [true, false]);
+    assert_eq!(node.logger().child("driver").level(), runnel::logging::Level::Debug);
 }
 
 #[test]
 fn rclpy_sets_logger_levels() {
-    const GET: &str = "rcl_interfaces/srv/GetLoggerLevels";
-    const SET: &str = "rcl_interfaces/srv/SetLoggerLevels";
-    for distro in DISTROS {
-        let graph = Ros2Graph::new();
-        let context = graph.context();
-        let options = NodeOptions::default().enable_logger_service(true);
-        let node = context.create_node_with_options("robot/camera", options).unwrap();
-        let names = json!({"names": ["robot.camera", "robot.camera.driver"]});
-        let levels = json!({"levels": [{"name": "robot.camera.driver", "level": 10}, {"name": "robot.camera", "level": 7}]});
-        let calls = [
-            ("/robot/camera/get_logger_levels", GET, names.clone()),
-            ("/robot/camera/set_logger_levels", SET, levels),
-            ("/robot/camera/get_logger_levels", GET, names),
-        ];
-        let [before, set, after] = ask(&graph, distro, &context, &calls).try_into().unwrap();
-        let found = |response: &Value| {
-            response["levels"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|level| level["level"].as_u64())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!((found(&before), found(&after)), (vec![Some(0), Some(0)], vec![Some(0), Some(10)]));
-        assert_eq!([&set["results"][0]["successful"], &set["results"][1]["successful"]], [true, false]);
-        assert_eq!(node.logger().child("driver").level(), runnel::logging::Level::Debug);
-    }
+    DISTROS.into_iter().for_each(check_logger_services);
 }
 
 struct Idle;
@@ -121,9 +122,10 @@ const STATE: &str = "lifecycle_msgs/srv/GetState";
 const CHANGE: &str = "lifecycle_msgs/srv/ChangeState";
 
 #[test]
-#[ignore = "rclpy gets no response to one of several calls in turn; the cause is not known"]
 fn lifecycle_graph_equals_that_of_rclpy() {
     const TRANSITIONS: &str = "lifecycle_msgs/srv/GetAvailableTransitions";
+    /// Index of the request for a transition that the state does not have.
+    const REFUSED: usize = 4;
     for distro in DISTROS {
         let graph = Ros2Graph::new();
         let context = graph.context();
@@ -140,9 +142,15 @@ fn lifecycle_graph_equals_that_of_rclpy() {
             ("change_state", CHANGE, json!({"transition": {"id": 0, "label": "shutdown"}})),
             ("get_available_transitions", TRANSITIONS, json!({})),
         ];
+        let refused = &services[REFUSED].2;
+        // The node of rclpy in Jazzy ends without a response to it.
+        let nodes = |request| match (distro, request == refused) {
+            (Distro::Jazzy, true) => ["camera", "camera"],
+            _ => ["camera", "lifecycle"],
+        };
         let names: Vec<[String; 2]> = services
             .iter()
-            .map(|(name, ..)| ["camera", "lifecycle"].map(|node| format!("/{node}/{name}")))
+            .map(|(name, _, request)| nodes(request).map(|node| format!("/{node}/{name}")))
             .collect();
         let calls: Vec<Call<'_>> = services
             .iter()
@@ -155,11 +163,11 @@ fn lifecycle_graph_equals_that_of_rclpy() {
         for (pair, (service, ..)) in responses.chunks(2).zip(services) {
             assert_eq!(pair[0], pair[1], "{distro:?} {service}");
         }
+        assert_eq!(responses[2 * REFUSED], json!({"success": false}));
     }
 }
 
 #[test]
-#[ignore = "rclpy gets no response to one of several calls in turn; the cause is not known"]
 fn rclpy_drives_lifecycle_node_and_receives_its_events() {
     for distro in DISTROS {
         let graph = Ros2Graph::new();

@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use interop::ros2::{Distro, Ros2Graph};
 use interop::ros2_checks::expect_line;
+use interop::spinning::Spinning;
 use interop::{TIMEOUT, built, outcome, ready, wait_until};
 use runnel::{
     Context, Error, Node, Parameter, ParameterClient, ParameterDeclaration, ParameterError, ParameterValue,
@@ -16,26 +16,6 @@ use runnel_testkit::process::deadline_in;
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 const LONG: Duration = Duration::from_secs(TIMEOUT);
-
-/// A context that spins on a thread of its own until it is dropped.
-struct Spinning {
-    context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    fn new(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        self.context.shutdown();
-        self.thread.take().map(JoinHandle::join);
-    }
-}
 
 /// A node with the parameters that `peers/rclpy/parameter_client.py` expects.
 fn declaring_node(context: &Context) -> Node {
@@ -49,106 +29,111 @@ fn declaring_node(context: &Context) -> Node {
     node
 }
 
+/// rclpy uses the parameters of a node of Runnel.
+pub fn check_own_parameters(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let near = Spinning::new(graph.context());
+    let node = declaring_node(&near.context);
+    let printed = outcome(graph.rclpy(distro, "parameter_client.py", "client", &["/robot/arm"])).success();
+    let expected = [
+        "list any,fixed,limits.low,rate,use_sim_time limits",
+        "below limits.low",
+        "get 10.0 2 text",
+        "unknown 0",
+        "types [3, 2, 4]",
+        "describe rate 3 Hz 1.0 100.0",
+        "read-only False True",
+        "set True ",
+        "set False parameter rate: 200.0 is not in its range 1.0 to 100.0",
+        "set False parameter limits.low is of type integer, and the value is the string \"x\"",
+        "set False parameter fixed is read-only",
+        "set False parameter nope is not declared",
+        "set True ",
+        "atomic False parameter limits.low: 200 is not in its range 0 to 100",
+        "atomic True ",
+        "delete True ",
+        "finally 40.0 7",
+    ];
+    let is_answer = |line: &&String| !["ready", "done"].contains(&line.as_str());
+    let is_event = |line: &String| line.starts_with("event ") || line.starts_with("deleted ");
+    let answers: Vec<&String> = printed.iter().filter(is_answer).filter(|line| !is_event(line)).collect();
+    assert_eq!(answers, expected, "{distro:?}");
+    let events: Vec<&String> = printed.iter().filter(|line| is_event(line)).collect();
+    let expected = [
+        "event /robot/arm rate",
+        "event /robot/arm rate",
+        "event /robot/arm rate",
+        "event /robot/arm limits.low",
+        "deleted /robot/arm any",
+    ];
+    assert_eq!(events, expected, "{distro:?}");
+    assert_eq!(node.get_parameter::<f64>("rate").unwrap(), 40.0);
+    assert!(!node.has_parameter("any"));
+}
+
 #[test]
 fn rclpy_uses_parameters_of_runnel_node() {
-    for distro in DISTROS {
-        let graph = Ros2Graph::new();
-        let near = Spinning::new(graph.context());
-        let node = declaring_node(&near.context);
-        let printed =
-            outcome(graph.rclpy(distro, "parameter_client.py", "client", &["/robot/arm"])).success();
-        let expected = [
-            "list any,fixed,limits.low,rate,use_sim_time limits",
-            "below limits.low",
-            "get 10.0 2 text",
-            "unknown 0",
-            "types [3, 2, 4]",
-            "describe rate 3 Hz 1.0 100.0",
-            "read-only False True",
-            "set True ",
-            "set False parameter rate: 200.0 is not in its range 1.0 to 100.0",
-            "set False parameter limits.low is of type integer, and the value is the string \"x\"",
-            "set False parameter fixed is read-only",
-            "set False parameter nope is not declared",
-            "set True ",
-            "atomic False parameter limits.low: 200 is not in its range 0 to 100",
-            "atomic True ",
-            "delete True ",
-            "finally 40.0 7",
-        ];
-        let is_answer = |line: &&String| !["ready", "done"].contains(&line.as_str());
-        let told = |line: &String| line.starts_with("event ") || line.starts_with("deleted ");
-        let answers: Vec<&String> = printed.iter().filter(is_answer).filter(|line| !told(line)).collect();
-        assert_eq!(answers, expected, "{distro:?}");
-        let events: Vec<&String> = printed.iter().filter(|line| told(line)).collect();
-        let expected = [
-            "event /robot/arm rate",
-            "event /robot/arm rate",
-            "event /robot/arm rate",
-            "event /robot/arm limits.low",
-            "deleted /robot/arm any",
-        ];
-        assert_eq!(events, expected, "{distro:?}");
-        assert_eq!(node.get_parameter::<f64>("rate").unwrap(), 40.0);
-        assert!(!node.has_parameter("any"));
-    }
+    DISTROS.into_iter().for_each(check_own_parameters);
 }
 
 fn reason(result: &Result<(), ParameterError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |()| String::new())
 }
 
+/// Runnel uses the parameters of a node of rclpy.
+pub fn check_parameters_of_rclpy(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let mut peer = ready(graph.rclpy(distro, "parameter_node.py", "arm", &[]));
+    let far = Spinning::new(graph.context());
+    let client: ParameterClient =
+        far.context.create_node("tool").unwrap().create_parameter_client("/arm").unwrap().timeout(LONG);
+    assert!(client.wait_for_services(LONG).unwrap());
+    let events: Arc<Mutex<Vec<String>>> = Arc::default();
+    let into = Arc::clone(&events);
+    let subscription = client
+        .on_parameter_event(move |event| {
+            let names = event.changed_parameters.iter().map(|parameter| parameter.name.clone());
+            into.lock().unwrap().extend(names);
+        })
+        .unwrap();
+    wait_until("its events are matched", deadline_in(TIMEOUT), || subscription.publisher_count() == 2);
+    let names = client.list_parameters(&["limits"], 0).unwrap().names;
+    assert_eq!(names, ["limits.low"], "{distro:?}");
+    let values = client.get_parameters(&["rate", "limits.low", "fixed", "names"]).unwrap();
+    let expected: [ParameterValue; 4] = [10.0.into(), 2.into(), "text".into(), vec!["a", "b"].into()];
+    assert_eq!(values, expected.map(Some));
+    let unknown = client.get_parameters(&["rate", "nope"]).unwrap_err();
+    assert!(matches!(unknown, Error::NodeParameter(ParameterError::NotDeclared { .. })), "{unknown}");
+    assert_eq!(client.get_parameter_types(&["rate", "any"]).unwrap(), [3, 2]);
+    let described = client.describe_parameters(&["rate"]).unwrap().remove(0);
+    assert_eq!((&*described.description, described.floating_point_range[0].step), ("Hz", 0.5));
+    let set = [
+        Parameter::new("rate", 20.0),
+        Parameter::new("rate", 20),
+        Parameter::new("limits.low", 3),
+        Parameter::new("fixed", "x"),
+        Parameter::new("nope", 1),
+    ];
+    let reasons: Vec<String> = client.set_parameters(&set).unwrap().iter().map(reason).collect();
+    assert_eq!((&*reasons[0], &*reasons[2]), ("", "3 is odd"), "{reasons:?}");
+    assert!([1, 3, 4].iter().all(|index| !reasons[*index].is_empty()), "{reasons:?}");
+    expect_line(&mut peer, "rate 20.0");
+    let group = [Parameter::new("rate", 30.0), Parameter::new("limits.low", 5)];
+    assert_eq!(client.set_parameters_atomically(&group).unwrap_err().to_string(), "5 is odd");
+    let group = [Parameter::new("rate", 30.0), Parameter::new("limits.low", 4)];
+    client.set_parameters_atomically(&group).unwrap();
+    let values = client.get_parameters(&["rate", "limits.low"]).unwrap();
+    assert_eq!(values, [Some(30.0.into()), Some(4.into())]);
+    let deleted = client.set_parameters(&[Parameter::not_set("any")]).unwrap();
+    assert_eq!(deleted, [Ok(())]);
+    let expected = ["rate", "rate", "limits.low"];
+    wait_until("its events", deadline_in(TIMEOUT), || events.lock().unwrap().len() >= 3);
+    assert_eq!(*events.lock().unwrap(), expected, "{distro:?}");
+}
+
 #[test]
 fn runnel_uses_parameters_of_rclpy_node() {
-    for distro in DISTROS {
-        let graph = Ros2Graph::new();
-        let mut peer = ready(graph.rclpy(distro, "parameter_node.py", "arm", &[]));
-        let far = Spinning::new(graph.context());
-        let client: ParameterClient =
-            far.context.create_node("tool").unwrap().create_parameter_client("/arm").unwrap().timeout(LONG);
-        assert!(client.wait_for_services(LONG).unwrap());
-        let events: Arc<Mutex<Vec<String>>> = Arc::default();
-        let into = Arc::clone(&events);
-        let subscription = client
-            .on_parameter_event(move |event| {
-                let names = event.changed_parameters.iter().map(|parameter| parameter.name.clone());
-                into.lock().unwrap().extend(names);
-            })
-            .unwrap();
-        wait_until("its events are matched", deadline_in(TIMEOUT), || subscription.publisher_count() == 2);
-        let names = client.list_parameters(&["limits"], 0).unwrap().names;
-        assert_eq!(names, ["limits.low"], "{distro:?}");
-        let values = client.get_parameters(&["rate", "limits.low", "fixed", "names"]).unwrap();
-        let expected: [ParameterValue; 4] = [10.0.into(), 2.into(), "text".into(), vec!["a", "b"].into()];
-        assert_eq!(values, expected.map(Some));
-        let unknown = client.get_parameters(&["rate", "nope"]).unwrap_err();
-        assert!(matches!(unknown, Error::NodeParameter(ParameterError::NotDeclared { .. })), "{unknown}");
-        assert_eq!(client.get_parameter_types(&["rate", "any"]).unwrap(), [3, 2]);
-        let described = client.describe_parameters(&["rate"]).unwrap().remove(0);
-        assert_eq!((&*described.description, described.floating_point_range[0].step), ("Hz", 0.5));
-        let set = [
-            Parameter::new("rate", 20.0),
-            Parameter::new("rate", 20),
-            Parameter::new("limits.low", 3),
-            Parameter::new("fixed", "x"),
-            Parameter::new("nope", 1),
-        ];
-        let reasons: Vec<String> = client.set_parameters(&set).unwrap().iter().map(reason).collect();
-        assert_eq!((&*reasons[0], &*reasons[2]), ("", "3 is odd"), "{reasons:?}");
-        assert!([1, 3, 4].iter().all(|index| !reasons[*index].is_empty()), "{reasons:?}");
-        expect_line(&mut peer, "rate 20.0");
-        let group = [Parameter::new("rate", 30.0), Parameter::new("limits.low", 5)];
-        assert_eq!(client.set_parameters_atomically(&group).unwrap_err().to_string(), "5 is odd");
-        let group = [Parameter::new("rate", 30.0), Parameter::new("limits.low", 4)];
-        client.set_parameters_atomically(&group).unwrap();
-        let values = client.get_parameters(&["rate", "limits.low"]).unwrap();
-        assert_eq!(values, [Some(30.0.into()), Some(4.into())]);
-        let deleted = client.set_parameters(&[Parameter::not_set("any")]).unwrap();
-        assert_eq!(deleted, [Ok(())]);
-        let expected = ["rate", "rate", "limits.low"];
-        wait_until("its events", deadline_in(TIMEOUT), || events.lock().unwrap().len() >= 3);
-        assert_eq!(*events.lock().unwrap(), expected, "{distro:?}");
-    }
+    DISTROS.into_iter().for_each(check_parameters_of_rclpy);
 }
 
 /// Exit code, standard output and standard error of a command.
@@ -200,4 +185,79 @@ fn commands_use_parameters_of_rclpy_node() {
     assert_eq!(success(&["delete", "/arm", "any"]), "Deleted parameter successfully\n");
     let (code, _, error) = run(&graph, &["get", "/nobody", "rate"]);
     assert_eq!((code, &*error), (Some(1), "error: no ROS 2 node /nobody (see 'runnel node list')\n"));
+}
+
+/// The values of each parameter type, by the names of the types in `rclpy.parameter.Parameter.Type`.
+fn value_of_each_type() -> [(&'static str, ParameterValue); 9] {
+    [
+        ("bool", true.into()),
+        ("integer", i64::MIN.into()),
+        ("double", 2.5.into()),
+        ("string", "grüß\n".into()),
+        ("byte_array", vec![0_u8, 127, 128, 255].into()),
+        ("bool_array", vec![true, false].into()),
+        ("integer_array", vec![1, -1, i64::MAX].into()),
+        ("double_array", vec![1.5, -0.25].into()),
+        ("string_array", vec!["a", ""].into()),
+    ]
+}
+
+/// A parameter of each type is read and set by rclpy's client, and changes of its type and other bad values are refused
+/// with what is wrong.
+pub fn check_types_of_own_parameters(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let near = Spinning::new(graph.context());
+    let node = near.context.create_node("/robot/arm").unwrap();
+    for (name, value) in value_of_each_type() {
+        node.declare_parameter(name, value).unwrap();
+    }
+    node.declare_parameter("count", ParameterDeclaration::new(2).range(0..=10).step(2)).unwrap();
+    let printed = outcome(graph.rclpy(distro, "parameter_types.py", "types", &["/robot/arm"])).success();
+    let reasons: Vec<&str> = printed.iter().filter_map(|line| line.strip_prefix("refused ")).collect();
+    let expected = [
+        "parameter count: 12 is not in its range 0 to 10 in steps of 2",
+        "parameter count: 3 is not in its range 0 to 10 in steps of 2",
+        "parameter count is of type integer, and the value is the double 2.0",
+        "parameter bool is of type boolean, and the value is the integer 1",
+        "parameter integer_array is of type integer array, and the value is the string array",
+        "parameter byte_array is of type byte array, and the value is the string \"x\"",
+        "parameter bool cannot be deleted: its type is static. Try: declare it with dynamic typing",
+        "parameter nope is not declared",
+        "the name of a parameter is empty",
+        "parameter bool: there is no type with the number 77",
+    ];
+    assert_eq!(reasons, expected, "{distro:?}");
+    assert_eq!(printed.iter().filter(|line| line.as_str() == "same").count(), 9, "{printed:?}");
+    for (name, value) in value_of_each_type() {
+        let set = node.get_parameter::<ParameterValue>(name).unwrap();
+        assert_eq!((set.kind(), set == value), (value.kind(), false), "{name} has rclpy's value");
+    }
+    assert_eq!(node.get_parameter::<Vec<u8>>("byte_array").unwrap(), [1, 200]);
+    assert_eq!(node.get_parameter::<Vec<i64>>("integer_array").unwrap(), [i64::MIN, 7]);
+}
+
+/// A parameter of each type of a node of rclpy is read and set by Runnel's client.
+pub fn check_types_of_rclpy_parameters(distro: Distro) {
+    let graph = Ros2Graph::new();
+    let _peer = ready(graph.rclpy(distro, "parameter_types.py", "typed", &[]));
+    let far = Spinning::new(graph.context());
+    let client = far.context.create_node("tool").unwrap().create_parameter_client("/typed").unwrap();
+    let client = client.timeout(LONG);
+    assert!(client.wait_for_services(LONG).unwrap());
+    let set: Vec<Parameter> =
+        value_of_each_type().into_iter().map(|(name, value)| Parameter::new(name, value)).collect();
+    let names = value_of_each_type().map(|(name, _)| name);
+    let before = client.get_parameters(&names).unwrap();
+    assert_eq!(client.get_parameter_types(&names).unwrap(), (1..=9).collect::<Vec<u8>>(), "{distro:?}");
+    assert_eq!(before[4], Some(vec![1_u8, 200].into()), "{distro:?}");
+    let results = client.set_parameters(&set).unwrap();
+    assert!(results.iter().all(Result::is_ok), "{distro:?}: {results:?}");
+    let after: Vec<_> = set.into_iter().map(|parameter| parameter.value).collect();
+    assert_eq!(client.get_parameters(&names).unwrap(), after, "{distro:?}");
+}
+
+#[test]
+fn parameter_of_each_type_crosses_both_ways() {
+    check_types_of_own_parameters(Distro::Kilted);
+    check_types_of_rclpy_parameters(Distro::Kilted);
 }

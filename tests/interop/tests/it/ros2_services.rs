@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Ros2Graph};
 use interop::ros2_checks::expect_line;
+use interop::spinning::Spinning;
 use interop::{Master, Origin, Server, TIMEOUT, is_full, outcome, ready};
 use runnel::msgs::std_srvs::srv::{Empty, EmptyResponse, SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, Error, Graphs, Node, ServiceServer};
@@ -16,30 +17,6 @@ use runnel_testkit::process::{Peer, deadline_in};
 const SERVICE: &str = "/power";
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
 const LONG: Duration = Duration::from_secs(TIMEOUT);
-
-/// A context that spins on a thread of its own until it is dropped.
-struct Spinning {
-    context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    fn new(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().unwrap())) }
-    }
-
-    fn node(&self, name: &str) -> Node {
-        self.context.create_node(name).unwrap()
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        self.context.shutdown();
-        self.thread.take().map(JoinHandle::join);
-    }
-}
 
 /// Answers like `peers/rclpy/server.py`.
 fn server(node: &Node) -> ServiceServer {
@@ -245,6 +222,18 @@ fn cyclone_framing_is_spoken_in_both_directions() {
         assert_eq!(call(&client, true), (true, format!("call {number}")));
     }
     assert_eq!(call(&client, false), (false, "it must stay on".to_owned()));
+}
+
+/// Two clients in one participant of Cyclone DDS, which orders the replies to both in one buffer.
+#[test]
+fn two_clients_in_one_cyclone_participant_get_all_replies() {
+    const CALLS: usize = 300;
+    let graph = Ros2Graph::new();
+    let near = Spinning::new(graph.context());
+    let _server = server(&near.node("server"));
+    let printed = outcome(graph.cyclone_service(&[SERVICE, "pair", &CALLS.to_string()])).success();
+    let count = |text: &str| printed.iter().filter(|line| line.starts_with(text)).count();
+    assert_eq!((count("answered true"), count("answered false")), (2 * CALLS, 2), "{printed:#?}");
 }
 
 /// The server has answered long before it can discover the client's reader.

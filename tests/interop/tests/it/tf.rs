@@ -294,21 +294,26 @@ fn static_command_reaches_ros1_listener() {
     assert!(fs::read_to_string(master.graph().home().join("robot.svg")).unwrap().contains(">lens</text>"));
 }
 
-#[test]
-fn rclpy_broadcasters_are_received() {
+/// Runnel receives the transforms that rclpy broadcasts.
+pub fn check_broadcasters_of_rclpy(distro: Distro) {
     let graph = Ros2Graph::new();
     let context = graph.context();
     let listening = Listening::new(&context);
-    let _peer = ready(graph.rclpy(Distro::Kilted, "transforms.py", "transforms", &["broadcast"]));
+    let _peer = ready(graph.rclpy(distro, "transforms.py", "transforms", &["broadcast"]));
     listening.check();
     assert_eq!(listening.buffer.frame("base").unwrap().authority, "/transforms");
 }
 
 #[test]
-fn rclpy_receives_broadcasters() {
+fn rclpy_broadcasters_are_received() {
+    check_broadcasters_of_rclpy(Distro::Kilted);
+}
+
+/// rclpy receives the transforms that Runnel broadcasts.
+pub fn check_own_broadcasters(distro: Distro) {
     let graph = Ros2Graph::new();
     let context = graph.context();
-    let mut peer = ready(graph.rclpy(Distro::Kilted, "transforms.py", "transforms", &["listen"]));
+    let mut peer = ready(graph.rclpy(distro, "transforms.py", "transforms", &["listen"]));
     let _broadcasters = broadcast(&context.create_node("robot").unwrap());
     let mut has = |words: &[&str]| {
         let has_all = |line: &str| words.iter().all(|word| line.contains(word));
@@ -321,6 +326,11 @@ fn rclpy_receives_broadcasters() {
         "\"child_frame_id\":\"base\"",
         "\"translation\":{\"x\":49.0",
     ]);
+}
+
+#[test]
+fn rclpy_receives_broadcasters() {
+    check_own_broadcasters(Distro::Kilted);
 }
 
 #[test]

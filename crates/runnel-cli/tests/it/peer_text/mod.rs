@@ -33,8 +33,10 @@ const LONG_TIME: &str = "60";
 
 /// Commands that run until Ctrl-C. `topic echo` also does without a count.
 const ENDLESS: &[&str] = &[
+    "action echo",
     "bridge",
     "master",
+    "service echo",
     "topic bw",
     "topic delay",
     "topic hz",
@@ -45,6 +47,9 @@ const ENDLESS: &[&str] = &[
     "ros1 rostopic bw",
     "ros1 rostopic delay",
     "ros1 rostopic hz",
+    "ros2 topic bw",
+    "ros2 topic delay",
+    "ros2 topic hz",
 ];
 
 /// Each command, with the command lines that contact the hostile peers. Commands without lines show no text of peers:
@@ -55,12 +60,24 @@ const LINES: &[(&str, &[&str])] = &[
     ("line-trace control", &[]),
     ("line-trace tracer", &[]),
     ("completion", &[]),
+    ("interface find", &[]),
     ("interface list", &[]),
     ("interface md5", &[]),
     ("interface package", &[]),
     ("interface packages", &[]),
+    ("interface proto", &[]),
     ("interface show", &[]),
     ("ros1 link", &[]),
+    ("ros2 daemon start", &[]),
+    ("ros2 daemon status", &[]),
+    ("ros2 daemon stop", &[]),
+    ("ros2 interface list", &[]),
+    ("ros2 interface package", &[]),
+    ("ros2 interface packages", &[]),
+    ("ros2 interface proto", &[]),
+    ("ros2 interface show", &[]),
+    ("ros2 link", &[]),
+    ("ros2 run", &[]),
     ("ros1 rosmsg show", &[]),
     ("ros1 rosmsg list", &[]),
     ("ros1 rosmsg md5", &[]),
@@ -71,6 +88,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros1 rossrv md5", &[]),
     ("ros1 rossrv package", &[]),
     ("ros1 rossrv packages", &[]),
+    ("action echo", &["/a"]),
     ("action find", &["x/Y"]),
     ("action info", &["/a", "-t /a"]),
     ("action list", &["", "-t"]),
@@ -78,6 +96,10 @@ const LINES: &[(&str, &[&str])] = &[
     ("action type", &["/a"]),
     ("bridge", &["", "--status"]),
     ("doctor", &["", "--report"]),
+    ("lifecycle get", &["", "/n"]),
+    ("lifecycle list", &["/n"]),
+    ("lifecycle nodes", &[""]),
+    ("lifecycle set", &["/n configure"]),
     ("log", &["-n 3", "-n 3 -p"]),
     ("log get", &["/n"]),
     ("log list", &["/n"]),
@@ -96,6 +118,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("param load", &["FILE"]),
     ("param set", &["/p 1"]),
     ("service call", &["/s", "/s2"]),
+    ("service echo", &["/s"]),
     ("service find", &["std_srvs/Empty"]),
     ("service info", &["/s", "/s2"]),
     ("service list", &["", "-t", "-n"]),
@@ -155,6 +178,28 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros1 rostopic list", &["", "-v", "--host"]),
     ("ros1 rostopic pub", &["-1 /t std_msgs/String x", "-v -1 /t std_msgs/String x"]),
     ("ros1 rostopic type", &["/t"]),
+    ("ros2 node info", &["/n", "/nowhere"]),
+    ("ros2 node list", &["", "-a"]),
+    ("ros2 topic bw", &["/t"]),
+    ("ros2 topic delay", &["/t"]),
+    (
+        "ros2 topic echo",
+        &[
+            "/t --once",
+            "/t --once --csv -i",
+            "/t --once --field data",
+            "/t --once --flow-style --clear",
+            "/t --once --raw",
+            "/u --timeout 2",
+            "/v --timeout 2",
+        ],
+    ),
+    ("ros2 topic find", &["std_msgs/msg/String"]),
+    ("ros2 topic hz", &["/t", "/t /u"]),
+    ("ros2 topic info", &["/t", "-v /t", "/u -v", "/v"]),
+    ("ros2 topic list", &["", "-t", "-v"]),
+    ("ros2 topic pub", &["-1 -w 0 /t std_msgs/String", "-1 -w 0 /v x/Y"]),
+    ("ros2 topic type", &["/t", "/u", "/v"]),
 ];
 
 /// All characters that a terminal could interpret, on both sides of a forged line. With `raw`, also the characters
@@ -196,7 +241,7 @@ fn commands_pass_on_no_control_characters() {
             for (index, peer) in peers.iter().enumerate() {
                 let plain: Vec<String> = words[..words.len() - 1].to_vec();
                 runs.push((plain.clone(), peer.uri.clone()));
-                if !path.starts_with("ros1 ") && index == 0 {
+                if !path.starts_with("ros1 ") && !path.starts_with("ros2 ") && index == 0 {
                     runs.push(([&plain[..], &["--json".to_owned()]].concat(), peer.uri.clone()));
                     runs.push(([&["-vv".to_owned()][..], &plain].concat(), peer.uri.clone()));
                 }
@@ -290,7 +335,8 @@ fn json_decodes_to_names_of_ros2_peers() {
 fn run(words: &[String], master: &str) -> (Option<String>, bool) {
     let output = output_of(words, master, DOMAIN);
     let streams = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    let clears = words.iter().any(|word| word == "-c") && words.iter().any(|word| word == "echo");
+    let clears =
+        words.iter().any(|word| word == "-c" || word == "--clear") && words.iter().any(|word| word == "echo");
     let leak = streams.iter().find_map(|text| {
         // The escape sequence that clears the screen, at the user's request.
         let text = if clears { text.replace("\x1b[2J\x1b[;H", "") } else { text.clone() };

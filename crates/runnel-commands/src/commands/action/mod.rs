@@ -1,8 +1,12 @@
 //! `runnel action`
 
+mod echo;
 mod find;
+mod goal_job;
+mod goal_report;
 mod info;
 mod list;
+mod query;
 mod send_goal;
 mod type_name;
 
@@ -11,7 +15,7 @@ use clap::Subcommand;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
-/// Inspect ROS 1 actions, and send goals (actionlib, ros2 action)
+/// Inspect actions, send goals and follow what is exchanged (actionlib, ros2 action)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -20,6 +24,7 @@ pub enum Command {
     Find(find::Args),
     #[command(name = "send_goal", visible_alias = "send-goal")]
     SendGoal(send_goal::Args),
+    Echo(echo::Args),
 }
 
 pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
@@ -29,5 +34,6 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Type(args) => type_name::run(&args, cli),
         Command::Find(args) => find::run(&args, cli),
         Command::SendGoal(args) => send_goal::run(&args, cli),
+        Command::Echo(args) => echo::run(&args, cli),
     }
 }

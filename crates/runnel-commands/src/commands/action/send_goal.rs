@@ -1,35 +1,32 @@
 //! `runnel action send_goal`
 
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::{ActionSchema, TypeName};
-use runnel::core::time::Instant;
-use runnel::core::yaml;
-use runnel::{Context, DynamicActionClient, DynamicGoalHandle, GoalOutcome, GoalStatus};
+use runnel::core::schema::{ActionSchema, Generation, TypeName, ros2_action_messages};
+use runnel::{Context, EndpointType, Graphs, Ros2Graph};
+use runnel_io::Reactor;
 use runnel_io::signals::Interrupts;
-use runnel_io::{Reactor, clock};
-use serde_json::json;
 
-use crate::actions::actions;
+use super::goal_job::Job;
+use super::goal_report::Report;
+use crate::actions::{action_of, actions_of_ros1};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::graphs::{Finding, Found, Target};
 use crate::messages::{typed_message, wrong_values};
-use crate::output::{self, Output};
-use crate::streaming::{POLL_PERIOD, lock};
 use crate::types::{Types, type_name};
 use crate::value_parsers;
-
-/// How long a cancelled goal may take to end.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
 Examples:
   runnel action send_goal /add actionlib/TwoInts '{a: 1, b: 2}'
+  runnel action send_goal /fibonacci example_interfaces/action/Fibonacci '{order: 5}' --feedback
   runnel action send_goal /test actionlib/Test 5 --feedback --timeout 10";
 
 /// Send a goal and print the result
@@ -50,6 +47,10 @@ pub struct Args {
     /// The goal, in YAML
     values: Vec<String>,
 
+    /// Read the goal from standard input
+    #[arg(long, conflicts_with = "values")]
+    stdin: bool,
+
     /// Print feedback as it comes
     #[arg(short, long)]
     feedback: bool,
@@ -58,31 +59,97 @@ pub struct Args {
     /// limit]
     #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
+
+    #[command(flatten)]
+    finding: Finding,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let action = cli.resolve(&args.action)?;
-    let schema = Arc::new(schema(&cli.types()?, &args.type_name)?);
-    let goal = goal(&schema, &args.values)?;
-    let context = cli.query_context()?;
-    check_type(&context, &action, &schema.name)?;
+    let types = cli.types()?;
+    let values = if args.stdin { vec![io::read_to_string(io::stdin())?] } else { args.values.clone() };
+    // Wrong values are refused before any graph is contacted.
+    let in_form = |generation| goal(&schema(&types, generation, &args.type_name)?, &values);
+    in_form(Generation::Ros1).or_else(|error| in_form(Generation::Ros2).map_err(|_| error))?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let reactor = Reactor::new()?;
+    let _interrupts = Interrupts::catch(&interrupted, reactor.waker())?;
+    let (found, waited) = find(args, cli, &action, &interrupted)?;
+    let (context, generation) = match &found {
+        Some((context, _)) => (context.clone(), Generation::Ros2),
+        None => (cli.query_context()?, Generation::Ros1),
+    };
+    let schema = Arc::new(schema(&types, generation, &args.type_name)?);
+    match &found {
+        Some((_, graph)) => check_ros2_type(graph, &action, &schema)?,
+        None => check_ros1_type(&context, &action, &schema.name)?,
+    }
+    let goal = goal(&schema, &values)?;
     let node = cli.node(&context, "action")?;
     let client = node.create_dynamic_action_client(&action, &schema)?;
-    let job = Job { args, client, output: cli.output, interrupted: Arc::default() };
-    let reactor = Reactor::new()?;
-    let _interrupts = Interrupts::catch(&job.interrupted, reactor.waker())?;
-    job.wait_for_server()?;
+    let report = Report { output: cli.output, generation, feedback: args.feedback };
+    let job = Job { client, report, timeout: args.timeout, interrupted };
+    job.wait_for_server(waited)?;
     let outcome = job.reach(&goal)?;
-    job.report(outcome)
+    report.outcome(outcome)
 }
 
-/// The action's type. The type of the action message, with suffix `Action`, is accepted too.
-fn schema(types: &Types, typed: &str) -> Result<ActionSchema, CliError> {
+/// The context and the graph of ROS 2, if that has a server of the action, and whether the command has waited for it.
+fn find(
+    args: &Args,
+    cli: &CliContext,
+    action: &str,
+    interrupted: &AtomicBool,
+) -> Result<(Option<(Context, Ros2Graph)>, bool), CliError> {
+    if args.finding.is_only_ros1() {
+        return Ok((None, false));
+    }
+    let context = cli.query_context_in(Graphs::Ros2)?;
+    let target = Target {
+        is_in_ros2: &|graph| servers(graph, action).next().is_some(),
+        is_in_ros1: &|graph: &Graph<'_>| Ok(actions_of_ros1(graph)?.contains_key(action)),
+    };
+    let is_interrupted = || interrupted.load(Ordering::SeqCst);
+    let (found, waited) = match args.finding.find(cli, &context, &target)? {
+        Found::Nothing(why) => {
+            cli.output.note(&format!("waiting for a server of {action}"));
+            if let Some(why) = why {
+                log::info!("{why}");
+            }
+            (args.finding.wait(cli, &context, &target, (args.timeout, &is_interrupted))?, true)
+        }
+        found => (found, false),
+    };
+    match found {
+        Found::Ros2(graph) => Ok((Some((context, graph)), waited)),
+        Found::Ros1 => Ok((None, waited)),
+        Found::Nothing(_) if is_interrupted() => {
+            Err(CliError::Failed(format!("action {action}: interrupted while waiting for a server")))
+        }
+        Found::Nothing(_) => Err(CliError::Failed(format!("action {action}: no server found"))),
+    }
+}
+
+/// The endpoints of servers of an action in ROS 2: action type and type hash of the feedback.
+fn servers<'a>(graph: &'a Ros2Graph, action: &str) -> impl Iterator<Item = (String, Option<&'a str>)> {
+    let is_server = move |end: &&runnel::EndpointInfo| {
+        end.endpoint_type == EndpointType::Publisher && action_of(end) == Some(action)
+    };
+    graph.endpoints.iter().filter(is_server).map(|end| {
+        let type_name = end.ros_type();
+        let action_type = type_name.strip_suffix("_FeedbackMessage").unwrap_or(&type_name);
+        (action_type.to_owned(), end.type_hash.as_deref())
+    })
+}
+
+/// The action's type in the form of a generation. The type of the action message, with suffix `Action`, is accepted
+/// too.
+pub(super) fn schema(types: &Types, generation: Generation, typed: &str) -> Result<ActionSchema, CliError> {
     let name = type_name(typed)?;
     let library = types.library();
-    library.action(&name).or_else(|error| {
+    library.action_in(generation, &name).or_else(|error| {
         let short = name.name.strip_suffix("Action").map(|short| TypeName::new(&name.package, short));
-        let found = short.and_then(|short| library.action(&short).ok());
+        let found = short.and_then(|short| library.action_in(generation, &short).ok());
         found.ok_or_else(|| types.unknown(error))
     })
 }
@@ -96,128 +163,29 @@ fn goal(schema: &ActionSchema, values: &[String]) -> Result<DynamicMessage, CliE
 }
 
 /// A server of another type would never connect.
-fn check_type(context: &Context, action: &str, wanted: &TypeName) -> Result<(), CliError> {
-    let known = actions(&Graph::new(context))?.remove(action).map(|known| known.type_name);
+fn check_ros1_type(context: &Context, action: &str, wanted: &TypeName) -> Result<(), CliError> {
+    let known = actions_of_ros1(&Graph::new(context))?.remove(action);
+    let known = known.and_then(|known| known.types.into_iter().next());
     match known.filter(|known| *known != wanted.to_string()) {
         Some(known) => Err(CliError::Failed(format!("action {action} is of type {known}, not {wanted}"))),
         None => Ok(()),
     }
 }
 
-/// One goal, from sending to its end.
-struct Job<'a> {
-    args: &'a Args,
-    client: DynamicActionClient,
-    output: Output,
-    /// Set by Ctrl-C.
-    interrupted: Arc<AtomicBool>,
-}
-
-impl Job<'_> {
-    /// When to stop waiting.
-    fn deadline(&self) -> Option<Instant> {
-        self.args.timeout.map(|timeout| clock::monotonic() + timeout)
+/// The same in ROS 2, where a server announces a hash of the feedback.
+fn check_ros2_type(graph: &Ros2Graph, action: &str, schema: &ActionSchema) -> Result<(), CliError> {
+    let wanted = schema.ros2_name();
+    let Some((known, hash)) = servers(graph, action).next() else { return Ok(()) };
+    if known != wanted {
+        return Err(CliError::Failed(format!("action {action} is of type {known}, not {wanted}")));
     }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+    let parts = [&*schema.goal, &*schema.result, &*schema.feedback];
+    let [.., (_, feedback)] = ros2_action_messages(&schema.name, parts);
+    if hash.is_some_and(|hash| hash != feedback) {
+        return Err(CliError::Failed(format!(
+            "action {action}: its server has another definition of {wanted} than the one known here. Try: --interfaces \
+             FOLDER"
+        )));
     }
-
-    fn wait_for_server(&self) -> Result<(), CliError> {
-        let (action, deadline) = (self.client.action(), self.deadline());
-        self.output.note(&format!("waiting for a server of {action}"));
-        while !self.client.wait_for_server(POLL_PERIOD)? {
-            if self.is_interrupted() {
-                return Err(CliError::Failed(format!(
-                    "action {action}: interrupted while waiting for a server"
-                )));
-            }
-            if is_over(deadline) {
-                return Err(CliError::Failed(format!("action {action}: no server found")));
-            }
-        }
-        output::mark_found();
-        Ok(())
-    }
-
-    /// Sends the goal and waits for its result.
-    fn reach(&self, goal: &DynamicMessage) -> Result<GoalOutcome<DynamicMessage>, CliError> {
-        let failed = Arc::new(Mutex::new(None));
-        let handle = match self.args.feedback {
-            true => {
-                let (output, failed) = (self.output, Arc::clone(&failed));
-                let print = move |feedback: &DynamicMessage| {
-                    if let Err(error) = print_feedback(output, feedback) {
-                        *lock(&failed) = Some(error);
-                    }
-                };
-                self.client.send_goal_with(goal, print, |_| {})?
-            }
-            false => self.client.send_goal(goal)?,
-        };
-        self.output.note(&format!("sent as goal {}", handle.id()));
-        let deadline = self.deadline();
-        let mut connected = true;
-        while !self.is_interrupted() && !is_over(deadline) {
-            if let Some(outcome) = handle.wait_for_result(POLL_PERIOD)? {
-                return Ok(outcome);
-            }
-            if let Some(error) = lock(&failed).take() {
-                // The output is closed: no reader is left for the result.
-                handle.cancel()?;
-                return Err(error);
-            }
-            if connected && !self.client.server_is_ready() {
-                self.output.note("the server is gone; waiting for another");
-            }
-            connected = self.client.server_is_ready();
-        }
-        self.give_up(&handle)
-    }
-
-    /// Cancels the goal and waits briefly for its end.
-    fn give_up(&self, handle: &DynamicGoalHandle) -> Result<GoalOutcome<DynamicMessage>, CliError> {
-        let why = if self.is_interrupted() { "interrupted" } else { "time-out" };
-        self.output.note(&format!("{why}: cancelling the goal"));
-        handle.cancel()?;
-        let end = handle.wait_for_result(CANCEL_TIMEOUT)?;
-        end.ok_or_else(|| {
-            let (id, status) = (handle.id(), handle.status());
-            CliError::Failed(format!(
-                "goal {id} was cancelled and is still {status} after {} s",
-                CANCEL_TIMEOUT.as_secs()
-            ))
-        })
-    }
-
-    fn report(&self, outcome: GoalOutcome<DynamicMessage>) -> Result<(), CliError> {
-        let GoalOutcome { status, text, result } = outcome;
-        let shown = || match &result {
-            Some(result) => format!("Result:\n{}\nGoal finished with status: {status}\n", indented(result)),
-            None => format!("Goal finished with status: {status}\n"),
-        };
-        self.output.answer(shown, || {
-            json!({ "status": status.to_string(), "text": text, "result": result.as_ref().map(yaml::to_json) })
-        })?;
-        match (status, text.as_str()) {
-            (GoalStatus::Succeeded, _) => Ok(()),
-            (status, "") => Err(CliError::Failed(format!("the goal is {status}"))),
-            (status, text) => Err(CliError::Failed(format!("the goal is {status}: {text}"))),
-        }
-    }
-}
-
-fn is_over(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| clock::monotonic() >= deadline)
-}
-
-fn print_feedback(output: Output, feedback: &DynamicMessage) -> Result<(), CliError> {
-    let text = || format!("Feedback:\n{}\n", indented(feedback));
-    output.answer(text, || json!({ "feedback": yaml::to_json(feedback) }))
-}
-
-/// A message as YAML, indented.
-fn indented(message: &DynamicMessage) -> String {
-    let text = yaml::to_yaml(message, &yaml::EchoOptions::default());
-    text.lines().map(|line| format!("    {line}\n")).collect()
+    Ok(())
 }

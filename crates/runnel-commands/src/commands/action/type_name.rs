@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::actions::action;
+use super::query::Query;
+use crate::actions::Actions;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::Graph;
-use crate::output::shown;
+use crate::output::lines;
 
 /// Print an action's type
 #[derive(Debug, clap::Args)]
@@ -15,11 +15,16 @@ pub struct Args {
     /// The action
     #[arg(add = completion::actions())]
     action: String,
+
+    #[command(flatten)]
+    query: Query,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let name = cli.resolve(&args.action)?;
-    let context = cli.query_context()?;
-    let type_name = action(&Graph::new(&context), &name)?.type_name;
-    cli.output.answer(|| shown(&type_name).into_owned(), || json!(type_name))
+    let action = Actions::one(&args.query.open(cli)?, &name)?;
+    match action.types().as_slice() {
+        [only] => cli.output.answer(|| lines([only]), || json!(only)),
+        several => cli.output.answer(|| lines(several), || json!(several)),
+    }
 }

@@ -35,8 +35,14 @@ const CYCLONEDDS: &[(&str, &str)] = sources!("cyclonedds":
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
 /// The Fast DDS ends. They share files with the roscpp ends.
-const FAST_DDS: &[(&str, &str)] = sources!("fastdds": "ends.cpp", "place.hpp", "roles.hpp", "talk.hpp");
+const FAST_DDS: &[(&str, &str)] =
+    sources!("fastdds": "ends.cpp", "calls.hpp", "place.hpp", "roles.hpp", "talk.hpp");
 const SHARED: &[(&str, &str)] = sources!("roscpp": "options.hpp", "stamps.hpp");
+
+/// The rclpy ends.
+const RCLPY: &[(&str, &str)] = sources!("rclpy": "ends.py");
+
+const NO_RCLPY: &str = "no rclpy in this environment (source the setup file of a ROS 2 installation)";
 
 const NO_FAST_DDS: &str =
     "Fast DDS is not installed (Debian: apt-get install g++ libfastrtps-dev libfastcdr-dev)";
@@ -166,6 +172,19 @@ pub fn fast_dds(folder: &Path) -> Result<PathBuf, Failure> {
     };
     compile().map_err(Failure::missing("Fast DDS's ends cannot be compiled"))?;
     Ok(program)
+}
+
+/// The rclpy ends: a Python program, for the rclpy that this environment has.
+///
+/// # Errors
+/// When rclpy is missing.
+pub fn rclpy(folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = folder.join("rclpy");
+    let imports = "import rclpy, std_srvs.srv";
+    output(Command::new("python3").args(["-c", imports])).map_err(|_| Failure::Missing(NO_RCLPY.into()))?;
+    let written = RCLPY.iter().try_for_each(|(name, text)| write_source(&folder.join(name), text));
+    written.map_err(Failure::missing("rclpy's ends cannot be written"))?;
+    Ok(folder.join("ends.py"))
 }
 
 /// The iceoryx2 ends, built by cargo with the crates of their lock file.

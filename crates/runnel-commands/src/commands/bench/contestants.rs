@@ -52,6 +52,7 @@ const ENTRIES: &[Entry] = &[
     Entry::new("runnel-rtps-ipc", ProgramKind::OwnPeer, ros2_links),
     Entry::new("cyclonedds", ProgramKind::CycloneDds, peers),
     Entry::new("fastdds", ProgramKind::FastDds, Exchange::is_ros2),
+    Entry::new("rclpy", ProgramKind::Rclpy, ros2_calls),
 ];
 
 /// Restricts Cyclone DDS to loopback.
@@ -89,6 +90,8 @@ enum ProgramKind {
     CycloneDds,
     /// Compiled against Fast DDS.
     FastDds,
+    /// A Python program on the rclpy of the environment.
+    Rclpy,
 }
 
 impl Entry {
@@ -113,7 +116,7 @@ fn ipc(exchange: Exchange) -> bool {
 
 /// Exchanges with datagrams in both directions.
 fn datagrams(exchange: Exchange) -> bool {
-    matches!(exchange, Exchange::Ipc | Exchange::Reliable | Exchange::BestEffort)
+    matches!(exchange, Exchange::Ipc | Exchange::Reliable | Exchange::BestEffort | Exchange::Ros2Call)
 }
 
 /// Exchanges whose messages are not sent back.
@@ -126,9 +129,14 @@ fn links(exchange: Exchange) -> bool {
     messages(exchange) || exchange == Exchange::CallPersistent
 }
 
-/// Exchanges that compare ROS 2 pairs with ROS 1 links on one host.
+/// Calls of a ROS 2 service.
+fn ros2_calls(exchange: Exchange) -> bool {
+    exchange == Exchange::Ros2Call
+}
+
+/// Exchanges of ROS 2 pairs on one host: those that compare them with ROS 1 links, and calls.
 fn ros2_links(exchange: Exchange) -> bool {
-    matches!(exchange, Exchange::PingPong | Exchange::Ipc | Exchange::Sizes)
+    matches!(exchange, Exchange::PingPong | Exchange::Ipc | Exchange::Sizes | Exchange::Ros2Call)
 }
 
 /// The same, except where two busy-waiting ends would share a CPU.
@@ -151,9 +159,9 @@ fn iceoryx2(exchange: Exchange) -> bool {
     nodes(exchange) && !exchange.is_call()
 }
 
-/// The same, and the exchanges of the ROS 2 wire.
+/// The same, and messages over the ROS 2 wire.
 fn peers(exchange: Exchange) -> bool {
-    iceoryx2(exchange) || exchange.is_ros2()
+    iceoryx2(exchange) || exchange.is_ros2() && !exchange.is_call()
 }
 
 /// Exchanges in which no two busy-waiting ends share a CPU, none of real-time priority waits for long, and there is
@@ -172,7 +180,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn floor_of(exchange: Exchange) -> &'static str {
     match exchange {
         Exchange::Ipc => FLOOR_UNIX,
-        Exchange::Reliable | Exchange::BestEffort => FLOOR_UDP,
+        Exchange::Reliable | Exchange::BestEffort | Exchange::Ros2Call => FLOOR_UDP,
         _ => FLOOR,
     }
 }
@@ -278,6 +286,10 @@ fn made(entry: &Entry, workspace: &mut Workspace) -> Result<Contestant, Failure>
             (vec!["env".into(), CYCLONEDDS_URI.into(), program], Introduction::Itself)
         }
         ProgramKind::FastDds => (vec![built(compile::fast_dds(workspace.folder())?)], Introduction::Itself),
+        ProgramKind::Rclpy => {
+            let program = built(compile::rclpy(workspace.folder())?);
+            (vec!["python3".into(), program], Introduction::Itself)
+        }
     };
     let Entry { name, spins, largest, .. } = *entry;
     Ok(Contestant { name, program, introduction, spins, largest })

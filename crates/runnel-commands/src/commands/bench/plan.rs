@@ -47,6 +47,9 @@ pub enum Scenario {
     /// Calls of a service: each with its own connection, then all on one
     #[value(name = "service")]
     Service,
+    /// Calls of a ROS 2 service
+    #[value(name = "service-ros2")]
+    Ros2Service,
     /// Setting and getting a parameter: an int, then a string of 100 B
     #[value(name = "param")]
     Param,
@@ -69,7 +72,7 @@ pub enum Scenario {
 
 impl Scenario {
     /// All, in the order in which they are measured.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::PingPong,
         Self::Queue,
         Self::Rates,
@@ -81,6 +84,7 @@ impl Scenario {
         Self::Scale,
         Self::Idle,
         Self::Service,
+        Self::Ros2Service,
         Self::Param,
         Self::Udp,
         Self::Loss,
@@ -103,6 +107,7 @@ impl Scenario {
             Self::Scale => &[Exchange::Topics, Exchange::Subscribers],
             Self::Idle => &[Exchange::Idle],
             Self::Service => &[Exchange::CallOnce, Exchange::CallPersistent],
+            Self::Ros2Service => &[Exchange::Ros2Call],
             Self::Param => &[Exchange::SetParam],
             Self::Udp => &[Exchange::Reliable, Exchange::BestEffort],
             Self::Loss => &[Exchange::Loss],

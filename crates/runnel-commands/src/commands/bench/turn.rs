@@ -153,7 +153,7 @@ fn stages(task: &Task) -> Vec<(Role, usize)> {
         Exchange::Hello => vec![("listener", 1), ("talker", 1)],
         Exchange::Chain => vec![("add", 1), ("para-add", 1), ("para-in", 1)],
         Exchange::CallOnce => vec![("serve", 1), ("call", 1)],
-        Exchange::CallPersistent => vec![("serve", 1), ("call-persistent", 1)],
+        Exchange::CallPersistent | Exchange::Ros2Call => vec![("serve", 1), ("call-persistent", 1)],
         Exchange::SetParam | Exchange::GetParam => vec![("param", 1)],
     }
 }

@@ -1,22 +1,29 @@
 //! `runnel log` without a command
 
+use std::collections::VecDeque;
 use std::env;
 use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex};
 
-use runnel::QoS;
+use runnel::core::schema::{Generation, Schema};
+use runnel::core::time::Time;
 use runnel::logging::Level;
-use runnel::msgs::rosgraph_msgs::msg::Log;
-use serde_json::{Value as Json, json};
+use runnel::{Context, Graphs, QoS, RawMessage, Subscription, SubscriptionOptions};
 
+use super::line::Line;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
-use crate::output::{Output, counted, shown};
-use crate::streaming::Ending;
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
+use crate::output::{Output, counted};
+use crate::streaming::{Ending, lock};
 
 /// Most lines that wait while others are printed.
 const DEPTH: usize = 10_000;
+
+/// Most lines that are remembered: a dual node publishes each line in both graphs.
+const REMEMBERED: usize = 256;
 
 /// The topic on which a master collects what all nodes log, and the topic of each node.
 const GATHERED: &str = "/rosout_agg";
@@ -29,7 +36,7 @@ pub struct Follow {
     level: Level,
 
     /// Only lines of this node, or of those in this namespace (may be given again)
-    #[arg(long, value_name = "NODE", add = completion::ros1_nodes())]
+    #[arg(long, value_name = "NODE", add = completion::nodes())]
     node: Vec<String>,
 
     /// Only lines with this text
@@ -43,6 +50,12 @@ pub struct Follow {
     /// Show the source location of each line
     #[arg(short = 'p', long)]
     place: bool,
+
+    #[command(flatten)]
+    filter: GraphFilter,
+
+    #[command(flatten)]
+    discovery: Discovery,
 }
 
 /// Prints lines until there are enough.
@@ -54,31 +67,87 @@ struct Printer {
     place: bool,
     colours: bool,
     left: Option<u64>,
+    recent: Recent,
 }
 
+/// The last lines, by generation, node, time and text.
+#[derive(Default)]
+struct Recent(VecDeque<(Generation, String, Time, String)>);
+
 pub fn run(args: &Follow, cli: &CliContext) -> Result<(), CliError> {
-    let context = cli.running_context()?;
-    let topic = if is_gathered(&Graph::new(&context))? { GATHERED } else { EACH };
-    let node = cli.node(&context, "log")?;
-    let ending = Ending::of(&context);
-    let mut printer = Printer::new(args, cli)?;
-    let end = ending.clone();
-    let take = move |line: &Log| {
-        if printer.left == Some(0) {
-            return;
+    let snapshot = GraphSnapshot::open_running(cli, args.filter, &args.discovery)?;
+    let is_gathered = snapshot.ros1().map(|graph| is_gathered(&graph)).transpose()?.unwrap_or_default();
+    // Where a master collects lines, the topics of its nodes need no other subscriber.
+    let both =
+        [(cli.running_context_in(Graphs::Ros1), GATHERED), (cli.running_context_in(Graphs::Ros2), EACH)];
+    let sources: Vec<(Context, &str)> = match (is_gathered, snapshot.context().graphs()) {
+        (true, Graphs::Both) => {
+            both.into_iter().map(|(context, topic)| Ok((context?, topic))).collect::<Result<_, CliError>>()?
         }
-        end.check(printer.take(line));
-        if printer.left == Some(0) {
-            end.complete();
-        }
+        (true, _) => vec![(snapshot.context().clone(), GATHERED)],
+        (false, _) => vec![(snapshot.context().clone(), EACH)],
     };
-    let subscription = node.create_subscription(topic, QoS::keep_last(DEPTH), take)?;
+    let ending = Ending::of_all(sources.iter().map(|(context, _)| context.clone()).collect());
+    let printer = Arc::new(Mutex::new(Printer::new(args, cli)?));
+    let types = LogTypes::new(cli)?;
+    let mut subscriptions = Vec::new();
+    for (context, topic) in &sources {
+        let node = cli.node(context, "log")?;
+        let (printer, ending, types) = (Arc::clone(&printer), ending.clone(), types.clone());
+        let take = move |message: &RawMessage<'_>| {
+            if let Some(line) = types.line(message) {
+                take(&mut lock(&printer), &ending, &line);
+            }
+        };
+        // ROS 2 nodes keep their last lines, and those of a node that starts come before it is discovered.
+        let options = SubscriptionOptions::from(QoS::keep_last(DEPTH).transient_local());
+        subscriptions.push(node.create_raw_subscription(topic, None, options, take)?);
+    }
     ending.wait()?;
-    if subscription.dropped() > 0 {
-        let dropped = counted(subscription.dropped(), "line");
+    let dropped = subscriptions.iter().map(Subscription::dropped).sum::<u64>();
+    if dropped > 0 {
+        let dropped = counted(dropped, "line");
         log::warn!("dropped {dropped}: they arrived faster than they could be printed");
     }
     Ok(())
+}
+
+fn take(printer: &mut Printer, ending: &Ending, line: &Line) {
+    if printer.left == Some(0) {
+        return;
+    }
+    ending.check(printer.take(line));
+    if printer.left == Some(0) {
+        ending.complete();
+    }
+}
+
+/// The types of log lines.
+#[derive(Clone)]
+struct LogTypes {
+    ros1: Arc<Schema>,
+    ros2: Arc<Schema>,
+}
+
+impl LogTypes {
+    fn new(cli: &CliContext) -> Result<Self, CliError> {
+        let types = cli.types()?;
+        let ros2 = types.message_in(Generation::Ros2, "rcl_interfaces/msg/Log")?;
+        Ok(Self { ros1: types.message("rosgraph_msgs/Log")?, ros2 })
+    }
+
+    /// The line of a message; `None` if it is none.
+    fn line(&self, message: &RawMessage<'_>) -> Option<Line> {
+        let generation = message.generation();
+        let schema = match generation {
+            Generation::Ros1 => &self.ros1,
+            Generation::Ros2 => &self.ros2,
+        };
+        let decoded = message.decode(schema).inspect_err(|error| {
+            log::error!("{} of {}: {error}", message.type_name(), message.publisher());
+        });
+        Some(Line::of(generation, &decoded.ok()?))
+    }
 }
 
 /// Whether a live node collects lines.
@@ -102,60 +171,52 @@ impl Printer {
             place: args.place,
             colours: env::var_os("NO_COLOR").is_none() && io::stdout().is_terminal(),
             left: args.count,
+            recent: Recent::default(),
         })
     }
 
-    fn take(&mut self, line: &Log) -> Result<(), CliError> {
-        if !self.wants(line) {
+    fn take(&mut self, line: &Line) -> Result<(), CliError> {
+        if !self.wants(line) || self.recent.is_repeated(line) {
             return Ok(());
         }
         self.left = self.left.map(|left| left - 1);
         if self.output.json {
-            return self.output.json(&json(line));
+            return self.output.json(&line.json());
         }
-        self.output.log_line(&self.text(line), self.colours.then(|| level(line)))
+        self.output.log_line(&line.text(self.place), self.colours.then_some(line.level))
     }
 
-    fn wants(&self, line: &Log) -> bool {
-        level(line) >= self.level
-            && (self.nodes.is_empty() || self.nodes.iter().any(|wanted| is_within(&line.name, wanted)))
+    fn wants(&self, line: &Line) -> bool {
+        let node = line.node();
+        line.level >= self.level
+            && (self.nodes.is_empty() || self.nodes.iter().any(|wanted| is_within(&node, wanted)))
             && self.grep.as_ref().is_none_or(|text| line.msg.contains(text))
     }
+}
 
-    fn text(&self, line: &Log) -> String {
-        let name = shown(&line.name);
-        let mut text = format!("[{}] [{}] [{name}]: {}", level(line), line.header.stamp, line.msg);
-        if self.place && !line.file.is_empty() {
-            text += &shown(&format!(" ({}:{} {})", line.file, line.line, line.function));
+impl Recent {
+    /// Remembers a line. True if the same line of the other graph was there before.
+    fn is_repeated(&mut self, line: &Line) -> bool {
+        let key = (line.generation, line.node(), line.stamp, line.msg.clone());
+        let is_same = |known: &(Generation, String, Time, String)| {
+            known.0 != key.0 && (&known.1, known.2, &known.3) == (&key.1, key.2, &key.3)
+        };
+        if let Some(index) = self.0.iter().position(is_same) {
+            self.0.remove(index);
+            return true;
         }
-        text
+        if self.0.len() == REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back(key);
+        false
     }
-}
-
-fn level(line: &Log) -> Level {
-    Level::from_number(line.level.cast_unsigned())
-}
-
-fn json(line: &Log) -> Json {
-    json!({
-        "stamp": { "secs": line.header.stamp.sec, "nsecs": line.header.stamp.nanosec },
-        "level": level(line).name(),
-        "node": line.name,
-        "msg": line.msg,
-        "file": line.file,
-        "line": line.line,
-        "function": line.function,
-        "topics": line.topics,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn line(node: &str, level: i8, msg: &str) -> Log {
-        Log { name: node.into(), level, msg: msg.into(), ..Log::default() }
-    }
+    use crate::commands::log::line::tests::line;
 
     #[test]
     fn lines_are_filtered_by_level_node_and_text() {
@@ -167,35 +228,31 @@ mod tests {
             place: false,
             colours: false,
             left: None,
+            recent: Recent::default(),
         };
-        let warning = line("/robot/camera", Log::WARN, "frame 7 lost");
-        for (level, node, grep, wanted) in [
-            (Level::Debug, "/robot", None, true),
-            (Level::Warn, "/robot/camera", Some("lost"), true),
-            (Level::Error, "/robot", None, false),
-            (Level::Debug, "/robot/cam", None, false),
-            (Level::Debug, "/robot", Some("found"), false),
+        for warning in [
+            line(Generation::Ros1, "/robot/camera", Level::Warn, "frame 7 lost"),
+            line(Generation::Ros2, "robot.camera", Level::Warn, "frame 7 lost"),
         ] {
-            assert_eq!(printer(level, node, grep).wants(&warning), wanted, "{level} {node} {grep:?}");
+            for (level, node, grep, wanted) in [
+                (Level::Debug, "/robot", None, true),
+                (Level::Warn, "/robot/camera", Some("lost"), true),
+                (Level::Error, "/robot", None, false),
+                (Level::Debug, "/robot/cam", None, false),
+                (Level::Debug, "/robot", Some("found"), false),
+            ] {
+                assert_eq!(printer(level, node, grep).wants(&warning), wanted, "{level} {node} {grep:?}");
+            }
         }
     }
 
     #[test]
-    fn line_shows_its_place_on_request() {
-        let printer = Printer {
-            output: Output { json: false },
-            level: Level::Debug,
-            nodes: Vec::new(),
-            grep: None,
-            place: true,
-            colours: false,
-            left: None,
-        };
-        let mut line = line("/a", Log::INFO, "hello");
-        assert_eq!(printer.text(&line), "[INFO] [0.000000000] [/a]: hello", "there is none");
-        (line.file, line.line, line.function) = ("m.rs".into(), 3, "f".into());
-        assert_eq!(printer.text(&line), "[INFO] [0.000000000] [/a]: hello (m.rs:3 f)");
-        line.name = "/a\n[ERROR] [/b".into();
-        assert_eq!(printer.text(&line), r"[INFO] [0.000000000] [/a\n[ERROR] [/b]: hello (m.rs:3 f)");
+    fn line_of_dual_node_counts_once() {
+        let mut recent = Recent::default();
+        let [ros1, ros2] = [(Generation::Ros1, "/a"), (Generation::Ros2, "a")]
+            .map(|(generation, name)| line(generation, name, Level::Info, "x"));
+        assert!(!recent.is_repeated(&ros1) && recent.is_repeated(&ros2));
+        assert!(!recent.is_repeated(&ros1) && !recent.is_repeated(&ros1), "the same line again");
+        assert!(recent.is_repeated(&ros2) && recent.is_repeated(&ros2) && !recent.is_repeated(&ros2));
     }
 }

@@ -1,34 +1,31 @@
 //! `runnel log set`
 
 use runnel::logging::Level;
-use runnel::msgs::roscpp::srv::{SetLoggerLevel, SetLoggerLevelRequest};
 
-use super::CALL_TIMEOUT;
+use super::loggers::Loggers;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::graphs::Finding;
 
 /// Set the level of a logger: less severe lines are not logged
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node
-    #[arg(add = completion::ros1_nodes())]
+    #[arg(add = completion::nodes())]
     node: String,
 
-    /// The logger: ros is the root logger of the node
+    /// The logger: in ROS 1 ros is the root logger of the node, in ROS 2 the node's name is that of its logger
     logger: String,
 
     /// debug, info, warn, error or fatal
     level: Level,
+
+    #[command(flatten)]
+    finding: Finding,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    let context = cli.query_context()?;
-    let service = format!("{}/set_logger_level", cli.resolve(&args.node)?);
-    let client = cli.node(&context, "log")?.create_client::<SetLoggerLevel>(&service)?;
-    // In lower case, as roscpp and rospy expect it.
-    let request =
-        SetLoggerLevelRequest { logger: args.logger.clone(), level: args.level.name().to_lowercase() };
-    client.call_timeout(&request, CALL_TIMEOUT)?;
-    Ok(())
+    let loggers = Loggers::of(cli, &args.finding, &args.node)?;
+    loggers.set(&loggers.name(&args.logger), args.level)
 }

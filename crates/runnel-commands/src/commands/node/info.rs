@@ -26,6 +26,10 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
 
+    /// Also show hidden topics, services and actions of ROS 2, whose names begin with an underscore
+    #[arg(long)]
+    include_hidden: bool,
+
     #[command(flatten)]
     filter: GraphFilter,
 
@@ -58,7 +62,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 
 fn show(args: &Args, cli: &CliContext, snapshot: &GraphSnapshot, node: &str) -> Result<(), CliError> {
     let ros1 = snapshot.ros1().map(|graph| Found::of(&graph, node, args.quiet)).transpose()?.flatten();
-    let ros2 = snapshot.ros2.as_ref().and_then(|graph| Ros2Info::of(graph, node));
+    let ros2 = snapshot.ros2.as_ref().and_then(|graph| Ros2Info::of(graph, node, args.include_hidden));
     if ros1.is_none() && ros2.is_none() {
         return Err(unknown(node));
     }

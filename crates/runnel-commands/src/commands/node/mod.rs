@@ -8,6 +8,7 @@ mod ping;
 mod ros2;
 
 use clap::Subcommand;
+pub use ros2::Ros2Info;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;

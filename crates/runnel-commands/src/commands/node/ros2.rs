@@ -1,12 +1,12 @@
 //! The ROS 2 part of `runnel node info`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runnel::core::names::DdsTopic;
 use runnel::{EndpointInfo, EndpointType, Ros2Graph};
 use serde_json::{Value as Json, json};
 
-use crate::graphs::place;
+use crate::graphs::{is_hidden, place};
 use crate::output::{lines, shown};
 
 /// Names with their types.
@@ -26,8 +26,8 @@ pub struct Ros2Info {
 }
 
 impl Ros2Info {
-    /// The endpoints of a node; `None` if there is no such node.
-    pub fn of(graph: &Ros2Graph, node: &str) -> Option<Self> {
+    /// The endpoints of a node, with hidden ones on request; `None` if there is no such node.
+    pub fn of(graph: &Ros2Graph, node: &str, with_hidden: bool) -> Option<Self> {
         let here: Vec<_> = graph.nodes.iter().filter(|known| known.full_name == node).collect();
         if here.is_empty() {
             return None;
@@ -38,6 +38,9 @@ impl Ros2Info {
         let ends = graph.endpoints.iter().filter(|end| end.node.as_deref() == Some(node));
         ends.for_each(|end| info.add(end));
         info.find_actions();
+        if !with_hidden {
+            info.remove_hidden();
+        }
         Some(info)
     }
 
@@ -55,18 +58,24 @@ impl Ros2Info {
         list.insert((name.to_owned(), end.ros_type()));
     }
 
-    /// Actions are identified by their goal service. Their other topics and services are not listed.
+    /// Actions are identified by their goal service.
     fn find_actions(&mut self) {
         let goals = |services: &Typed| services.iter().filter_map(action_of).collect::<Typed>();
         self.action_servers = goals(&self.service_servers);
         self.action_clients = goals(&self.service_clients);
+    }
+
+    /// The topics and services of actions are hidden too.
+    fn remove_hidden(&mut self) {
         let lists = [
             &mut self.publishers,
             &mut self.subscribers,
             &mut self.service_servers,
             &mut self.service_clients,
+            &mut self.action_servers,
+            &mut self.action_clients,
         ];
-        lists.into_iter().for_each(|list| list.retain(|(name, _)| !name.contains("/_action/")));
+        lists.into_iter().for_each(|list| list.retain(|(name, _)| !is_hidden(name)));
     }
 
     fn lists(&self) -> [(&'static str, &'static str, &Typed); 6] {
@@ -82,11 +91,22 @@ impl Ros2Info {
 
     /// As `ros2 node info` prints it, with the process first.
     pub fn text(&self, node: &str) -> String {
-        let mut text = format!("{}\n", shown(node));
-        text.extend(self.places.iter().map(|place| format!("  Participant: {}\n", shown(place))));
+        let places = self.places.iter().map(|place| format!("  Participant: {}\n", shown(place)));
+        format!("{}\n{}{}", shown(node), places.collect::<String>(), self.lists_text())
+    }
+
+    /// As the original ros2 prints it.
+    pub fn original_text(&self, node: &str) -> String {
+        format!("{}\n{}", shown(node), self.lists_text())
+    }
+
+    fn lists_text(&self) -> String {
+        let mut text = String::new();
         for (head, _, list) in self.lists() {
+            let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            list.iter().for_each(|(name, type_name)| names.entry(name).or_default().push(type_name));
             text += &format!("  {head}:\n");
-            text += &lines(list.iter().map(|(name, type_name)| format!("    {name}: {type_name}")));
+            text += &lines(names.iter().map(|(name, types)| format!("    {name}: {}", types.join(", "))));
             text += if list.is_empty() { "\n" } else { "" };
         }
         text
@@ -130,13 +150,15 @@ mod tests {
         graph.nodes = vec![NodeInfo { full_name: "/node1".into(), participant: participant(1).gid }];
         graph.endpoints[2].dds_type = "example_interfaces::srv::dds_::AddTwoInts_Request_".into();
         graph.endpoints[4].dds_type = "example_interfaces::action::dds_::Fibonacci_SendGoal_Request_".into();
-        let info = Ros2Info::of(&graph, "/node1").expect("it is there");
+        let info = Ros2Info::of(&graph, "/node1", false).expect("it is there");
         let expected = "/node1\n  Participant: Fast DDS at 10.0.0.1:7410\n  Subscribers:\n    \
                         /parameter_events: std_msgs/msg/String\n  Publishers:\n    /chatter: std_msgs/msg/String\n  \
                         Service Servers:\n    /add: example_interfaces/srv/AddTwoInts\n  Service Clients:\n\n  \
                         Action Servers:\n    /fibonacci: example_interfaces/action/Fibonacci\n  Action Clients:\n\n";
         assert_eq!(info.text("/node1"), expected);
+        let all = Ros2Info::of(&graph, "/node1", true).expect("it is there").original_text("/node1");
+        assert!(all.contains("    /fibonacci/_action/status: ") && !all.contains("Participant"), "{all}");
         assert_eq!(info.to_json()["service_servers"][0]["name"], "/add");
-        assert!(Ros2Info::of(&graph, "/node2").is_none());
+        assert!(Ros2Info::of(&graph, "/node2", false).is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! `runnel param describe`
 
+use runnel::ParameterValue;
 use runnel::msgs::rcl_interfaces::msg::ParameterDescriptor;
 use serde_json::{Value as Json, json};
 
@@ -7,7 +8,6 @@ use super::query::Query;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::params::ros2::type_name;
 
 /// Show description, type and range of parameters of a ROS 2 node
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,11 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 
 /// The descriptor as `ros2 param describe` prints it.
 fn text(descriptor: &ParameterDescriptor) -> String {
-    let mut text = format!("Parameter name: {}\n  Type: {}\n", descriptor.name, type_name(descriptor.type_));
+    let mut text = format!(
+        "Parameter name: {}\n  Type: {}\n",
+        descriptor.name,
+        runnel::parameter_type_name(descriptor.type_)
+    );
     if !descriptor.description.is_empty() {
         text += &format!("  Description: {}\n", descriptor.description);
     }
@@ -73,7 +77,7 @@ fn to_json(descriptor: &ParameterDescriptor) -> Json {
         .map(|range| json!({ "from": range.from_value, "to": range.to_value, "step": range.step }));
     json!({
         "name": descriptor.name,
-        "type": type_name(descriptor.type_),
+        "type": runnel::parameter_type_name(descriptor.type_),
         "description": descriptor.description,
         "additional_constraints": descriptor.additional_constraints,
         "read_only": descriptor.read_only,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runnel::core::names::DdsTopic;
-use runnel::{Graphs, ParameterClient, Ros2Graph};
+use runnel::{Graphs, ParameterClient, ParameterValue, Ros2Graph};
 use serde_json::{Map, Value as Json, json};
 
 use super::query::{Query, Ros2Node};
@@ -13,7 +13,6 @@ use crate::error::CliError;
 use crate::graph::is_within;
 use crate::graphs::{GraphSnapshot, is_hidden};
 use crate::output::lines;
-use crate::params::ros2::type_name;
 
 /// List parameters
 ///
@@ -115,7 +114,7 @@ fn parameters(
     let types: BTreeMap<String, u8> =
         descriptors.into_iter().map(|descriptor| (descriptor.name, descriptor.type_)).collect();
     let typed = |name: String| {
-        let kind = types.get(&name).map(|number| type_name(*number));
+        let kind = types.get(&name).map(|number| runnel::parameter_type_name(*number));
         (name, kind)
     };
     Ok(names.into_iter().map(typed).collect())

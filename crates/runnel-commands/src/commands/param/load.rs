@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use runnel::Parameter;
+use runnel::{Parameter, ParameterValue};
 use serde_json::{Value as Json, json};
 
 use super::query::{Query, Ros2Node};
@@ -12,7 +12,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
-use crate::params::{file_text, ros2, yaml};
+use crate::params::{file_text, yaml};
 
 /// Set the parameters of a YAML file; others stay
 ///
@@ -56,13 +56,16 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 fn load_ros2(args: &Args, cli: &CliContext, node: &Ros2Node) -> Result<(), CliError> {
     let file = &args.namespace;
     let client = &node.client;
-    let found = ros2::values_for(&text_of(file)?, client.node_name(), args.use_wildcard);
-    let values = found.map_err(|why| failed(file, &why))?;
-    let fit = |(name, value): (String, _)| {
-        let value = fitted(client, &name, value);
-        Parameter::new(name, value)
-    };
-    let parameters: Vec<Parameter> = values.into_iter().map(fit).collect();
+    let found = Parameter::from_file_text(&text_of(file)?, client.node_name(), args.use_wildcard);
+    let mut parameters = found.map_err(|why| failed(file, &why))?;
+    if parameters.is_empty() {
+        let hint = if args.use_wildcard { "" } else { " (see --use-wildcard)" };
+        return Err(failed(file, &format!("it has no parameters for {}{hint}", client.node_name())));
+    }
+    for Parameter { name, value } in &mut parameters {
+        let fit = value.take().map(|value| settable(fitted(client, name, value)));
+        *value = fit.transpose().map_err(|why| failed(file, &format!("{name}: {why}")))?;
+    }
     let results = client.set_parameters(&parameters)?;
     let outcome: Vec<(&str, Result<(), String>)> = parameters
         .iter()
@@ -78,10 +81,32 @@ fn load_ros2(args: &Args, cli: &CliContext, node: &Ros2Node) -> Result<(), CliEr
     if outcome.iter().all(|(_, result)| result.is_ok()) { Ok(()) } else { Err(CliError::Answered) }
 }
 
+/// The value as a node can have it. As in ros2, an empty list whose type is not known is one of booleans.
+fn settable(value: ParameterValue) -> Result<ParameterValue, String> {
+    match value {
+        ParameterValue::List(items) if items.is_empty() => Ok(ParameterValue::BoolArray(Vec::new())),
+        ParameterValue::List(_) => Err("the items of a list must have one type".to_owned()),
+        value => Ok(value),
+    }
+}
+
 fn text_of(file: &str) -> Result<String, CliError> {
     file_text(Path::new(file)).map_err(|error| failed(file, &error.to_string()))
 }
 
 fn failed(file: &str, why: &str) -> CliError {
     CliError::Failed(format!("{file}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_of_several_types_is_refused() {
+        let mixed = ParameterValue::from(vec![ParameterValue::from(1), "a".into()]);
+        assert_eq!(settable(mixed), Err("the items of a list must have one type".to_owned()));
+        assert_eq!(settable(ParameterValue::List(Vec::new())), Ok(ParameterValue::BoolArray(Vec::new())));
+        assert_eq!(settable(5.into()), Ok(5.into()));
+    }
 }

@@ -17,10 +17,6 @@ Examples:
   runnel param set /robot '{speed: 0.5, name: adam}'
   runnel param set /robot/offset -- -1";
 
-/// The type of doubles, and of arrays of them.
-const DOUBLE: u8 = 3;
-const DOUBLE_ARRAY: u8 = 8;
-
 /// Set a parameter, or several below a name with a YAML mapping
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -89,14 +85,10 @@ fn set_ros2(cli: &CliContext, client: &ParameterClient, name: &str, text: &str) 
     }
 }
 
-/// The value as a double if the parameter is one: unlike ros2, 5 is accepted for 5.0.
+/// The value as the parameter's type asks for it: unlike ros2, 5 is accepted for 5.0.
 pub(super) fn fitted(client: &ParameterClient, name: &str, value: ParameterValue) -> ParameterValue {
-    let is_of_type = |wanted| client.get_parameter_types(&[name]).is_ok_and(|types| types == [wanted]);
-    match value {
-        ParameterValue::Integer(number) if is_of_type(DOUBLE) => (number as f64).into(),
-        ParameterValue::IntegerArray(numbers) if is_of_type(DOUBLE_ARRAY) => {
-            numbers.into_iter().map(|number| number as f64).collect::<Vec<f64>>().into()
-        }
-        value => value,
-    }
+    let is_clear =
+        matches!(value, ParameterValue::Bool(_) | ParameterValue::Double(_) | ParameterValue::String(_));
+    let types = if is_clear { Vec::new() } else { client.get_parameter_types(&[name]).unwrap_or_default() };
+    types.first().map_or(value.clone(), |declared| value.fitted_to(*declared))
 }

@@ -2,14 +2,20 @@
 
 use serde_json::{Value as Json, json};
 
+use super::query::{Hidden, Query};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::{Graph, is_within};
-use crate::output::lines;
-use crate::services::probe;
+use crate::graph::is_within;
+use crate::graphs::{Service, graph_names, keys};
+use crate::output::columns;
+use crate::services::Prober;
 
 /// List services
+///
+/// If both ROS 1 and ROS 2 have services, each line names the graphs of its service.
+///
+/// Exit code: 1 if neither a master nor a ROS 2 participant is found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this service, and those below it
@@ -20,60 +26,74 @@ pub struct Args {
     #[arg(short, long)]
     nodes: bool,
 
-    /// Ask each node for the type
+    /// Show types; in ROS 1 each node is asked
     #[arg(short = 't', long)]
     show_types: bool,
 
     /// Only print how many there are
     #[arg(short, long, conflicts_with_all = ["nodes", "show_types"])]
     count_services: bool,
+
+    #[command(flatten)]
+    hidden: Hidden,
+
+    #[command(flatten)]
+    query: Query,
 }
 
 struct Listed {
-    service: String,
-    nodes: Vec<String>,
-    /// The type, or why it is unknown.
-    type_name: Option<Result<String, String>>,
+    name: String,
+    service: Service,
+    /// Its types, if they are wanted; or why they are unknown.
+    types: Option<Result<Vec<String>, String>>,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    let context = cli.query_context()?;
-    let mut services = Graph::new(&context).system_state()?.services;
-    if let Some(namespace) = &args.namespace {
-        let namespace = cli.resolve(namespace)?;
-        services.retain(|service, _| is_within(service, &namespace));
-    }
+    let namespace = args.namespace.as_ref().map(|name| cli.resolve(name)).transpose()?;
+    let snapshot = args.query.open(cli)?;
+    let mut services = args.hidden.services(&snapshot)?;
+    services.0.retain(|name, _| namespace.as_ref().is_none_or(|outer| is_within(name, outer)));
     if args.count_services {
-        return cli.output.answer(|| services.len().to_string(), || json!(services.len()));
+        cli.output.answer(|| services.0.len().to_string(), || json!(services.0.len()))?;
+        return snapshot.presence.check();
     }
-    let node = args.show_types.then(|| cli.node(&context, "service")).transpose()?;
-    let listed = |(service, nodes): (String, Vec<String>)| {
-        let type_name = node
-            .as_ref()
-            .map(|node| probe(node, &service).map(|info| info.type_name).map_err(|error| error.to_string()));
-        Listed { service, nodes, type_name }
+    let both = services.are_in_both();
+    let prober = Prober::new(cli);
+    let listed = |(name, service): (String, Service)| {
+        let types = args.show_types.then(|| prober.types(&name, &service).map_err(|error| error.to_string()));
+        Listed { name, service, types }
     };
-    let listed: Vec<Listed> = services.into_iter().map(listed).collect();
-    let text = || lines(listed.iter().map(|listed| listed.text(args.nodes)));
-    cli.output.answer(text, || listed.iter().map(Listed::json).collect())
+    let listed: Vec<Listed> = services.0.into_iter().map(listed).collect();
+    let rows = || columns(listed.iter().map(|listed| listed.row(args.nodes, both)));
+    cli.output.answer(rows, || listed.iter().map(Listed::json).collect())?;
+    snapshot.presence.check()
 }
 
 impl Listed {
-    fn text(&self, nodes: bool) -> String {
-        let mut text = self.service.clone();
-        if let Some(type_name) = &self.type_name {
-            text += &format!(" [{}]", type_name.as_deref().unwrap_or("unknown type"));
+    fn row(&self, nodes: bool, both: bool) -> [String; 2] {
+        let mut text = self.name.clone();
+        if let Some(types) = &self.types {
+            let types = types.as_ref().map(|types| types.join(", "));
+            text += &format!(" [{}]", types.as_deref().unwrap_or("unknown type"));
         }
         if nodes {
-            text += &format!(" {}", self.nodes.join(", "));
+            text += &format!(" {}", self.service.servers().join(", "));
         }
-        text
+        let graphs = graph_names(self.service.ros1.is_some(), self.service.ros2.is_some());
+        [text, if both { graphs.to_owned() } else { String::new() }]
     }
 
     fn json(&self) -> Json {
-        let mut json = json!({ "name": self.service, "nodes": self.nodes });
-        match &self.type_name {
-            Some(Ok(type_name)) => json["type"] = json!(type_name),
+        let Self { name, service, types } = self;
+        let graphs = keys(service.ros1.is_some(), service.ros2.is_some());
+        let mut json = json!({ "name": name, "nodes": service.servers(), "graphs": graphs });
+        match types {
+            Some(Ok(types)) => {
+                json["type"] = json!(types.first());
+                if types.len() > 1 {
+                    json["types"] = json!(types);
+                }
+            }
             Some(Err(error)) => json["error"] = json!(error),
             None => {}
         }

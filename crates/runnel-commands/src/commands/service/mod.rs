@@ -1,9 +1,12 @@
 //! `runnel service`
 
 mod call;
+mod echo;
+mod endpoints;
 mod find;
 mod info;
 mod list;
+mod query;
 mod type_name;
 
 use clap::Subcommand;
@@ -11,7 +14,7 @@ use clap::Subcommand;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
-/// Inspect ROS 1 services, and call them (rosservice, ros2 service)
+/// Inspect services, call them and follow their calls (rosservice, ros2 service)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -19,6 +22,7 @@ pub enum Command {
     Type(type_name::Args),
     Find(find::Args),
     Call(call::Args),
+    Echo(echo::Args),
 }
 
 pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
@@ -28,5 +32,6 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Type(args) => type_name::run(&args, cli),
         Command::Find(args) => find::run(&args, cli),
         Command::Call(args) => call::run(&args, cli),
+        Command::Echo(args) => echo::run(&args, cli),
     }
 }

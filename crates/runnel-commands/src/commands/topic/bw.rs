@@ -27,5 +27,5 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let snapshot = args.listen.open_graphs(cli)?;
     let topic = subject::topic(cli, &snapshot, &args.topic)?;
     let of = args.listen.measured(args.window);
-    bandwidth::measure(cli, snapshot.context(), topic, of)
+    bandwidth::measure(cli, snapshot.context(), topic, of, bandwidth::report)
 }

@@ -16,8 +16,9 @@ use crate::error::CliError;
 use crate::graphs::GraphSnapshot;
 use crate::measure::warn_of_losses;
 use crate::output::{Output, counted, json_text};
+use crate::python_yaml::{self, PrintOptions};
+use crate::received_types::ReceivedTypes;
 use crate::streaming::Ending;
-use crate::types::ReceivedTypes;
 
 /// Most messages that wait while others are printed.
 const DEPTH: usize = 256;
@@ -64,6 +65,10 @@ pub struct Args {
     #[arg(long, alias = "nostr")]
     no_str: bool,
 
+    /// Print as ros2 does, with each list on one line
+    #[arg(long, conflicts_with_all = ["csv", "plot"])]
+    flow_style: bool,
+
     /// Print long arrays and strings completely
     #[arg(short, long)]
     full_length: bool,
@@ -80,6 +85,7 @@ pub struct Args {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Yaml,
+    FlowLists,
     Csv,
     Plot,
     Json,
@@ -108,7 +114,8 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let schema = args.type_name.as_ref().map(|name| cli.types()?.message_in(snapshot.generation(), name));
     let schema = schema.transpose()?;
     let options = args.listen.options(best_qos(&snapshot, &subject.topic, schema.is_some()));
-    let printer = Printer::new(args, subject.field, cli)?;
+    let types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
+    let printer = Printer::new(args, subject.field, types, cli)?;
     let subscription = subscribe(&node, &subject.topic, schema.as_deref(), options, printer, ending.clone())?;
     ending.wait()?;
     warn_of_losses([&subscription]);
@@ -172,11 +179,17 @@ fn subscribe(
 }
 
 impl Printer {
-    fn new(args: Args, field: Option<String>, cli: &CliContext) -> Result<Self, CliError> {
+    fn new(
+        args: Args,
+        field: Option<String>,
+        types: ReceivedTypes,
+        cli: &CliContext,
+    ) -> Result<Self, CliError> {
         let form = match args {
             _ if cli.output.json => Form::Json,
             Args { csv: true, .. } => Form::Csv,
             Args { plot: true, .. } => Form::Plot,
+            Args { flow_style: true, .. } => Form::FlowLists,
             _ => Form::Yaml,
         };
         let field = args.field.or(field);
@@ -194,7 +207,7 @@ impl Printer {
                 ..EchoOptions::default()
             },
             field,
-            types: ReceivedTypes::new(cli.types_loader()),
+            types,
             diagnostics: Diagnostics::default(),
             printed: 0,
             most: if args.once { Some(1) } else { args.count },
@@ -234,6 +247,7 @@ impl Printer {
         Ok(match self.form {
             Form::Csv => yaml::value_to_csv(value, options),
             Form::Json => json_text(&yaml::value_to_json(options.generation, value)),
+            Form::FlowLists => flow_lists(value, options),
             Form::Yaml | Form::Plot => yaml::value_to_yaml(value, options) + "\n---",
         })
     }
@@ -247,6 +261,8 @@ impl Printer {
         match (self.form, field) {
             (Form::Yaml, None) => Ok(yaml::to_yaml(message, options) + "\n---"),
             (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),
+            (Form::FlowLists, None) => Ok(flow_lists(ValueRef::Message(message), options)),
+            (Form::FlowLists, Some(field)) => Ok(flow_lists(message.get(field)?, options)),
             (Form::Csv, None) => Ok(yaml::to_csv(message, options)),
             (Form::Csv, Some(field)) => yaml::field_to_csv(message, field, options),
             (Form::Json, None) => Ok(json_text(&yaml::to_json_in(generation, message))),
@@ -264,6 +280,13 @@ impl Printer {
         let row = yaml::plot_row(value, stamp, &self.options);
         if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
     }
+}
+
+/// A value as ros2 prints it, with lists on one line.
+fn flow_lists(value: ValueRef<'_>, options: &EchoOptions) -> String {
+    let EchoOptions { generation, truncate, no_arr, no_str, .. } = *options;
+    let printed = python_yaml::value_tree(value, PrintOptions { generation, truncate, no_arr, no_str });
+    printed.block_with_flow_lists() + "---"
 }
 
 #[cfg(test)]

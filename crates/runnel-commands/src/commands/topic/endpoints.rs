@@ -85,6 +85,45 @@ impl<'a> Endpoints<'a> {
         text + gap + &lines(mismatches.iter().map(Reason::with_advice))
     }
 
+    /// As the original ros2 prints it, without further data.
+    pub fn original_text(&self, verbose: bool) -> String {
+        let gap = if verbose { "\n" } else { "" };
+        let types = match self.types().as_slice() {
+            [only] => shown(only).into_owned(),
+            several => format!(
+                "[{}]",
+                several.iter().map(|name| format!("'{}'", shown(name))).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        let mut text = format!("Type: {types}\n{gap}");
+        for (word, ends) in [("Publisher", &self.publishers), ("Subscription", &self.subscriptions)] {
+            text += &format!("{word} count: {}\n{gap}", ends.len());
+            for end in ends.iter().filter(|_| verbose) {
+                let [head, qos] = self.common_lines(end);
+                text += &format!("{head}GID: {}\n{qos}\n", end.gid);
+            }
+        }
+        text
+    }
+
+    /// The lines that the original prints of an endpoint, before and after its GID.
+    fn common_lines(&self, end: &EndpointInfo) -> [String; 2] {
+        let (namespace, name) = split_name(end.node.as_deref());
+        let [name, namespace] = [name, namespace].map(|part| shown(part).into_owned());
+        let hash = shown(end.type_hash.as_deref().unwrap_or("INVALID"));
+        let kind = match end.endpoint_type {
+            EndpointType::Publisher => "PUBLISHER",
+            EndpointType::Subscription => "SUBSCRIPTION",
+        };
+        let type_name = end.ros_type();
+        let head = format!(
+            "Node name: {name}\nNode namespace: {namespace}\nTopic type: {}\nTopic type hash: {hash}\n\
+             Endpoint type: {kind}\n",
+            shown(&type_name)
+        );
+        [head, format!("QoS profile:\n{}", qos::text(&end.qos, end.has_history))]
+    }
+
     fn types(&self) -> Vec<String> {
         let mut types: Vec<String> =
             self.publishers.iter().chain(&self.subscriptions).map(|end| end.ros_type()).collect();
@@ -94,26 +133,16 @@ impl<'a> Endpoints<'a> {
     }
 
     fn described(&self, end: &EndpointInfo) -> String {
-        let (namespace, name) = split_name(end.node.as_deref());
-        let [name, namespace] = [name, namespace].map(|part| shown(part).into_owned());
-        let hash = shown(end.type_hash.as_deref().unwrap_or("INVALID"));
-        let kind = match end.endpoint_type {
-            EndpointType::Publisher => "PUBLISHER",
-            EndpointType::Subscription => "SUBSCRIPTION",
-        };
+        let [head, qos] = self.common_lines(end);
         let participant = self.graph.participant(end.gid).map(place).unwrap_or_default();
         let participant = shown(&participant);
         let publishers = self.matched_publishers(end);
         let links =
             self.links.as_ref().map(|links| links.text(self.graph, end, &publishers)).unwrap_or_default();
         format!(
-            "Node name: {name}\nNode namespace: {namespace}\nTopic type: {}\nTopic type hash: {hash}\n\
-             Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nData representation: {}\n\
-             QoS profile:\n{}{links}",
-            shown(&end.ros_type()),
+            "{head}GID: {}\nParticipant: {participant}\nData representation: {}\n{qos}{links}",
             end.gid,
             listed(&end.representations),
-            qos::text(&end.qos, end.has_history)
         )
     }
 

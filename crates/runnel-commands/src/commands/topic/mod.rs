@@ -13,16 +13,19 @@ mod list;
 mod listen;
 mod mismatch;
 pub mod publish;
-mod qos;
+pub mod qos;
 mod ros1_types;
 mod subject;
+mod subscribers;
 mod type_name;
 
 use clap::Subcommand;
-pub use endpoints::mismatches;
+pub use diagnostics::Diagnostics;
+pub use endpoints::{Endpoints, mismatches};
 pub use mismatch::Mismatch;
 #[cfg(test)]
 pub use mismatch::Reason;
+pub use qos::{AskedQos, matching};
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;

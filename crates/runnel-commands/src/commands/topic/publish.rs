@@ -1,22 +1,23 @@
 //! `runnel topic pub`
 
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml;
-use runnel::{Context, DynamicPublisher, EndpointInfo, EndpointType, QoS, Rate, Reliability};
+use runnel::{Context, DynamicPublisher, QoS, Rate};
 use runnel_io::clock;
 
 use super::qos::AskedQos;
+use super::subscribers::{has_best_effort_subscription, ros1_only_count, subscribed};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Discovery, GraphFilter, GraphSnapshot, Topic};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::messages::{documents, typed_message, wrong_values};
 use crate::output::{Output, counted};
 use crate::streaming::POLL_PERIOD;
@@ -101,6 +102,10 @@ pub struct Args {
     #[arg(short, long)]
     verbose: bool,
 
+    /// Print only each N-th published message
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    print: Option<u64>,
+
     #[command(flatten)]
     qos: AskedQos,
 
@@ -125,8 +130,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let node = cli.node(&context, "pub")?;
     let mut publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
-    let job =
-        Job { args, context: &context, publisher, generation: snapshot.generation(), output: cli.output };
+    let (generation, published) = (snapshot.generation(), Cell::new(0));
+    let job = Job { args, context: &context, publisher, generation, output: cli.output, published };
     let has_subscriber = job.wait_for_subscribers(&snapshot)?;
     let settling = if args.is_limited() && has_best_effort_subscription(&context, &topic)? {
         SETTLING
@@ -168,6 +173,11 @@ impl Args {
         Discovery::at_least(if is_unneeded { Some(Duration::ZERO) } else { self.spin_time })
     }
 
+    /// Whether the message of this number, from 1, is printed.
+    fn prints(&self, number: u64) -> bool {
+        self.print.map_or(self.verbose, |nth| number.is_multiple_of(nth))
+    }
+
     /// True for one message that is kept for late subscribers.
     fn is_kept(&self) -> bool {
         self.once && !self.keep_alive().is_zero()
@@ -204,32 +214,6 @@ fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     CliError::Usage(wrong_values(&name.to_string(), error, &format!("'runnel interface show {name}'")))
 }
 
-/// True if a best-effort subscription of ROS 2 exists, which gets lost messages only once.
-fn has_best_effort_subscription(context: &Context, topic: &str) -> Result<bool, CliError> {
-    let graph = context.ros2_graph()?.unwrap_or_default();
-    let is_best_effort = |end: &EndpointInfo| end.qos.reliability == Reliability::BestEffort;
-    Ok(graph.endpoints.iter().any(|end| subscribes(end, topic) && is_best_effort(end)))
-}
-
-fn subscribes(end: &EndpointInfo, topic: &str) -> bool {
-    end.endpoint_type == EndpointType::Subscription && end.ros_topic() == Some(DdsTopic::Topic(topic))
-}
-
-/// True if any node subscribes, with any type and QoS.
-fn subscribed(snapshot: &GraphSnapshot, topic: &str) -> Result<bool, CliError> {
-    let graph = snapshot.context().ros2_graph()?.unwrap_or_default();
-    let in_ros2 = graph.endpoints.iter().any(|end| subscribes(end, topic));
-    let ros1_state = snapshot.ros1().and_then(|graph| graph.system_state().ok());
-    Ok(in_ros2 || ros1_state.is_some_and(|state| state.subscribers.contains_key(topic)))
-}
-
-/// Number of ROS 1 subscribers that are not dual nodes. A dual node connects once.
-fn ros1_only_count(topic: &Topic) -> usize {
-    let ros2 = topic.ros2.as_ref().map_or(&[][..], |side| &side.subscribers);
-    let ros1 = topic.ros1.iter().flat_map(|side| &side.subscribers);
-    ros1.filter(|node| !ros2.contains(node)).count()
-}
-
 struct Job<'a> {
     args: &'a Args,
     context: &'a Context,
@@ -237,6 +221,8 @@ struct Job<'a> {
     /// The generation whose form messages have.
     generation: Generation,
     output: Output,
+    /// Number of published messages.
+    published: Cell<u64>,
 }
 
 impl Job<'_> {
@@ -380,7 +366,8 @@ impl Job<'_> {
 
     fn publish(&self, message: &DynamicMessage) -> Result<(), CliError> {
         self.publisher.publish(message)?;
-        if !self.args.verbose {
+        self.published.set(self.published.get() + 1);
+        if !self.args.prints(self.published.get()) {
             return Ok(());
         }
         let generation = self.generation;

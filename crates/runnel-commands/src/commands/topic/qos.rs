@@ -5,6 +5,8 @@ use std::time::Duration;
 use runnel::core::qos::{Durability, History, Liveliness, QoS, Reliability};
 use serde_json::{Value as Json, json};
 
+use crate::value_parsers;
+
 /// The QoS options; the command has a default for those not given.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AskedQos {
@@ -27,6 +29,14 @@ pub struct AskedQos {
     /// Whether late subscribers get earlier messages
     #[arg(long, value_name = "POLICY", help_heading = HEADING)]
     qos_durability: Option<AskedDurability>,
+
+    /// How a publisher shows that it is alive
+    #[arg(long, value_name = "POLICY", help_heading = HEADING)]
+    qos_liveliness: Option<AskedLiveliness>,
+
+    /// How long a publisher may take to show that it is alive
+    #[arg(long, value_name = "SECONDS", help_heading = HEADING, value_parser = value_parsers::seconds)]
+    qos_liveliness_lease_duration_seconds: Option<Duration>,
 }
 
 const HEADING: &str = "QoS, for ROS 2";
@@ -68,6 +78,15 @@ enum AskedDurability {
     BestAvailable,
 }
 
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum AskedLiveliness {
+    Automatic,
+    ManualByTopic,
+    SystemDefault,
+    BestAvailable,
+}
+
 fn depth(text: &str) -> Result<usize, String> {
     let depth = text.parse().ok().filter(|depth| (1..=MOST_DEPTH).contains(depth));
     depth.ok_or_else(|| format!("must be a number from 1 to {MOST_DEPTH}"))
@@ -101,11 +120,21 @@ impl AskedQos {
             Some(AskedReliability::BestAvailable) => qos.reliability_best_available(),
             None => qos,
         };
-        match self.qos_durability {
+        let qos = match self.qos_durability {
             Some(AskedDurability::TransientLocal) => qos.transient_local(),
             Some(AskedDurability::Volatile | AskedDurability::SystemDefault) => qos.volatile(),
             Some(AskedDurability::BestAvailable) => qos.durability_best_available(),
             None => qos,
+        };
+        let kind = match self.qos_liveliness {
+            Some(AskedLiveliness::ManualByTopic) => Liveliness::ManualByTopic,
+            // A subscription that requests automatic liveliness matches every publisher.
+            Some(_) => Liveliness::Automatic,
+            None => qos.liveliness,
+        };
+        match self.qos_liveliness_lease_duration_seconds {
+            None if self.qos_liveliness.is_none() => qos,
+            lease => qos.liveliness(kind, lease.or(qos.liveliness_lease)),
         }
     }
 }
@@ -215,6 +244,13 @@ mod tests {
             ..AskedQos::default()
         };
         assert_eq!(asked.over(QoS::keep_last(9)), QoS { depth: 9, ..QoS::keep_all().best_effort() });
+        let asked = AskedQos {
+            qos_liveliness: Some(AskedLiveliness::ManualByTopic),
+            qos_liveliness_lease_duration_seconds: Some(Duration::from_secs(2)),
+            ..AskedQos::default()
+        };
+        let lease = Some(Duration::from_secs(2));
+        assert_eq!(asked.over(default), default.liveliness(Liveliness::ManualByTopic, lease));
         assert!(depth("0").is_err() && depth("x").is_err() && depth("5") == Ok(5));
     }
 

@@ -11,9 +11,9 @@ use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
+use crate::received_types::ReceivedTypes;
 use crate::ros1::print_error;
 use crate::streaming::Ending;
-use crate::types::ReceivedTypes;
 
 /// Most messages that wait while others are printed.
 const DEPTH: usize = 256;

@@ -7,6 +7,7 @@ use super::subject::Subject;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::measure::original_table::table;
 use crate::measure::statistics::{Summary, WIDEST};
 use crate::measure::{Measured, bandwidth, delay, rate};
 use crate::output::{Output, shown};
@@ -72,7 +73,7 @@ pub fn hz(args: &HzArgs, cli: &CliContext) -> Result<(), Failure> {
 pub fn bw(args: &BwArgs, cli: &CliContext) -> Result<(), Failure> {
     let context = cli.running_context()?;
     match published(cli, &context, &args.topic)? {
-        Some(topic) => Ok(bandwidth::measure(cli, &context, topic, all(args.window))?),
+        Some(topic) => Ok(bandwidth::measure(cli, &context, topic, all(args.window), bandwidth::report)?),
         None => Ok(()),
     }
 }
@@ -107,36 +108,11 @@ fn report_several(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> 
     output.paragraph(&if rows.is_empty() { "no new messages".into() } else { table(&rows) })
 }
 
-const COLUMNS: [&str; 6] = ["topic", "rate", "min_delta", "max_delta", "std_dev", "window"];
-
 fn row(topic: &str, (summary, window): &(Summary, usize)) -> [String; 6] {
     let Summary { min, max, std_dev, .. } = summary;
     let figures = [rate::per_second(summary), *min, *max, *std_dev].map(four_digits);
     let [rate, min, max, std_dev] = figures;
     [shown(topic).into_owned(), rate, min, max, std_dev, window.to_string()]
-}
-
-/// Columns with three spaces between them and centered heads.
-fn table(rows: &[[String; 6]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([COLUMNS[column].len()]).max().unwrap_or_default()
-    };
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let head = std::array::from_fn::<String, 6, _>(|column| centered(COLUMNS[column], widths[column]));
-    let mut text = head.join("   ") + "\n" + &"=".repeat(widths.iter().sum::<usize>() + 15);
-    for row in rows {
-        let cells: [String; 6] = std::array::from_fn(|column| format!("{:<1$}", row[column], widths[column]));
-        text += &format!("\n{}", cells.join("   "));
-    }
-    text + "\n"
-}
-
-/// As Python's `str.center`: an odd space goes to the left if the width is odd.
-fn centered(text: &str, width: usize) -> String {
-    let spaces = width.saturating_sub(text.len());
-    let left = spaces / 2 + (spaces & width & 1);
-    format!("{}{text}{}", " ".repeat(left), " ".repeat(spaces - left))
 }
 
 /// Four significant digits without trailing zeros, as Python's format `.4`.
@@ -176,19 +152,6 @@ mod tests {
             (0.0, "0.0"),
         ] {
             assert_eq!(four_digits(number), text);
-        }
-    }
-
-    #[test]
-    fn heads_are_centered_as_in_python() {
-        for (text, width, expected) in [
-            ("ab", 5, "  ab "),
-            ("abc", 6, " abc  "),
-            ("topic", 9, "  topic  "),
-            ("a", 2, "a "),
-            ("abc", 2, "abc"),
-        ] {
-            assert_eq!(centered(text, width), expected);
         }
     }
 

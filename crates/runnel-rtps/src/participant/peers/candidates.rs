@@ -55,6 +55,7 @@ impl Participant {
         let peer = Peer {
             data,
             endpoints: SortedMap::new(),
+            announced_at: SortedMap::new(),
             endpoint_bytes: 0,
             metatraffic,
             user,
@@ -272,6 +273,7 @@ impl Participant {
                     datagram: path.datagram,
                     rate: path.rate,
                     requests_slowly: false,
+                    shares_reorder_buffer: false,
                     inline_qos: Vec::new(),
                     gate: Gate::Open,
                     number_offset,

@@ -81,6 +81,7 @@ impl WriterProxy {
         {
             return;
         }
+        self.confirm_repeated_gap(now);
         self.has_own_heartbeat |= self.is_paused && heartbeat.reader != EntityId::UNKNOWN;
         if !self.has_first_heartbeat {
             self.begin_by_heartbeat(now, heartbeat);
@@ -202,6 +203,9 @@ impl WriterProxy {
         overdue: Option<SequenceNumber>,
     ) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
         let mut missing = SequenceSet::new(self.acknowledgeable());
+        if let Some(skipped) = self.position.ask_for_gap(missing.base) {
+            let _ = (skipped.start.0..skipped.end.0).all(|number| missing.insert(SequenceNumber(number)));
+        }
         let mut fragments = None;
         let Retry { mut up_to, mut timing, .. } = self.retry;
         let in_flight = overdue.unwrap_or(SequenceNumber::ZERO).next()..=up_to;

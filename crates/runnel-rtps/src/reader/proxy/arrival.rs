@@ -101,7 +101,7 @@ impl WriterProxy {
         let after = number.next();
         self.advance_to(after);
         if self.next > after {
-            self.note_jump(now, after, self.next);
+            self.note_gap_jump(now, after, self.next);
         }
     }
 

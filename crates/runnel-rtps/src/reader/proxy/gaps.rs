@@ -18,8 +18,9 @@ impl WriterProxy {
         let lists_next = gap.list.iter().next() == Some(self.next);
         let skips = gap.start <= self.next && gap.list.base > self.next || lists_next;
         if self.has_first_heartbeat && skips {
-            self.note_jump(now, self.next, gap.list.base.max(self.next.next()));
+            self.note_gap_jump(now, self.next, gap.list.base.max(self.next.next()));
         }
+        self.position.note_gap(now, gap);
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
         // The writer has written all of these.
@@ -69,15 +70,15 @@ impl WriterProxy {
         let end = self.acknowledged_before.min(self.last.next());
         if self.missing_from(self.next).next().is_some_and(|number| number < end) {
             self.add_gap(self.next, end);
-            self.has_skipped = true;
+            self.skipped_before = self.skipped_before.max(Some(end));
             self.advance_to(self.next);
             self.extend_whole();
         }
     }
 
-    /// Returns and clears whether acknowledged samples were skipped.
-    pub fn take_skipped(&mut self) -> bool {
-        core::mem::take(&mut self.has_skipped)
+    /// Returns and clears the end of skipped acknowledged samples, if any were.
+    pub fn take_skipped_before(&mut self) -> Option<SequenceNumber> {
+        self.skipped_before.take()
     }
 
     /// Continues at the former position without a HEARTBEAT.

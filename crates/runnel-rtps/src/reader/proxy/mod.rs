@@ -79,8 +79,8 @@ pub(crate) struct WriterProxy {
     acknowledgements: u32,
     /// All samples before this one were acknowledged since the match: the writer need not repeat them.
     acknowledged_before: SequenceNumber,
-    /// Acknowledged samples that were read again did not arrive.
-    has_skipped: bool,
+    /// Acknowledged samples that were read again did not arrive: some before this one.
+    skipped_before: Option<SequenceNumber>,
     lost: u64,
     /// Losses before this number have been counted.
     lost_before: SequenceNumber,
@@ -151,7 +151,7 @@ impl WriterProxy {
             fragment_heartbeats: LatestCount::default(),
             acknowledgements: 0,
             acknowledged_before: nothing,
-            has_skipped: false,
+            skipped_before: None,
             lost: 0,
             lost_before: nothing,
             owes_answer: reliable,

@@ -5,11 +5,14 @@
 //! range reverts the jump. A run of HEARTBEATs that end before the position also reverts it; a writer that has
 //! restarted with the same GUID is followed in the same manner.
 
+mod jumps;
+
 use super::WriterProxy;
 use super::jump::Jump;
 use super::recent::RecentSamples;
 use crate::evidence::{Evidence, QUIET, Verdict};
-use crate::wire::{Heartbeat, SequenceNumber};
+use crate::wire::{Gap, Heartbeat, SequenceNumber};
+use core::ops::Range;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
@@ -58,7 +61,23 @@ pub(super) struct Position {
 impl Position {
     /// Returns the unconfirmed jump of a writer that is unmatched, except its first position.
     pub(super) fn jump_to_resume(&self) -> Option<Jump> {
-        self.jump.filter(|jump| !jump.is_first)
+        self.jump.filter(|jump| !jump.is_first).map(Jump::without_gap)
+    }
+
+    /// Records a GAP, which may confirm an earlier one.
+    pub(super) fn note_gap(&mut self, now: Instant, gap: &Gap) {
+        if let Some(jump) = &mut self.jump {
+            jump.note_gap(now, gap);
+        }
+    }
+
+    /// Returns the range of an unconfirmed GAP that the writer is to be asked for, if acknowledgements begin there, and
+    /// records that it is asked.
+    pub(super) fn ask_for_gap(&mut self, base: SequenceNumber) -> Option<Range<SequenceNumber>> {
+        let jump = self.jump.as_mut().filter(|jump| jump.from == base)?;
+        let range = jump.range_to_ask()?;
+        jump.is_asked = true;
+        Some(range)
     }
 
     /// Restores the jump of a writer that is matched again.
@@ -249,32 +268,6 @@ impl WriterProxy {
         }
     }
 
-    /// Records a jump from `from` to `end`. It must be confirmed, unless earlier samples have shown the writer's
-    /// progress and none of the range has arrived.
-    pub(super) fn note_jump(&mut self, now: Instant, from: SequenceNumber, end: SequenceNumber) {
-        let is_shown = end <= self.position.known_before(now).next();
-        let has_begun = self.fragments.has_begun_before(end);
-        if self.has_alternate_path || self.position.jump.is_some_and(|jump| !jump.is_first) {
-            return;
-        }
-        let is_doubtful = !is_shown || has_begun;
-        self.position.jump = Some(Jump::new(now, from, is_doubtful));
-        if is_doubtful {
-            self.position.probe_at = Some(now + QUIET);
-        }
-    }
-
-    /// Reverts a jump when a skipped sample arrives, unless later ones have gone to the user. Returns whether it did.
-    pub(super) fn revert_jump(&mut self, now: Instant, number: SequenceNumber) -> bool {
-        let jump = self.position.jump.take_if(|jump| number >= jump.from && !jump.delivered);
-        let Some(jump) = jump else { return false };
-        if jump.at + QUIET <= now {
-            self.position.correct();
-        }
-        self.return_to(jump.from);
-        true
-    }
-
     /// Handles a sample from before the position: either another reader requested it, or the writer has restarted.
     pub(super) fn suspect(&mut self, now: Instant, number: SequenceNumber) {
         if self.can_revert() && self.position.is_quiet(now) {
@@ -330,6 +323,10 @@ impl WriterProxy {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let jump = self.position.jump.take().filter(|jump| jump.from <= heartbeat.last.next());
         let may_have_restarted = !self.has_not_restarted();
+        // A restarted writer must still send what its predecessor has; no writer was sent acknowledgements of samples
+        // that it does not have.
+        let most = if self.position.counts_restarted { SequenceNumber::ZERO } else { heartbeat.last.next() };
+        self.acknowledged_before = self.acknowledged_before.min(most);
         match jump.map(|jump| jump.from).filter(|_| !is_builtin) {
             Some(from) if from >= heartbeat.first => self.return_to(from),
             None if !may_have_restarted && !is_builtin => return,
@@ -347,7 +344,7 @@ impl WriterProxy {
         self.held_bytes = 0;
         self.fragments.forget_all();
         (self.resume_at, self.position.counts_restarted) = (None, false);
-        (self.lost_before, self.has_skipped) = (SequenceNumber::ZERO, false);
+        (self.lost_before, self.skipped_before) = (SequenceNumber::ZERO, None);
         self.position.recent = RecentSamples::default();
         self.return_to(first);
         self.position.first = first;

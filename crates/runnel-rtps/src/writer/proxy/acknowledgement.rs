@@ -27,6 +27,12 @@ impl ReaderProxy {
         if !self.is_count_accepted(now, ack.count) {
             return self.heartbeat || self.probe_at.is_some();
         }
+        // Before it has, Cyclone DDS requests one, from the first number on.
+        let has_begun = ack.is_final || ack.missing.base > SequenceNumber::FIRST;
+        if has_begun && !core::mem::replace(&mut self.has_begun, true) {
+            // What was sent before may be announced now.
+            self.heartbeat |= self.has_unacknowledged();
+        }
         // It has a position, or requests one.
         self.awaits_own_heartbeat = self.spec.begins_with_own_heartbeat() && !ack.is_final;
         let base = ack.missing.base.min(self.last_due(history).next());

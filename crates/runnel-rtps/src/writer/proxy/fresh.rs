@@ -46,7 +46,7 @@ impl ReaderProxy {
         history: &'a History<B>,
         out: &mut Datagram<B>,
     ) -> Option<&'a Change<B>> {
-        let next = history.next_for(self.spec.guid, self.next);
+        let next = history.next_for(&self.spec.receives_samples_for(), self.next);
         let Some(change) = next.filter(|change| change.number <= last) else {
             if history.is_addressed() {
                 // What is for other readers is announced together with the next sample for this one, or before an

@@ -31,6 +31,11 @@ impl ReaderProxy {
         first.min(self.next)
     }
 
+    /// Returns the reader that a GAP names: Cyclone DDS ignores one that names none.
+    fn addressee_of_gap(&self, reader: EntityId) -> EntityId {
+        if self.spec.shares_reorder_buffer { self.spec.guid.entity } else { reader }
+    }
+
     /// Skips missing samples up to the next held one, and announces them. Returns false if the announcement does not
     /// fit into this datagram.
     pub(super) fn announce_hole<B: Lend>(
@@ -46,6 +51,7 @@ impl ReaderProxy {
         if !self.spec.reliable || self.has_lost(self.next, history) {
             self.heartbeat |= self.spec.reliable;
         } else if self.has_space_for_gap(out) {
+            let reader = self.addressee_of_gap(reader);
             Gap::range(reader, writer, self.numbered(self.next), self.numbered(end)).emit(out.out());
         } else {
             return false;
@@ -78,11 +84,14 @@ impl ReaderProxy {
         if !self.has_space_for_gap(out) {
             return false;
         }
-        let there = history.at_or_after(number.max(self.start)).map(|change| change.number);
+        let there = history
+            .next_for(&self.spec.receives_samples_for(), number.max(self.start))
+            .map(|change| change.number);
         let end = there.unwrap_or(history.last().next()).min(self.last_due(history).next());
-        let mut gap = Gap::range(reader, writer, number, end.max(number.next()));
+        let mut gap = Gap::range(self.addressee_of_gap(reader), writer, number, end.max(number.next()));
         let mut requested = core::mem::take(&mut self.requested);
-        let is_missing = |number| history.get_for(self.spec.guid, number).is_none();
+        let readers = self.spec.receives_samples_for();
+        let is_missing = |number| history.get_for(&readers, number).is_none();
         let is_gone = |number| number < self.start || is_missing(number) && !self.has_lost(number, history);
         requested.retain(|other| *other >= gap.list.base && !(is_gone(*other) && gap.list.insert(*other)));
         self.requested = requested;

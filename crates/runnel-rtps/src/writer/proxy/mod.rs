@@ -5,11 +5,15 @@ mod flight;
 mod fragments;
 mod fresh;
 mod gate;
+mod heartbeats;
 mod holes;
 mod plain;
 mod redundancy;
 mod repairs;
 mod requested_fragments;
+mod shared_progress;
+mod spec;
+mod suspension;
 #[cfg(test)]
 mod tests;
 
@@ -19,68 +23,24 @@ use crate::datagram::Datagram;
 use crate::history::{Change, History};
 use crate::inline_qos;
 use crate::lend::Lend;
-use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber, VendorId};
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
+use crate::wire::{EntityId, Guid, SequenceNumber};
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use flight::{Flight, Last};
+use flight::Flight;
 pub(crate) use gate::Gate;
 use requested_fragments::RequestedFragments;
 use runnel_core::sorted::SortedSet;
 use runnel_core::time::Instant;
+pub(crate) use spec::ReaderSpec;
+#[cfg(test)]
+pub(in crate::writer) use tests::FILLS;
 
 /// First delay until an owed acknowledgement is requested.
 const FIRST_REMINDER: Duration = Duration::from_millis(10);
 
 /// Longest delay.
 const LONGEST_REMINDER: Duration = Duration::from_secs(1);
-
-/// Parameters of a reader to be matched.
-#[derive(Clone, Debug)]
-pub(crate) struct ReaderSpec {
-    pub guid: Guid,
-    pub address: SocketAddr,
-    pub reliable: bool,
-    /// Its durability requests earlier samples.
-    pub wants_history: bool,
-    /// Maximum datagram size.
-    pub datagram: usize,
-    /// Rate of fragments.
-    pub rate: Rate,
-    /// It repeats a request only after a long delay, so repairs are sent redundantly.
-    pub requests_slowly: bool,
-    /// Inline QoS of its samples: a parameter list, or empty unless it expects that.
-    pub inline_qos: Vec<u8>,
-    /// Whether it is sent samples.
-    pub gate: Gate,
-    /// Offset of its sequence numbers from the writer's own.
-    pub number_offset: i64,
-    /// It receives its first number before samples.
-    pub needs_first_number: bool,
-    /// Our addresses, if it is a discovery reader that understands only plain announcements.
-    pub plain: Option<Vec<SocketAddr>>,
-    /// It answers each heartbeat with a request for another: after complete acknowledgement it is not answered.
-    pub echoes: bool,
-}
-
-impl ReaderSpec {
-    /// Returns whether it ignores heartbeats to all readers until it has received one of its own, as Runnel's do.
-    fn begins_with_own_heartbeat(&self) -> bool {
-        let Guid { prefix, entity } = self.guid;
-        self.reliable && prefix.is_of(VendorId::RUNNEL) && !entity.is_builtin()
-    }
-
-    /// Returns the inline QoS with which a sample is sent to it.
-    fn inline_qos_of<'a, B>(&'a self, change: &'a Change<B>) -> Cow<'a, [u8]> {
-        match (&*self.inline_qos, change.inline_qos()) {
-            (expected, []) => Cow::Borrowed(expected),
-            ([], own) => Cow::Borrowed(own),
-            (expected, own) => Cow::Owned(inline_qos::joined(expected, own)),
-        }
-    }
-}
 
 /// Matched reader of a writer.
 #[derive(Clone, Debug)]
@@ -97,6 +57,9 @@ pub(crate) struct ReaderProxy {
     acked: SequenceNumber,
     /// It begins only with a heartbeat of its own, and is not known to have received one.
     awaits_own_heartbeat: bool,
+    /// It is known to have received a heartbeat. Cyclone DDS begins after the first one, and would lose what that
+    /// announces.
+    has_begun: bool,
     /// It has acknowledged all samples up to here twice.
     confirmed: SequenceNumber,
     /// When to request an acknowledgement, after it contradicted its state.
@@ -130,15 +93,6 @@ pub(crate) enum Filled {
     NotBefore(Instant),
 }
 
-/// Progress of a reader after a datagram that also serves other readers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lead {
-    next: SequenceNumber,
-    fragment: u32,
-    pacer: Pacer,
-    last: Last,
-}
-
 impl ReaderProxy {
     pub(super) fn new(spec: ReaderSpec, start: SequenceNumber, matched_at: SequenceNumber) -> Self {
         Self {
@@ -148,6 +102,7 @@ impl ReaderProxy {
             fragment: 1,
             acked: start.previous(),
             awaits_own_heartbeat: spec.begins_with_own_heartbeat(),
+            has_begun: !spec.shares_reorder_buffer,
             confirmed: start.previous(),
             probe_at: None,
             corrections: 0,
@@ -209,38 +164,6 @@ impl ReaderProxy {
         self.spec.reliable.then(|| self.first_unacknowledged()..=self.last_due(history))
     }
 
-    /// Suspends the reader: an alternate path carries samples from this one on.
-    pub(super) fn suspend(&mut self, from: SequenceNumber) {
-        self.until = self.until.or(Some(from));
-    }
-
-    /// Sends nothing until the reader is resumed.
-    pub(super) fn hold(&mut self) {
-        let first = self.first_unacknowledged();
-        self.until = Some(first);
-        (self.next, self.fragment) = (self.next.max(first), 1);
-        self.requested.clear();
-        self.requested_fragments = RequestedFragments::default();
-    }
-
-    pub(super) fn is_suspended(&self) -> bool {
-        self.until.is_some()
-    }
-
-    /// Resumes the reader, which has received all samples before `from` on another path, except missing ones from
-    /// before the suspension.
-    pub(super) fn resume(&mut self, now: Instant, from: SequenceNumber) {
-        let Some(until) = self.until.take() else { return };
-        if self.next >= until {
-            (self.next, self.fragment) = (from.max(until), 1);
-        }
-        if self.first_unacknowledged() >= until {
-            // A late joiner on hold would request kept samples.
-            self.start = self.start.max(from);
-        }
-        (self.heartbeat, self.since, self.reminder_delay) = (self.spec.reliable, now, FIRST_REMINDER);
-    }
-
     /// Returns the last sample that RTPS is to deliver to it.
     fn last_due<B>(&self, history: &History<B>) -> SequenceNumber {
         self.until.map_or(history.last(), |until| until.previous().min(history.last()))
@@ -259,44 +182,6 @@ impl ReaderProxy {
 
     fn has_unacknowledged(&self) -> bool {
         self.spec.reliable && self.acked < self.next.previous()
-    }
-
-    /// Returns whether it is due the same samples and announcements as another reader. If one was matched later, that
-    /// holds once earlier samples are no longer held: the other would give up missing ones if it received the later
-    /// reader's announcements.
-    pub(super) fn has_same_progress<B>(&self, other: &Self, history: &History<B>) -> bool {
-        #[cfg(test)]
-        tests::COMPARISONS.with(|count| count.set(count.get() + 1));
-        let plain = |proxy: &Self| proxy.requested.is_empty() && proxy.requested_fragments.is_empty();
-        // Some have a port for each reader, and only reliable readers delay progress.
-        let route = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
-        route(self) == route(other)
-            && self.spec.inline_qos == other.spec.inline_qos
-            && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
-            && self.first_announced(history) == other.first_announced(history)
-            // A hole may be announced as lost, together with all earlier samples.
-            && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
-            && plain(self)
-            && plain(other)
-            && !self.awaits_own_heartbeat
-            && !other.awaits_own_heartbeat
-    }
-
-    /// Returns its progress after a datagram that also serves other readers of its participant.
-    pub(super) fn lead(&self) -> Lead {
-        Lead { next: self.next, fragment: self.fragment, pacer: self.pacer, last: self.flight.last() }
-    }
-
-    /// Records that a datagram for another reader of its participant has reached it as well: by the same socket, at the
-    /// same pace.
-    pub(super) fn follow(&mut self, now: Instant, leader: Lead) {
-        if !self.has_unacknowledged() {
-            self.since = now;
-        }
-        (self.next, self.fragment, self.pacer) = (leader.next, leader.fragment, leader.pacer);
-        if self.flight.follow(leader.last, now, self.next.previous()) {
-            (self.heartbeat, self.since) = (false, now);
-        }
     }
 
     pub(super) fn assert_liveliness(&mut self) {
@@ -325,6 +210,7 @@ impl ReaderProxy {
     /// Matches an unmatched reader again with its former state.
     pub(super) fn rematch(&mut self, spec: ReaderSpec) {
         self.awaits_own_heartbeat = spec.begins_with_own_heartbeat();
+        self.has_begun = !spec.shares_reorder_buffer;
         self.spec = spec;
         self.heartbeat = true;
     }
@@ -349,6 +235,8 @@ impl ReaderProxy {
         if self.spec.gate != Gate::Open {
             return Filled::Nothing;
         }
+        #[cfg(test)]
+        FILLS.with(|count| count.set(count.get() + 1));
         self.flight.begin();
         let owed = self.has_unacknowledged();
         self.skip_missing(history);
@@ -380,30 +268,6 @@ impl ReaderProxy {
         Filled::Something
     }
 
-    /// Returns whether to append a heartbeat, also with samples in this datagram.
-    fn is_heartbeat_due<B>(&self, has_content: bool, writer: EntityId, history: &History<B>) -> bool {
-        let is_due = self.spec.reliable
-            && (has_content || self.heartbeat)
-            && !self.has_more_discovery(writer, history)
-            && !self.has_more_fragments_for_slow_reader(has_content);
-        is_due || self.liveliness
-    }
-
-    /// Returns whether more discovery samples follow immediately: only the last datagram holds a heartbeat, so that the
-    /// participant is complete when it has received that one, and not before.
-    fn has_more_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
-        let follows = self.next <= history.last() && !self.is_window_full();
-        writer.is_builtin() && follows && !self.flight.is_probe_due()
-    }
-
-    /// Returns whether more fragments or repairs follow for a reader that asks slowly: an earlier heartbeat would make
-    /// it request a part, and the rest only after its delay. Not for the first sample: Cyclone DDS begins after the
-    /// first heartbeat that it receives, and the one before that sample may be lost.
-    fn has_more_fragments_for_slow_reader(&self, has_content: bool) -> bool {
-        let follows = self.fragment > 1 || !self.requested_fragments.is_empty();
-        has_content && self.spec.requests_slowly && follows && self.next > self.start
-    }
-
     /// Skips samples that the writer no longer holds.
     fn skip_missing<B>(&mut self, history: &History<B>) {
         let first = history.first().min(self.last_due(history).next());
@@ -411,35 +275,6 @@ impl ReaderProxy {
             (self.next, self.fragment) = (first, 1);
             self.heartbeat |= self.spec.reliable;
         }
-    }
-
-    /// Appends a heartbeat, and requests an acknowledgement if one is needed.
-    fn fill_heartbeat<B: Lend>(
-        &mut self,
-        now: Instant,
-        (reader, writer): (EntityId, EntityId),
-        history: &History<B>,
-        heartbeats: &mut u32,
-        out: &mut Datagram<B>,
-    ) {
-        // Fast DDS treats only a final heartbeat as a liveliness assertion: a request follows later.
-        let must_answer = !self.liveliness && (self.heartbeat || self.flight.is_probe_due());
-        if must_answer {
-            self.flight.ask(now, self.next.previous());
-        }
-        *heartbeats = heartbeats.wrapping_add(1);
-        let heartbeat = Heartbeat {
-            reader,
-            writer,
-            first: self.numbered(self.first_announced(history)),
-            last: self.numbered(if writer.is_builtin() { history.last() } else { self.next.previous() }),
-            count: *heartbeats,
-            is_final: !must_answer,
-            liveliness: self.liveliness,
-        };
-        heartbeat.emit(out.out());
-        self.heartbeat &= self.liveliness;
-        self.liveliness = false;
     }
 }
 

@@ -60,7 +60,7 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> bool {
-        let held = history.get_for(self.spec.guid, number);
+        let held = history.get_for(&self.spec.receives_samples_for(), number);
         let Some(change) = held.filter(|_| number >= self.start) else {
             return self.announce_gone(number, ends, history, out);
         };

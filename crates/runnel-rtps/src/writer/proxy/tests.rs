@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::wire::{
-    AckNack, FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp,
+    AckNack, FragmentSet, Gap, GuidPrefix, Heartbeat, Message, NackFrag, SequenceSet, Submessage, Timestamp,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,6 +19,8 @@ impl Lend for Sample {
 std::thread_local! {
     /// Number of comparisons of readers' progress.
     pub(super) static COMPARISONS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+    /// Number of attempts to fill a datagram.
+    pub(in crate::writer) static FILLS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
 const ENDS: (EntityId, EntityId) = (EntityId::user_reader(1), EntityId::user_writer(1));
@@ -33,6 +35,7 @@ fn proxy(datagram: usize) -> ReaderProxy {
         datagram,
         rate: RATE,
         requests_slowly: false,
+        shares_reorder_buffer: false,
         inline_qos: vec![],
         gate: Gate::Open,
         number_offset: 0,

@@ -1,5 +1,15 @@
 use super::*;
 
+impl ClientRequest for () {
+    fn client(&self) -> [u8; 16] {
+        [0; 16]
+    }
+
+    fn is_abandoned(&self) -> bool {
+        false
+    }
+}
+
 const KEEP: KeepTimes = KeepTimes { ros1: Duration::from_secs(5), ros2: Duration::from_secs(10) };
 
 /// Time of reception, by the server's clock.
@@ -51,8 +61,11 @@ fn cancel_selects_by_id_stamp_or_all() {
     ] {
         let mut registry = registry(10, &[1, 2, 3]);
         let (concerned, kept) = registry.cancel(cancelled, stamp(at_time), at(0));
-        let concerned: Vec<i32> = concerned.into_iter().map(|(_, handle)| handle).collect();
-        assert_eq!((concerned.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
+        let handles: Vec<i32> = concerned.iter().map(|(_, handle)| *handle).collect();
+        assert_eq!((handles.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
+        let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
+        assert!(again.is_empty(), "its owner is being asked");
+        assert!(concerned.iter().all(|(key, _)| registry.conclude_cancel(*key)));
         let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
         assert!(again.is_empty(), "a repeated cancel notifies no owner");
     }
@@ -63,7 +76,9 @@ fn refused_cancel_restores_open_goal_only() {
     let mut registry = registry(10, &[1, 2]);
     registry.set(key(&registry, 1), GoalStatus::Active, "", at(0));
     let (concerned, _) = registry.cancel("", Time::default(), at(0));
-    assert_eq!(statuses(&registry), [GoalStatus::Preempting, GoalStatus::Recalling]);
+    assert_eq!(statuses(&registry), [GoalStatus::Active, GoalStatus::Pending], "the owners are being asked");
+    let seen_by_owners = registry.entries().iter().map(Entry::status_if_cancelled);
+    assert!(seen_by_owners.eq([GoalStatus::Preempting, GoalStatus::Recalling]));
     registry.set(key(&registry, 2), GoalStatus::Recalled, "", at(0));
     let keys: Vec<Key> = concerned.into_iter().map(|(key, _)| key).collect();
     assert_eq!([keys[0], keys[1]].map(|key| registry.refuse_cancel(key)), [true, false]);
@@ -112,6 +127,7 @@ fn reused_id_starts_a_new_goal() {
 fn duplicate_goal_is_not_started_twice() {
     let mut registry = registry(10, &[1]);
     registry.cancel("1", Time::default(), at(0));
+    assert!(registry.conclude_cancel(key(&registry, 1)));
     assert_eq!(arrive(&mut registry, 1, stamp(1), at(0)), Arrival::Known);
     assert_eq!(statuses(&registry), [GoalStatus::Recalling], "its owner continues");
 }
@@ -139,4 +155,15 @@ fn full_registry_evicts_ended_goals_only() {
     registry.set(key(&registry, 2), GoalStatus::Rejected, "", at(1));
     assert_eq!(arrive(&mut registry, 3, stamp(3), at(1)), Arrival::New);
     assert!(registry.by_id(&id(2)).is_none() && registry.by_id(&id(1)).is_some());
+}
+
+#[test]
+fn goal_accepted_while_its_owner_is_asked_is_preempting() {
+    let mut registry = registry(10, &[1]);
+    registry.cancel("1", Time::default(), at(0));
+    let first = key(&registry, 1);
+    registry.set(first, GoalStatus::Active, "", at(0));
+    assert_eq!(registry.get(first).unwrap().status_if_cancelled(), GoalStatus::Preempting);
+    assert!(registry.conclude_cancel(first));
+    assert_eq!(statuses(&registry), [GoalStatus::Preempting]);
 }

@@ -8,8 +8,19 @@ use super::super::goal_requests::ResultRequest;
 use super::*;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 
-/// Handles are the numbers of goals, and requests are numbers.
+/// Handles are the numbers of goals, and requests are numbers: 10 to 19 of one client, 20 to 29 of the next, and so on.
+/// Those from 100 are of clients that are gone.
 type Goals = GoalRegistry<u8, u8>;
+
+impl ClientRequest for u8 {
+    fn client(&self) -> [u8; 16] {
+        [self / 10; 16]
+    }
+
+    fn is_abandoned(&self) -> bool {
+        *self >= 100
+    }
+}
 
 fn at(seconds: u64) -> Instant {
     Instant(seconds * 1_000_000_000)
@@ -150,6 +161,7 @@ fn cancel_of_all_concerns_goals_of_both_generations() {
     goals.arrive(&GoalId::from("/client-1-2.3"), (stamp(5), stamp(6)), |_| 7, at(6));
     let request = goals.cancel_ros2(NO_GOAL, stamp(0), at(0));
     assert_eq!(request.goals.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [1, 7]);
+    request.goals.iter().for_each(|(key, _)| assert!(goals.conclude_cancel(*key)));
     assert_eq!(list(&goals), [(1, 3)], "the list has only those with a UUID");
     let mut goals = executing(1);
     arrive(&mut goals, 2);
@@ -165,8 +177,8 @@ fn result_is_sent_at_the_end_and_after_it() {
     let response: Arc<[u8]> = Arc::from([4, 2]);
     step(&mut goals, 1, Step::Succeed, 5);
     let entry_key = key(&goals, 1);
-    let waiting = goals.get_mut(entry_key).unwrap().requests.set_result(Arc::clone(&response));
-    assert_eq!(waiting, [1, 2]);
+    let kept = goals.keep_result(entry_key, Arc::clone(&response));
+    assert_eq!((kept.waiting, kept.dropped), (vec![1, 2], 0));
     assert_eq!(goals.request_result(id(1), 3, at(15)), ResultRequest::Answer(3, response));
     assert_eq!(goals.request_result(id(1), 4, at(16)), ResultRequest::Unknown(4), "it has expired");
 }
@@ -191,13 +203,94 @@ fn requests_for_one_result_are_limited() {
 }
 
 #[test]
+fn requests_of_clients_that_are_gone_make_room() {
+    let mut goals = executing(1);
+    for number in (1..=4).chain(100..106) {
+        assert_eq!(goals.request_result(id(1), number, at(1)), ResultRequest::Waits);
+    }
+    assert_eq!(goals.request_result(id(1), 5, at(1)), ResultRequest::Waits);
+    let entry_key = key(&goals, 1);
+    let kept = goals.keep_result(entry_key, Arc::from([]));
+    assert_eq!(kept.waiting, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn repeated_goal_is_answered_like_the_first() {
+    let mut goals = goals();
+    arrive(&mut goals, 1);
+    let goal = GoalId::from(id(1));
+    let entry_key = key(&goals, 1);
+    goals.get_mut(entry_key).unwrap().requests.set_send_goal(10);
+    assert_eq!(goals.repeat_goal(&goal, 11), RepeatedGoal::Waits);
+    assert_eq!(goals.repeat_goal(&goal, 20), RepeatedGoal::InUse(20), "another client");
+    (12..20).for_each(|request| assert_eq!(goals.repeat_goal(&goal, request), RepeatedGoal::Waits));
+    assert_eq!(goals.repeat_goal(&goal, 10), RepeatedGoal::TooMany(10, 10));
+    step(&mut goals, 1, Step::Accept, 1);
+    let waiting = goals.get_mut(entry_key).unwrap().requests.take_send_goal();
+    assert_eq!(waiting, (10..20).collect::<Vec<_>>());
+    assert_eq!(goals.repeat_goal(&goal, 12), RepeatedGoal::Accepted(12, stamp(1)));
+    step(&mut goals, 1, Step::Succeed, 2);
+    assert_eq!(goals.repeat_goal(&goal, 13), RepeatedGoal::Accepted(13, stamp(1)), "it was accepted then");
+    assert_eq!(goals.repeat_goal(&goal, 20), RepeatedGoal::InUse(20));
+    arrive(&mut goals, 2);
+    let entry_key = key(&goals, 2);
+    goals.get_mut(entry_key).unwrap().requests.set_send_goal(10);
+    step(&mut goals, 2, Step::Reject, 2);
+    assert_eq!(goals.repeat_goal(&GoalId::from(id(2)), 11), RepeatedGoal::Rejected(11));
+}
+
+#[test]
+fn rejected_goals_do_not_evict_results() {
+    let mut goals = executing(1);
+    step(&mut goals, 1, Step::Succeed, 1);
+    let entry_key = key(&goals, 1);
+    goals.keep_result(entry_key, Arc::from([1]));
+    for number in 2..=100 {
+        assert_eq!(arrive(&mut goals, number), Arrival::New);
+        step(&mut goals, number, Step::Reject, 1);
+    }
+    assert_eq!(goals.entries().len(), 10);
+    assert_eq!(goals.request_result(id(1), 1, at(1)), ResultRequest::Answer(1, Arc::from([1])));
+}
+
+#[test]
+fn results_are_limited_by_their_bytes() {
+    let mut goals = executing(4);
+    let half: Arc<[u8]> = vec![0; MOST_RESULT_BYTES / 2].into();
+    for number in 1..=3 {
+        step(&mut goals, number, Step::Succeed, number.into());
+        let entry_key = key(&goals, number);
+        let kept = goals.keep_result(entry_key, Arc::clone(&half));
+        assert_eq!(kept.dropped, usize::from(number == 3));
+    }
+    assert_eq!(list(&goals), [(2, 4), (3, 4), (4, 2)], "the goal that ended first is forgotten");
+    step(&mut goals, 4, Step::Succeed, 4);
+    let entry_key = key(&goals, 4);
+    let long: Arc<[u8]> = vec![0; MOST_RESULT_BYTES + 1].into();
+    assert_eq!(goals.keep_result(entry_key, long).dropped, 2);
+    assert_eq!(list(&goals), [(4, 4)], "the last result is kept");
+}
+
+#[test]
+fn cancel_status_is_listed_once_the_owner_has_decided() {
+    let mut goals = executing(1);
+    let request = goals.cancel_ros2(id(1), stamp(0), at(2));
+    assert_eq!(list(&goals), [(1, 2)], "the owner is being asked");
+    assert!(goals.refuse_cancel(request.goals[0].0) && !goals.conclude_cancel(request.goals[0].0));
+    assert_eq!(list(&goals), [(1, 2)]);
+    let request = goals.cancel_ros2(id(1), stamp(0), at(2));
+    assert!(goals.conclude_cancel(request.goals[0].0));
+    assert_eq!(list(&goals), [(1, 3)]);
+}
+
+#[test]
 fn goal_request_is_answered_once() {
     let mut goals = goals();
     arrive(&mut goals, 1);
     let entry_key = key(&goals, 1);
     goals.get_mut(entry_key).unwrap().requests.set_send_goal(8);
-    assert_eq!(goals.get_mut(entry_key).unwrap().requests.take_send_goal(), Some(8));
-    assert_eq!(goals.get_mut(entry_key).unwrap().requests.take_send_goal(), None);
+    assert_eq!(goals.get_mut(entry_key).unwrap().requests.take_send_goal(), [8]);
+    assert!(goals.get_mut(entry_key).unwrap().requests.take_send_goal().is_empty());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use runnel_rtps::wire::{Guid, SampleIdentity};
 
 use super::{Publication, WriterGroup};
 use crate::frame::Frame;
+use crate::log_output::console;
 use crate::sync::lock;
 
 impl Publication {
@@ -27,7 +28,15 @@ impl Publication {
         let (number, unsent) = writer.write_to(frame.clone(), to)?;
         self.send_in_memory_of(&mut state, pair, (number, frame));
         drop(state);
+        let evicted = unsent.evicted();
         drop(unsent);
+        if let Some(reader) = evicted {
+            let (service, reader) = (&self.info.publisher, writer.describe(reader));
+            console::warning!(
+                "service {service}: reader {reader} acknowledges no messages: the oldest for it are dropped, to send \
+                 messages to others"
+            );
+        }
         Ok(number)
     }
 }

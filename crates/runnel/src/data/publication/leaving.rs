@@ -8,8 +8,8 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{RtpsWriter, State};
 use crate::frame::{Frame, QueueBound};
-use crate::linger::Unarrived;
 use crate::rtps::{NodeReader, pair_id};
+use crate::settings::linger::Unarrived;
 
 /// One reader that leaves a link.
 pub(super) struct LeavingReader {

@@ -8,7 +8,7 @@ use runnel_io::clock;
 
 use super::link::Link;
 use super::{Publication, State};
-use crate::linger::Unarrived;
+use crate::settings::linger::Unarrived;
 use crate::sync::lock;
 
 /// Time after a wait during which the same messages start no other wait.

@@ -13,7 +13,7 @@ use runnel_ros1::udpros::Fragmenter;
 
 use super::link::Link;
 use super::{Publication, State, log_warning};
-use crate::bridge_node::bridge_of_node;
+use crate::data::bridge_node::bridge_of_node;
 use crate::data::datagrams::{DatagramLink, Refusals};
 use crate::ipc::{Sender, Unread};
 use crate::sync::lock;

@@ -16,7 +16,7 @@ use super::{Publication, RtpsWriter, State};
 use crate::data::stream_path::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{SHORTEST, Sender, Unread};
-use crate::linger::Unarrived;
+use crate::settings::linger::Unarrived;
 use crate::sync::lock;
 
 /// Shared memory link of one reader.

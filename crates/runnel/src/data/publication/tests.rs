@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::super::qos_events::QosEvents;
 use super::super::received::SharedMessage;
 use super::super::subscription::{Delivery, SubscriptionCore, SubscriptionSpec, Unreadable};
-use crate::bridge_node::bridge_node_name;
+use crate::data::bridge_node::bridge_node_name;
 use crate::error::ConversionError;
 use crate::ready::Dispatch;
 use crate::rtps::tests::sending::{before_sending, pair};

@@ -11,8 +11,8 @@ use super::{Outgoing, Publication, State, WriterGroup};
 use crate::data::frames::SHORT;
 use crate::error::ConversionError;
 use crate::frame::Frame;
-use crate::linger::Unarrived;
 use crate::rtps::{LostReader, NodeReader, Returned, Rtps, Suspended, Unsent, Writer, Written};
+use crate::settings::linger::Unarrived;
 use crate::sync::lock;
 
 /// The RTPS writer of one writer group.
@@ -110,6 +110,11 @@ impl RtpsWriter {
     /// The readers that have unacknowledged messages.
     pub(super) fn unarrived(&self) -> Vec<Unarrived> {
         self.rtps.unarrived(&self.writer)
+    }
+
+    /// Text for a remote reader.
+    pub(super) fn describe(&self, reader: Guid) -> String {
+        self.rtps.describe(reader)
     }
 
     /// Writes a message for one reader. RTPS sends it when the returned value is dropped.

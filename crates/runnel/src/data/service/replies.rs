@@ -3,7 +3,7 @@
 //! A reply whose reader is not matched yet is held until it is: DDS would lose it. So is one to a client that has not
 //! acknowledged earlier ones. Held replies have limits of number, bytes and time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ use runnel_core::wire::Encoding;
 use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
 
+use super::client_requests::{Admitted, ClientRequests, MOST_PER_PARTICIPANT};
+use super::held_replies::{Held, HeldReplies};
 use super::requester::RequestKey;
 use super::service_end::ServiceEnd;
 use crate::frame::Frame;
@@ -22,41 +24,27 @@ use crate::sync::{Class, Mutex, lock};
 /// How long a reply waits for its client's reader.
 const HOLD: Duration = Duration::from_secs(10);
 
-/// Limits of the held replies of a service.
-const MOST_HELD: usize = 1000;
-const MOST_HELD_BYTES: usize = 64 << 20;
-
 /// Limit of replies that one client has not acknowledged; further ones are held.
 const MOST_UNACKNOWLEDGED: usize = 100;
 
-/// Limit of a client's unanswered requests.
-pub(super) const MOST_PER_CLIENT: usize = 250;
+/// The same for refusals, of which further ones are not sent.
+const MOST_UNACKNOWLEDGED_REFUSALS: usize = 400;
 
 /// See the module's documentation.
 pub(crate) struct Replies {
     service: String,
     end: ServiceEnd,
+    /// The response to refused requests of clients that do not understand errors.
+    refusal: Option<Arc<[u8]>>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    held: VecDeque<Held>,
-    held_bytes: usize,
-    /// Unanswered requests of each writer of requests.
-    unanswered: BTreeMap<Guid, usize>,
-    /// Replies that were dropped.
-    dropped: u64,
-    /// Requests that were refused.
-    refused: u64,
+    held: HeldReplies,
+    requests: ClientRequests,
     /// Failed requests of clients that do not understand errors.
     failed: u64,
-}
-
-struct Held {
-    to: Addressee,
-    frame: Frame,
-    until: Instant,
 }
 
 /// A client, and its request.
@@ -87,8 +75,9 @@ pub(crate) struct Ros2Request {
 }
 
 impl Replies {
-    pub(crate) fn new(service: String, end: ServiceEnd) -> Arc<Self> {
-        Arc::new(Self { service, end, state: Mutex::new(Class::ServiceAnswers, State::default()) })
+    pub(crate) fn new(service: String, end: ServiceEnd, refusal: Option<Arc<[u8]>>) -> Arc<Self> {
+        let state = Mutex::new(Class::ServiceAnswers, State::default());
+        Arc::new(Self { service, end, refusal, state })
     }
 
     pub(crate) fn ends(&self) -> &ServiceEnds {
@@ -99,52 +88,90 @@ impl Replies {
         &self.service
     }
 
-    /// Counts a request. `None` if its client has too many without an answer; it gets an error if it understands that.
+    /// Counts a request. `None` if it is known already, or if its participant has too many without an answer; then the
+    /// client gets an error if it understands that, or else the service's response to refused requests.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
-        let mut state = lock(&self.state);
-        let count = state.unanswered.entry(to.client).or_default();
-        if *count < MOST_PER_CLIENT {
-            *count += 1;
-            drop(state);
-            return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
+        let key = to.reads_failures.then(|| to.key());
+        let (admitted, is_to_be_named) = {
+            let requests = &mut lock(&self.state).requests;
+            let admitted = requests.admit(to.client, key);
+            (admitted, admitted == Admitted::No && requests.is_to_be_named(to.client.prefix))
+        };
+        match admitted {
+            Admitted::Yes => {
+                return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
+            }
+            Admitted::Known => {}
+            Admitted::No => self.refuse(&to, is_to_be_named),
         }
-        state.refused += 1;
-        let refused = state.refused;
-        drop(state);
-        let (service, client) = (&self.service, to.client);
-        let why =
-            format!("service {service}: {MOST_PER_CLIENT} requests of client {client} have no response yet");
-        if refused.is_power_of_two() {
-            console::warning!("{why}; requests refused: {refused}");
-        }
-        self.fail(&to, &why);
         None
     }
 
-    /// Sends held replies whose clients are ready. Drops those that have waited too long. Returns whether any are left.
-    pub(crate) fn send_held(&self, now: Instant) -> bool {
-        let held = {
-            let mut state = lock(&self.state);
-            state.held_bytes = 0;
-            std::mem::take(&mut state.held)
-        };
-        let mut left = VecDeque::new();
-        for reply in held {
-            if self.try_send(&reply.to, &reply.frame) {
-                continue;
+    fn refuse(&self, to: &Addressee, is_to_be_named: bool) {
+        let (service, participant) = (&self.service, to.client.prefix);
+        let why = format!(
+            "service {service}: {MOST_PER_PARTICIPANT} requests of participant {participant} have no response yet"
+        );
+        if is_to_be_named {
+            console::warning!("{why}; further requests are refused");
+        }
+        match (&self.refusal, failure_frame(to, &why)) {
+            // It is not held, since anyone can cause it.
+            (_, Some(frame)) => {
+                self.try_send(to, &frame, MOST_UNACKNOWLEDGED_REFUSALS);
             }
-            if reply.until <= now {
-                self.note_dropped(&reply.to);
+            (Some(response), None) => self.respond(to, response.to_vec()),
+            (None, None) => {}
+        }
+    }
+
+    /// A client is matched, by its writer of requests.
+    pub(crate) fn client_matched(&self, client: Guid) {
+        lock(&self.state).requests.client_matched(client);
+    }
+
+    /// A client is no longer matched.
+    pub(crate) fn client_gone(&self, client: Guid, now: Instant) {
+        lock(&self.state).requests.client_gone(client, now);
+    }
+
+    /// The clients that have been gone for too long, and when the next one will have been.
+    pub(crate) fn take_absent(&self, now: Instant) -> (BTreeSet<Guid>, Option<Instant>) {
+        lock(&self.state).requests.take_absent(now)
+    }
+
+    /// Sends held replies whose clients are ready, in order for each client. Drops those that have waited too long, unless
+    /// their client takes replies, however slowly. Returns whether any are left.
+    pub(crate) fn send_held(&self, now: Instant) -> bool {
+        let held = lock(&self.state).held.take();
+        let (mut blocked, mut served) = (BTreeSet::new(), BTreeSet::new());
+        let mut waiting = Vec::new();
+        for reply in held {
+            let client = reply.to.client;
+            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame, MOST_UNACKNOWLEDGED) {
+                served.insert(client);
             } else {
+                blocked.insert(client);
+                waiting.push(reply);
+            }
+        }
+        let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
+        for mut reply in waiting {
+            if served.contains(&reply.to.client) {
+                reply.until = now + HOLD;
+            }
+            if reply.until > now {
                 left.push_back(reply);
+            } else {
+                dropped.push(reply);
             }
         }
         let mut state = lock(&self.state);
-        // Replies that were held meanwhile are later ones.
-        left.append(&mut state.held);
-        state.held_bytes = left.iter().map(Held::len).sum();
-        state.held = left;
-        !state.held.is_empty()
+        dropped.extend(state.held.put_back(left));
+        let any_left = !state.held.is_empty();
+        drop(state);
+        self.note_dropped(dropped);
+        any_left
     }
 
     /// Whether the matched clients have acknowledged all replies, and none is held.
@@ -154,62 +181,65 @@ impl Replies {
 
     /// Replies that there is no response. Clients of other implementations do not understand that, and wait on.
     fn fail(&self, to: &Addressee, why: &str) {
-        if let (RequestIdentity::Header(header), true) = (to.identity, to.reads_failures) {
-            let mut payload = failure(why);
-            header.of_failure().insert(&mut payload);
-            self.send(to, Frame::new(Encoding::Xcdr1, payload));
+        if let Some(frame) = failure_frame(to, why) {
+            self.send(to, frame);
         }
     }
 
+    /// Sends a response.
+    fn respond(&self, to: &Addressee, mut payload: Vec<u8>) {
+        if let RequestIdentity::Header(header) = to.identity {
+            header.insert(&mut payload);
+        }
+        self.send(to, Frame::new(Encoding::Xcdr1, payload));
+    }
+
     fn send(&self, to: &Addressee, frame: Frame) {
-        if !self.try_send(to, &frame) {
+        if !self.try_send(to, &frame, MOST_UNACKNOWLEDGED) {
             self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
         }
     }
 
-    /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones.
-    fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
+    /// Sends a reply, unless its reader is not matched yet or has `most` unacknowledged ones. Without ids, all readers
+    /// of the participant get it: each knows its own replies.
+    fn try_send(&self, to: &Addressee, frame: &Frame, most: usize) -> bool {
         let writer = &self.end.ends.writer;
-        let named = to.reader.filter(|reader| writer.has_reader(*reader));
-        let find = || if to.reader.is_none() { self.end.rtps.reply_reader(writer, to.client) } else { None };
-        let Some(reader) = named.or_else(find) else { return false };
-        if writer.unacknowledged_by(reader) >= MOST_UNACKNOWLEDGED {
+        let readers = match to.reader {
+            Some(reader) if writer.has_reader(reader) => vec![reader],
+            Some(_) => Vec::new(),
+            None => self.end.rtps.reply_readers(writer, to.client),
+        };
+        if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= most) {
             return false;
         }
         let related = match to.identity {
             RequestIdentity::InlineQos(identity) => Some(identity),
             RequestIdentity::Header(_) => None,
         };
-        self.end.send(frame, (reader, related)).is_ok()
+        readers.into_iter().fold(false, |any, reader| self.end.send(frame, (reader, related)).is_ok() | any)
     }
 
     fn hold(&self, reply: Held) {
-        let mut displaced = Vec::new();
-        let mut state = lock(&self.state);
-        state.held_bytes += reply.len();
-        state.held.push_back(reply);
-        while state.held.len() > MOST_HELD || state.held.len() > 1 && state.held_bytes > MOST_HELD_BYTES {
-            let Some(first) = state.held.pop_front() else { break };
-            state.held_bytes -= first.len();
-            displaced.push(first);
-        }
-        drop(state);
-        displaced.iter().for_each(|reply| self.note_dropped(&reply.to));
+        let displaced = lock(&self.state).held.hold(reply);
+        self.note_dropped(displaced);
         self.end.rtps.note_services_due();
     }
 
-    fn note_dropped(&self, to: &Addressee) {
-        let dropped = {
-            let mut state = lock(&self.state);
-            state.dropped += 1;
-            state.dropped
-        };
-        if dropped.is_power_of_two() {
-            let (service, client) = (&self.service, to.client);
-            console::warning!(
-                "service {service}: the reply to client {client} is dropped: its reader of replies was not found, or \
-                 acknowledges nothing; replies dropped: {dropped}"
-            );
+    fn note_dropped(&self, dropped: Vec<Held>) {
+        for reply in dropped {
+            let client = reply.to.client;
+            let is_to_be_named = {
+                let requests = &mut lock(&self.state).requests;
+                requests.forget(reply.to.key());
+                requests.is_to_be_named(client.prefix)
+            };
+            if is_to_be_named {
+                let service = &self.service;
+                console::warning!(
+                    "service {service}: replies to client {client} are dropped: its reader of replies was not found, \
+                     or acknowledges too few"
+                );
+            }
         }
     }
 
@@ -231,55 +261,72 @@ impl Replies {
             );
         }
     }
-
-    fn forget_request(&self, client: Guid) {
-        let mut state = lock(&self.state);
-        if let Some(count) = state.unanswered.get_mut(&client) {
-            *count -= 1;
-            if *count == 0 {
-                state.unanswered.remove(&client);
-            }
-        }
-    }
 }
 
-impl Held {
-    fn len(&self) -> usize {
-        self.frame.as_ref().len()
+/// The reply that there is no response, if the client understands it.
+fn failure_frame(to: &Addressee, why: &str) -> Option<Frame> {
+    let RequestIdentity::Header(header) = to.identity else { return None };
+    to.reads_failures.then(|| {
+        let mut payload = failure(why);
+        header.of_failure().insert(&mut payload);
+        Frame::new(Encoding::Xcdr1, payload)
+    })
+}
+
+impl Addressee {
+    /// Identifies the request.
+    fn key(&self) -> RequestKey {
+        match self.identity {
+            RequestIdentity::InlineQos(SampleIdentity { guid, number: SequenceNumber(number) }) => {
+                (guid.to_bytes(), number)
+            }
+            RequestIdentity::Header(CallHeader { number, .. }) => (self.client.to_bytes(), number),
+        }
     }
 }
 
 impl Ros2Request {
     pub(super) fn key(&self) -> RequestKey {
-        match self.to.identity {
-            RequestIdentity::InlineQos(SampleIdentity { guid, number: SequenceNumber(number) }) => {
-                (guid.to_bytes(), number)
-            }
-            RequestIdentity::Header(CallHeader { number, .. }) => (self.to.client.to_bytes(), number),
-        }
+        self.to.key()
+    }
+
+    /// The client's writer of requests.
+    pub(super) fn client(&self) -> Guid {
+        self.to.client
+    }
+
+    /// Gives the request up: its client is gone.
+    pub(super) fn give_up(&self) {
+        lock(&self.replies.state).requests.forget(self.key());
     }
 
     /// Counts the request as answered before it is.
     pub(super) fn release(&mut self) {
         if std::mem::take(&mut self.is_counted) {
-            self.replies.forget_request(self.to.client);
+            lock(&self.replies.state).requests.release(self.to.client);
         }
     }
 
     /// Sends the response, or the error text to a client that understands it.
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
         let Self { replies, to, .. } = self;
-        let mut payload = match result {
-            Ok(payload) => payload,
+        lock(&replies.state).requests.note_answered(to.key());
+        match result {
+            Ok(payload) => replies.respond(to, payload),
             Err(why) => {
                 replies.note_failed(to, &why);
-                return replies.fail(to, &why);
+                replies.fail(to, &why);
             }
-        };
-        if let RequestIdentity::Header(header) = to.identity {
-            header.insert(&mut payload);
         }
-        replies.send(to, Frame::new(Encoding::Xcdr1, payload));
+    }
+
+    pub(super) fn reads_failures(&self) -> bool {
+        self.to.reads_failures
+    }
+
+    /// Whether the client's writer of requests is gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        !self.replies.end.rtps.has_endpoint(self.to.client)
     }
 }
 

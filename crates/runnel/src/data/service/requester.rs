@@ -1,15 +1,36 @@
 //! Requester: where the response to a request goes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use runnel_core::wire::Encoding;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::client_link::ClientLink;
+use super::events::{ServiceEvent, ServiceEvents};
 use super::replies::Ros2Request;
 use crate::data::PendingCall;
 
 /// Identifies a request: its client and its number at that client.
 pub(crate) type RequestKey = ([u8; 16], i64);
+
+/// What unanswered requests are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holder {
+    /// A client in ROS 1.
+    Connection(u64),
+    /// All clients of a participant in ROS 2.
+    Participant(GuidPrefix),
+    /// All clients of this process.
+    Process,
+}
+
+/// The key of a request of a client of this process.
+pub(crate) fn local_request_key(client: EntityId, number: i64) -> RequestKey {
+    let mut id = [0; 16];
+    id[12..].copy_from_slice(&client.0);
+    (id, number)
+}
 
 /// See the module's documentation.
 pub(super) enum Requester {
@@ -41,10 +62,35 @@ impl Requester {
         }
     }
 
+    /// Publishes an event about it, if it is in ROS 2.
+    pub(super) fn note(&self, events: &ServiceEvents, event: ServiceEvent, payload: &[u8]) {
+        if !self.encoding().is_ros1() {
+            events.note(event, self.key(), payload);
+        }
+    }
+
     /// Counts the request as answered before it is, if its client has a limit in ROS 2.
     pub(super) fn release(&mut self) {
         if let Self::Ros2(request) = self {
             request.release();
+        }
+    }
+
+    /// Whether its client understands errors.
+    pub(super) fn reads_failures(&self) -> bool {
+        match self {
+            Self::Ros1 { .. } | Self::Local { .. } => true,
+            Self::Ros2(request) => request.reads_failures(),
+        }
+    }
+
+    /// Whether its client in ROS 2 or in this process is gone, or has given up.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Ros1 { .. } => false,
+            Self::Ros2(request) => request.is_abandoned(),
+            // The client's end of the call is dropped.
+            Self::Local { call, .. } => Arc::strong_count(call) == 1,
         }
     }
 
@@ -65,6 +111,25 @@ impl Requester {
             Self::Ros2(_) => {}
             Self::Local { call, .. } => call.complete(Ok(Err("the service has ended".to_owned()))),
         }
+    }
+
+    /// The client or participant that the limits of requests apply to.
+    pub(super) fn holder(&self) -> Holder {
+        match self {
+            Self::Ros1 { link, .. } => Holder::Connection(link.token().0),
+            Self::Ros2(request) => Holder::Participant(request.client().prefix),
+            Self::Local { .. } => Holder::Process,
+        }
+    }
+
+    /// Gives the request up if its client in ROS 2 is one of these. Returns whether it is.
+    pub(super) fn gives_up(&self, clients: &BTreeSet<Guid>) -> bool {
+        let Self::Ros2(request) = self else { return false };
+        let is_gone = clients.contains(&request.client());
+        if is_gone {
+            request.give_up();
+        }
+        is_gone
     }
 
     pub(super) fn is_of(&self, client: &Arc<ClientLink>) -> bool {

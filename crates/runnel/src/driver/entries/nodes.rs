@@ -13,6 +13,7 @@ use crate::driver::Driver;
 use crate::driver::effect::Effect;
 use crate::driver::nodes::{NodeKey, NodeSlot};
 use crate::driver::ros1::{Engine, EngineEntry};
+use crate::driver::ros2::ClientEnd;
 
 /// A node's part in the ROS 1 graph.
 pub(crate) struct Ros1End {
@@ -29,6 +30,8 @@ pub(crate) struct Removed {
     _node: Option<NodeSlot>,
     _outputs: SortedMap<String, Arc<Publication>>,
     _services: SortedMap<String, Arc<ServiceCore>>,
+    /// Clients that the user has dropped, with their pending calls.
+    _clients: Vec<ClientEnd>,
     _engine: Option<EngineEntry>,
 }
 
@@ -78,6 +81,8 @@ impl Driver {
         for service in services.values() {
             self.remove_server(service);
         }
+        let released = self.ros2.released_clients_of(key).into_iter();
+        let clients = released.filter_map(|client| self.take_client(client)).collect();
         // A logger may outlive its node, and keeps its publication.
         for output in outputs.values() {
             self.remove_writers(&output.groups());
@@ -88,7 +93,7 @@ impl Driver {
         let node = self.nodes.remove(key);
         self.effects.push_back(Effect::NodesChanged);
         self.ros1.set_local_nodes(&self.nodes.uris());
-        Removed { _node: node, _outputs: outputs, _services: services, _engine: engine }
+        Removed { _node: node, _outputs: outputs, _services: services, _clients: clients, _engine: engine }
     }
 
     /// Calls `work` with the engine of a node, as [`Driver::with_engine`]; `None` if the node is not in the ROS 1

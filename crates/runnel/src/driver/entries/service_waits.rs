@@ -29,6 +29,6 @@ impl Driver {
     /// Begins to wait for a server in ROS 2, until `pending` is dropped. `pending` completes once one is ready. False if the
     /// client is gone.
     pub(crate) fn await_server(&mut self, client: EntityId, pending: &Arc<PendingCall>) -> bool {
-        self.ros2.await_server(client, pending)
+        self.ros2.await_server(client, pending, &mut self.effects)
     }
 }

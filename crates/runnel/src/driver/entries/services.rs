@@ -8,10 +8,11 @@ use runnel_io::clock;
 use runnel_ros1::node::{ServiceClientSpec, ServiceLinkId};
 use runnel_rtps::wire::EntityId;
 
-use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceMemory};
+use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceEvents, ServiceMemory};
 use crate::driver::Driver;
 use crate::driver::nodes::NodeKey;
 use crate::driver::ros1::{Call, CallRequest};
+use crate::driver::ros2::ClientEnd;
 use crate::rtps::ServiceTypeNames;
 
 impl Driver {
@@ -31,7 +32,7 @@ impl Driver {
         types: &ServiceTypeNames,
         memory: ServiceMemory,
     ) -> io::Result<bool> {
-        self.ros2.complete_waits_for(&core.service);
+        self.ros2.serve_in_process(core, types);
         self.ros2.add_server(key, core, types, memory, &mut self.effects)
     }
 
@@ -61,9 +62,31 @@ impl Driver {
     /// Removes a client in ROS 2, and returns what the caller drops without the driver's lock: pending calls own callbacks,
     /// which own data of the program.
     pub(crate) fn remove_client(&mut self, client: EntityId) -> impl Sized + use<> {
+        self.take_client(client)
+    }
+
+    pub(in crate::driver) fn take_client(&mut self, client: EntityId) -> Option<ClientEnd> {
         let ends = self.ros2.ends_of_client(client)?;
         self.end_pairs_of(ends);
         self.ros2.remove_client(client, &mut self.effects)
+    }
+
+    /// The events of a client in ROS 2.
+    pub(crate) fn events_of_client(&self, client: EntityId) -> Option<Arc<ServiceEvents>> {
+        self.ros2.events_of_client(client)
+    }
+
+    /// Removes a client in ROS 2 that the user has dropped, once its last call has ended.
+    pub(crate) fn release_client(&mut self, client: EntityId) {
+        if self.ros2.release_client(client) {
+            self.remove_unused_client(client);
+        }
+    }
+
+    /// Removes a client without calls, which owns no data of the program.
+    fn remove_unused_client(&mut self, client: EntityId) {
+        let removed = self.remove_client(client);
+        drop(removed);
     }
 
     /// Ends the pairs of endpoints that are about to be removed.
@@ -81,11 +104,6 @@ impl Driver {
     /// Whether a process has announced a server of a service in ROS 2.
     pub(crate) fn is_service_announced(&self, service: &str) -> bool {
         self.ros2.is_service_announced(service)
-    }
-
-    /// Whether a client has discovered a server in ROS 2.
-    pub(crate) fn has_server(&self, client: EntityId) -> bool {
-        self.ros2.has_server(client)
     }
 
     /// Begins a call in ROS 2. Without a request, it is a call of a service of this process, which gets the request
@@ -138,7 +156,11 @@ impl Driver {
     pub(crate) fn end_call_on(&mut self, key: NodeKey, path: CallPath) {
         match path {
             CallPath::Ros1(link) => self.end_call(key, link),
-            CallPath::Ros2(client, number) => self.ros2.end_ros2_call(client, number),
+            CallPath::Ros2(client, number) => {
+                if self.ros2.end_ros2_call(client, number) {
+                    self.remove_unused_client(client);
+                }
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::driver::Driver;
 use crate::driver::nodes::{NodeKey, NodeSlot};
-use crate::ros_clock::CLOCK;
+use crate::time::ros_clock::CLOCK;
 
 impl Driver {
     /// Makes a node follow simulated time, or stops that, whatever the master's parameter says. Time stays simulated

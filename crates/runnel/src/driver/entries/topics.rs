@@ -8,11 +8,11 @@ use runnel_core::qos::QoS;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
 
-use crate::announced::Topic;
 use crate::data::{Publication, SubscriptionCore, TopicInput, WriterGroup};
 use crate::driver::Driver;
 use crate::driver::nodes::{NodeKey, Nodes};
 use crate::error::Error;
+use crate::types::announced::Topic;
 
 /// Inputs of a subscription for messages from other processes, one per graph.
 #[derive(Clone)]
@@ -65,6 +65,12 @@ impl Driver {
         } else if let Some(has) = publication.conflict(topic.local_type().1) {
             return Err(type_conflict(topic, has));
         }
+        #[cfg(feature = "type_description")]
+        if graphs.ros2
+            && let Some(slot) = self.nodes.get_mut(key)
+        {
+            slot.describe_topic(Ros1Role::Publisher, topic);
+        }
         publication.apply_options(&topic.publication_options(qos));
         if !group.announce() {
             return Ok(());
@@ -110,6 +116,10 @@ impl Driver {
     pub(crate) fn remove_publication(&mut self, key: NodeKey, topic: &str) {
         // If the node is closed, there is nothing to unregister.
         self.with_ros1(key, |node, now| node.unadvertise(now, topic));
+        #[cfg(feature = "type_description")]
+        if let Some(slot) = self.nodes.get_mut(key) {
+            slot.forget_topic(Ros1Role::Publisher, topic);
+        }
         if let Some(publication) = self.nodes.get_mut(key).and_then(|slot| slot.outputs.remove(topic)) {
             self.endpoints.forget_publication(&publication);
             self.remove_writers(&publication.groups());
@@ -139,6 +149,10 @@ impl Driver {
         // An untyped subscription is compatible with every type, but other subscriptions of the topic may conflict.
         if let Some(has) = input.conflict(core.md5()) {
             return Err(type_conflict(topic, has));
+        }
+        #[cfg(feature = "type_description")]
+        if graphs.ros2 {
+            slot.describe_topic(Ros1Role::Subscriber, topic);
         }
         input.add(Arc::clone(core), &self.dual_nodes_on_standby(&input));
         self.monitored_endpoints.add(core, &mut self.effects);
@@ -194,11 +208,7 @@ impl Nodes {
             }
             // In ROS 1 the engine refuses, or the master does not answer.
             None if slot.stopped.is_some() => Err(Error::ShuttingDown),
-            ros1 => {
-                #[cfg(feature = "type_description")]
-                topic.ros2.iter().filter(|_| ros2).for_each(|ros2| slot.types.add_message(ros2));
-                Ok(TopicGraphs { ros1, ros2 })
-            }
+            ros1 => Ok(TopicGraphs { ros1, ros2 }),
         }
     }
 }

@@ -9,6 +9,7 @@ use runnel_ros1::node::NodeEvent;
 use runnel_ros1::peer_text::sanitize;
 use runnel_ros1::xmlrpc::Value;
 
+use crate::data::ParameterRead;
 use crate::driver::Driver;
 use crate::driver::effect::{Peer, Source};
 use crate::driver::nodes::{NodeKey, NodeSlot};
@@ -16,8 +17,8 @@ use crate::driver::ros1::{EngineEvent, EngineOutput};
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::log_output::console;
-use crate::parameter_value::ParameterValue;
-use crate::ros_clock::USE_SIM_TIME;
+use crate::parameters::parameter_value::ParameterValue;
+use crate::time::ros_clock::USE_SIM_TIME;
 
 impl Driver {
     /// Applies an output of an engine.
@@ -81,6 +82,11 @@ impl Driver {
             NodeEvent::LocalPublisherLeft { topic, uri } => self.nodes.leave_local(key, &topic, &uri),
             NodeEvent::Stopped { reason } => self.stopped(key, reason),
             NodeEvent::ParameterChanged { key: name, value } => self.param_changed(key, &name, value),
+            NodeEvent::ParameterRead { key: name, token, value } => {
+                if let Some(reads) = self.nodes.get_mut(key).and_then(|node| node.parameter_reads.as_ref()) {
+                    reads.push(ParameterRead { key: name, token, value: value.map(ParameterValue::from) });
+                }
+            }
             other => {
                 if let Some(node) = self.nodes.get_mut(key) {
                     node.note(other);

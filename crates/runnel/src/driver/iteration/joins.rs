@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, ServiceServerLink, SubscriberLink};
 
-use crate::bridge_node::bridge_of_node;
+use crate::data::bridge_node::bridge_of_node;
 use crate::data::{CallAnswer, LinkInfo, Publication};
 use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, JoiningSubscriber};

@@ -168,7 +168,7 @@ impl Driver {
             self.ros2.send_held_replies(&mut self.effects);
         }
         self.take_ros2_events();
-        self.ros2.send_due_requests();
+        self.ros2.send_due_requests(&mut self.effects);
     }
 
     /// Handles an event. Those about pairs concern IPC connections and ROS 1 links, too.
@@ -178,14 +178,16 @@ impl Driver {
             Event::Matched { local, remote } => {
                 ros2.matched(local, remote);
                 ros2.add_matched_pair(local, remote, effects);
-                ros2.service_matched(local, effects);
+                ros2.service_matched(local, remote, effects);
                 self.reader_matched(local, remote);
             }
             Event::Unmatched { local, remote } => {
                 self.remove_matched_pair(local, remote);
+                // Shared memory may have brought replies of the server.
+                self.ros2.take_service_messages();
                 self.reader_unmatched(local, remote);
                 self.ros2.unmatched(local, remote);
-                self.ros2.service_unmatched(local, remote);
+                self.ros2.service_unmatched(local, remote, &mut self.effects);
             }
             Event::ParticipantLost(participant) => {
                 let pairs = ros2.participant_lost(participant, effects);

@@ -9,12 +9,12 @@ use runnel_rtps::wire::EntityId;
 
 use super::unmatched_writers::UnmatchedWriters;
 use super::{ReaderEnd, Ros2, WriterEnd};
-use crate::announced::Topic;
 use crate::data::{RtpsWriter, SubscriptionCore, TopicInput, WriterGroup};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::ros2_graph::Gid;
 use crate::rtps::{endpoint_of, ros2_name};
+use crate::types::announced::Topic;
 
 /// Stands for any type.
 const ANY: &str = "*";

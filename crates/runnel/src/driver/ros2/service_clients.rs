@@ -2,8 +2,8 @@
 //!
 //! A request is sent once a server is ready: its reader of requests is matched, and its writer of replies has addressed
 //! the client's reader. Otherwise the server could answer before it knows the reader, and its reply would be lost. A
-//! request goes to one server alone. If that server ends, or another one becomes ready before it has acknowledged the
-//! request, the request is sent to the other one.
+//! request goes to one server alone. If that server ends, or does not acknowledge the request in time, another one that
+//! is ready gets the request.
 
 use std::io;
 use std::sync::Arc;
@@ -11,14 +11,16 @@ use std::sync::Arc;
 use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
-use runnel_io::host;
+use runnel_io::{clock, host};
 use runnel_rtps::Sample;
-use runnel_rtps::wire::{EntityId, Guid, SampleIdentity, SequenceNumber};
+use runnel_rtps::wire::{EntityId, Guid, SampleIdentity, SequenceNumber, VendorId};
 
 use super::Ros2;
 use super::server_waits::ServerWaits;
-use super::service_calls::PendingCalls;
-use crate::data::{CallPath, PendingCall, ServiceEnd, ServiceMemory};
+use super::service_calls::{PendingCalls, ReadyServer, SILENCE};
+use crate::data::{
+    CallPath, PendingCall, ServiceCore, ServiceEnd, ServiceEvents, ServiceMemory, local_request_key,
+};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::frame::Frame;
@@ -35,11 +37,17 @@ pub(super) struct ServiceClients {
 /// One client.
 pub(in crate::driver) struct ClientEnd {
     service: String,
+    types: ServiceTypeNames,
     end: ServiceEnd,
     calls: PendingCalls,
+    events: Arc<ServiceEvents>,
     waits: ServerWaits,
     /// The server in use.
     server: Option<Guid>,
+    /// The server that has not acknowledged a request in time.
+    silent: Option<Guid>,
+    /// The user has dropped it. It stays until its last call has ended.
+    is_released: bool,
 }
 
 impl ServiceClients {
@@ -56,6 +64,16 @@ impl ServiceClients {
         let is_of = |end: &ClientEnd| end.end.ends.reader == local || end.end.ends.writer.id() == local;
         self.has_unsent |= self.clients.values().any(|end| is_of(end) && end.needs_server());
     }
+
+    /// Handles an unmatched endpoint, which may be a server's.
+    pub(super) fn unmatched(&mut self, local: EntityId, remote: Guid) {
+        for end in self.clients.values_mut().filter(|end| end.end.ends.writer.id() == local) {
+            end.server.take_if(|server| *server == remote);
+            end.silent.take_if(|server| *server == remote);
+            end.calls.forget_server(remote);
+            self.has_unsent |= end.needs_server();
+        }
+    }
 }
 
 impl Ros2 {
@@ -71,13 +89,17 @@ impl Ros2 {
         let id = host::random()?;
         let made = self.create_service_end((node, ServiceRole::Client), service, types, memory)?;
         let Some(end) = made else { return Ok(None) };
-        let reader = end.ends.reader;
+        let (reader, events) = (end.ends.reader, Arc::<ServiceEvents>::default());
         let client = ClientEnd {
             service: service.to_owned(),
+            types: types.clone(),
             end,
-            calls: PendingCalls::new(id),
+            calls: PendingCalls::new(id, Arc::clone(&events)),
+            events,
             waits: ServerWaits::default(),
             server: None,
+            silent: None,
+            is_released: false,
         };
         self.services.clients.clients.insert(reader, client);
         effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
@@ -101,6 +123,28 @@ impl Ros2 {
         Some(end)
     }
 
+    /// The events of a client.
+    pub(in crate::driver) fn events_of_client(&self, client: EntityId) -> Option<Arc<ServiceEvents>> {
+        Some(Arc::clone(&self.services.clients.clients.get(&client)?.events))
+    }
+
+    /// Releases a client that the user has dropped. Returns whether it can be removed: it has no call.
+    pub(in crate::driver) fn release_client(&mut self, client: EntityId) -> bool {
+        let end = self.services.clients.clients.get_mut(&client);
+        end.is_some_and(|end| {
+            end.is_released = true;
+            end.calls.is_empty()
+        })
+    }
+
+    /// The clients of a node that its user has dropped.
+    pub(in crate::driver) fn released_clients_of(&self, node: NodeKey) -> Vec<EntityId> {
+        let clients = self.services.clients.clients.iter();
+        let released = clients.filter(|(_, end)| end.is_released);
+        let is_of = |reader: &EntityId| self.readers.get(reader).is_some_and(|end| end.node == node);
+        released.map(|(reader, _)| *reader).filter(is_of).collect()
+    }
+
     /// Begins a call. Without a request, a service of this process has it. Returns the number of the call; `None` if
     /// the client is gone.
     pub(in crate::driver) fn begin_ros2_call(
@@ -115,78 +159,90 @@ impl Ros2 {
         let end = self.services.clients.clients.get_mut(&client)?;
         let number = end.calls.add(request, until, Arc::clone(&pending));
         pending.begin(CallPath::Ros2(client, number));
-        self.services.clients.has_unsent |= end.send_due(&rtps);
+        self.services.clients.has_unsent |= end.send_due(&rtps, effects);
         if let Some(until) = until {
             effects.schedule_if_earlier(Deadline::ServiceCalls, until);
         }
         Some(number)
     }
 
-    /// Ends a call.
-    pub(in crate::driver) fn end_ros2_call(&mut self, client: EntityId, number: i64) {
-        if let Some(end) = self.services.clients.clients.get_mut(&client) {
-            end.calls.remove(number);
-        }
+    /// Ends a call. Returns whether the client can be removed: it is released, and has no other call.
+    pub(in crate::driver) fn end_ros2_call(&mut self, client: EntityId, number: i64) -> bool {
+        let Some(end) = self.services.clients.clients.get_mut(&client) else { return false };
+        end.calls.remove(number);
+        end.is_released && end.calls.is_empty()
     }
 
     /// Begins to wait for a server, until `wait` is dropped. False if the client is gone.
-    pub(in crate::driver) fn await_server(&mut self, client: EntityId, wait: &Arc<PendingCall>) -> bool {
+    pub(in crate::driver) fn await_server(
+        &mut self,
+        client: EntityId,
+        wait: &Arc<PendingCall>,
+        effects: &mut Effects,
+    ) -> bool {
         let Self { rtps: Some(rtps), services, .. } = self else { return false };
         let Some(end) = services.clients.clients.get_mut(&client) else { return false };
         end.waits.add(wait);
-        services.clients.has_unsent |= end.send_due(rtps);
+        services.clients.has_unsent |= end.send_due(rtps, effects);
         true
     }
 
-    /// Completes the waits for a service that a node of this process provides now.
-    pub(in crate::driver) fn complete_waits_for(&mut self, service: &str) {
-        let clients = self.services.clients.clients.values_mut();
-        clients.filter(|end| end.service == service).for_each(|end| end.waits.complete());
+    /// Completes the waits for a service that a node of this process provides now, and gives it the requests that wait
+    /// for a server.
+    pub(in crate::driver) fn serve_in_process(&mut self, core: &ServiceCore, types: &ServiceTypeNames) {
+        let clients = self.services.clients.clients.iter_mut();
+        for (reader, end) in clients.filter(|(_, end)| end.service == core.service) {
+            end.waits.complete();
+            if end.types == *types {
+                end.calls.give_unsent(|number, request, pending| {
+                    core.push_local(request, pending, local_request_key(*reader, number));
+                });
+            }
+        }
     }
 
     /// Whether a server is ready for a client.
     pub(in crate::driver) fn is_server_ready(&self, client: EntityId) -> bool {
         let end = self.services.clients.clients.get(&client);
-        let ready =
-            self.rtps.as_ref().zip(end).and_then(|(rtps, end)| rtps.ready_server(&end.end.ends, end.server));
+        let ready = self
+            .rtps
+            .as_ref()
+            .zip(end)
+            .and_then(|(rtps, end)| rtps.ready_server(&end.end.ends, (None, None)));
         ready.is_some()
     }
 
-    /// Whether a client has matched a server, which may not be ready yet.
-    pub(in crate::driver) fn has_server(&self, client: EntityId) -> bool {
-        let end = self.services.clients.clients.get(&client);
-        let matched = self.rtps.as_ref().zip(end).map(|(rtps, end)| rtps.matched(end.end.ends.writer.id()));
-        matched.is_some_and(|matched| !matched.is_empty())
-    }
-
     /// Sends the requests whose servers have become ready.
-    pub(in crate::driver) fn send_due_requests(&mut self) {
+    pub(in crate::driver) fn send_due_requests(&mut self, effects: &mut Effects) {
         let Self { rtps: Some(rtps), services, .. } = self else { return };
         let clients = &mut services.clients;
         if std::mem::take(&mut clients.has_unsent) {
             let ends = clients.clients.values_mut();
-            clients.has_unsent = ends.fold(false, |any, end| end.send_due(rtps) | any);
+            clients.has_unsent = ends.fold(false, |any, end| end.send_due(rtps, effects) | any);
         }
     }
 
-    /// Handles an unmatched endpoint, which may be a server's.
-    pub(in crate::driver) fn service_unmatched(&mut self, local: EntityId, remote: Guid) {
+    /// Ends the calls whose time is over, and checks which requests have arrived.
+    pub(in crate::driver) fn check_calls(&mut self, now: Instant, effects: &mut Effects) {
         let clients = &mut self.services.clients;
-        for end in clients.clients.values_mut().filter(|end| end.end.ends.writer.id() == local) {
-            end.server.take_if(|server| *server == remote);
-            end.calls.forget_server(remote);
-            clients.has_unsent |= end.needs_server();
-        }
-    }
-
-    /// Ends the calls whose time is over.
-    pub(in crate::driver) fn expire_calls(&mut self, now: Instant, effects: &mut Effects) {
         let mut next = None;
-        for end in self.services.clients.clients.values_mut() {
-            next = end.calls.expire(now).into_iter().chain(next).min();
+        for end in clients.clients.values_mut() {
+            let missing = |server| end.end.ends.writer.unacknowledged_numbers(server);
+            let (silent, due) = end.calls.check_arrival(now, missing);
+            end.silent = silent;
+            clients.has_unsent |= silent.is_some();
+            next = end.calls.expire(now).into_iter().chain(due).chain(next).min();
         }
         if let Some(next) = next {
             effects.schedule_if_earlier(Deadline::ServiceCalls, next);
+        }
+    }
+
+    /// Handles the end of shared memory with a process: requests that it carried may go by RTPS now.
+    pub(in crate::driver) fn recheck_calls(&mut self, effects: &mut Effects) {
+        let clients = self.services.clients.clients.values_mut();
+        if clients.fold(false, |any, end| end.calls.forget_arrival() | any) {
+            effects.schedule_if_earlier(Deadline::ServiceCalls, clock::monotonic() + SILENCE);
         }
     }
 }
@@ -198,29 +254,42 @@ impl ClientEnd {
     }
 
     /// Sends requests to the server that is ready. Returns whether any request or wait is left.
-    fn send_due(&mut self, rtps: &Rtps) -> bool {
+    fn send_due(&mut self, rtps: &Rtps, effects: &mut Effects) -> bool {
         if !self.needs_server() {
             return false;
         }
-        let Some(server) = rtps.ready_server(&self.end.ends, self.server) else {
+        let Some(server) = rtps.ready_server(&self.end.ends, (self.server, self.silent)) else {
             return self.calls.has_unsent() || !self.waits.is_empty();
         };
         self.server = Some(server);
         self.waits.complete();
         let Some(vendor) = rtps.vendor_of(server.prefix) else { return true };
         let (framing, ends) = (Framing::of(vendor), &self.end.ends);
-        let is_silent = |former: Guid| ends.writer.unacknowledged_by(former) > 0;
         let send = |request: &[u8], header: CallHeader| {
             let (payload, related) = framed(framing, request, (rtps, ends), header);
-            self.end.send(&Frame::new(Encoding::Xcdr1, payload), (server, related)).ok()
+            let sent = self.end.send(&Frame::new(Encoding::Xcdr1, payload), (server, related)).ok()?;
+            // As the server knows it.
+            let (end, number) = match framing {
+                Framing::Header => (ends.writer.id(), header.number),
+                Framing::InlineQos => (ends.reader, i64::try_from(sent).unwrap_or(i64::MAX)),
+            };
+            Some((sent, (rtps.prefix().with(end).to_bytes(), number)))
         };
-        self.calls.send_due(server, is_silent, send);
-        self.calls.has_unsent()
+        let (to, now) =
+            (ReadyServer { server, deduplicates: vendor == VendorId::RUNNEL }, clock::monotonic());
+        if self.calls.send_due((to, self.silent), now, send) {
+            effects.schedule_if_earlier(Deadline::ServiceCalls, now + SILENCE);
+        }
+        self.calls.has_unsent() || self.silent == Some(server)
     }
 
     /// Takes a reply. Returns a warning if it cannot be right.
-    pub(super) fn on_reply(&mut self, rtps: &Rtps, sample: &Sample, datagram: &[u8]) -> Option<String> {
-        let vendor = rtps.vendor_of(sample.writer.prefix)?;
+    pub(super) fn on_reply(
+        &mut self,
+        (rtps, vendor): (&Rtps, VendorId),
+        sample: &Sample,
+        datagram: &[u8],
+    ) -> Option<String> {
         let ends = &self.end.ends;
         let own = [ends.reader, ends.writer.id()].map(|id| rtps.prefix().with(id));
         let payload = sample.payload.bytes(datagram);

@@ -6,16 +6,19 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::sorted::SortedMap;
+use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::wire::{EntityId, EntityKind, Guid, SequenceNumber, VendorId};
 use runnel_rtps::{Sample, SamplePayload};
 
 use super::service_clients::ServiceClients;
 use super::{ReaderEnd, Ros2, WriterEnd};
-use crate::data::{Addressee, Replies, RequestIdentity, ServiceCore, ServiceEnd, ServiceMemory, TopicInput};
+use crate::data::{
+    ABSENCE, Addressee, Replies, RequestIdentity, ServiceCore, ServiceEnd, ServiceMemory, TopicInput,
+};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
-use crate::rtps::{CallHeader, Framing, Rtps, ServiceEnds, ServiceRole, ServiceTypeNames};
+use crate::rtps::{CallHeader, Framing, ServiceEnds, ServiceRole, ServiceTypeNames};
 use crate::sync::{Class, Mutex, lock};
 
 /// How often held replies are tried again, besides when a reader is matched.
@@ -65,7 +68,7 @@ impl Ros2 {
         let made = self.create_service_end((node, ServiceRole::Server), &core.service, types, memory)?;
         let Some(end) = made else { return Ok(false) };
         let reader = end.ends.reader;
-        let replies = Replies::new(core.service.clone(), end);
+        let replies = Replies::new(core.service.clone(), end, core.refusal().cloned());
         self.services.servers.insert(reader, ServerEnd { core: Arc::downgrade(core), replies });
         effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
         Ok(true)
@@ -113,10 +116,9 @@ impl Ros2 {
         while let Some((reader, writer, payload)) = next() {
             let payload = SamplePayload::Owned(payload);
             let number = SequenceNumber::FIRST;
-            self.on_service_sample(
-                &Sample { reader, writer, number, stamp: None, payload, related: None },
-                &[],
-            );
+            let sample = Sample { reader, writer, number, stamp: None, payload, related: None };
+            // Only Runnel sends by shared memory. The participant may have been lost meanwhile.
+            self.dispatch_service_sample(VendorId::RUNNEL, &sample, &[]);
         }
     }
 
@@ -147,11 +149,18 @@ impl Ros2 {
 
     /// Takes a sample of a service.
     pub(super) fn on_service_sample(&mut self, sample: &Sample, datagram: &[u8]) {
+        let vendor = self.rtps.as_ref().and_then(|rtps| rtps.vendor_of(sample.writer.prefix));
+        if let Some(vendor) = vendor {
+            self.dispatch_service_sample(vendor, sample, datagram);
+        }
+    }
+
+    fn dispatch_service_sample(&mut self, vendor: VendorId, sample: &Sample, datagram: &[u8]) {
         let Self { rtps: Some(rtps), services, .. } = self else { return };
         let line = if let Some(end) = services.servers.get(&sample.reader) {
-            end.on_request(rtps, sample, datagram)
+            end.on_request(vendor, sample, datagram)
         } else if let Some(client) = services.clients.get_mut(sample.reader) {
-            client.on_reply(rtps, sample, datagram)
+            client.on_reply((rtps, vendor), sample, datagram)
         } else {
             return;
         };
@@ -161,11 +170,47 @@ impl Ros2 {
     }
 
     /// Handles a match of an endpoint, which may be of a service.
-    pub(in crate::driver) fn service_matched(&mut self, local: EntityId, effects: &mut Effects) {
+    pub(in crate::driver) fn service_matched(
+        &mut self,
+        local: EntityId,
+        remote: Guid,
+        effects: &mut Effects,
+    ) {
+        if let Some(server) = self.services.servers.get(&local) {
+            server.replies.client_matched(remote);
+        }
         if self.services.servers.values().any(|end| end.replies.ends().writer.id() == local) {
             self.send_held_replies(effects);
         }
         self.services.clients.note_matched(local);
+    }
+
+    /// Handles an unmatched endpoint, which may be of a service.
+    pub(in crate::driver) fn service_unmatched(
+        &mut self,
+        local: EntityId,
+        remote: Guid,
+        effects: &mut Effects,
+    ) {
+        if let Some(server) = self.services.servers.get(&local) {
+            let now = clock::monotonic();
+            server.replies.client_gone(remote, now);
+            effects.schedule_if_earlier(Deadline::AbsentClients, now + ABSENCE);
+        }
+        self.services.clients.unmatched(local, remote);
+    }
+
+    /// Gives up the requests of clients that have been gone for too long.
+    pub(in crate::driver) fn forget_absent_clients(&self, now: Instant, effects: &mut Effects) {
+        for server in self.services.servers.values() {
+            let (absent, next) = server.replies.take_absent(now);
+            if let Some(core) = server.core.upgrade().filter(|_| !absent.is_empty()) {
+                core.forget_ros2_clients(&absent);
+            }
+            if let Some(next) = next {
+                effects.schedule_if_earlier(Deadline::AbsentClients, next);
+            }
+        }
     }
 
     /// Sends replies that were held, if their readers are matched now.
@@ -181,10 +226,9 @@ impl Ros2 {
 
 impl ServerEnd {
     /// Takes a request. Returns a warning if it is not accepted.
-    fn on_request(&self, rtps: &Rtps, sample: &Sample, datagram: &[u8]) -> Option<String> {
+    fn on_request(&self, vendor: VendorId, sample: &Sample, datagram: &[u8]) -> Option<String> {
         let core = self.core.upgrade()?;
         let payload = sample.payload.bytes(datagram);
-        let vendor = rtps.vendor_of(sample.writer.prefix)?;
         let Some((to, request)) = addressee(vendor, sample, payload) else {
             let (service, client) = (self.replies.service(), sample.writer);
             return Some(format!("service {service}: a request of client {client} has no header"));

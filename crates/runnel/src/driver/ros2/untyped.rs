@@ -12,11 +12,11 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::endpoints::Owner;
 use super::unmatched_writers::UnmatchedWriters;
 use super::{ReaderEnd, Ros2};
-use crate::announced::Topic;
 use crate::data::{SubscriptionCore, TopicInput};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::rtps::{DiscoveredPublisher, Rtps, endpoint_of, ros2_name};
+use crate::types::announced::Topic;
 
 /// Maximum number of readers of one subscription: publishers can announce any number of types.
 const MAX_READERS: usize = 16;

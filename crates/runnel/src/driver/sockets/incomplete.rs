@@ -13,7 +13,7 @@ use super::Sockets;
 use super::socket::{DatagramInput, Socket};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
-use crate::receive_budget::{FrameClaim, ReceiveBudget, loser};
+use crate::settings::receive_budget::{FrameClaim, ReceiveBudget, loser};
 
 /// Why an incomplete message was given up.
 #[derive(Debug)]

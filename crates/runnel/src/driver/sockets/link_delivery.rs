@@ -26,7 +26,7 @@ use crate::data::SubscriptionCore;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_delivery::PairDelivery;
 use crate::ipc::{IpcFault, SampleData};
-use crate::receive_budget::explain;
+use crate::settings::receive_budget::explain;
 
 /// Shared memory and shared subscriptions of a link to a publisher that understands statements.
 pub(super) struct LinkPair {

@@ -12,7 +12,7 @@ use super::socket::{CalledService, ServedClient, Socket};
 use crate::data::{ClientLink, ServiceCore, StreamPath};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::table::Key;
-use crate::receive_budget::explain;
+use crate::settings::receive_budget::explain;
 
 impl Sockets {
     /// Begins a link of a client to a service of this process: the bytes of its connection are requests. False if there

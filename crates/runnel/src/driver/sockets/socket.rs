@@ -15,7 +15,7 @@ use super::link_delivery::LinkPair;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, StreamPath, TopicInput, Unsent};
 use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
-use crate::receive_budget::FrameClaim;
+use crate::settings::receive_budget::FrameClaim;
 
 /// A descriptor in the reactor. The discriminant comes first, next to the fields that each message uses.
 #[repr(u8)]

@@ -143,12 +143,36 @@ fn undeclared_parameters_are_accepted_up_to_limit() {
     let mut store = Store::new(Overrides::default(), true);
     assert_eq!((store.get("any"), store.type_of("any")), (Ok(None), Ok(0)));
     assert_eq!(store.describe("any").unwrap().name, "any");
-    let many: Vec<Parameter> = (0..MOST).map(|number| Parameter::new(format!("p{number}"), 1)).collect();
+    let many: Vec<Parameter> =
+        (0..MOST_IMPLICIT).map(|number| Parameter::new(format!("p{number}"), 1)).collect();
     assert_eq!(refusal(&store, &many), "accepted");
-    assert_eq!(store.set(&many).new.len(), MOST);
+    assert_eq!(store.set(&many).new.len(), MOST_IMPLICIT);
     assert_eq!(refusal(&store, &[Parameter::new("p5", "text")]), "accepted", "its type is dynamic");
     let one_more = refusal(&store, &[Parameter::new("one_more", 1)]);
     assert_eq!(one_more, "the node has 10000 undeclared parameters, which is the limit");
     store.set(&[Parameter::not_set("p5")]);
     assert_eq!(refusal(&store, &[Parameter::new("one_more", 1)]), "accepted", "a deleted one does not count");
+}
+
+#[test]
+fn values_of_undeclared_parameters_are_limited_in_bytes() {
+    let mut store = Store::new(Overrides::default(), true);
+    let set = |store: &mut Store, name: &str, value: ParameterValue| {
+        let parameters = [Parameter::new(name, value)];
+        store.check(&parameters).map(|()| drop(store.set(&parameters)))
+    };
+    let half = || ParameterValue::ByteArray(vec![0; MOST_IMPLICIT_BYTES / 2]);
+    let refused = Err(ParameterError::TooManyBytes { limit: MOST_IMPLICIT_BYTES });
+    assert_eq!(set(&mut store, "a", half()), Ok(()));
+    assert_eq!(set(&mut store, "b", half()), refused);
+    assert_eq!(set(&mut store, "a", 1.into()), Ok(()), "a shorter value frees memory");
+    assert_eq!(set(&mut store, "b", half()), Ok(()));
+    let deleted = [Parameter::not_set("b")];
+    store.check(&deleted).unwrap();
+    store.set(&deleted);
+    assert_eq!(set(&mut store, "c", half()), Ok(()));
+    assert_eq!(
+        set(&mut store, &"n".repeat(1025), 1.into()),
+        Err(ParameterError::NameTooLong { limit: 1024 })
+    );
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use runnel_io::interfaces::Interface;
 
-use crate::environment::{Range, Ros2Settings};
+use crate::settings::environment::{Range, Ros2Settings};
 
 /// Limits of announced addresses per family: a host with many virtual machines has many, and an announcement must fit
 /// a datagram that no network fragments.
@@ -69,7 +69,7 @@ fn is_link_local(ip: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Ipv6;
+    use crate::settings::environment::Ipv6;
     use runnel_io::interfaces::Address;
 
     fn interface(index: u32, multicast: bool, addresses: &[&str]) -> Interface {

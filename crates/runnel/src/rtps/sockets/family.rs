@@ -8,7 +8,7 @@ use runnel_io::Datagrams;
 use runnel_io::interfaces::Interface;
 use runnel_io::udp::Options;
 
-use crate::environment::{Range, Ros2Settings};
+use crate::settings::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 
 /// Receive buffer of the kernel in bytes: for a burst while no thread reads.

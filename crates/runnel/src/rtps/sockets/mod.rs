@@ -14,7 +14,7 @@ use runnel_io::interfaces::interfaces;
 use runnel_io::udp::{Addressed, MOST_AT_ONCE};
 use runnel_rtps::{Lend, Outgoing, Transmit};
 
-use crate::environment::{Ipv6, Ros2Settings};
+use crate::settings::environment::{Ipv6, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 use addresses::{announced, reached, used};
 use family::Family;

@@ -1,10 +1,11 @@
 //! Features on one host between Runnel and each other implementation, in both directions.
 
-use interop::ros2::Origin;
+use interop::ros2::{Distro, Origin};
 use interop::ros2_checks::{check_best_effort_sizes, check_exchange, check_late_listener, check_sizes};
-use interop::sheet::{Cell, PASS, Row, Sheet};
+use interop::sheet::{Attempt, Cell, PASS, Row, Sheet};
 
-use super::{Direction, column, directions, other, qos, refused, types};
+use super::{Direction, actions, column, directions, other, qos, refused, types};
+use crate::{ros2_logging, ros2_node, ros2_node_services, ros2_parameters, tf};
 
 /// Below the size of a datagram, at it and above, and far above.
 fn sizes() -> Vec<usize> {
@@ -21,7 +22,7 @@ const UNREPEATED: [usize; 7] = [0, 1, 1000, 65_000, 65_535, 100_000, 1_000_000];
 /// A feature: its name, and its test, which returns the cell's text; `None` if not available.
 type Feature = (&'static str, fn(Direction) -> Option<fn(Direction) -> String>);
 
-const FEATURES: [Feature; 7] = [
+const FEATURES: [Feature; 9] = [
     ("topics: text, and an array of bytes", |_| Some(exchange_messages)),
     ("arrays of 0 B to 8 MiB, reliable", |_| Some(all_sizes)),
     ("arrays of 0 B to 1 MB, best effort", |_| Some(some_sizes)),
@@ -35,26 +36,88 @@ const FEATURES: [Feature; 7] = [
     ("every standard type", |direction| {
         types::has_all(other(direction)).then_some(types::attempt as fn(Direction) -> String)
     }),
+    ("actions: feedback, cancellation, and every end", |direction| {
+        actions::has(direction).then_some(actions::attempt as fn(Direction) -> String)
+    }),
+    ("every action type of Runnel", |direction| {
+        actions::has_types(direction).then_some(actions::attempt_types as fn(Direction) -> String)
+    }),
 ];
 
 pub fn sheet() -> Sheet<()> {
     let row = |(title, feature): &Feature| {
-        let cell = |direction: &Direction| {
-            let (direction, attempt) = (*direction, feature(*direction)?);
-            Some(Cell {
-                name: format!("{title}, {}", column(direction)),
-                attempt: Box::new(move |()| attempt(direction)),
-            })
-        };
-        Row { title: (*title).to_owned(), cells: directions().iter().map(cell).collect() }
+        row(title, |direction| {
+            let attempt = feature(direction)?;
+            Some(Box::new(move |()| attempt(direction)))
+        })
+    };
+    Sheet { title: "On one host", text: TEXT, columns: columns(), rows: FEATURES.iter().map(row).collect() }
+}
+
+fn columns() -> Vec<String> {
+    directions().iter().map(|direction| column(*direction)).collect()
+}
+
+/// A row of the cells that have an attempt.
+fn row(title: &str, attempt: impl Fn(Direction) -> Option<Attempt<()>>) -> Row<()> {
+    let cell = |direction: Direction| {
+        Some(Cell { name: format!("{title}, {}", column(direction)), attempt: attempt(direction)? })
+    };
+    Row { title: title.to_owned(), cells: directions().into_iter().map(cell).collect() }
+}
+
+/// What a node offers: a title, and the checks with the node of rclpy and with that of Runnel.
+type Offer = (&'static str, Option<fn(Distro)>, Option<fn(Distro)>);
+
+/// The row for which the wheels of Jazzy lack the type.
+const TRANSFORMS: &str = "transforms";
+
+const OFFERS: [Offer; 7] = [
+    (
+        "parameters",
+        Some(ros2_parameters::check_parameters_of_rclpy),
+        Some(ros2_parameters::check_own_parameters),
+    ),
+    (
+        "every parameter type, bad values",
+        Some(ros2_parameters::check_types_of_rclpy_parameters),
+        Some(ros2_parameters::check_types_of_own_parameters),
+    ),
+    ("`/rosout`", Some(ros2_logging::check_log_of_rclpy), Some(ros2_logging::check_own_log)),
+    ("`/clock`", Some(ros2_node::check_clock_of_rclpy), None),
+    ("type descriptions", None, Some(ros2_node_services::check_type_description)),
+    ("logger services", None, Some(ros2_node_services::check_logger_services)),
+    (TRANSFORMS, Some(tf::check_broadcasters_of_rclpy), Some(tf::check_own_broadcasters)),
+];
+
+/// What every node offers, between Runnel and rclpy.
+pub fn node_sheet() -> Sheet<()> {
+    let offer = |(title, theirs, ours): &Offer| {
+        row(title, |(from, to)| {
+            let check = if from == Origin::Runnel { (*ours)? } else { (*theirs)? };
+            let Origin::Ros2(distro) = other((from, to)) else { return None };
+            if *title == TRANSFORMS && distro == Distro::Jazzy {
+                return None;
+            }
+            Some(Box::new(move |()| {
+                check(distro);
+                PASS.to_owned()
+            }))
+        })
     };
     Sheet {
-        title: "On one host",
-        text: TEXT,
-        columns: directions().iter().map(|direction| column(*direction)).collect(),
-        rows: FEATURES.iter().map(row).collect(),
+        title: "What every node offers",
+        text: NODE_TEXT,
+        columns: columns(),
+        rows: OFFERS.iter().map(offer).collect(),
     }
 }
+
+const NODE_TEXT: &str = "\
+The program on the left of the arrow has the parameters, the log, the clock, the services or the transforms. The one on the
+right uses them, with the client of its library where there is one.
+
+- *Transforms*: the wheels of rclpy lack tf2_msgs. It is built from its definition, which only those of Kilted do.";
 
 const TEXT: &str = "\
 The program on the left of the arrow publishes. Every message must arrive byte for byte, reliable ones all and in order.
@@ -64,6 +127,8 @@ The program on the left of the arrow publishes. Every message must arrive byte f
   implementation. Each end counts the pairs that it refused.
 - *Policies reported as incompatible*: for each set of policies that makes a writer incompatible, both ends must name the
   same policy as two rclpy programs do.
+- *Actions*: the program on the left of the arrow sends the goals. No wheel of Jazzy or Kilted has the action types that come
+  with Runnel, so they are generated for Kilted from the same definitions.
 - *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
 - *to 100 kB*: RustDDS may stop receiving from a writer once it has lost a part of a best-effort message of 1 MB.";
 

@@ -2,6 +2,7 @@
 //! run. `./test --peers` writes it; otherwise the results are compared with the committed table. Wireshark's
 //! dissectors check all of Runnel's traffic meanwhile.
 
+mod actions;
 mod features;
 mod hosts;
 mod qos;
@@ -38,7 +39,7 @@ accept every packet that Runnel sends meanwhile as RTPS.
 
 #[test]
 fn table_cells_pass_and_frames_are_dissected() {
-    let sheets = [features::sheet(), hosts::sheet()];
+    let sheets = [features::sheet(), features::node_sheet(), hosts::sheet()];
     let capture = Capture::start();
     let cells = || sheets.iter().flat_map(Sheet::chosen);
     let only = std::env::var("RUNNEL_CELLS").unwrap_or_default();

@@ -78,6 +78,8 @@ pub enum Exchange {
     CallOnce,
     /// Calls of a service on one connection.
     CallPersistent,
+    /// Calls of a ROS 2 service.
+    Ros2Call,
     /// Setting a parameter at the master.
     SetParam,
     /// Getting a parameter from the master.
@@ -125,6 +127,7 @@ impl Exchange {
             Self::Idle => "idle",
             Self::CallOnce => "service-once",
             Self::CallPersistent => "service-persistent",
+            Self::Ros2Call => "service-ros2",
             Self::SetParam => "param-set",
             Self::GetParam => "param-get",
             Self::Reliable => "udp-reliable",
@@ -157,7 +160,10 @@ impl Exchange {
 
     /// Whether one end calls and waits for an answer: a lost call does not affect the others.
     pub fn is_call(self) -> bool {
-        matches!(self, Self::CallOnce | Self::CallPersistent | Self::SetParam | Self::GetParam)
+        matches!(
+            self,
+            Self::CallOnce | Self::CallPersistent | Self::Ros2Call | Self::SetParam | Self::GetParam
+        )
     }
 
     /// Whether the master takes part in each call, so that each contestant needs its own master on a given CPU.
@@ -165,9 +171,9 @@ impl Exchange {
         matches!(self, Self::CallOnce | Self::SetParam | Self::GetParam)
     }
 
-    /// Whether only contestants with the ROS 2 wire take part, all over UDP.
+    /// Whether only contestants with the ROS 2 wire take part.
     pub fn is_ros2(self) -> bool {
-        matches!(self, Self::Reliable | Self::BestEffort) || self.counts_faults()
+        matches!(self, Self::Reliable | Self::BestEffort | Self::Ros2Call) || self.counts_faults()
     }
 
     /// Whether lost messages are counted, and turns with losses count.
@@ -235,6 +241,7 @@ impl Exchange {
         match self {
             Self::PingPong => vec![pings(10)],
             Self::CallPersistent => vec![pings(1)],
+            Self::Ros2Call => vec![pings(10)],
             Self::Ipc => asked.iter().map(|size| pings(*size)).collect(),
             Self::Topics => {
                 amount.topics.iter().map(|topics| Task { topics: Some(*topics), ..pings(10) }).collect()

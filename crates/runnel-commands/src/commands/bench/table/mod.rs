@@ -61,6 +61,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             let title = format!("chain  first to third node, {placement}, microseconds");
             (title, 1e3, one_way(summaries))
         }
+        Exchange::Ros2Call => (ros2_calls_title(placement), 1e3, ros2_calls(summaries)),
         _ if case.exchange.counts_faults() => (faults(case), 1e6, with_faults(summaries)),
         Exchange::Idle => (grid::costs_title(case), 1e3, grid::costs(summaries)),
         _ if case.exchange.is_call() => {
@@ -162,6 +163,20 @@ fn call(case: Case) -> String {
         Exchange::SetParam => format!("param  setting {value}"),
         _ => format!("param  getting {value}"),
     }
+}
+
+fn ros2_calls_title(placement: &str) -> String {
+    format!("service-ros2  calls, {placement}, microseconds")
+}
+
+fn ros2_calls(summaries: &[CaseSummary]) -> String {
+    let mut text = row("", &["p50", "p99", "max", "min", "jitter", "spread", "/floor"]);
+    for summary in summaries {
+        let trips = figures(summary.round_trip_ns, 1e3);
+        let more = [micros(summary.jitter_ns), percent(summary.spread_percent), ratio(summary.to_floor)];
+        text += &row(summary.contestant, &[&trips[..], &more].concat());
+    }
+    text
 }
 
 fn calls(summaries: &[CaseSummary]) -> String {

@@ -8,7 +8,7 @@ use runnel_ros1::tcpros::StreamItem;
 use super::*;
 use crate::driver::effect::Effect;
 use crate::driver::sockets::LinkReturns;
-use crate::receive_budget::{FrameBudget, ReceiveLimits};
+use crate::settings::receive_budget::{FrameBudget, ReceiveLimits};
 
 /// An address without a participant.
 const OTHER_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 9));

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::ended::{end_links, served_by_link};
 use super::killed::has_received_all;
 use super::*;
-use crate::receive_budget::{FrameBudget, ReceiveLimits};
+use crate::settings::receive_budget::{FrameBudget, ReceiveLimits};
 
 /// An address without a participant.
 const FORMER_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 9));

@@ -14,10 +14,10 @@ use runnel_ros1::node::Port;
 
 use super::*;
 use crate::driver::{Driver, Engine, EngineEvent, ProtocolEngine};
-use crate::environment::{Graphs, Settings};
 use crate::ipc::Pool;
 use crate::ready::ReadyQueue;
-use crate::simulation::Simulation;
+use crate::settings::environment::{Graphs, Settings};
+use crate::time::simulation::Simulation;
 
 /// Longer than any step takes: only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(60);

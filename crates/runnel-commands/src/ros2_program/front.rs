@@ -1,0 +1,124 @@
+//! Parsing of arguments, and its errors.
+
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{ArgMatches, Command};
+
+use super::{NAME, command};
+use crate::arguments::Arguments;
+use crate::cli_context::{CliContext, Original};
+use crate::error::CliError;
+use crate::logging;
+use crate::originals::{Failure, one_line_error};
+
+/// One run of the program.
+pub struct Front<'a> {
+    words: &'a [String],
+}
+
+/// The context of its commands, with folders of message definitions. Names are not remapped: the original does not accept
+/// ROS arguments either.
+///
+/// # Errors
+/// When the environment is malformed.
+pub fn context(interfaces: Vec<PathBuf>) -> Result<CliContext, CliError> {
+    logging::install(0);
+    let arguments = Arguments::split(vec![NAME.to_owned()])?;
+    Ok(CliContext::new(arguments, false, interfaces)?.of_original(Original::Ros2))
+}
+
+/// The failure of a running command that Ctrl-C ended: as the original's, it has its own exit code.
+pub fn interrupted() -> Failure {
+    Failure::Output { code: 2, text: String::new() }
+}
+
+impl<'a> Front<'a> {
+    /// A run with the arguments after the program's name.
+    pub fn new(words: &'a [String]) -> Self {
+        Self { words }
+    }
+
+    /// The arguments as the parser reads them.
+    ///
+    /// # Errors
+    /// When they are invalid, or ask for help. Without a command, help is printed and is no failure.
+    pub fn matches(&self) -> Result<ArgMatches, Failure> {
+        let words = std::iter::once(NAME).chain(self.words.iter().map(String::as_str));
+        command().try_get_matches_from(words).map_err(|error| self.refused(&error))
+    }
+
+    /// Name and commands as typed, such as `ros2 topic echo`.
+    pub fn path(&self) -> String {
+        self.deepest().1.join(" ")
+    }
+
+    /// The command that the words name, and its path.
+    fn deepest(&self) -> (Command, Vec<String>) {
+        let (mut found, mut path) = (command(), vec![NAME.to_owned()]);
+        // Settings for all commands reach them only when they are built.
+        found.build();
+        for word in self.words.iter().filter(|word| !word.starts_with('-')) {
+            let Some(inner) = found.find_subcommand(word).cloned() else { break };
+            path.push(inner.get_name().to_owned());
+            found = inner;
+        }
+        (found, path)
+    }
+
+    fn refused(&self, error: &clap::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::DisplayHelp => Failure::Output { code: 0, text: error.render().to_string() },
+            ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                Failure::Output { code: 0, text: self.deepest().0.render_help().to_string() }
+            }
+            ErrorKind::InvalidSubcommand => {
+                let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+                let known = self.deepest().0;
+                let known: Vec<&str> = known.get_subcommands().map(Command::get_name).collect();
+                let word = word.unwrap_or_default();
+                Failure::usage(format!("no command {word} (choose from {})", known.join(", ")))
+            }
+            _ => Failure::usage(one_line_error(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(line: &str) -> (u8, String) {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let front = Front::new(&words);
+        match front.matches().expect_err("refused") {
+            Failure::Output { code, text } => (code, text),
+            failure => (2, format!("{}: {failure}", front.path())),
+        }
+    }
+
+    #[test]
+    fn missing_command_prints_help() {
+        for line in ["", "topic", "topic --include-hidden-topics", "--help", "node -h", "service"] {
+            let (code, text) = failure(line);
+            assert_eq!(code, 0, "{line}");
+            assert!(text.contains("Usage: ros2"), "{line}: {text}");
+        }
+        assert!(failure("topic").1.contains("echo"));
+    }
+
+    #[test]
+    fn wrong_usage_is_one_line_after_the_path() {
+        for (line, expected) in [
+            ("topic echo", "ros2 topic echo: the following required arguments were not provided: <TOPIC>"),
+            ("topic list --nope", "ros2 topic list: no such option: --nope"),
+            (
+                "topic nope",
+                "ros2 topic: no command nope (choose from list, info, type, find, echo, pub, hz, bw, delay)",
+            ),
+            ("node list a b", "ros2 node list: too many arguments: a"),
+        ] {
+            assert_eq!(failure(line), (2, expected.to_owned()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `ros2 topic`
+
+mod echo;
+mod publish;
+mod query;
+mod rates;
+
+use clap::Subcommand;
+
+use super::Failure;
+use super::discovery::DiscoveryArgs;
+use super::front::interrupted;
+use crate::cli_context::CliContext;
+
+/// Inspect topics, and publish to them
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also consider hidden topics, with a name part that begins with an underscore
+    #[arg(long, global = true)]
+    include_hidden_topics: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(query::ListArgs),
+    Info(query::InfoArgs),
+    Type(query::TypeArgs),
+    Find(query::FindArgs),
+    Echo(echo::Args),
+    Pub(publish::Args),
+    Hz(rates::HzArgs),
+    Bw(rates::BwArgs),
+    Delay(rates::DelayArgs),
+}
+
+pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
+    let hidden = args.include_hidden_topics;
+    match args.command {
+        Command::List(args) => query::list(&args, hidden, cli),
+        Command::Info(args) => query::info(&args, cli),
+        Command::Type(args) => query::type_name(&args, hidden, cli),
+        Command::Find(args) => query::find(&args, hidden, cli),
+        Command::Echo(args) => echo::run(args, cli),
+        Command::Pub(args) => publish::run(&args, cli),
+        Command::Hz(args) => rates::hz(&args, cli),
+        Command::Bw(args) => rates::bw(&args, cli),
+        Command::Delay(args) => rates::delay(&args, cli),
+    }
+}
+
+/// What the original prints for a topic that no endpoint has.
+fn unpublished(topic: &str) -> String {
+    format!("WARNING: topic [{topic}] does not appear to be published yet")
+}

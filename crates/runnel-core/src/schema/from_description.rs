@@ -1,0 +1,249 @@
+//! Schemas from ROS 2 descriptions of types, as nodes give them on request.
+//!
+//! Peers send descriptions. The type hash of the schema proves that a description is that of an announced type: see
+//! [`Schema::rihs01`].
+
+use super::described_type::{DescribedField, DescribedType};
+use super::generation::Generation;
+use super::resolve::ResolveError;
+use super::rihs01::{DURATION, TIME};
+use super::types::{Schema, TypeName};
+use crate::sorted::SortedMap;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+/// The only field of a type without fields.
+const NO_FIELDS: &str = "structure_needs_at_least_one_member";
+
+/// The type ids of the elements that messages can have, with their spelling in files.
+const ELEMENTS: [(u8, &str); 16] = [
+    (2, "int8"),
+    (3, "uint8"),
+    (4, "int16"),
+    (5, "uint16"),
+    (6, "int32"),
+    (7, "uint32"),
+    (8, "int64"),
+    (9, "uint64"),
+    (10, "float32"),
+    (11, "float64"),
+    (15, "bool"),
+    (16, "byte"),
+    (17, "string"),
+    (18, "wstring"),
+    (21, "string<="),
+    (22, "wstring<="),
+];
+const NESTED: u8 = 1;
+
+/// A description is not that of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DescriptionError {
+    /// A field has a type that messages cannot have, such as `long double`.
+    FieldType {
+        /// The type that has the field.
+        of: String,
+        /// The field.
+        field: String,
+        /// The number of the field's type.
+        type_id: u8,
+    },
+    /// Two described types have one name in different folders, such as `a/msg/B` and `a/srv/B`.
+    SameName(TypeName),
+    /// A name is not valid, or a type that is used is not described.
+    Resolve(ResolveError),
+}
+
+impl fmt::Display for DescriptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FieldType { of, field, type_id } => {
+                write!(f, "field {field} of {of} has a type that messages cannot have (number {type_id})")
+            }
+            Self::SameName(name) => write!(f, "the description has two types {name}"),
+            Self::Resolve(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for DescriptionError {}
+
+impl From<ResolveError> for DescriptionError {
+    fn from(error: ResolveError) -> Self {
+        Self::Resolve(error)
+    }
+}
+
+impl Schema {
+    /// The ROS 2 form of a described message, without constants and defaults. `types` has the descriptions of the message
+    /// and of all types that it uses.
+    ///
+    /// # Errors
+    /// If a description is malformed or missing.
+    pub fn from_description(name: &str, types: &[DescribedType]) -> Result<Arc<Self>, DescriptionError> {
+        let mut described = SortedMap::new();
+        for one in types.iter().filter(|one| !is_time(&one.name)) {
+            let key = type_name(&one.name)?;
+            if described.insert(key.clone(), one).is_some_and(|other| other.name != one.name) {
+                return Err(DescriptionError::SameName(key));
+            }
+        }
+        let wanted = type_name(name)?;
+        let own = described.get(&wanted).map(|own| fields_text(own)).transpose()?.unwrap_or_default();
+        let mut text = own;
+        for (key, one) in described.iter().filter(|(key, _)| **key != wanted) {
+            // Writing to a string does not fail.
+            let _ = write!(text, "\n{:=<80}\nMSG: {key}\n{}", "", fields_text(one)?);
+        }
+        let schema = Self::from_full_text_in(Generation::Ros2, &wanted, &text)?;
+        let names = described.iter().map(|(key, one)| (key.clone(), one.name.clone())).collect();
+        Ok(Renamed { names, done: SortedMap::new() }.schema(&schema))
+    }
+}
+
+fn is_time(name: &str) -> bool {
+    matches!(name, TIME | DURATION)
+}
+
+fn type_name(text: &str) -> Result<TypeName, ResolveError> {
+    TypeName::parse(text).ok_or_else(|| ResolveError::NotAName(text.chars().take(100).collect()))
+}
+
+/// A line for each field.
+fn fields_text(of: &DescribedType) -> Result<String, DescriptionError> {
+    let mut text = String::new();
+    if matches!(of.fields.as_slice(), [only] if only.name == NO_FIELDS) {
+        return Ok(text);
+    }
+    for field in &of.fields {
+        let _ = writeln!(text, "{} {}", spelling(of, field)?, field.name);
+    }
+    Ok(text)
+}
+
+/// The type of a field as files spell it.
+fn spelling(of: &DescribedType, field: &DescribedField) -> Result<String, DescriptionError> {
+    let wrong = || DescriptionError::FieldType {
+        of: of.name.clone(),
+        field: field.name.clone(),
+        type_id: field.type_id,
+    };
+    let (element, array) = (field.type_id % 48, field.type_id / 48);
+    let mut text = match element {
+        NESTED => type_name(&field.nested_type_name)?.to_string(),
+        _ => {
+            let (_, spelling) = ELEMENTS.iter().find(|(id, _)| *id == element).ok_or_else(wrong)?;
+            (*spelling).to_owned()
+        }
+    };
+    if text.ends_with("<=") {
+        let _ = write!(text, "{}", field.string_capacity);
+    }
+    let _ = match array {
+        0 => Ok(()),
+        1 => write!(text, "[{}]", field.capacity),
+        2 => write!(text, "[<={}]", field.capacity),
+        3 => write!(text, "[]"),
+        _ => return Err(wrong()),
+    };
+    Ok(text)
+}
+
+/// Gives schemas the ROS 2 names of the description: parts of services and actions are not in folder `msg`.
+struct Renamed {
+    names: SortedMap<TypeName, String>,
+    done: SortedMap<TypeName, Arc<Schema>>,
+}
+
+impl Renamed {
+    fn schema(&mut self, schema: &Arc<Schema>) -> Arc<Schema> {
+        if let Some(done) = self.done.get(&schema.def.name) {
+            return Arc::clone(done);
+        }
+        let mut renamed = Schema::clone(schema);
+        if let Some(name) = self.names.get(&schema.def.name) {
+            renamed.def.ros2_name.clone_from(name);
+        }
+        renamed.parts = schema.parts.iter().map(|part| part.as_ref().map(|part| self.schema(part))).collect();
+        let renamed = Arc::new(renamed);
+        self.done.insert(schema.def.name.clone(), Arc::clone(&renamed));
+        renamed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::library::{Kind, Library};
+    use super::super::type_description::TypeDescription;
+    use super::*;
+
+    fn all(description: TypeDescription) -> Vec<DescribedType> {
+        [vec![description.own], description.referenced].concat()
+    }
+
+    #[test]
+    fn described_message_has_the_announced_hash() {
+        let text = "int8 a 1\nuint8 b\nint16 c\nuint16 d\nint32 e\nuint32 f\nint64 g\nuint64 h\nfloat32 i\nfloat64 j\n\
+                    bool k\nbyte l\nstring m \"x\"\nwstring n\nstring<=5 o\nwstring<=6 p\nchar q\n\
+                    my_msgs/Inner[2] r\nmy_msgs/Inner[<=3] s\nbuiltin_interfaces/Time[] t\nmy_msgs/Nothing u\n\
+                    byte[4] v\nstring<=7[<=8] w\nbuiltin_interfaces/Duration x\n\n\
+                    ================================================================================\n\
+                    MSG: my_msgs/Inner\nmy_msgs/Nothing[] nothing\n\n\
+                    ================================================================================\n\
+                    MSG: my_msgs/Nothing\nint8 CONSTANT=1\n";
+        let described = TypeDescription::of_message("my_msgs/msg/All", text).unwrap();
+        let hash = described.hash.clone();
+        let schema = Schema::from_description("my_msgs/msg/All", &all(described)).unwrap();
+        assert_eq!(schema.rihs01(), Some(hash));
+        assert_eq!(schema.def.fields.len(), 24);
+        assert!(schema.parts[20].as_ref().is_some_and(|nothing| nothing.def.fields.is_empty()));
+    }
+
+    #[test]
+    fn part_of_a_service_keeps_its_name() {
+        let described = TypeDescription::of_service("std_srvs/srv/SetBool", "bool data\n", "bool success\n");
+        let types = all(described.unwrap());
+        let schema = Schema::from_description("std_srvs/srv/SetBool_Event", &types).unwrap();
+        assert_eq!(schema.def.dds_name(), "std_srvs::srv::dds_::SetBool_Event_");
+        let request = schema.parts[1].as_ref().unwrap();
+        assert_eq!(request.def.ros2_name, "std_srvs/srv/SetBool_Request");
+        let mut library = Library::new();
+        library.add_text(
+            Kind::Service,
+            TypeName::new("std_srvs", "SetBool"),
+            "bool data\n---\n",
+            "SetBool.srv",
+        );
+        let known = library.service_in(Generation::Ros2, &TypeName::new("std_srvs", "SetBool")).unwrap();
+        assert_eq!(request.rihs01(), known.request.rihs01());
+    }
+
+    #[test]
+    fn malformed_description_is_an_error() {
+        let field = |type_id: u8, nested: &str| DescribedField {
+            name: "x".into(),
+            type_id,
+            capacity: 0,
+            string_capacity: 0,
+            nested_type_name: nested.into(),
+            default_value: String::new(),
+        };
+        let of = |field: DescribedField| {
+            let types = [DescribedType { name: "p/msg/A".into(), fields: vec![field] }];
+            Schema::from_description("p/msg/A", &types).unwrap_err()
+        };
+        for type_id in [0, 12, 13, 19, 48, 1 + 192, 255] {
+            assert!(matches!(of(field(type_id, "p/msg/B")), DescriptionError::FieldType { .. }), "{type_id}");
+        }
+        for nested in ["", "p/msg/B", "p/msg/A", "no name"] {
+            assert!(matches!(of(field(1, nested)), DescriptionError::Resolve(_)), "{nested}");
+        }
+        let same = ["p/msg/A", "p/srv/A"].map(|name| DescribedType { name: name.into(), fields: Vec::new() });
+        assert!(matches!(Schema::from_description("p/msg/A", &same), Err(DescriptionError::SameName(_))));
+        assert!(Schema::from_description("no name", &[]).is_err());
+        let injected = DescribedField { name: "x\nint8 y".into(), ..field(2, "") };
+        let types = [DescribedType { name: "p/msg/A".into(), fields: vec![injected] }];
+        let found = Schema::from_description("p/msg/A", &types).unwrap();
+        assert_ne!(found.rihs01(), TypeDescription::of_message("p/msg/A", "int8 x\n").ok().map(|it| it.hash));
+    }
+}

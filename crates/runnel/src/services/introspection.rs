@@ -1,0 +1,114 @@
+//! Introspection of services in ROS 2, which servers and clients configure.
+
+use std::sync::Arc;
+
+use runnel_core::message::Service;
+use runnel_core::qos::QoS;
+use runnel_core::schema::TypeDescription;
+
+use crate::data::{EventPublishing, ServiceEventType, ServiceEvents};
+use crate::error::Error;
+use crate::node::{Node, NodeInner};
+use crate::services::client::Client;
+use crate::services::service::ServiceServer;
+use crate::sync::lock;
+use crate::topics::publisher::PublisherBase;
+use crate::types::announced::{Ros2Type, Topic};
+
+/// What a server or a client publishes about its requests and responses in ROS 2, on `<service>/_service_event`. As
+/// rclpy's `ServiceIntrospectionState`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServiceIntrospectionState {
+    /// Nothing.
+    #[default]
+    Off,
+    /// When which client's request or response was sent and received.
+    Metadata,
+    /// Also the requests and responses.
+    Contents,
+}
+
+impl ServiceServer {
+    /// Publishes events about the requests and responses of clients in ROS 2 from now on, with this QoS, or no longer. As
+    /// rclpy's `Service.configure_introspection`. Calls that [`Client::call`] makes in this process are not published.
+    ///
+    /// # Errors
+    /// [`Error::NotInGraph`] if the service is not in ROS 2; otherwise as
+    /// [`Node::create_publisher`](crate::Node::create_publisher).
+    pub fn configure_introspection(
+        &self,
+        qos: impl Into<QoS>,
+        state: ServiceIntrospectionState,
+    ) -> Result<(), Error> {
+        let core = self.core();
+        let event_type = core.types.events.ok_or_else(|| not_in_ros2(&core.service))?;
+        let of = (&*core.service, event_type);
+        let publisher = configure(self.node(), of, &core.events, (qos.into(), state))?;
+        let former = std::mem::replace(&mut *lock(self.event_publisher()), publisher);
+        drop(former);
+        Ok(())
+    }
+}
+
+impl<S: Service> Client<S> {
+    /// Publishes events about the client's requests and responses in ROS 2 from now on, with this QoS, or no longer. As
+    /// rclpy's `Client.configure_introspection`. Calls of a service of this process are not published.
+    ///
+    /// # Errors
+    /// As [`ServiceServer::configure_introspection`].
+    pub fn configure_introspection(
+        &self,
+        qos: impl Into<QoS>,
+        state: ServiceIntrospectionState,
+    ) -> Result<(), Error> {
+        let caller = self.caller();
+        let of = (caller.service(), ServiceEventType::of::<S>());
+        let publisher = match caller.events() {
+            Some(events) => configure(caller.node(), of, &events, (qos.into(), state))?,
+            None => return Err(not_in_ros2(caller.service())),
+        };
+        let former = std::mem::replace(&mut *lock(caller.event_publisher()), publisher);
+        drop(former);
+        Ok(())
+    }
+}
+
+fn not_in_ros2(service: &str) -> Error {
+    Error::NotInGraph { what: format!("service {service}, whose events are only in ROS 2,") }
+}
+
+/// Configures events. Returns the publisher that they need.
+fn configure(
+    node: &Arc<NodeInner>,
+    (service, event_type): (&str, ServiceEventType),
+    events: &ServiceEvents,
+    (qos, state): (QoS, ServiceIntrospectionState),
+) -> Result<Option<PublisherBase>, Error> {
+    if state == ServiceIntrospectionState::Off {
+        events.configure(None);
+        return Ok(None);
+    }
+    if node.context.shared.settings.ros2.is_none() {
+        return Err(not_in_ros2(service));
+    }
+    let topic = topic(service, event_type).ok_or_else(|| not_in_ros2(service))?;
+    let publisher = Node { inner: Arc::clone(node) }.publishing(&topic, qos)?;
+    #[cfg(feature = "type_description")]
+    node.add_service_event_type(event_type);
+    let (publication, group) = publisher.publication_and_group();
+    let shared = Arc::downgrade(&node.context.shared);
+    let now = Box::new(move || shared.upgrade().map(|shared| shared.clock.now()).unwrap_or_default());
+    let contents = (state == ServiceIntrospectionState::Contents).then_some(event_type.in_sequence);
+    events.configure(Some(EventPublishing { publication, group, now, contents }));
+    Ok(Some(publisher))
+}
+
+/// The topic of a service's events. `None` if the service has no type in ROS 2.
+fn topic(service: &str, event_type: ServiceEventType) -> Option<Topic> {
+    let ServiceEventType { service: type_name, definitions: [request, response], .. } = event_type;
+    let (package, name) = type_name.split_once("/srv/")?;
+    let dds_type = format!("{package}::srv::dds_::{name}_Event_");
+    let hash = TypeDescription::of_service_event(type_name, request, response).ok()?.hash;
+    let ros2 = Ros2Type::without_definition(dds_type, hash);
+    Some(Topic::of_ros2(format!("{service}/_service_event"), ros2))
+}

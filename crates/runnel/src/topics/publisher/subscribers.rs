@@ -1,0 +1,44 @@
+//! Futures that wait for subscribers.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use super::PublisherBase;
+use crate::error::Error;
+use crate::ready::Waitable;
+use crate::runtime::task_waiter::TaskWaiter;
+
+impl PublisherBase {
+    /// Waits until `count` subscribers receive everything published from now on:
+    /// [`wait_for_subscribers`](Self::wait_for_subscribers) for tasks. It uses no CPU time while nothing changes. When
+    /// the context ends, it returns an error instead of false.
+    ///
+    /// ```no_run
+    /// use runnel::msgs::std_msgs::msg::String;
+    ///
+    /// async fn talk(node: &runnel::Node) -> Result<(), runnel::Error> {
+    ///     let chatter = node.create_publisher::<String>("chatter", 10)?;
+    ///     chatter.wait_for_subscribers_async(1).await?;
+    ///     chatter.publish(String { data: "hello".into() })
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn wait_for_subscribers_async(
+        &self,
+        count: usize,
+    ) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<> {
+        let (publisher, shared) = (self.clone(), &self.end.node.context.shared);
+        let activity: Arc<dyn Waitable> = Arc::clone(shared.event_loop.activity()) as _;
+        let mut waiter = TaskWaiter::new(shared, vec![activity]);
+        poll_fn(move |task| {
+            waiter.register(task);
+            if publisher.publication.ready_count(&publisher.offering.group) >= count {
+                return Poll::Ready(Ok(()));
+            }
+            if waiter.ok() { Poll::Pending } else { Poll::Ready(Err(Error::ShuttingDown)) }
+        })
+    }
+}
