@@ -1,6 +1,5 @@
 //! `runnel param describe`
 
-use runnel::ParameterValue;
 use runnel::msgs::rcl_interfaces::msg::ParameterDescriptor;
 use serde_json::{Value as Json, json};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runnel::core::names::DdsTopic;
-use runnel::{Graphs, ParameterClient, ParameterValue, Ros2Graph};
+use runnel::{Graphs, ParameterClient, Ros2Graph};
 use serde_json::{Map, Value as Json, json};
 
 use super::query::{Query, Ros2Node};
