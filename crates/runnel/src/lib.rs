@@ -87,6 +87,11 @@ pub mod bridge {
     pub use crate::services::raw_services::{RawServiceClient, RawServiceRequest};
     pub use crate::topics::bridging::PublisherDescription;
 }
+/// What Runnel's own diagnostics need to know. Not part of the API.
+#[doc(hidden)]
+pub mod diagnostics {
+    pub use crate::ros2_graph::participant_details::ParticipantDetails;
+}
 pub use callback_group::CallbackGroup;
 #[cfg(feature = "master")]
 pub use context::master::MasterOptions;

@@ -1,5 +1,7 @@
 //! ROS 2 graph as a process sees it.
 
+pub(crate) mod participant_details;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;

@@ -84,6 +84,14 @@ impl Host {
         self.container.run(words);
     }
 
+    /// Runs a command on this host to its end, and returns its output.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn output(&self, words: &[&str]) -> String {
+        self.container.run(words)
+    }
+
     /// Process id by which this host's network is entered.
     pub fn keeper(&self) -> u32 {
         self.container.keeper()

@@ -4,5 +4,6 @@ mod advice;
 mod bench;
 mod command_line;
 mod demo;
+mod doctor_ros2;
 mod peer_text;
 mod ros1_only;

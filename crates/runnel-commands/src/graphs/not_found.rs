@@ -80,10 +80,14 @@ impl DiscoveredRos2 {
     /// Listens as long as participants usually take to answer, and up to `max_wait` for those that have not yet
     /// announced all their endpoints; `None` if ROS 2 is not available.
     pub fn in_ros2(cli: &CliContext, max_wait: Duration) -> Option<Self> {
-        let context = cli.query_context_in(Graphs::Ros2).ok()?;
+        Self::of(&cli.query_context_in(Graphs::Ros2).ok()?, max_wait)
+    }
+
+    /// The same in a context of the caller.
+    pub fn of(context: &Context, max_wait: Duration) -> Option<Self> {
         let discovery = Discovery::default();
-        let graph = discovery.discover_within(&context, max_wait).ok()?;
-        let listener = Listener::of(&context, discovery.minimum());
+        let graph = discovery.discover_within(context, max_wait).ok()?;
+        let listener = Listener::of(context, discovery.minimum());
         Some(Self { graph, listener })
     }
 

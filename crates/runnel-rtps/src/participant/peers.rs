@@ -140,6 +140,11 @@ impl Peer {
         self.metatraffic
     }
 
+    /// Returns when a datagram of it was last received.
+    pub fn last_received(&self) -> Instant {
+        self.last_received
+    }
+
     /// Returns whether it runs on this host.
     pub fn is_same_host(&self) -> bool {
         self.same_host

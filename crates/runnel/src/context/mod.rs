@@ -3,6 +3,7 @@
 pub(crate) mod graph_queries;
 #[cfg(feature = "master")]
 pub(crate) mod master;
+pub(crate) mod participant_queries;
 #[cfg(feature = "master")]
 pub(crate) mod persist;
 pub(crate) mod rate;

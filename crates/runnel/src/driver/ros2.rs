@@ -8,6 +8,7 @@ mod inbox;
 mod links;
 mod local_peers;
 mod matching;
+mod participant_details;
 mod qos;
 mod receiving;
 mod refused;
@@ -210,6 +211,7 @@ impl Ros2 {
     pub(super) fn participant_lost(&mut self, participant: GuidPrefix, effects: &mut Effects) -> Vec<Key> {
         self.log_participant_diagnostics(participant, effects);
         self.graph.forget(participant);
+        self.services.clients.forget(participant);
         self.remove_local_peer(participant, effects)
     }
 

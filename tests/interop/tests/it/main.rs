@@ -16,6 +16,7 @@ mod dissect;
 mod docs;
 mod doctor;
 mod doctor_links;
+mod doctor_ros2;
 mod first_release;
 mod ipc;
 mod ipc_folder;

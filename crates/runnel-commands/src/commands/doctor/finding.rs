@@ -1,11 +1,18 @@
 //! Findings, and their text for the user.
 
+use std::io::{self, IsTerminal};
+
+use rustix::termios::tcgetwinsize;
 use serde_json::{Value as Json, json};
 
 use crate::output::shown;
 
-/// Width of the text, in columns.
-const WIDTH: usize = 80;
+/// Width of the text where no terminal has another, in columns.
+pub const WIDTH: usize = 80;
+
+/// Limits of the width on a terminal: longer lines are hard to read.
+const NARROWEST: usize = 40;
+const WIDEST: usize = 200;
 
 /// Longest text of a finding, in characters: parts of it come from peers.
 const LONGEST: usize = 1000;
@@ -26,9 +33,13 @@ pub enum Severity {
 pub enum Area {
     /// This process and the master.
     Here,
+    /// The network of ROS 2.
+    Network,
     Node,
     Topic,
     Link,
+    /// What joins both graphs.
+    Bridge,
     Service,
     Clock,
 }
@@ -62,9 +73,11 @@ impl Area {
     fn name(self) -> &'static str {
         match self {
             Self::Here => "here",
+            Self::Network => "network",
             Self::Node => "node",
             Self::Topic => "topic",
             Self::Link => "link",
+            Self::Bridge => "bridge",
             Self::Service => "service",
             Self::Clock => "clock",
         }
@@ -96,16 +109,16 @@ impl Finding {
             area,
             subject: clean(&subject.into()),
             what: clean(&what.into()),
-            advice: advice.to_owned(),
+            advice: clean(advice),
         }
     }
 
-    /// The finding, with the advice on lines of its own.
-    pub fn text(&self) -> String {
+    /// The finding in lines of at most `width` columns, with the advice on lines of its own.
+    pub fn text(&self, width: usize) -> String {
         let Self { severity, subject, what, advice, .. } = self;
-        let mut text = wrapped(&format!("{}: {subject}: {what}", severity.name()), "", "    ");
+        let mut text = wrapped(&format!("{}: {subject}: {what}", severity.name()), width, ["", "    "]);
         if !advice.is_empty() {
-            text += &wrapped(advice, "  -> ", "     ");
+            text += &wrapped(advice, width, ["  -> ", "     "]);
         }
         text
     }
@@ -117,6 +130,15 @@ impl Finding {
     }
 }
 
+/// A name as a word of a shell: quoted if it has characters that no name in ROS has.
+pub fn shell_word(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_~.-:=".contains(c);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
 /// Text that is safe on a terminal, with a limited length.
 fn clean(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
@@ -125,12 +147,21 @@ fn clean(text: &str) -> String {
     }
 }
 
-/// Words wrapped into lines of at most [`WIDTH`] columns. A longer word has a line of its own.
-pub fn wrapped(words: &str, first: &str, indent: &str) -> String {
+/// The width of standard output, in columns.
+pub fn width() -> usize {
+    let output = io::stdout();
+    let columns = || Some(usize::from(tcgetwinsize(&output).ok()?.ws_col)).filter(|columns| *columns > 0);
+    let columns = if output.is_terminal() { columns() } else { None };
+    columns.map_or(WIDTH, |columns| columns.clamp(NARROWEST, WIDEST))
+}
+
+/// Words wrapped into lines of at most `width` columns, which begin with these indents. A longer word has a line of its
+/// own.
+fn wrapped(words: &str, width: usize, [first, indent]: [&str; 2]) -> String {
     let (mut text, mut line) = (String::new(), first.to_owned());
     let mut begins = true;
     for word in words.split_whitespace() {
-        if !begins && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !begins && line.chars().count() + 1 + word.chars().count() > width {
             text += &line;
             text.push('\n');
             (line, begins) = (indent.to_owned(), true);
@@ -149,15 +180,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finding_fits_80_columns_with_advice_below() {
+    fn finding_fits_the_width_with_advice_below() {
         let what =
             "http://127.0.0.1:40001/ takes no connection any more: its process ended without unregistering";
-        let text = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text();
+        let text = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text(WIDTH);
         let expected = "error: /talker: http://127.0.0.1:40001/ takes no connection any more: its\n    \
                         process ended without unregistering\n  -> runnel node cleanup\n";
         assert_eq!(text, expected);
-        let long = Finding::info(Area::Topic, "/t", "x".repeat(100), "").text();
+        let long = Finding::info(Area::Topic, "/t", "x".repeat(100), "").text(WIDTH);
         assert_eq!(long.lines().count(), 2);
+        let wide = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text(200);
+        assert_eq!(wide.lines().count(), 2, "{wide}");
     }
 
     #[test]
@@ -170,6 +203,14 @@ mod tests {
             finding.what
         );
         assert_eq!(finding.what.chars().count(), LONGEST + 3 + 3 + 1, "two characters are escaped");
+    }
+
+    #[test]
+    fn odd_names_are_quoted_for_the_shell() {
+        assert_eq!(shell_word("/a_b/c-1.x"), "/a_b/c-1.x");
+        assert_eq!(shell_word("/a;rm 'x"), r"'/a;rm '\''x'");
+        let finding = Finding::error(Area::Node, "", "", "\u{1b}[2J");
+        assert_eq!(finding.advice, "\\x1b[2J");
     }
 
     #[test]

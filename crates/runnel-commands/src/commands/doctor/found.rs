@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use runnel::Time;
 
-use crate::commands::topic::Mismatch;
+use super::network::found::NetworkFound;
+use super::ros2::found::Ros2Found;
 use crate::graph::{Connection, Drops, SystemState};
 
 /// All gathered facts.
@@ -14,6 +15,10 @@ pub struct Found {
     pub here: Here,
     /// `None` if the master did not answer.
     pub graph: Option<GraphFound>,
+    /// The ROS 2 graph, if there are participants.
+    pub ros2: Option<Ros2Found>,
+    /// The network of ROS 2.
+    pub network: NetworkFound,
 }
 
 /// The environment of this process.
@@ -26,21 +31,10 @@ pub struct Here {
     /// Whether a variable or an argument names the master.
     pub master_named: bool,
     pub master: Option<MasterFound>,
-    /// The ROS 2 graph, if there are participants.
-    pub ros2: Option<Ros2Found>,
+    /// Whether there are ROS 2 participants besides commands.
+    pub has_ros2: bool,
     /// This host's name or address according to a variable or argument.
     pub stated: Option<StatedHost>,
-}
-
-/// The ROS 2 graph.
-#[derive(Clone, Debug, Default)]
-pub struct Ros2Found {
-    /// Text with the number of participants and the domain.
-    pub participants: String,
-    /// Number of topics.
-    pub topics: usize,
-    /// Pairs of endpoints that do not match.
-    pub mismatches: Vec<Mismatch>,
 }
 
 /// A name or an address that a variable or an argument gives to this host.

@@ -5,9 +5,11 @@ pub mod finding;
 mod found;
 mod gather;
 mod links;
+mod network;
 mod nodes;
 mod process;
 mod report;
+mod ros2;
 mod services;
 mod topics;
 
@@ -21,7 +23,7 @@ use found::Found;
 /// Check the whole graph, and report problems with advice
 ///
 /// In ROS 1 it asks the master, every node, the publishers of topics with subscribers, and every service. In ROS 2 it
-/// looks for publishers and subscriptions that do not match.
+/// checks all participants, nodes, topics, services and actions, and the network: domains, multicast, clocks and buffers.
 ///
 /// Exit code: 1 if it finds an error; 0 if it finds only warnings, infos or nothing.
 #[derive(Debug, clap::Args)]
@@ -34,7 +36,7 @@ pub struct Args {
     #[arg(short, long)]
     all: bool,
 
-    /// Also compare the stamps of messages with this host's clock
+    /// Also compare the stamps of messages with this host's clock, and lengths with receive buffers
     #[arg(short, long)]
     stamps: bool,
 }
@@ -44,7 +46,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let findings = judge(&found);
     let text = || {
         let report = if args.report { report::report(&found) } else { String::new() };
-        report + &report::text(&found, &findings)
+        report + &report::text(&found, &findings, finding::width())
     };
     let levels = [(Severity::Error.name(), Level::Error), (Severity::Warning.name(), Level::Warn)];
     cli.output.answer_with_levels(&levels, text, || report::json(&found, &findings, args.report))?;
@@ -64,6 +66,10 @@ fn judge(found: &Found) -> Vec<Finding> {
         findings.extend(services::judge(graph));
         findings.extend(clock::judge(graph));
     }
+    if let Some(ros2) = &found.ros2 {
+        findings.extend(ros2::judge(ros2, found.graph.as_ref()));
+    }
+    findings.extend(network::judge(&found.network, found.ros2.as_ref()));
     findings.sort();
     findings.dedup();
     findings

@@ -3,8 +3,7 @@
 use runnel_io::lookup::is_loopback;
 
 use super::finding::{Area, Finding};
-use super::found::{Here, MasterFound, Ros2Found, ServerFault, StatedHost};
-use crate::commands::topic::Mismatch;
+use super::found::{Here, MasterFound, ServerFault, StatedHost};
 
 /// Advice for users without a master.
 const START: &str = "start one with 'runnel master', or set ROS_MASTER_URI to the one that runs";
@@ -16,7 +15,6 @@ pub fn judge(here: &Here) -> Vec<Finding> {
         findings.push(Finding::error(Area::Here, subject, what, "correct it; nothing else was checked"));
     }
     findings.extend(here.master.as_ref().and_then(|master| master_fault(master, here)));
-    findings.extend(here.ros2.iter().flat_map(ros2));
     if let Some(stated) = &here.stated {
         findings.extend(stated_fault(stated, here.master.as_ref()));
     }
@@ -29,19 +27,6 @@ pub fn judge(here: &Here) -> Vec<Finding> {
     findings
 }
 
-/// Findings for ROS 2: pairs that do not match, and a note on what is not checked.
-fn ros2(found: &Ros2Found) -> Vec<Finding> {
-    let pair = |Mismatch { topic, reason }: &Mismatch| {
-        let advice = if reason.advice.is_empty() { String::new() } else { format!("use {}", reason.advice) };
-        Finding::error(Area::Topic, topic, &reason.what, &advice)
-    };
-    let mut findings: Vec<Finding> = found.mismatches.iter().map(pair).collect();
-    let what = format!("{}: only checked for pairs that do not match", found.participants);
-    let advice = "'runnel node list' and 'runnel topic info -v' show more";
-    findings.push(Finding::info(Area::Here, "ROS 2", what, advice));
-    findings
-}
-
 /// A master that does not answer. It is only an info if no variable names it and there are ROS 2 participants.
 fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
     let fault = master.fault.as_ref()?;
@@ -49,7 +34,7 @@ fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
     if !here.master_named {
         what += " (ROS_MASTER_URI is not set)";
     }
-    if !here.master_named && here.ros2.is_some() {
+    if !here.master_named && here.has_ros2 {
         return Some(Finding::info(Area::Here, "master", what, "only ROS 1 nodes need a master"));
     }
     let advice = match fault {
@@ -93,7 +78,6 @@ fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Fin
 mod tests {
     use super::*;
     use crate::commands::doctor::finding::Severity;
-    use crate::commands::topic::Reason;
 
     fn master(fault: Option<ServerFault>) -> MasterFound {
         let address = Some([10, 0, 0, 1].into());
@@ -147,27 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_do_not_match_in_ros_2_are_errors() {
-        let participants = "2 participants in domain 0".to_owned();
-        let found = Ros2Found { participants, topics: 1, mismatches: Vec::new() };
-        let only_info = only(&Here { ros2: Some(found.clone()), ..here() });
-        let expected = "2 participants in domain 0: only checked for pairs that do not match";
-        assert_eq!((only_info.severity, only_info.what.as_str()), (Severity::Info, expected));
-        let reason = Reason { what: "reliability".into(), advice: "reliable at /a".into() };
-        let mismatches = vec![Mismatch { topic: "/scan".into(), reason }];
-        let findings = judge(&Here { ros2: Some(Ros2Found { mismatches, ..found }), ..here() });
-        let error = findings.iter().find(|finding| finding.severity == Severity::Error).expect("an error");
-        let texts = [&error.subject, &error.what, &error.advice].map(String::as_str);
-        assert_eq!(texts, ["/scan", "reliability", "use reliable at /a"]);
-    }
-
-    #[test]
     fn unnamed_master_is_no_error_with_ros_2() {
         let master = Some(master(Some(ServerFault::Refused)));
-        let ros2 = Some(Ros2Found::default());
-        let unnamed = Here { master_named: false, master: master.clone(), ros2: ros2.clone(), ..here() };
+        let unnamed = Here { master_named: false, master: master.clone(), has_ros2: true, ..here() };
         assert!(judge(&unnamed).iter().all(|finding| finding.severity == Severity::Info));
-        let named = Here { master, ros2, ..here() };
+        let named = Here { master, has_ros2: true, ..here() };
         assert!(judge(&named).iter().any(|finding| finding.severity == Severity::Error));
     }
 

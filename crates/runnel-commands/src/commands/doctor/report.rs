@@ -1,11 +1,13 @@
 //! Text and JSON of the findings, and of what was checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use runnel::core::names::DdsTopic;
 use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Severity};
 use super::found::{Found, GraphFound, NodeFound};
+use super::ros2::found::Ros2Found;
 use crate::graph::names_of;
 use crate::output::{counted, lines, table};
 
@@ -15,18 +17,28 @@ pub fn count(findings: &[Finding], severity: Severity) -> usize {
 }
 
 /// All findings, the most severe first; what was checked; and a last line of counts.
-pub fn text(found: &Found, findings: &[Finding]) -> String {
-    let text: String = findings.iter().map(Finding::text).collect();
+pub fn text(found: &Found, findings: &[Finding], width: usize) -> String {
+    let text: String = findings.iter().map(|finding| finding.text(width)).collect();
     let checked = match &found.graph {
         Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
     };
-    let ros2 = found.here.ros2.as_ref();
-    let checked =
-        checked + &ros2.map_or(String::new(), |ros2| format!(", {} in ROS 2", counted(ros2.topics, "topic")));
+    let checked = checked
+        + &found.ros2.as_ref().filter(|_| found.here.has_ros2).map_or_else(String::new, checked_in_ros2);
     let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.name()));
     let verdict = if findings.is_empty() { "no problems found".to_owned() } else { counts.join(", ") };
     format!("{text}checked {checked}\n{verdict}\n")
+}
+
+/// What was checked in ROS 2, with counts.
+fn checked_in_ros2(found: &Ros2Found) -> String {
+    let topics = found.graph.endpoints.iter().filter_map(|end| match end.ros_topic() {
+        Some(DdsTopic::Topic(topic)) => Some(topic),
+        _ => None,
+    });
+    let topics = topics.collect::<BTreeSet<_>>().len();
+    let nodes = counted(found.graph.nodes.len(), "node");
+    format!("; in ROS 2: {}, {nodes}, {}", found.participants, counted(topics, "topic"))
 }
 
 /// What was checked, with counts.
@@ -115,7 +127,7 @@ fn report_json(found: &Found) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::finding::Area;
+    use crate::commands::doctor::finding::{Area, WIDTH};
 
     fn found() -> Found {
         let mut graph = GraphFound::default();
@@ -127,10 +139,10 @@ mod tests {
     #[test]
     fn last_line_counts_findings_and_checks() {
         let looked = "checked 1 node, 1 topic, 0 connections, 0 services\n";
-        assert_eq!(text(&found(), &[]), format!("{looked}no problems found\n"));
+        assert_eq!(text(&found(), &[], WIDTH), format!("{looked}no problems found\n"));
         let finding = Finding::error(Area::Node, "/a", "dead", "bury it");
         let expected = format!("error: /a: dead\n  -> bury it\n{looked}1 error, 0 warnings, 0 infos\n");
-        assert_eq!(text(&found(), std::slice::from_ref(&finding)), expected);
+        assert_eq!(text(&found(), std::slice::from_ref(&finding), WIDTH), expected);
         let json = json(&found(), &[finding], true);
         assert_eq!(json["counts"], json!({ "error": 1, "info": 0, "warning": 0 }));
         assert_eq!(json["findings"][0]["advice"], "bury it");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Area, Finding, Severity};
+use super::finding::{Area, Finding, Severity, shell_word};
 use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, ServerFault};
 use super::gather::CLOCK;
 use crate::output::listed;
@@ -12,7 +12,7 @@ use crate::similar::is_similar;
 const NAMED: usize = 6;
 
 /// Topics that may have only one end.
-const ONE_ENDED_TOPICS: [&str; 3] = ["/rosout", "/rosout_agg", "/statistics"];
+const ONE_ENDED_TOPICS: [&str; 4] = ["/rosout", "/rosout_agg", "/statistics", "/parameter_events"];
 
 /// The nodes that use each type.
 type Types<'g> = BTreeMap<&'g str, Vec<&'g str>>;
@@ -22,7 +22,7 @@ pub fn judge(graph: &GraphFound) -> Vec<Finding> {
     let mut findings: Vec<Finding> = topics.iter().filter_map(|topic| types_differ(topic, graph)).collect();
     findings.extend(topics.iter().filter_map(|topic| sums_differ(topic, graph)));
     findings.extend(graph.offers.iter().filter_map(refused));
-    findings.extend(unmatched(graph));
+    findings.extend(unmatched(graph, ""));
     findings
 }
 
@@ -140,8 +140,9 @@ fn refused(offer: &Offer) -> Option<Finding> {
     Some(Finding::error(Area::Topic, topic, what, advice))
 }
 
-/// Topics with one end. If a similar name exists it is suggested; the others are listed in one line.
-fn unmatched(graph: &GraphFound) -> Vec<Finding> {
+/// Topics with one end. If a similar name exists it is suggested, with `options` before the remapping; the others are
+/// listed in one line.
+pub fn unmatched(graph: &GraphFound, options: &str) -> Vec<Finding> {
     let one_ended = |ends: &'_ BTreeMap<String, Vec<String>>, others: &'_ BTreeMap<String, Vec<String>>| {
         let excepted = |topic: &str| topic == CLOCK || ONE_ENDED_TOPICS.contains(&topic);
         let without = |(topic, nodes): (&String, &Vec<String>)| {
@@ -153,7 +154,7 @@ fn unmatched(graph: &GraphFound) -> Vec<Finding> {
     let mut unused = one_ended(&state.publishers, &state.subscribers);
     let (mut findings, mut unpublished) = (Vec::new(), Vec::new());
     for topic in one_ended(&state.subscribers, &state.publishers) {
-        match meant(&topic, graph, &mut unused) {
+        match meant(&topic, graph, options, &mut unused) {
             Some(finding) => findings.push(finding),
             None => unpublished.push(topic),
         }
@@ -165,7 +166,7 @@ fn unmatched(graph: &GraphFound) -> Vec<Finding> {
 
 /// The topic that subscribers without publisher may have meant: a topic without subscribers, which is then removed
 /// from `unused`, or any other.
-fn meant(topic: &str, graph: &GraphFound, unused: &mut Vec<String>) -> Option<Finding> {
+fn meant(topic: &str, graph: &GraphFound, options: &str, unused: &mut Vec<String>) -> Option<Finding> {
     let same_type = |other: &str| {
         let of = |topic: &str| graph.types.get(topic).map(String::as_str).filter(|of| *of != "*");
         of(topic).zip(of(other)).is_none_or(|(one, other)| one == other)
@@ -184,7 +185,8 @@ fn meant(topic: &str, graph: &GraphFound, unused: &mut Vec<String>) -> Option<Fi
         nodes(graph.publishers(&other)),
     );
     let severity = if pair.is_some() { Severity::Warning } else { Severity::Info };
-    let advice = format!("if both mean the same topic, start one with {topic}:={other}");
+    let words = [topic, other.as_str()].map(shell_word).join(":=");
+    let advice = format!("if both mean the same topic, start one with {options}{words}");
     Some(Finding::new(severity, Area::Topic, topic, what, &advice))
 }
 

@@ -1,13 +1,11 @@
 //! The ROS 2 part of `runnel topic info`.
 
-use std::collections::BTreeSet;
-
 use runnel::core::names::DdsTopic;
 use runnel::{Context, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
 use super::links::Links;
-use super::mismatch::{Mismatch, Reason, listed, reason};
+use super::mismatch::{Reason, listed, reason};
 use super::qos;
 use crate::error::CliError;
 use crate::graphs::place;
@@ -23,24 +21,6 @@ pub struct Endpoints<'a> {
     subscriptions: Vec<&'a EndpointInfo>,
     /// Their own data about their links, if they were asked.
     links: Option<Links>,
-}
-
-/// The pairs of a graph that do not match.
-pub fn mismatches(graph: &Ros2Graph) -> Vec<Mismatch> {
-    let topics: BTreeSet<&str> = graph
-        .endpoints
-        .iter()
-        .filter_map(|end| match end.ros_topic() {
-            Some(DdsTopic::Topic(topic)) => Some(topic),
-            _ => None,
-        })
-        .collect();
-    let of_topic = |topic: &str| {
-        let pairs = Endpoints::of(graph, topic).map(|ends| ends.mismatches()).unwrap_or_default();
-        let of_pair = |reason: Reason| Mismatch { topic: topic.to_owned(), reason };
-        pairs.into_iter().map(of_pair).collect::<Vec<_>>()
-    };
-    topics.into_iter().flat_map(of_topic).collect()
 }
 
 impl<'a> Endpoints<'a> {
@@ -265,8 +245,6 @@ mod tests {
         let reasons = ends.mismatches();
         assert_eq!(reasons.iter().map(|reason| reason.what.as_str()).collect::<Vec<_>>(), expected);
         assert_eq!(reasons.iter().map(|reason| reason.advice.as_str()).collect::<Vec<_>>(), advice);
-        let of_graph = reasons.into_iter().map(|reason| Mismatch { topic: "/a".into(), reason });
-        assert_eq!(mismatches(&graph), of_graph.collect::<Vec<_>>());
         let lines = [0, 1, 2].map(|index| format!("{}. Try: {}\n", expected[index], advice[index]));
         assert!(ends.text(false).ends_with(&format!("Subscription count: 3\n\n{}", lines.concat())));
         assert_eq!(ends.to_json()["incompatible"], json!(expected));

@@ -8,13 +8,6 @@ use super::qos;
 /// Advice for ends of different types.
 const ONE_TYPE: &str = "one type at both ends";
 
-/// A pair of a topic that does not match.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    pub topic: String,
-    pub reason: Reason,
-}
-
 /// Why a pair does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -90,7 +83,7 @@ fn value(end: &EndpointInfo, policy: Policy) -> String {
 }
 
 /// The value as words of a sentence. Of several encodings it is the preferred one, the only one that a publisher uses.
-fn setting(end: &EndpointInfo, policy: Policy) -> String {
+pub fn setting(end: &EndpointInfo, policy: Policy) -> String {
     match policy {
         Policy::DataRepresentation => {
             end.representations.first().map_or_else(String::new, ToString::to_string)

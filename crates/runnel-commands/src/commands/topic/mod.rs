@@ -21,10 +21,8 @@ mod type_name;
 
 use clap::Subcommand;
 pub use diagnostics::Diagnostics;
-pub use endpoints::{Endpoints, mismatches};
-pub use mismatch::Mismatch;
-#[cfg(test)]
-pub use mismatch::Reason;
+pub use endpoints::Endpoints;
+pub use mismatch::{reason, setting};
 pub use qos::{AskedQos, matching};
 
 use crate::cli_context::CliContext;

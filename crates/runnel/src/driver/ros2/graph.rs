@@ -69,6 +69,11 @@ impl Graph {
         nodes.nodes().iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
     }
 
+    /// The length of the ids in a participant's announcement of its nodes, in bytes.
+    pub(super) fn id_length(&self, participant: GuidPrefix) -> Option<usize> {
+        self.nodes.get(&participant)?.id_length()
+    }
+
     /// Nodes of a participant, once it has announced them.
     pub(super) fn nodes_of(&self, participant: GuidPrefix) -> Option<&[KnownNode]> {
         self.nodes.get(&participant).map(ParticipantNodes::nodes)

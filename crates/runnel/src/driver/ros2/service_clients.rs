@@ -13,7 +13,7 @@ use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
 use runnel_io::{clock, host};
 use runnel_rtps::Sample;
-use runnel_rtps::wire::{EntityId, Guid, SampleIdentity, SequenceNumber, VendorId};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp, VendorId};
 
 use super::Ros2;
 use super::server_waits::ServerWaits;
@@ -32,6 +32,8 @@ pub(super) struct ServiceClients {
     clients: SortedMap<EntityId, ClientEnd>,
     /// A call may have a server that is ready.
     has_unsent: bool,
+    /// When each participant sent its last reply.
+    last_replies: SortedMap<GuidPrefix, Timestamp>,
 }
 
 /// One client.
@@ -57,6 +59,23 @@ impl ServiceClients {
 
     pub(super) fn is_reader(&self, reader: EntityId) -> bool {
         self.clients.contains_key(&reader)
+    }
+
+    /// Records when a reply was sent.
+    pub(super) fn note_reply(&mut self, sample: &Sample) {
+        if let Some(stamp) = sample.stamp {
+            self.last_replies.insert(sample.writer.prefix, stamp);
+        }
+    }
+
+    /// When a participant sent the last received reply, by its own clock.
+    pub(super) fn last_reply(&self, participant: GuidPrefix) -> Option<Timestamp> {
+        self.last_replies.get(&participant).copied()
+    }
+
+    /// Removes a lost participant.
+    pub(super) fn forget(&mut self, participant: GuidPrefix) {
+        self.last_replies.remove(&participant);
     }
 
     /// Handles a match of an endpoint.

@@ -160,7 +160,9 @@ impl Ros2 {
         let line = if let Some(end) = services.servers.get(&sample.reader) {
             end.on_request(vendor, sample, datagram)
         } else if let Some(client) = services.clients.get_mut(sample.reader) {
-            client.on_reply((rtps, vendor), sample, datagram)
+            let line = client.on_reply((rtps, vendor), sample, datagram);
+            services.clients.note_reply(sample);
+            line
         } else {
             return;
         };

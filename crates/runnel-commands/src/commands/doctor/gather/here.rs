@@ -27,7 +27,8 @@ pub fn gather(cli: &CliContext) -> Here {
         value.map(|value| (name, value.to_owned()))
     };
     let set = |name| variable(name).map(|value| (name, value));
-    let variables = VARIABLES.into_iter().filter_map(set).chain(ARGUMENTS.into_iter().filter_map(argument));
+    let all = VARIABLES.into_iter().chain(super::network::VARIABLES);
+    let variables = all.filter_map(set).chain(ARGUMENTS.into_iter().filter_map(argument));
     let variables: Vec<_> = variables.collect();
     let named = ["__hostname", "__ip", "ROS_HOSTNAME", "ROS_IP"];
     let stated = named.into_iter().find_map(|name| variables.iter().find(|(variable, _)| *variable == name));

@@ -2,37 +2,34 @@
 //! no longer than one.
 
 mod here;
+mod network;
 mod nodes;
 mod offers;
 mod reach;
+mod ros2;
 mod tcpros;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use runnel::core::names::DdsTopic;
 use runnel::core::time::Instant;
-use runnel::{Context, Ros2Graph};
+use runnel::{Context, Graphs};
 use runnel_io::clock;
 
 use super::Args;
-use super::found::{Found, GraphFound, MasterFound, NodeFound, Ros2Found, ServerFault};
+use super::found::{Found, GraphFound, MasterFound, NodeFound, ServerFault};
 use super::links;
 use crate::cli_context::CliContext;
-use crate::commands::topic::mismatches;
 use crate::error::CliError;
 use crate::graph::{Graph, read_connections};
-use crate::graphs::DiscoveredRos2;
 use reach::Hosts;
 pub use times::CLOCK;
 
 /// How long two ends of a half-open link may take to agree.
 const SETTLING: Duration = Duration::from_secs(1);
-
-/// How long ROS 2 participants may take to announce all their endpoints.
-const LATE_PARTICIPANTS: Duration = Duration::from_secs(2);
 
 /// Examines the ROS 1 graph, and in parallel the ROS 2 graph.
 ///
@@ -44,30 +41,27 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
         Ok(context) => context,
         Err(CliError::Failed(why)) => {
             here.malformed = Some(why);
-            return Ok(Found { here, graph: None });
+            return Ok(Found { here, ..Found::default() });
         }
         Err(error) => return Err(error),
     };
-    let (ros1, discovered) = thread::scope(|scope| {
-        let listens = scope.spawn(|| DiscoveredRos2::in_ros2(cli, LATE_PARTICIPANTS));
-        (gather_ros1(args, cli, &context), listens.join().ok().flatten())
+    let (is_enough, has_master) = (AtomicBool::new(false), AtomicBool::new(false));
+    let ros2_context = cli.query_context_in(Graphs::Ros2).ok();
+    let (ros1, ros2, mut network) = thread::scope(|scope| {
+        let ros2 = scope.spawn(|| ros2::gather(args, cli, ros2_context.as_ref(), &has_master));
+        let network = scope.spawn(|| network::gather(ros2_context.as_ref(), &is_enough));
+        let ros1 = gather_ros1(args, cli, &context);
+        // With a master and no participants, nobody wants to know more of ROS 2.
+        has_master.store(matches!(&ros1, Ok((_, Some(_)))), Ordering::Relaxed);
+        let ros2 = ros2.join().ok().flatten();
+        is_enough.store(ros2.is_none() && has_master.load(Ordering::Relaxed), Ordering::Relaxed);
+        (ros1, ros2, network.join().unwrap_or_default())
     });
     let (master, graph) = ros1?;
+    network::look_elsewhere(cli, &mut network, ros2.as_ref(), graph.is_some());
     here.master = Some(master);
-    here.ros2 = discovered.filter(|discovered| !discovered.is_empty()).map(|discovered| Ros2Found {
-        participants: discovered.text_after_ros2(),
-        topics: topics_of(&discovered.graph),
-        mismatches: mismatches(&discovered.graph),
-    });
-    Ok(Found { here, graph })
-}
-
-fn topics_of(graph: &Ros2Graph) -> usize {
-    let topics = graph.endpoints.iter().filter_map(|end| match end.ros_topic() {
-        Some(DdsTopic::Topic(topic)) => Some(topic),
-        _ => None,
-    });
-    topics.collect::<BTreeSet<_>>().len()
+    here.has_ros2 = ros2.as_ref().is_some_and(|found| found.has_nodes);
+    Ok(Found { here, graph, ros2, network })
 }
 
 /// The master, and its graph if it answers.

@@ -18,6 +18,8 @@ const MAX_ENDPOINTS: usize = 4096;
 #[derive(Default)]
 pub(super) struct ParticipantNodes {
     nodes: Vec<KnownNode>,
+    /// Length of the ids in the last announcement, in bytes.
+    id_length: Option<usize>,
     /// A warning was returned. It is not repeated, since the participant repeats its announcement.
     warned: bool,
 }
@@ -35,6 +37,10 @@ impl ParticipantNodes {
         &self.nodes
     }
 
+    pub(super) fn id_length(&self) -> Option<usize> {
+        self.id_length
+    }
+
     /// Replaces the nodes of the participant. Returns a warning if the announcement is not accepted as a whole.
     pub(super) fn on_node_announcement(&mut self, payload: &[u8]) -> Option<String> {
         let why = self.take(payload).err()?;
@@ -49,11 +55,12 @@ impl ParticipantNodes {
                  names stay unknown"
             ));
         }
-        let announcement = widths::decode(payload).ok_or_else(|| {
+        let (announcement, id_length) = widths::decode(payload).ok_or_else(|| {
             format!(
                 "announces its nodes in an unknown encoding of {len} bytes: its endpoints are matched, its node names stay unknown"
             )
         })?;
+        self.id_length = Some(id_length);
         self.keep(&announcement.node_entities_info_seq)
     }
 

@@ -13,9 +13,9 @@ const OLD: usize = 24;
 /// Length of the encapsulation header.
 const HEAD: usize = 4;
 
-/// Decodes a message in either encoding; `None` if it has neither.
-pub(super) fn decode(payload: &[u8]) -> Option<ParticipantEntitiesInfo> {
-    decode_as(NEW, payload).or_else(|| decode_as(OLD, payload))
+/// Decodes a message in either encoding, and returns the length of its GIDs; `None` if it has neither.
+pub(super) fn decode(payload: &[u8]) -> Option<(ParticipantEntitiesInfo, usize)> {
+    [NEW, OLD].into_iter().find_map(|width| Some((decode_as(width, payload)?, width)))
 }
 
 fn decode_as(width: usize, payload: &[u8]) -> Option<ParticipantEntitiesInfo> {
@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn humble_announcement_round_trips() {
-        let decoded = decode(&humble()).unwrap();
+        let (decoded, length) = decode(&humble()).unwrap();
+        assert_eq!(length, 24);
         assert_eq!((decoded.gid.data, decoded.node_entities_info_seq.len()), ([7; 16], 1));
         let node = &decoded.node_entities_info_seq[0];
         assert_eq!((node.node_namespace.as_str(), node.node_name.as_str()), ("/", "n"));
@@ -162,7 +163,8 @@ mod tests {
             let mut old = vec![];
             encode_pre_iron(&announcement, &mut old);
             assert!(new.len() < old.len());
-            assert_eq!((decode(&new), decode(&old)), (Some(announcement.clone()), Some(announcement)));
+            let expected = (Some((announcement.clone(), 16)), Some((announcement, 24)));
+            assert_eq!((decode(&new), decode(&old)), expected);
         }
     }
 
@@ -171,7 +173,7 @@ mod tests {
         let mut bytes = vec![0, 0, 0, 0];
         bytes.extend([9; 16]);
         bytes.extend([0; 4]);
-        assert_eq!(decode(&bytes).unwrap().gid, gid(9));
+        assert_eq!(decode(&bytes).unwrap().0.gid, gid(9));
         bytes[0] = 7;
         assert_eq!(decode(&bytes), None);
     }
