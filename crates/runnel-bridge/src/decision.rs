@@ -1,6 +1,7 @@
-//! Decision about one direction of a topic: whether this bridge carries it, and with which QoS.
+//! Decision about one direction of a topic, a service or an action: whether this bridge carries it, and with which QoS.
 
 use runnel_core::qos::{Liveliness, QoS};
+use runnel_core::schema::Generation;
 
 /// The direction of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +15,14 @@ pub enum Direction {
 impl Direction {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::ToRos2, Self::ToRos1];
+
+    /// The generation of the publishers or the server.
+    pub fn source(self) -> Generation {
+        match self {
+            Self::ToRos2 => Generation::Ros1,
+            Self::ToRos1 => Generation::Ros2,
+        }
+    }
 }
 
 /// Number of a bridge. Of two bridges that carry the same, the one with the lower number goes on.
@@ -34,6 +43,21 @@ pub struct TopicView {
     /// Another bridge of the same two graphs that carries the topic to ROS 2, with the lowest number.
     pub other_to_ros2: Option<BridgeId>,
     /// The same to ROS 1.
+    pub other_to_ros1: Option<BridgeId>,
+}
+
+/// A service or an action as both graphs show it, without the servers of dual nodes and of bridges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerView {
+    /// Servers in ROS 1.
+    pub ros1_servers: usize,
+    /// Servers in ROS 2.
+    pub ros2_servers: usize,
+    /// A dual node serves both graphs.
+    pub has_dual_server: bool,
+    /// As [`TopicView::other_to_ros2`]: another bridge with a server in ROS 2.
+    pub other_to_ros2: Option<BridgeId>,
+    /// As [`TopicView::other_to_ros1`]: another bridge with a server in ROS 1.
     pub other_to_ros1: Option<BridgeId>,
 }
 
@@ -66,19 +90,42 @@ impl TopicView {
     }
 }
 
+impl ServerView {
+    /// One graph has a server and the other one has none. The direction is that in which the server becomes available.
+    fn is_needed(&self, direction: Direction) -> bool {
+        let (has_ros1, has_ros2) = (self.ros1_servers > 0, self.ros2_servers > 0);
+        let is_missing = match direction {
+            Direction::ToRos2 => has_ros1 && !has_ros2,
+            Direction::ToRos1 => has_ros2 && !has_ros1,
+        };
+        is_missing && !self.has_dual_server
+    }
+}
+
 /// Decides about one direction of a topic.
 ///
 /// A bridge that carries it keeps it when another one starts. If two bridges start at the same time, both see the
 /// other, and the one with the higher number stops.
 pub fn decide(view: &TopicView, direction: Direction, own: Own) -> Verdict {
-    if !view.is_needed(direction) {
-        return Verdict::NotNeeded;
-    }
     let other = match direction {
         Direction::ToRos2 => view.other_to_ros2,
         Direction::ToRos1 => view.other_to_ros1,
     };
+    arbitrate(view.is_needed(direction), other, own)
+}
+
+/// Decides about one direction of a service or an action, as [`decide`] does. It needs a server, but no client.
+pub fn decide_server(view: &ServerView, direction: Direction, own: Own) -> Verdict {
+    let other = match direction {
+        Direction::ToRos2 => view.other_to_ros2,
+        Direction::ToRos1 => view.other_to_ros1,
+    };
+    arbitrate(view.is_needed(direction), other, own)
+}
+
+fn arbitrate(is_needed: bool, other: Option<BridgeId>, own: Own) -> Verdict {
     match other {
+        _ if !is_needed => Verdict::NotNeeded,
         Some(other) if !own.carries || other < own.id => Verdict::CarriedBy(other),
         _ => Verdict::Carry,
     }

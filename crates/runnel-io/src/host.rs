@@ -7,6 +7,19 @@ pub fn name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Identifies the network stack whose loopback interface this process has: equal for all processes that reach each other
+/// by loopback addresses. Containers that share a network may have different host names, and hosts the same one.
+///
+/// On Linux it is the number of this start of the kernel and that of the network namespace; elsewhere, the host name.
+pub fn loopback_identity() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let namespace = std::fs::read_link("/proc/self/ns/net");
+    match (boot, namespace) {
+        (Ok(boot), Ok(namespace)) => format!("{} {}", boot.trim(), namespace.display()),
+        _ => name(),
+    }
+}
+
 /// The process id.
 pub fn pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()

@@ -74,8 +74,9 @@ mod topics;
 mod types;
 
 pub use action::{
-    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, FeedbackStream,
-    GoalHandleBase, GoalOutcome, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicActionServer,
+    DynamicGoalHandle, DynamicServerGoalHandle, FeedbackStream, GoalHandleBase, GoalOutcome,
+    ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use topics::borrowed::Borrowed;
 /// Bridges between the graphs, for Runnel's own programs. Not part of the API.
@@ -83,6 +84,7 @@ pub use topics::borrowed::Borrowed;
 pub mod bridge {
     pub use crate::data::bridge_node::{bridge_node_name, bridge_of_node};
     pub use crate::rtps::{BridgeMark, EndpointMark};
+    pub use crate::services::raw_services::{RawServiceClient, RawServiceRequest};
     pub use crate::topics::bridging::PublisherDescription;
 }
 /// What Runnel's own diagnostics need to know. Not part of the API.

@@ -114,3 +114,19 @@ fn publisher_is_replaced_only_when_it_offers_too_little() {
     assert!(is_outdated(&one, &two, &[]) && !is_outdated(&two, &one, &[]));
     assert!(is_outdated(&volatile, &one, &[]));
 }
+
+#[test]
+fn service_is_carried_while_only_one_graph_has_a_server() {
+    let own = Own { id: BridgeId(5), carries: false };
+    let verdicts = |view: &ServerView| Direction::BOTH.map(|direction| decide_server(view, direction, own));
+    let (none, carry) = (Verdict::NotNeeded, Verdict::Carry);
+    let view =
+        |ros1_servers, ros2_servers| ServerView { ros1_servers, ros2_servers, ..ServerView::default() };
+    assert_eq!(verdicts(&view(0, 0)), [none, none]);
+    assert_eq!(verdicts(&view(1, 0)), [carry, none]);
+    assert_eq!(verdicts(&view(0, 2)), [none, carry]);
+    assert_eq!(verdicts(&view(1, 1)), [none, none]);
+    assert_eq!(verdicts(&ServerView { has_dual_server: true, ..view(1, 0) }), [none, none]);
+    let other = ServerView { other_to_ros2: Some(BridgeId(9)), ..view(1, 0) };
+    assert_eq!(verdicts(&other), [Verdict::CarriedBy(BridgeId(9)), none]);
+}

@@ -91,7 +91,8 @@ impl<'a> Compiler<'a> {
         }
         let sources = self.sources(from, to)?;
         let found: Vec<usize> = sources.iter().flatten().copied().collect();
-        if found.is_sorted() {
+        // Two fields of the target may have the same source, of which one name is that of the other in lower case.
+        if found.is_sorted_by(|one, next| one < next) {
             return self.in_order(from, to, &sources);
         }
         let pairs = self.pairs(from, to, &sources);

@@ -52,6 +52,20 @@ fn fields_in_another_order_find_each_other() {
     assert_eq!(back, message);
 }
 
+/// In lower case both names of ROS 1 are the one of ROS 2.
+#[test]
+fn fields_with_the_same_source_get_the_same_value() {
+    let schemas = schemas("int8 fooBar\nint8 foo_bar\nint16 after", "int8 foo_bar\nint16 after");
+    let plan = Plan::compile(&schemas[1], &schemas[0], &Rules::none()).unwrap();
+    let mut message = DynamicMessage::default_of(&schemas[1]).unwrap();
+    message.set("foo_bar", 5_i8).unwrap();
+    message.set("after", 7_i16).unwrap();
+    let mut converted = Vec::new();
+    let bytes = message.to_payload(Encoding::Xcdr1).unwrap();
+    plan.convert(Bytes::from(&bytes), Encoding::Xcdr1, &mut converted).unwrap();
+    assert_eq!(converted, [5, 5, 7, 0]);
+}
+
 #[test]
 fn rule_selects_nested_fields_both_ways() {
     let schemas = schemas(

@@ -3,7 +3,6 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
 
-use runnel_core::message::Action;
 use runnel_core::time::Time;
 use runnel_io::clock;
 
@@ -14,6 +13,7 @@ use super::ros2_message::goal_response;
 use super::ros2_request::Reply;
 use super::server_core::ServerGoal;
 use super::server_ends::ServerEnds;
+use super::server_types::ServerTypes;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::log_output::held_lines::HeldLines;
 use crate::sync::{Mutex, MutexGuard, lock};
@@ -22,7 +22,7 @@ type Goals<A> = GoalRegistry<Weak<ServerGoal<A>>, Reply>;
 
 /// Goals and publishers of a server. Locked while publishing, so that clients see events in their order. Publishing
 /// takes only the topic's locks and runs no user code.
-pub(super) struct GoalTable<A: Action> {
+pub(super) struct GoalTable<A: ServerTypes> {
     pub(super) goals: Goals<A>,
     /// New goals are rejected: the server is about to end.
     pub(super) closed: bool,
@@ -32,20 +32,20 @@ pub(super) struct GoalTable<A: Action> {
 
 /// The locked table. Lines that are logged meanwhile are written after it is unlocked, since the program's logger may use
 /// the server.
-pub(super) struct TableGuard<'a, A: Action> {
+pub(super) struct TableGuard<'a, A: ServerTypes> {
     // Dropped in this order.
     table: MutexGuard<'a, GoalTable<A>>,
     _lines: HeldLines,
 }
 
-impl<'a, A: Action> TableGuard<'a, A> {
+impl<'a, A: ServerTypes> TableGuard<'a, A> {
     pub(super) fn lock(table: &'a Mutex<GoalTable<A>>) -> Self {
         let lines = HeldLines::hold();
         Self { table: lock(table), _lines: lines }
     }
 }
 
-impl<A: Action> Deref for TableGuard<'_, A> {
+impl<A: ServerTypes> Deref for TableGuard<'_, A> {
     type Target = GoalTable<A>;
 
     fn deref(&self) -> &GoalTable<A> {
@@ -53,13 +53,13 @@ impl<A: Action> Deref for TableGuard<'_, A> {
     }
 }
 
-impl<A: Action> DerefMut for TableGuard<'_, A> {
+impl<A: ServerTypes> DerefMut for TableGuard<'_, A> {
     fn deref_mut(&mut self) -> &mut GoalTable<A> {
         &mut self.table
     }
 }
 
-impl<A: Action> GoalTable<A> {
+impl<A: ServerTypes> GoalTable<A> {
     /// A table without goals, for a server that publishes to these ends. It lists goals for `keep` after their end.
     pub(super) fn new(ends: ServerEnds, keep: KeepTimes) -> Self {
         Self { goals: GoalRegistry::new(MAX_GOALS, keep), closed: false, ends: Some(ends) }

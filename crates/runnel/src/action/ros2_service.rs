@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Service;
 use runnel_ros1::node::ServiceFailure;
 use runnel_rtps::wire::EntityId;
 
@@ -13,17 +12,17 @@ use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
 use crate::rtps::ServiceTypeNames;
-use crate::services::service::ServiceServer;
+use crate::services::service::{ProvidedType, ServiceServer};
 
 /// Provides a service. The callback belongs to `group` and answers at any time. `refusal` is the response to requests
 /// beyond the limits of a service.
-pub(super) fn serve<S: Service>(
+pub(super) fn serve(
     node: &Node,
-    service: String,
+    (service, of): (String, ProvidedType),
     (group, refusal): (&Arc<ExclusiveGroup>, Vec<u8>),
     mut callback: impl FnMut(Request) + Send + 'static,
 ) -> Result<ServiceServer, Error> {
-    node.provide_in_ros2::<S>(service, group, refusal, move |request| callback(Request::of(request)))
+    node.provide_in_ros2((service, of), group, refusal, move |request| callback(Request::of(request)))
 }
 
 /// The requests to a service that wait for its callback.
@@ -100,8 +99,9 @@ impl ServiceCaller {
     fn local(&self) -> Option<Arc<ServiceCore>> {
         let core = self.node.inner.driver().nodes.service(&self.service)?;
         let ServiceTypeNames { request, response } = &self.types;
-        let same = [request, response].map(|message| (message.dds_type.as_str(), message.rihs01.as_str()));
-        (core.types.ros2 == same).then_some(core)
+        let wanted = [request, response].map(|message| (message.dds_type.as_str(), message.rihs01.as_str()));
+        let provided = core.types.ros2.each_ref().map(|(dds_type, rihs01)| (&**dds_type, &**rihs01));
+        (provided == wanted).then_some(core)
     }
 }
 

@@ -11,7 +11,7 @@ use super::goal_registry::KeepTimes;
 use super::server_core::{ServerCore, ServerGoal};
 use super::server_ends::ServerEnds;
 use super::server_inputs::{ServerCallbacks, ServerInputs};
-use super::types::ActionTypes;
+use super::server_types::{ServerTypes, StaticTypes};
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
@@ -50,7 +50,20 @@ impl Node {
         on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
         on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
-        let ServerOptions { name, group } = action.into();
+        let types = StaticTypes::<A>::default();
+        let (on_goal, on_cancel) = (with_handle(on_goal, false), with_handle(on_cancel, true));
+        let parts = self.start_action_server(action.into(), types, on_goal, on_cancel)?;
+        Ok(ActionServer { parts })
+    }
+
+    /// Starts an action server with these types.
+    pub(super) fn start_action_server<T: ServerTypes>(
+        &self,
+        ServerOptions { name, group }: ServerOptions,
+        types: T,
+        on_goal: impl FnMut(Arc<ServerGoal<T>>) + Send + 'static,
+        on_cancel: impl FnMut(Arc<ServerGoal<T>>) + Send + 'static,
+    ) -> Result<ServerParts<T>, Error> {
         let action = &self.resolve(&name)?;
         let is_in_ros1 = self.inner.is_in_ros1();
         let keep = match is_in_ros1 {
@@ -58,20 +71,20 @@ impl Node {
             false => KEEP,
         };
         let ros1 = Duration::try_from_secs_f64(keep).unwrap_or_default();
-        let ends = ServerEnds::new(self, action, ActionTypes::of::<A>())?;
-        let core = ServerCore::new(self, action, ends, KeepTimes { ros1, ros2: ROS2_KEEP });
+        let ends = ServerEnds::new(self, action, types.types())?;
+        let core = ServerCore::new((self, action, types), ends, KeepTimes { ros1, ros2: ROS2_KEEP });
         let callbacks = ServerCallbacks::new(on_goal, on_cancel);
         let inputs = ServerInputs::new((self, action, group.as_ref()), &core, callbacks)?;
         core.publish_status();
         let timer = if is_in_ros1 { self.status_timer(action, &core)? } else { None };
-        Ok(ActionServer { inputs: Some(inputs), timer, core })
+        Ok(ServerParts { inputs: Some(inputs), timer, core })
     }
 
     /// Timer that publishes the ROS 1 status list.
-    fn status_timer<A: Action>(
+    fn status_timer<T: ServerTypes>(
         &self,
         action: &str,
-        core: &Arc<ServerCore<A>>,
+        core: &Arc<ServerCore<T>>,
     ) -> Result<Option<Timer>, Error> {
         let frequency = self.status_frequency(action)?;
         Ok(Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
@@ -114,28 +127,47 @@ impl Node {
     }
 }
 
+/// Converts a callback for handles to one for goals. `is_asked` is true for the cancel callback.
+fn with_handle<A: Action>(
+    mut callback: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+    is_asked: bool,
+) -> impl FnMut(Arc<ServerGoal<StaticTypes<A>>>) + Send + 'static {
+    move |goal| callback(ServerGoalHandle { goal, is_asked })
+}
+
 /// An action that a node provides. Dropping it ends the action: accepted goals are aborted, and pending or unread goals
 /// are rejected.
 #[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct ActionServer<A: Action> {
+    parts: ServerParts<StaticTypes<A>>,
+}
+
+/// A running server of any types.
+pub(super) struct ServerParts<T: ServerTypes> {
     /// Goals and requests of clients; `None` after the end.
     inputs: Option<ServerInputs>,
     timer: Option<Timer>,
-    core: Arc<ServerCore<A>>,
+    core: Arc<ServerCore<T>>,
 }
 
 impl<A: Action> ActionServer<A> {
     /// The action's absolute name.
     pub fn action(&self) -> &str {
-        self.core.action()
+        self.parts.core.action()
     }
 
-    pub(super) fn core(&self) -> &Arc<ServerCore<A>> {
+    pub(super) fn core(&self) -> &Arc<ServerCore<StaticTypes<A>>> {
+        &self.parts.core
+    }
+}
+
+impl<T: ServerTypes> ServerParts<T> {
+    pub(super) fn core(&self) -> &Arc<ServerCore<T>> {
         &self.core
     }
 }
 
-impl<A: Action> Drop for ActionServer<A> {
+impl<T: ServerTypes> Drop for ServerParts<T> {
     fn drop(&mut self) {
         // Waiting goals are answered before the topics end.
         self.core.close();
@@ -167,7 +199,7 @@ impl<A: Action> fmt::Debug for ActionServer<A> {
 /// handle is dropped before the goal has ended, the goal is aborted, or rejected if it was not accepted.
 #[must_use = "a goal is aborted when its last handle is dropped: move it to a thread that ends it"]
 pub struct ServerGoalHandle<A: Action> {
-    goal: Arc<ServerGoal<A>>,
+    goal: Arc<ServerGoal<StaticTypes<A>>>,
     /// The cancel callback gets it, and clones share that.
     is_asked: bool,
 }
@@ -179,15 +211,6 @@ impl<A: Action> Clone for ServerGoalHandle<A> {
 }
 
 impl<A: Action> ServerGoalHandle<A> {
-    pub(super) fn new(goal: Arc<ServerGoal<A>>) -> Self {
-        Self { goal, is_asked: false }
-    }
-
-    /// The handle for the cancel callback.
-    pub(super) fn asked(goal: Arc<ServerGoal<A>>) -> Self {
-        Self { goal, is_asked: true }
-    }
-
     /// The goal's id.
     pub fn id(&self) -> &GoalId {
         &self.goal.id

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use runnel_core::message::Action;
 use runnel_core::time::Time;
-use runnel_core::wire::{Bytes, DecodeError, decode};
+use runnel_core::wire::{Bytes, DecodeError, Reader, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::msg::GoalID;
 
@@ -13,9 +12,10 @@ use super::goal_registry::{Arrival, Key};
 use super::header::read_goal;
 use super::ros2_message::goal_response;
 use super::ros2_request::Reply;
-use super::server::ServerGoalHandle;
 use super::server_core::{ENDED, ServerCore, ServerGoal, log_error};
 use super::server_ends::GoalReport;
+use super::server_types::ServerTypes;
+use crate::data::Unreadable;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 
@@ -23,7 +23,7 @@ use crate::goal_status::{GoalId, GoalStatus};
 const MAX_ID: usize = 1024;
 
 /// A received goal.
-pub(super) struct Arrived<A: Action> {
+pub(super) struct Arrived<A: ServerTypes> {
     pub(super) id: GoalId,
     /// The stamp by the client's clock, zero without one, and the time of reception.
     pub(super) stamps: (Time, Time),
@@ -41,7 +41,7 @@ struct Outcome {
 /// Goals whose owners decide on a cancel request.
 pub(super) type CanceledGoals<A> = Vec<(Key, Weak<ServerGoal<A>>)>;
 
-impl<A: Action> ServerCore<A> {
+impl<A: ServerTypes> ServerCore<A> {
     /// Handles a goal of a ROS 1 client. Returns the handle for the user's decision.
     ///
     /// # Errors
@@ -50,9 +50,9 @@ impl<A: Action> ServerCore<A> {
         self: &Arc<Self>,
         client: &str,
         bytes: Bytes<'_>,
-    ) -> Result<Option<ServerGoalHandle<A>>, DecodeError> {
+    ) -> Result<Option<Arc<ServerGoal<A>>>, Unreadable> {
         let (GoalID { stamp, id }, rest) = read_goal(bytes)?;
-        let goal: A::Goal = decode(rest).map_err(|error: DecodeError| error.within("goal"))?;
+        let goal = self.types.read_goal(Reader::new(rest))?;
         if id.len() > MAX_ID {
             let length = id.len();
             self.refuse(format_args!(
@@ -66,7 +66,7 @@ impl<A: Action> ServerCore<A> {
     }
 
     /// Handles a received goal. Returns the handle for the user's decision.
-    pub(super) fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<ServerGoalHandle<A>> {
+    pub(super) fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<Arc<ServerGoal<A>>> {
         let Arrived { id, stamps, goal, reply } = arrived;
         let stamp = if stamps.0.is_zero() { stamps.1 } else { stamps.0 };
         let mut new = None;
@@ -98,13 +98,13 @@ impl<A: Action> ServerCore<A> {
                 let text = table.goals.by_id(&id).map(|entry| entry.text.clone()).unwrap_or_default();
                 let report = GoalReport { id: &id, stamp, status: GoalStatus::Recalled, text: &text };
                 outcome.sent = self
-                    .publish_end(&table, &report, &A::Result::default())
+                    .publish_end(&table, &report, &self.types.empty_result())
                     .and(self.publish_list(&mut table, &id));
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node_name());
                 let report = GoalReport { id: &id, stamp, status: GoalStatus::Rejected, text: &text };
-                outcome.sent = self.publish_end(&table, &report, &A::Result::default());
+                outcome.sent = self.publish_end(&table, &report, &self.types.empty_result());
                 if let Some(reply) = reply {
                     reply.refuse(goal_response(None), text.clone());
                 }
@@ -118,7 +118,7 @@ impl<A: Action> ServerCore<A> {
             self.refuse(format_args!("a goal from [{client}]: {why}"));
         }
         // Dropping a goal locks the table.
-        new.filter(|_| !closed).map(ServerGoalHandle::new)
+        new.filter(|_| !closed)
     }
 
     /// Handles a cancel request of a ROS 1 client. `ask` calls the owner of a goal.
@@ -129,7 +129,7 @@ impl<A: Action> ServerCore<A> {
         &self,
         client: &str,
         bytes: Bytes<'_>,
-        ask: &mut dyn FnMut(ServerGoalHandle<A>),
+        ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
     ) -> Result<(), DecodeError> {
         let GoalID { stamp, id } = decode(bytes)?;
         let (concerned, kept) = match id.len() <= MAX_ID {
@@ -148,11 +148,11 @@ impl<A: Action> ServerCore<A> {
     pub(super) fn decide_cancel(
         &self,
         concerned: &CanceledGoals<A>,
-        ask: &mut dyn FnMut(ServerGoalHandle<A>),
+        ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
     ) -> Vec<bool> {
         let mut decide = |(key, goal): &(Key, Weak<ServerGoal<A>>)| {
             // A goal whose handles are all dropped ends anyway.
-            goal.upgrade().map(ServerGoalHandle::asked).into_iter().for_each(&mut *ask);
+            goal.upgrade().into_iter().for_each(&mut *ask);
             self.table().goals.conclude_cancel(*key)
         };
         let accepted: Vec<bool> = concerned.iter().map(&mut decide).collect();

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use runnel_core::message::Action;
 use runnel_core::time::Time;
 use runnel_io::clock;
 
@@ -13,6 +12,7 @@ use super::goal_registry::{Entry, KeepTimes, Key};
 use super::goal_table::{GoalTable, TableGuard};
 use super::ros2_goals::MOST_RESULT_BYTES;
 use super::server_ends::{GoalReport, ServerEnds};
+use super::server_types::ServerTypes;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::log_output::console;
@@ -26,7 +26,7 @@ use crate::time::timers::Follows;
 pub(super) const ENDED: &str = "the action server has ended";
 
 /// A goal, shared by its handles.
-pub(super) struct ServerGoal<A: Action> {
+pub(super) struct ServerGoal<A: ServerTypes> {
     pub(super) core: Arc<ServerCore<A>>,
     pub(super) id: GoalId,
     pub(super) stamp: Time,
@@ -36,16 +36,17 @@ pub(super) struct ServerGoal<A: Action> {
     pub(super) end: OnceLock<GoalStatus>,
 }
 
-impl<A: Action> Drop for ServerGoal<A> {
+impl<A: ServerTypes> Drop for ServerGoal<A> {
     fn drop(&mut self) {
         self.core.abandon(self);
     }
 }
 
 /// An action server.
-pub(super) struct ServerCore<A: Action> {
+pub(super) struct ServerCore<A: ServerTypes> {
     node: Node,
     action: String,
+    pub(super) types: A,
     table: Mutex<GoalTable<A>>,
     /// Number of refused requests.
     refused: AtomicU64,
@@ -54,18 +55,23 @@ pub(super) struct ServerCore<A: Action> {
 }
 
 /// Without this, clients would wait for ever for goals of a server that is gone.
-impl<A: Action> ShutdownHook for ServerCore<A> {
+impl<A: ServerTypes> ShutdownHook for ServerCore<A> {
     fn run(&self) {
         self.end();
     }
 }
 
-impl<A: Action> ServerCore<A> {
+impl<A: ServerTypes> ServerCore<A> {
     /// Creates a server of the action of this absolute name. It lists goals for `keep` after their end.
-    pub(super) fn new(node: &Node, action: &str, ends: ServerEnds, keep: KeepTimes) -> Arc<Self> {
+    pub(super) fn new(
+        (node, action, types): (&Node, &str, A),
+        ends: ServerEnds,
+        keep: KeepTimes,
+    ) -> Arc<Self> {
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
+            types,
             table: Mutex::new(Class::GoalTable, GoalTable::new(ends, keep)),
             refused: AtomicU64::new(0),
             expiry: OnceLock::new(),
@@ -208,7 +214,7 @@ impl<A: Action> ServerCore<A> {
     ) -> Option<Result<(), Error>> {
         let Entry { id, stamp, status, .. } = table.goals.get(key)?;
         let report = GoalReport { id, stamp: *stamp, status: status.after(Step::Abandon)?, text };
-        let (status, result) = (report.status, A::Result::default());
+        let (status, result) = (report.status, self.types.empty_result());
         let sent = self.publish_end(table, &report, &result);
         let response = self.ros2_result(&report, &result);
         let (response, encoded) =

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Action;
 use runnel_io::clock;
 
 use super::goal_table::GoalTable;
 use super::ros2_message::result_response;
 use super::server_core::{ServerCore, ServerGoal, log_error};
 use super::server_ends::GoalReport;
+use super::server_types::ServerTypes;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 
-impl<A: Action> ServerCore<A> {
+impl<A: ServerTypes> ServerCore<A> {
     /// Publishes the result of a goal of a ROS 1 client.
     pub(super) fn publish_end(
         &self,

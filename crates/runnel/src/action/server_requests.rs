@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Action;
 use runnel_core::time::Time;
 use runnel_core::wire::Bytes;
 use runnel_io::clock;
 
-use super::content::read;
 use super::goal_requests::ResultRequest;
 use super::ros2_goals::CancelCode;
 use super::ros2_message::{
@@ -15,20 +13,20 @@ use super::ros2_message::{
     result_response,
 };
 use super::ros2_request::{Reply, Request};
-use super::server::ServerGoalHandle;
 use super::server_arrivals::Arrived;
-use super::server_core::ServerCore;
+use super::server_core::{ServerCore, ServerGoal};
+use super::server_types::ServerTypes;
 use crate::error::Error;
 use crate::goal_status::GoalId;
 
-impl<A: Action> ServerCore<A> {
+impl<A: ServerTypes> ServerCore<A> {
     /// Handles a request to `send_goal`. Returns the handle for the user's decision.
-    pub(super) fn on_goal_request(self: &Arc<Self>, request: Request) -> Option<ServerGoalHandle<A>> {
+    pub(super) fn on_goal_request(self: &Arc<Self>, request: Request) -> Option<Arc<ServerGoal<A>>> {
         let Request { bytes, encoding, client, reply } = request;
         let received = read_with_uuid(encoding, Bytes::from(&bytes)).map_err(|error| error.to_string());
         let received = received.and_then(|(uuid, content)| {
             let reader = content.reader().map_err(|error| error.to_string())?;
-            Ok((uuid, read::<A::Goal>(reader).map_err(|error| format!("goal: {error}"))?))
+            Ok((uuid, self.types.read_goal(reader).map_err(|error| error.to_string())?))
         });
         match received {
             Ok((uuid, goal)) => {
@@ -45,7 +43,7 @@ impl<A: Action> ServerCore<A> {
     }
 
     /// Handles a request to `cancel_goal`. `ask` calls the owner of a goal.
-    pub(super) fn on_cancel_request(&self, request: Request, ask: &mut dyn FnMut(ServerGoalHandle<A>)) {
+    pub(super) fn on_cancel_request(&self, request: Request, ask: &mut dyn FnMut(Arc<ServerGoal<A>>)) {
         let Request { bytes, encoding, client, reply } = request;
         let (uuid, stamp) = match read_cancel_request(encoding, &bytes) {
             Ok(request) => request,
@@ -108,6 +106,6 @@ impl<A: Action> ServerCore<A> {
 
     /// The response to a request for the result of a goal that the server does not know.
     pub(super) fn unknown_goal(&self) -> Result<Arc<[u8]>, Error> {
-        result_response(STATUS_UNKNOWN, &A::Result::default(), self.action())
+        result_response(STATUS_UNKNOWN, &self.types.empty_result(), self.action())
     }
 }

@@ -11,6 +11,7 @@ use runnel_core::message::Action;
 use super::execution::{execute_goal, is_open};
 use super::server::{ActionServer, ServerGoalHandle};
 use super::server_core::ServerCore;
+use super::server_types::StaticTypes;
 use super::single_goal_slot::SingleGoalSlot;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
@@ -132,7 +133,7 @@ impl<A: Action> GoalSlot<A> {
     /// Executes goals until the server ends.
     fn work(
         self: &Arc<Self>,
-        server: &ServerCore<A>,
+        server: &ServerCore<StaticTypes<A>>,
         mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), String>,
     ) {
         while let Some(goal) = self.next(server) {
@@ -157,7 +158,7 @@ impl<A: Action> GoalSlot<A> {
     }
 
     /// Waits for the next goal; `None` once the server or the context has ended.
-    fn next(&self, server: &ServerCore<A>) -> Option<ServerGoalHandle<A>> {
+    fn next(&self, server: &ServerCore<StaticTypes<A>>) -> Option<ServerGoalHandle<A>> {
         let mut goals = lock(&self.goals);
         loop {
             if self.ended.load(Ordering::SeqCst) || !server.ok() {

@@ -36,6 +36,8 @@ pub(super) struct DatagramLink {
     /// The id of the subscriber's node, if that is a dual node, and its address.
     pub(super) dual_node_id: Option<u64>,
     pub(super) address: Option<IpAddr>,
+    /// It gets no messages: the publisher belongs to a bridge, and the subscriber to another one or to a dual node.
+    pub(super) is_excluded: bool,
     /// Writers that served the subscriber's node by RTPS before the link was established, and still do.
     pub(super) standby: Vec<EntityId>,
     /// The subscriber is gone; the driver is about to be notified.
@@ -61,7 +63,7 @@ pub(super) enum SendOutcome {
 impl DatagramLink {
     /// Whether it carries the messages of this ROS 2 writer, if there is one.
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
-        writer.is_none_or(|writer| !self.standby.contains(&writer))
+        !self.is_excluded && writer.is_none_or(|writer| !self.standby.contains(&writer))
     }
 
     /// Sends a message.

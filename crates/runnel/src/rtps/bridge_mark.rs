@@ -79,6 +79,11 @@ impl Rtps {
         options
     }
 
+    /// The entry with the mark of this process in the user data of the endpoints of services.
+    pub(super) fn bridge_mark_entry(&self) -> String {
+        self.bridge_mark.get().map(|mark| mark.user_data_entry()).unwrap_or_default()
+    }
+
     /// Which readers a new writer serves, if not all.
     pub(super) fn audience(&self) -> Option<runnel_rtps::Audience> {
         self.bridge_mark.get().map(|_| is_only_in_ros2 as runnel_rtps::Audience)

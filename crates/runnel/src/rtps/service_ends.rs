@@ -65,7 +65,7 @@ impl Rtps {
         service: &str,
         types: &ServiceTypeNames,
     ) -> io::Result<ServiceEnds> {
-        let id = id_entry(role, random_id()?);
+        let id = id_entry(role, random_id()?) + &self.bridge_mark_entry();
         let requests = options(format!("rq{service}Request"), &types.request, &id);
         let replies = options(format!("rr{service}Reply"), &types.response, &id);
         let (read, written) = match role {

@@ -123,11 +123,11 @@ impl Caller {
         let core = self.node.driver().nodes.service(self.service());
         let Some(core) = core else { return Ok(None) };
         let ServiceClientSpec { md5, type_name, .. } = &self.wanted;
-        if core.types.md5 == md5 {
+        if core.types.md5 == *md5 {
             return Ok(Some(core));
         }
         let wanted = TypeSum::new(type_name, md5);
-        let offered = TypeSum::new(core.types.name, core.types.md5);
+        let offered = TypeSum::new(&core.types.name, &core.types.md5);
         let why = HandshakeFault::OfferedType(Box::new(TypeMismatch { requested: wanted, offered }));
         let at = "this process".to_owned();
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))

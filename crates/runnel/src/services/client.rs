@@ -276,7 +276,7 @@ impl Request for Dynamic<'_> {
 
 /// The message types of a service in ROS 2; `None` if one of them cannot be represented
 /// there.
-fn names_in_ros2([request, response]: &[TypeMapping; 2]) -> Option<ServiceTypeNames> {
+pub(crate) fn names_in_ros2([request, response]: &[TypeMapping; 2]) -> Option<ServiceTypeNames> {
     let name = |mapping: &TypeMapping| {
         let schema = mapping.in_generation(Generation::Ros2).ok()?;
         let (dds_type, rihs01) = (schema.def.dds_name(), schema.rihs01()?);

@@ -41,8 +41,9 @@ impl ServiceServer {
         state: ServiceIntrospectionState,
     ) -> Result<(), Error> {
         let core = self.core();
-        let publisher =
-            configure(self.node(), (&core.service, core.types.events), &core.events, (qos.into(), state))?;
+        let event_type = core.types.events.ok_or_else(|| not_in_ros2(&core.service))?;
+        let of = (&*core.service, event_type);
+        let publisher = configure(self.node(), of, &core.events, (qos.into(), state))?;
         let former = std::mem::replace(&mut *lock(self.event_publisher()), publisher);
         drop(former);
         Ok(())

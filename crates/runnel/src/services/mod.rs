@@ -7,6 +7,7 @@ pub(crate) mod internal;
 pub(crate) mod introspection;
 pub(crate) mod node_services;
 pub(crate) mod pending_response;
+pub(crate) mod raw_services;
 pub(crate) mod responder;
 pub(crate) mod service;
 pub(crate) mod service_waiting;

@@ -28,6 +28,26 @@ use crate::sync::{Class, Mutex};
 use crate::topics::publisher::PublisherBase;
 use crate::types::TypeUse;
 
+/// The type of a service that a node provides.
+pub(crate) struct ProvidedType {
+    types: ServiceTypes,
+    /// Lets the node describe it.
+    type_use: Option<TypeUse>,
+}
+
+impl ProvidedType {
+    pub(crate) fn of<S: Service>(node: &NodeInner) -> Self {
+        Self { types: ServiceTypes::of::<S>(), type_use: node.use_service_type::<S>() }
+    }
+}
+
+/// A type that the node does not describe.
+impl From<ServiceTypes> for ProvidedType {
+    fn from(types: ServiceTypes) -> Self {
+        Self { types, type_use: None }
+    }
+}
+
 /// A service that a node provides, created by [`Node::create_service`] or [`Node::create_deferred_service`]. Dropping
 /// it unregisters the service.
 #[must_use = "a service is unregistered when it is dropped: bind it to a name, `let _power = ...`, not `let _ = ...`"]
@@ -95,14 +115,23 @@ impl Node {
         dispatch: Dispatch,
         callback: ServiceCallback,
     ) -> Result<ServiceServer, Error> {
-        let ServerOptions { name, group } = options.into();
+        self.provide_of_types(options.into(), ProvidedType::of::<S>(&self.inner), dispatch, callback)
+    }
+
+    /// Creates a service of any type, in each graph of the node in which the type exists.
+    pub(crate) fn provide_of_types(
+        &self,
+        ServerOptions { name, group }: ServerOptions,
+        ProvidedType { types, type_use }: ProvidedType,
+        dispatch: Dispatch,
+        callback: ServiceCallback,
+    ) -> Result<ServiceServer, Error> {
         let service = self.resolve(&name)?;
         let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), scheduling, callback);
+        let core = ServiceCore::new(service.clone(), types, scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
         self.inner.add_service(&core, types.as_ref())?;
         let event_publisher = Mutex::new(Class::EventPublisher, None);
-        let type_use = self.inner.use_service_type::<S>();
         let server =
             ServiceServer { node: Arc::clone(&self.inner), core, event_publisher, _type_use: type_use };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -172,7 +201,7 @@ impl NodeInner {
         }
         slot.begin(Role::Service, &service);
         if self.is_in_ros1() {
-            let (type_name, md5) = (core.types.name.to_owned(), core.types.md5.to_owned());
+            let (type_name, md5) = (core.types.name.to_string(), core.types.md5.to_string());
             let spec = ServiceSpec { service, type_name, md5 };
             self.engine(driver, |node, now| node.advertise_service(now, spec))??;
         }

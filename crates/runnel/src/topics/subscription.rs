@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use runnel_core::qos::QoS;
-use runnel_core::wire::{Bytes, DecodeError};
+use runnel_core::wire::Bytes;
 use runnel_ros1::node::Role;
 
 use crate::callback_group::{CallbackGroup, ExclusiveGroup};
@@ -119,7 +119,10 @@ impl Subscription {
 
     /// Takes the waiting messages in place of the callback, and calls `handle` with their publisher. A message that it
     /// cannot read counts as malformed.
-    pub(crate) fn take_each(&self, handle: impl Fn(&LinkInfo, Bytes<'_>) -> Result<(), DecodeError>) {
+    pub(crate) fn take_each<E: Into<Unreadable>>(
+        &self,
+        handle: impl Fn(&LinkInfo, Bytes<'_>) -> Result<(), E>,
+    ) {
         for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
             if let Taken::Bytes(message) = message
                 && let Err(error) = handle(message.from(), message.bytes())

@@ -4,75 +4,19 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use interop::ros2::{Distro, Origin as Ros2Origin, Ros2Graph};
+use interop::ros2::{Distro, Origin as Ros2Origin};
 use interop::ros2_checks::expect_line;
-use interop::{Master, Origin, Server, TIMEOUT, built, ready, wait_until};
+use interop::{Origin, Server, TIMEOUT, ready, wait_until};
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Kind, Schema, TypeName};
 use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
+use runnel::{Context, Error, Graphs, Node, Publisher, QoS, Subscription};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
-use serde_json::Value as Json;
+
+use crate::bridge_scene::TwoGraphs;
 
 const KILTED: Ros2Origin = Ros2Origin::Ros2(Distro::Kilted);
-
-/// A ROS 1 graph and a ROS 2 graph that nothing joins yet.
-struct Graphs2 {
-    master: Master,
-    ros2: Ros2Graph,
-}
-
-impl Graphs2 {
-    fn new(server: Server) -> Self {
-        let master = Master::start(server);
-        let ros2 = Ros2Graph::new().with("ROS_MASTER_URI", master.graph().master_uri());
-        Self { master, ros2 }
-    }
-
-    fn runnel(&self, words: &[&str]) -> Peer {
-        let mut command = self.ros2.command(built("runnel"));
-        command.args(words);
-        Peer::spawn("runnel", command).expect("it starts")
-    }
-
-    fn bridge(&self) -> Peer {
-        self.runnel(&["bridge"])
-    }
-
-    fn options(&self, graphs: Graphs) -> ContextOptions {
-        let master = format!("__master:={}", self.master.graph().master_uri());
-        ContextOptions::default()
-            .signals(false)
-            .arguments([master])
-            .graphs(graphs)
-            .domain_id(self.ros2.domain())
-    }
-
-    fn end(&self, graphs: Graphs, name: &str) -> End {
-        End::new(Context::with_options(self.options(graphs)).expect("a context"), name)
-    }
-
-    /// The rows about a topic in the reports of all bridges: bridge, destination, state.
-    fn rows(&self, topic: &str) -> Vec<(String, String, String)> {
-        let mut status = self.runnel(&["--json", "bridge", "--status"]);
-        status.wait_exit(deadline_in(TIMEOUT)).unwrap();
-        let Some(line) = status.lines().into_iter().find(|line| line.starts_with('[')) else {
-            return Vec::new();
-        };
-        let reports: Json = serde_json::from_str(&line).expect("JSON");
-        let mut rows = Vec::new();
-        for report in reports.as_array().into_iter().flatten() {
-            for row in report["topics"].as_array().into_iter().flatten() {
-                if row["topic"] == topic {
-                    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-                    rows.push((text(&report["bridge"]), text(&row["to"]), text(&row["state"])));
-                }
-            }
-        }
-        rows
-    }
-}
 
 /// A Runnel node, whose context spins.
 struct End {
@@ -82,7 +26,8 @@ struct End {
 }
 
 impl End {
-    fn new(context: Context, name: &str) -> Self {
+    fn of(scene: &TwoGraphs, graphs: Graphs, name: &str) -> Self {
+        let context = Context::with_options(scene.options(graphs)).expect("a context");
         let node = context.create_node(name).expect("a node");
         let spun = context.clone();
         let spinning = Some(thread::spawn(move || spun.spin()));
@@ -157,7 +102,7 @@ fn ends(mut peer: Peer) {
 
 #[test]
 fn rospy_and_rclpy_exchange_texts_both_ways() {
-    let graphs = Graphs2::new(Server::Rosmaster);
+    let graphs = TwoGraphs::new(Server::Rosmaster);
     let bridge = graphs.bridge();
     let mut listener = ready(graphs.ros2.listener(KILTED, &["/text", "--count", "5", "--show"]));
     let _talker = graphs.master.graph().talker(Origin::Rospy, &["/text", "--count", "5"]);
@@ -173,7 +118,7 @@ fn rospy_and_rclpy_exchange_texts_both_ways() {
 
 #[test]
 fn roscpp_exchanges_long_messages_with_ros2() {
-    let graphs = Graphs2::new(Server::Runnel);
+    let graphs = TwoGraphs::new(Server::Runnel);
     let bridge = graphs.bridge();
     let image = ["/image", "--count", "5", "--type", "sensor_msgs/msg/Image"];
     let mut listener = ready(graphs.ros2.listener(KILTED, &image));
@@ -190,7 +135,7 @@ fn roscpp_exchanges_long_messages_with_ros2() {
 
 #[test]
 fn late_subscribers_get_latched_messages_both_ways() {
-    let graphs = Graphs2::new(Server::Runnel);
+    let graphs = TwoGraphs::new(Server::Runnel);
     let bridge = graphs.bridge();
     let _talker = ready(
         graphs.master.graph().talker(Origin::Rospy, &["/map", "--latch", "--count", "1", "--wait", "0"]),
@@ -212,8 +157,8 @@ fn late_subscribers_get_latched_messages_both_ways() {
 
 #[test]
 fn ends_are_joined_again_by_a_restarted_bridge() {
-    let graphs = Graphs2::new(Server::Runnel);
-    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
+    let graphs = TwoGraphs::new(Server::Runnel);
+    let (one, two) = (End::of(&graphs, Graphs::Ros1, "one"), End::of(&graphs, Graphs::Ros2, "two"));
     let (to_ros2, to_ros1) = (one.publisher("there"), two.publisher("back"));
     let (there, back) = (two.collect("there"), one.collect("back"));
     for round in ["first", "second", "third"] {
@@ -228,8 +173,8 @@ fn ends_are_joined_again_by_a_restarted_bridge() {
 #[test]
 fn two_bridges_carry_each_message_once() {
     const COUNT: usize = 200;
-    let graphs = Graphs2::new(Server::Runnel);
-    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
+    let graphs = TwoGraphs::new(Server::Runnel);
+    let (one, two) = (End::of(&graphs, Graphs::Ros1, "one"), End::of(&graphs, Graphs::Ros2, "two"));
     // Both graphs publish the topic and subscribe to it, so that a loop would have no end.
     let (to_ros2, to_ros1) = (one.publisher("both"), two.publisher("both"));
     let (at_two, at_one) = (two.collect("both"), one.collect("both"));
@@ -258,10 +203,10 @@ fn two_bridges_carry_each_message_once() {
 #[test]
 fn dual_node_gets_each_message_once() {
     const COUNT: usize = 200;
-    let graphs = Graphs2::new(Server::Runnel);
+    let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
-    let both = graphs.end(Graphs::Both, "both");
+    let (one, two) = (End::of(&graphs, Graphs::Ros1, "one"), End::of(&graphs, Graphs::Ros2, "two"));
+    let both = End::of(&graphs, Graphs::Both, "both");
     let publishers = [one.publisher("chat"), two.publisher("chat"), both.publisher("chat")];
     let collected = [one.collect("chat"), two.collect("chat"), both.collect("chat")];
     for (index, publisher) in publishers.iter().enumerate() {
@@ -283,9 +228,9 @@ fn dual_node_gets_each_message_once() {
 
 #[test]
 fn types_that_do_not_correspond_are_reported_once() {
-    let graphs = Graphs2::new(Server::Runnel);
+    let graphs = TwoGraphs::new(Server::Runnel);
     let mut bridge = graphs.bridge();
-    let (one, _) = (graphs.end(Graphs::Ros1, "one"), ());
+    let (one, _) = (End::of(&graphs, Graphs::Ros1, "one"), ());
     let _publisher = one.publisher("odd");
     let words = ["/odd", "--type", "std_msgs/msg/UInt8MultiArray"];
     let _listener = ready(graphs.ros2.listener(KILTED, &words));
@@ -296,7 +241,7 @@ fn types_that_do_not_correspond_are_reported_once() {
     assert!(status.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", status.output());
     assert!(status.output().contains("/odd: ROS 1 to ROS 2: not carried: type"), "{}", status.output());
     // A topic that is carried meanwhile shows that the bridge has looked at both graphs again.
-    let two = graphs.end(Graphs::Ros2, "two");
+    let two = End::of(&graphs, Graphs::Ros2, "two");
     publish_until_received(&one.publisher("even"), "text", &two.collect("even"));
     assert_eq!(bridge.lines().iter().filter(|line| is_report(line)).count(), 1);
 }
@@ -311,9 +256,9 @@ fn own_type(generation: Generation) -> Arc<Schema> {
 
 #[test]
 fn unknown_type_is_learned_from_its_publisher() {
-    let graphs = Graphs2::new(Server::Runnel);
+    let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
+    let (one, two) = (End::of(&graphs, Graphs::Ros1, "one"), End::of(&graphs, Graphs::Ros2, "two"));
     let schema = own_type(Generation::Ros1);
     let publisher = one.node.create_dynamic_publisher("reading", &schema, 10).unwrap();
     let received = Arc::new(Mutex::new(None));
@@ -337,9 +282,9 @@ fn unknown_type_is_learned_from_its_publisher() {
 #[ignore = "in ./test --full"]
 fn load_is_carried_without_loss() {
     const SECONDS: u64 = 20;
-    let graphs = Graphs2::new(Server::Runnel);
+    let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
+    let (one, two) = (End::of(&graphs, Graphs::Ros1, "one"), End::of(&graphs, Graphs::Ros2, "two"));
     let topics: Vec<String> = (0..10).map(|number| format!("topic{number}")).collect();
     let collected: Vec<_> = topics.iter().map(|topic| two.collect(topic)).collect();
     let publishers: Vec<_> = topics.iter().map(|topic| one.publisher(topic)).collect();

@@ -31,7 +31,7 @@ struct State {
     remarks: Vec<String>,
 }
 
-/// Messages so far.
+/// Numbers of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Published in the other graph.
@@ -139,12 +139,27 @@ impl Forward {
         }
     }
 
-    /// The messages so far, and what was remarked about them.
-    pub fn counts(&self) -> (Counts, Vec<String>) {
+    /// The messages until now.
+    pub fn counts(&self) -> Counts {
         let state = &*lock(&self.0);
         let slow = state.target.as_ref().map_or(0, |target| target.publisher.dropped());
-        let counts = Counts { dropped: state.counts.dropped + slow, ..state.counts };
-        (counts, state.remarks.clone())
+        Counts { dropped: state.counts.dropped + slow, ..state.counts }
+    }
+
+    /// What was remarked about them.
+    pub fn remarks(&self) -> Vec<String> {
+        lock(&self.0).remarks.clone()
+    }
+}
+
+impl Counts {
+    /// The sums of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            messages: self.messages + other.messages,
+            dropped: self.dropped + other.dropped,
+            refused: self.refused + other.refused,
+        }
     }
 }
 

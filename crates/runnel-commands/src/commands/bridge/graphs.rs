@@ -1,4 +1,5 @@
-//! Both graphs as a bridge sees them: the ends of each topic, without those of dual nodes and bridges.
+//! Both graphs as a bridge sees them: the ends of each topic, without those of dual nodes and bridges. Servers of services
+//! and actions: see [`servers`](super::servers).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,9 +62,7 @@ pub fn ends(ros1: &Ros1View, ros2: &Ros2View) -> BTreeMap<String, Ends> {
         let known = ros1.types.get(topic).filter(|name| !matches!(name.as_str(), "" | "*"));
         ends.ros1_type = known.map(|name| AnnouncedType { name: name.clone(), ..AnnouncedType::default() });
     }
-    let own: BTreeSet<Gid> =
-        ros2.graph.participants.iter().filter(|one| one.is_own).map(|one| one.gid).collect();
-    for endpoint in ros2.graph.endpoints.iter().filter(|end| !own.contains(&end.gid.participant())) {
+    for endpoint in ros2.other_endpoints() {
         if let Some(DdsTopic::Topic(topic)) = endpoint.ros_topic() {
             topics.entry(topic.to_owned()).or_default().add(endpoint, ros2);
         }
@@ -73,9 +72,26 @@ pub fn ends(ros1: &Ros1View, ros2: &Ros2View) -> BTreeMap<String, Ends> {
 
 impl Ros2View {
     /// The names of nodes that are in both graphs.
-    fn dual_nodes(&self) -> BTreeSet<&str> {
-        let is_dual = |end: &&EndpointInfo| self.marks.get(&end.gid) == Some(&EndpointMark::DualNode);
-        self.graph.endpoints.iter().filter(is_dual).filter_map(|end| end.node.as_deref()).collect()
+    pub fn dual_nodes(&self) -> BTreeSet<&str> {
+        let participants = self.dual_participants();
+        let announced = self.graph.nodes.iter().filter(|node| participants.contains(&node.participant));
+        let of_endpoints =
+            self.graph.endpoints.iter().filter(|end| participants.contains(&end.gid.participant()));
+        let announced = announced.map(|node| node.full_name.as_str());
+        announced.chain(of_endpoints.filter_map(|end| end.node.as_deref())).collect()
+    }
+
+    /// The participants of nodes that are in both graphs.
+    pub fn dual_participants(&self) -> BTreeSet<Gid> {
+        let dual = self.marks.iter().filter(|(_, mark)| **mark == EndpointMark::DualNode);
+        dual.map(|(gid, _)| gid.participant()).collect()
+    }
+
+    /// The endpoints in other processes.
+    pub fn other_endpoints(&self) -> impl Iterator<Item = &EndpointInfo> {
+        let own: BTreeSet<Gid> =
+            self.graph.participants.iter().filter(|one| one.is_own).map(|one| one.gid).collect();
+        self.graph.endpoints.iter().filter(move |end| !own.contains(&end.gid.participant()))
     }
 }
 

@@ -12,12 +12,13 @@ const DEADLINE: Duration = Duration::from_secs(1);
 
 /// The number of the master's graph; `None` if the master does not answer.
 ///
-/// It follows from the address that the master gives itself. An address of loopback is that of this host.
+/// It follows from the address that the master gives itself. An address of loopback is only reached from the same network
+/// stack, whatever its hosts are named.
 pub fn ros1_graph(context: &Context, caller: &str) -> Option<u64> {
     let caller = clean_namespace(caller);
     let answer = context.call_master("getUri", &[caller.as_str().into()], DEADLINE).ok()?;
     let uri = answer.as_array()?.get(2)?.as_str()?.to_owned();
-    Some(number(&uri, &host::name()))
+    Some(number(&uri, &host::loopback_identity()))
 }
 
 fn number(uri: &str, host: &str) -> u64 {
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masters_of_loopback_differ_by_host() {
+    fn masters_of_loopback_differ_by_network() {
         let local = "http://localhost:11311/";
         assert_ne!(number(local, "a"), number(local, "b"));
         assert_eq!(number("http://robot:11311/", "a"), number("http://robot:11311/", "b"));

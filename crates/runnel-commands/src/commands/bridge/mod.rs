@@ -1,12 +1,28 @@
 //! `runnel bridge`
 
+mod action_relay;
+mod actions;
+mod attempts;
+mod calls;
 mod carrier;
 mod forward;
+mod goals;
 mod graphs;
+mod log_once;
 mod manager;
 mod master_identity;
+mod parameter_state;
+mod parameters;
 mod report;
+mod resources;
+mod selection;
+mod server_table;
+mod servers;
+mod service_probes;
+mod service_relay;
+mod services;
 mod status;
+mod topics;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,16 +33,32 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::Discovery;
+use selection::Selection;
 
 /// Join nodes that are only in ROS 1 with nodes that are only in ROS 2
 ///
-/// Carries each topic that has a publisher in one graph and a subscriber in the other, with nothing generated and
-/// nothing configured. Nodes that are in both graphs are left alone, and so are other bridges.
+/// Carries each topic that has a publisher in one graph and a subscriber in the other, and each service and action that
+/// has a server in one graph only, with nothing generated and nothing configured. Nodes that are in both graphs are left
+/// alone, and so are other bridges.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Carry only these topics; * stands for any part of a name
+    /// Carry only these topics; * stands for any part of a name. With --topics, --services or --actions, nothing else is
+    /// carried
     #[arg(long, value_name = "TOPIC", num_args = 1.., add = completion::topics())]
     topics: Vec<String>,
+
+    /// Carry only these services; * stands for any part of a name
+    #[arg(long, value_name = "SERVICE", num_args = 1.., add = completion::services())]
+    services: Vec<String>,
+
+    /// Carry only these actions; * stands for any part of a name
+    #[arg(long, value_name = "ACTION", num_args = 1.., add = completion::actions())]
+    actions: Vec<String>,
+
+    /// Also keep the parameters of these ROS 2 nodes at the ROS 1 master, below the names of the nodes. Changes in either
+    /// graph are made in the other
+    #[arg(long, value_name = "NODE", num_args = 1.., add = completion::nodes())]
+    parameters: Vec<String>,
 
     /// Also use the rules of this file for packages, messages and fields with other names, as ros1_bridge reads it
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -37,7 +69,7 @@ pub struct Args {
     depth: usize,
 
     /// Show what running bridges carry, and what they cannot carry and why
-    #[arg(long, conflicts_with_all = ["topics", "rules", "depth"])]
+    #[arg(long, conflicts_with_all = ["topics", "services", "actions", "parameters", "rules", "depth"])]
     status: bool,
 
     /// With --status: listen for bridges for at least this long [default: 1]
@@ -55,7 +87,9 @@ fn depth(text: &str) -> Result<usize, String> {
 
 /// What to carry, and how.
 struct Options {
-    topics: Patterns,
+    selection: Selection,
+    /// Nodes of ROS 2 whose parameters are carried.
+    parameters: Vec<String>,
     rules: Rules,
     depth: usize,
 }
@@ -73,14 +107,23 @@ fn options(args: Args, cli: &CliContext) -> Result<Options, CliError> {
         true => Ok(cli.absolute(topic)),
         false => cli.resolve(topic),
     };
-    let topics = args.topics.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+    let patterns = |names: &[String]| {
+        let resolved = names.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, CliError>((!resolved.is_empty()).then(|| Patterns::new(resolved)))
+    };
+    let selection = Selection {
+        topics: patterns(&args.topics)?,
+        services: patterns(&args.services)?,
+        actions: patterns(&args.actions)?,
+    };
     let mut rules = Rules::default();
     for path in &args.rules {
         let failed = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
         rules.add(&text).map_err(|error| failed(&error))?;
     }
-    Ok(Options { topics: Patterns::new(topics), rules, depth: args.depth })
+    let parameters = args.parameters.iter().map(|node| cli.resolve(node)).collect::<Result<_, _>>()?;
+    Ok(Options { selection, parameters, rules, depth: args.depth })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a bridge does, as it publishes it and `runnel bridge --status` prints it.
 
+use runnel::core::schema::Generation;
 use runnel_bridge::decision::Direction;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -20,6 +21,28 @@ pub struct Report {
     pub domain: u16,
     /// The topics that have ends on both sides.
     pub topics: Vec<Row>,
+    /// The services that have a server on one side.
+    #[serde(default)]
+    pub services: Vec<ServerRow>,
+    /// The actions that have a server on one side.
+    #[serde(default)]
+    pub actions: Vec<ServerRow>,
+    /// The nodes whose parameters are carried.
+    #[serde(default)]
+    pub parameters: Vec<ParameterRow>,
+}
+
+/// A node of ROS 2 whose parameters are also at the ROS 1 master.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterRow {
+    /// The node.
+    pub node: String,
+    /// What the bridge does.
+    pub state: State,
+    /// The number of its parameters.
+    pub parameters: u64,
+    /// What could not be changed.
+    pub remarks: Vec<String>,
 }
 
 /// One direction of a topic.
@@ -45,6 +68,36 @@ pub struct Row {
     pub remarks: Vec<String>,
 }
 
+/// One direction of a service or an action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerRow {
+    /// The service or action.
+    pub name: String,
+    /// The graph in which the bridge offers it: `ros1` or `ros2`.
+    pub to: String,
+    /// What the bridge does.
+    pub state: State,
+    /// The type in ROS 1, if it is known.
+    pub ros1_type: Option<String>,
+    /// The type in ROS 2, if it is known.
+    pub ros2_type: Option<String>,
+    /// The calls, or the goals.
+    pub counts: CallCounts,
+    /// Why calls failed.
+    pub remarks: Vec<String>,
+}
+
+/// Numbers of calls, or of goals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCounts {
+    /// Those with a response, or a result.
+    pub calls: u64,
+    /// Those without.
+    pub failed: u64,
+    /// Those that have not ended.
+    pub open: u64,
+}
+
 /// What a bridge does with a direction of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,6 +120,14 @@ pub fn destination(direction: Direction) -> &'static str {
     }
 }
 
+/// A graph for people.
+pub fn graph_name(generation: Generation) -> &'static str {
+    match generation {
+        Generation::Ros1 => "ROS 1",
+        Generation::Ros2 => "ROS 2",
+    }
+}
+
 /// The direction for people.
 pub fn direction_text(to: &str) -> &'static str {
     if to == "ros2" { "ROS 1 to ROS 2" } else { "ROS 2 to ROS 1" }
@@ -78,10 +139,13 @@ impl Report {
         let answers = if self.master_answers { "" } else { ", which does not answer" };
         let mut text =
             format!("{}: master {}{answers}; ROS 2 domain {}\n", self.bridge, self.master, self.domain);
-        if self.topics.is_empty() {
+        if self.topics.is_empty() && self.services.is_empty() && self.actions.is_empty() {
             text.push_str("  no topic has a publisher in one graph and a subscriber in the other\n");
         }
         self.topics.iter().for_each(|row| text.push_str(&row.text()));
+        self.services.iter().for_each(|row| text.push_str(&row.text("service", "calls")));
+        self.actions.iter().for_each(|row| text.push_str(&row.text("action", "goals")));
+        self.parameters.iter().for_each(|row| text.push_str(&row.text()));
         text
     }
 
@@ -94,45 +158,66 @@ impl Report {
             "master_answers": self.master_answers,
             "domain": self.domain,
             "topics": rows,
+            "services": self.services.iter().map(|row| row.json("service", "calls")).collect::<Vec<Json>>(),
+            "parameters": self.parameters.iter().map(ParameterRow::json).collect::<Vec<Json>>(),
+            "actions": self.actions.iter().map(|row| row.json("action", "goals")).collect::<Vec<Json>>(),
         })
     }
 }
 
-impl Row {
-    fn types(&self) -> String {
-        match (&self.ros1_type, &self.ros2_type) {
-            (Some(ros1), Some(ros2)) => format!(" ({ros1}, {ros2})"),
-            (Some(one), None) | (None, Some(one)) => format!(" ({one})"),
-            (None, None) => String::new(),
+impl State {
+    /// The text, if what is carried has this text.
+    fn text(&self, carried: String) -> String {
+        match self {
+            Self::Carried => carried,
+            Self::Connecting => "connecting".to_owned(),
+            Self::OtherBridge(bridge) => format!("carried by {bridge}"),
+            Self::Refused(reason) => format!("not carried: {reason}"),
         }
     }
 
-    fn text(&self) -> String {
-        let state = match &self.state {
-            State::Carried => format!("{} messages", self.messages),
-            State::Connecting => "connecting".to_owned(),
-            State::OtherBridge(bridge) => format!("carried by {bridge}"),
-            State::Refused(reason) => format!("not carried: {reason}"),
-        };
-        let (topic, direction) = (&self.topic, direction_text(&self.to));
-        let mut text = format!("  {topic}: {direction}{}: {state}", self.types());
-        for (count, what) in [(self.dropped, "dropped"), (self.refused, "refused")] {
-            if count > 0 {
-                text.push_str(&format!(", {count} {what}"));
-            }
+    /// The name for programs, and the other bridge or the reason.
+    fn parts(&self) -> (&'static str, Option<&String>) {
+        match self {
+            Self::Carried => ("carried", None),
+            Self::Connecting => ("connecting", None),
+            Self::OtherBridge(bridge) => ("other_bridge", Some(bridge)),
+            Self::Refused(reason) => ("refused", Some(reason)),
         }
-        text.push('\n');
-        self.remarks.iter().for_each(|remark| text.push_str(&format!("    {remark}\n")));
-        text
+    }
+}
+
+/// The types that are known, in parentheses.
+fn types_text(ros1: Option<&String>, ros2: Option<&String>) -> String {
+    match (ros1, ros2) {
+        (Some(ros1), Some(ros2)) => format!(" ({ros1}, {ros2})"),
+        (Some(one), None) | (None, Some(one)) => format!(" ({one})"),
+        (None, None) => String::new(),
+    }
+}
+
+/// A line, the counts above zero, and a line for each remark.
+fn with_details(line: String, counts: &[(u64, &str)], remarks: &[String]) -> String {
+    let mut text = line;
+    for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!(", {count} {what}"));
+    }
+    text.push('\n');
+    remarks.iter().for_each(|remark| text.push_str(&format!("    {remark}\n")));
+    text
+}
+
+impl Row {
+    fn text(&self) -> String {
+        let state = self.state.text(format!("{} messages", self.messages));
+        let (topic, direction) = (&self.topic, direction_text(&self.to));
+        let types = types_text(self.ros1_type.as_ref(), self.ros2_type.as_ref());
+        let line = format!("  {topic}: {direction}{types}: {state}");
+        with_details(line, &[(self.dropped, "dropped"), (self.refused, "refused")], &self.remarks)
     }
 
     fn json(&self) -> Json {
-        let (state, reason) = match &self.state {
-            State::Carried => ("carried", None),
-            State::Connecting => ("connecting", None),
-            State::OtherBridge(bridge) => ("other_bridge", Some(bridge)),
-            State::Refused(reason) => ("refused", Some(reason)),
-        };
+        let (state, reason) = self.state.parts();
         json!({
             "topic": self.topic,
             "to": self.to,
@@ -143,6 +228,51 @@ impl Row {
             "messages": self.messages,
             "dropped": self.dropped,
             "refused": self.refused,
+            "remarks": self.remarks,
+        })
+    }
+}
+
+impl ParameterRow {
+    fn text(&self) -> String {
+        let state = self.state.text(format!("{} parameters", self.parameters));
+        with_details(format!("  parameters of {}: ROS 2 and ROS 1: {state}", self.node), &[], &self.remarks)
+    }
+
+    fn json(&self) -> Json {
+        let (state, reason) = self.state.parts();
+        json!({
+            "node": self.node,
+            "state": state,
+            "reason": reason,
+            "parameters": self.parameters,
+            "remarks": self.remarks,
+        })
+    }
+}
+
+impl ServerRow {
+    /// `kind` is `service` or `action`, `calls` what is counted.
+    fn text(&self, kind: &str, calls: &str) -> String {
+        let state = self.state.text(format!("{} {calls}", self.counts.calls));
+        let (name, direction) = (&self.name, direction_text(&self.to));
+        let types = types_text(self.ros1_type.as_ref(), self.ros2_type.as_ref());
+        let line = format!("  {kind} {name}: {direction}{types}: {state}");
+        with_details(line, &[(self.counts.failed, "failed"), (self.counts.open, "open")], &self.remarks)
+    }
+
+    fn json(&self, kind: &str, calls: &str) -> Json {
+        let (state, reason) = self.state.parts();
+        json!({
+            kind: self.name,
+            "to": self.to,
+            "state": state,
+            "reason": reason,
+            "ros1_type": self.ros1_type,
+            "ros2_type": self.ros2_type,
+            calls: self.counts.calls,
+            "failed": self.counts.failed,
+            "open": self.counts.open,
             "remarks": self.remarks,
         })
     }
@@ -173,6 +303,29 @@ mod tests {
         let report = Report { topics: states.map(row).into(), domain: 5, ..Report::default() };
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn report_without_services_is_read() {
+        let text = r#"{"bridge":"/b","master":"m","master_answers":true,"domain":1,"topics":[]}"#;
+        assert_eq!(serde_json::from_str::<Report>(text).unwrap().bridge, "/b");
+    }
+
+    #[test]
+    fn service_row_shows_calls() {
+        let row = ServerRow {
+            name: "/add".into(),
+            to: "ros1".into(),
+            state: State::Carried,
+            ros1_type: None,
+            ros2_type: Some("a/srv/B".into()),
+            counts: CallCounts { calls: 5, failed: 1, open: 0 },
+            remarks: vec!["a call failed: why".into()],
+        };
+        let expected =
+            "  service /add: ROS 2 to ROS 1 (a/srv/B): 5 calls, 1 failed\n    a call failed: why\n";
+        assert_eq!(row.text("service", "calls"), expected);
+        assert_eq!(row.json("service", "calls")["calls"], 5);
     }
 
     #[test]

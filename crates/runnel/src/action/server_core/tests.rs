@@ -6,21 +6,22 @@ use runnel_testkit::namespace::require_private_network;
 
 use super::*;
 use crate::action::server_arrivals::Arrived;
-use crate::action::types::ActionTypes;
+use crate::action::server_types::StaticTypes;
 use crate::log_output::held_lines;
 use crate::{Context, ContextOptions, Graphs};
 
 /// Longer than any step of these tests; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(60);
 
-fn core(name: &str, ros2: Duration) -> (Context, Arc<ServerCore<TestAction>>) {
+fn core(name: &str, ros2: Duration) -> (Context, Arc<ServerCore<StaticTypes<TestAction>>>) {
     require_private_network();
     let options = ContextOptions::default().signals(false).arguments([""; 0]);
     let options = options.graphs(Graphs::Ros2).domain_id(173).ipc(false);
     let context = Context::with_options(options).unwrap();
     let node = context.create_node(name).unwrap();
-    let ends = ServerEnds::new(&node, "/test", ActionTypes::of::<TestAction>()).unwrap();
-    let core = ServerCore::new(&node, "/test", ends, KeepTimes { ros1: ros2, ros2 });
+    let types = StaticTypes::<TestAction>::default();
+    let ends = ServerEnds::new(&node, "/test", types.types()).unwrap();
+    let core = ServerCore::new((&node, "/test", types), ends, KeepTimes { ros1: ros2, ros2 });
     (context, core)
 }
 
@@ -31,8 +32,8 @@ fn results_of_idle_server_expire() {
     let stamps = (Time::default(), Time { sec: 1, nanosec: 0 });
     let goal =
         core.arrive("client", Arrived { id, stamps, goal: TestGoal { goal: 1 }, reply: None }).unwrap();
-    goal.accept().unwrap();
-    goal.succeed(&TestResult { result: 1 }, "").unwrap();
+    core.accept(&goal).unwrap();
+    core.finish(&goal, Step::Succeed, &TestResult { result: 1 }, "").unwrap();
     let until = clock::monotonic() + LONG;
     let is_left = |now: Instant| now < until && !core.table().goals.entries().is_empty();
     while is_left(clock::monotonic()) {

@@ -56,6 +56,7 @@ impl Publication {
         token: Token,
         socket: Arc<Datagrams>,
     ) {
+        let is_excluded = self.excludes(&link);
         let mut state = lock(&self.state);
         let SubscriberLink { conn, topic, subscriber, dual_node_id, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
@@ -72,12 +73,13 @@ impl Publication {
             subscriber,
             dual_node_id,
             address,
+            is_excluded,
             standby,
             refused,
             refusals,
             too_long,
         };
-        let latched = state.latched.as_ref().filter(|_| link.standby.is_empty());
+        let latched = state.latched.as_ref().filter(|_| link.standby.is_empty() && !link.is_excluded);
         let warning = latched.and_then(|latched| self.send_datagrams(&mut link, latched.frame.as_ref()));
         state.datagram_links.push(link);
         state.notify_count(&before);

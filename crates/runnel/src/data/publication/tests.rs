@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::super::qos_events::QosEvents;
 use super::super::received::SharedMessage;
 use super::super::subscription::{Delivery, SubscriptionCore, SubscriptionSpec, Unreadable};
+use crate::data::bridge_node::bridge_node_name;
 use crate::error::ConversionError;
 use crate::ready::Dispatch;
 use crate::rtps::tests::sending::{before_sending, pair};
@@ -198,6 +199,28 @@ fn subscriber_in_both_graphs_counts_once() {
     assert_eq!(publication.subscriber_count(&group), 1);
     group.on_reader_left(reader);
     assert_eq!(publication.subscriber_count(&group), 0);
+}
+
+/// Neither a subscriber in both graphs nor another bridge gets messages from a bridge, by whichever transport.
+#[test]
+fn udpros_subscriber_is_excluded_from_bridges_as_others() {
+    let bridge = bridge_node_name(1);
+    for (publisher, dual_node_id, is_excluded) in
+        [(&*bridge, Some(5), true), (&*bridge, None, false), ("/talker", Some(5), false)]
+    {
+        let options = PublicationOptions { bound: BOUND, latching: true, has_header: false };
+        let info = LinkInfo { publisher: publisher.to_owned(), md5: "1".into(), ..LinkInfo::default() };
+        let (reactor, pool) = (Arc::new(Reactor::new().unwrap()), Arc::new(Pool::new(0, 0)));
+        let publication = Arc::new(Publication::new(options, info, reactor, pool));
+        let group = publication.writer_group(QoS::default(), &Arc::default());
+        assert!(publication.publish(Byte, &group).is_ok());
+        let _far = join_datagrams(&publication, dual_node_id);
+        assert!(publication.publish(Byte, &group).is_ok());
+        let state = lock(&publication.state);
+        let stats = &state.datagram_links[0].stats;
+        assert_eq!(stats.messages() > 0, !is_excluded, "{publisher} {dual_node_id:?}");
+        assert_eq!(state.subscriber_count(&group), usize::from(!is_excluded));
+    }
 }
 
 /// A message of one byte.

@@ -253,7 +253,7 @@ impl State {
     /// Subscribers with a ROS 1 link, and subscriptions of this process.
     fn linked_count(&self) -> usize {
         self.links.iter().filter(|link| !link.is_excluded).count()
-            + self.datagram_links.len()
+            + self.datagram_links.iter().filter(|link| !link.is_excluded).count()
             + self.locals.len()
     }
 

@@ -1,6 +1,7 @@
 //! Types of a service.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 
 use runnel_core::message::{Message, Service};
 use runnel_core::wire::Wire;
@@ -9,17 +10,18 @@ use super::events::{InSequence, in_sequence};
 use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 
 /// The type of a service.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ServiceTypes {
-    pub(crate) name: &'static str,
-    pub(crate) md5: &'static str,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) md5: Cow<'static, str>,
     /// Types of request and response, for calls of this process.
     pub(crate) ids: [TypeId; 2],
     /// Length of every ROS 1 request, if that is fixed.
     pub(crate) request_len: Option<usize>,
-    /// The DDS type and the type hash of request and response.
-    pub(crate) ros2: [(&'static str, &'static str); 2],
-    pub(crate) events: ServiceEventType,
+    /// The DDS type and the type hash of request and response; empty if the service cannot be represented in ROS 2.
+    pub(crate) ros2: [(Cow<'static, str>, Cow<'static, str>); 2],
+    /// `None` for a type that is known only at run time.
+    pub(crate) events: Option<ServiceEventType>,
 }
 
 /// What the type of a service's events follows from.
@@ -42,16 +44,18 @@ impl ServiceEventType {
 impl ServiceTypes {
     pub(crate) fn of<S: Service>() -> Self {
         let ids = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let ros2 = [(S::Request::DDS_TYPE, S::Request::RIHS01), (S::Response::DDS_TYPE, S::Response::RIHS01)];
-        let (request_len, events) = (S::Request::FIXED_LEN, ServiceEventType::of::<S>());
-        Self { name: S::TYPE, md5: S::MD5, ids, request_len, ros2, events }
+        let ros2 = [(S::Request::DDS_TYPE, S::Request::RIHS01), (S::Response::DDS_TYPE, S::Response::RIHS01)]
+            .map(|(dds_type, rihs01)| (Cow::Borrowed(dds_type), Cow::Borrowed(rihs01)));
+        let (request_len, events) = (S::Request::FIXED_LEN, Some(ServiceEventType::of::<S>()));
+        let [name, md5] = [S::TYPE, S::MD5].map(Cow::Borrowed);
+        Self { name, md5, ids, request_len, ros2, events }
     }
 
     /// The message types in ROS 2; `None` if the service cannot be represented there.
     pub(crate) fn in_ros2(&self) -> Option<ServiceTypeNames> {
-        let [request, response] = self.ros2.map(|(dds_type, rihs01)| ServiceMessageType {
-            dds_type: dds_type.to_owned(),
-            rihs01: rihs01.to_owned(),
+        let [request, response] = self.ros2.each_ref().map(|(dds_type, rihs01)| ServiceMessageType {
+            dds_type: dds_type.clone().into_owned(),
+            rihs01: rihs01.clone().into_owned(),
         });
         let is_known = !request.rihs01.is_empty() && !response.rihs01.is_empty();
         is_known.then_some(ServiceTypeNames { request, response })

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use runnel_core::message::Service;
 use runnel_ros1::node::TopicError;
 
-use super::ServiceServer;
+use super::{ProvidedType, ServiceServer};
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{ServiceCallback, ServiceCore, ServiceRequest, ServiceTypes};
+use crate::data::{ServiceCallback, ServiceCore, ServiceRequest};
 use crate::error::Error;
 use crate::node::Node;
 use crate::sync::{Class, Mutex};
@@ -15,22 +14,17 @@ use crate::sync::{Class, Mutex};
 impl Node {
     /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time. `refusal` is the
     /// response to requests beyond the limits of a service.
-    pub(crate) fn provide_in_ros2<S: Service>(
+    pub(crate) fn provide_in_ros2(
         &self,
-        service: String,
+        (service, ProvidedType { types, type_use }): (String, ProvidedType),
         group: &Arc<ExclusiveGroup>,
         refusal: Vec<u8>,
         callback: impl FnMut(ServiceRequest) + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let callback = ServiceCallback::Defers(Box::new(callback));
         let scheduling = (self.inner.executor_dispatch(), group);
-        let core = ServiceCore::with_refusal(
-            service.clone(),
-            ServiceTypes::of::<S>(),
-            scheduling,
-            callback,
-            Some(Arc::from(refusal)),
-        );
+        let core =
+            ServiceCore::with_refusal(service.clone(), types, scheduling, callback, Some(Arc::from(refusal)));
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
         let memory = self.inner.service_memory();
         let mut driver = self.inner.driver();
@@ -48,7 +42,7 @@ impl Node {
             node: Arc::clone(&self.inner),
             core,
             event_publisher: Mutex::new(Class::EventPublisher, None),
-            _type_use: self.inner.use_service_type::<S>(),
+            _type_use: type_use,
         })
     }
 }
