@@ -138,16 +138,17 @@ fn defined(service: &str, described: &[DescribedType]) -> Result<ServiceSchema, 
     let half = |suffix: &str| {
         let wanted = format!("{service}_{suffix}");
         let found = described.iter().find(|one| one.name == wanted);
-        let definition = found.and_then(DescribedType::definition);
-        definition.ok_or_else(|| format!("the description has no definition of {wanted}"))
+        let definition = found.map(DescribedType::definition);
+        let definition =
+            definition.ok_or_else(|| format!("the description has no definition of {wanted}"))?;
+        definition.map_err(|error| format!("the description is malformed: {error}"))
     };
     let text = format!("{}---\n{}", half("Request")?, half("Response")?);
     let mut library = Library::new();
     library.add_text(Kind::Service, name.clone(), text, service);
     for one in described {
         let is_message = one.name.split('/').nth(1) == Some("msg");
-        if let (Some(name), Some(text)) =
-            (TypeName::parse(&one.name).filter(|_| is_message), one.definition())
+        if let (Some(name), Ok(text)) = (TypeName::parse(&one.name).filter(|_| is_message), one.definition())
         {
             library.add_text(Kind::Message, name, text, &one.name);
         }

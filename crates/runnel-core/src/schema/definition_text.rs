@@ -3,13 +3,15 @@
 //! Source: REP-2016; the numbers are those of `type_description_interfaces/msg/FieldType`.
 
 use super::described_type::{DescribedField, DescribedType};
+use super::from_description::DescriptionError;
+use super::resolve::ResolveError;
 use super::types::{TypeName, is_identifier};
 
 /// Type ids of one value; those of arrays follow in blocks of this many.
 const BLOCK: u8 = 48;
 
 /// Type ids that are spelt as one word.
-const WORDS: [(u8, &str); 14] = [
+const WORDS: [(u8, &str); 13] = [
     (2, "int8"),
     (3, "uint8"),
     (4, "int16"),
@@ -20,7 +22,6 @@ const WORDS: [(u8, &str); 14] = [
     (9, "uint64"),
     (10, "float32"),
     (11, "float64"),
-    (13, "char"),
     (15, "bool"),
     (16, "byte"),
     (17, "string"),
@@ -36,41 +37,58 @@ const BOUNDED_WSTRING: u8 = 22;
 const EMPTY_MEMBER: &str = "structure_needs_at_least_one_member";
 
 impl DescribedType {
-    /// The definition of the type as the text of a `.msg` file. `None` if a name or a type in it cannot be written as
-    /// one. Constants, comments and default values are not part of a description's hash, and are left out.
-    pub fn definition(&self) -> Option<String> {
+    /// The definition of the type as the text of a `.msg` file. Constants, comments and default values are not part of a
+    /// description's hash, and are left out.
+    ///
+    /// # Errors
+    /// If a name is not valid, or a field has a type that messages cannot have.
+    pub fn definition(&self) -> Result<String, DescriptionError> {
         let fields = self.fields.iter().filter(|field| field.name != EMPTY_MEMBER);
-        fields.map(DescribedField::line).collect()
+        fields.map(|field| self.line(field)).collect()
     }
-}
 
-impl DescribedField {
-    fn line(&self) -> Option<String> {
-        if !is_identifier(&self.name) {
-            return None;
+    fn line(&self, field: &DescribedField) -> Result<String, DescriptionError> {
+        if !is_identifier(&field.name) {
+            return Err(not_a_name(&field.name).into());
         }
-        let (element, capacity) = (self.element()?, self.capacity);
-        let suffix = match self.type_id / BLOCK {
+        let wrong = || DescriptionError::FieldType {
+            of: self.name.clone(),
+            field: field.name.clone(),
+            type_id: field.type_id,
+        };
+        let (element, capacity) = (field.element()?.ok_or_else(wrong)?, field.capacity);
+        let suffix = match field.type_id / BLOCK {
             0 => String::new(),
             1 => format!("[{capacity}]"),
             2 => format!("[<={capacity}]"),
             3 => "[]".to_owned(),
-            _ => return None,
+            _ => return Err(wrong()),
         };
-        Some(format!("{element}{suffix} {}\n", self.name))
+        Ok(format!("{element}{suffix} {}\n", field.name))
     }
+}
 
-    /// The spelling of one element.
-    fn element(&self) -> Option<String> {
+impl DescribedField {
+    /// The spelling of one element; `None` if messages cannot have it.
+    fn element(&self) -> Result<Option<String>, ResolveError> {
         let bound = self.string_capacity;
-        match self.type_id % BLOCK {
-            NESTED => TypeName::parse(&self.nested_type_name).map(|name| name.to_string()),
+        Ok(match self.type_id % BLOCK {
+            NESTED => Some(parse_name(&self.nested_type_name)?.to_string()),
             WSTRING => Some("wstring".to_owned()),
             BOUNDED_STRING => Some(format!("string<={bound}")),
             BOUNDED_WSTRING => Some(format!("wstring<={bound}")),
             id => WORDS.iter().find(|(known, _)| *known == id).map(|(_, word)| (*word).to_owned()),
-        }
+        })
     }
+}
+
+/// Parses the name of a type.
+pub(super) fn parse_name(text: &str) -> Result<TypeName, ResolveError> {
+    TypeName::parse(text).ok_or_else(|| not_a_name(text))
+}
+
+fn not_a_name(text: &str) -> ResolveError {
+    ResolveError::NotAName(text.chars().take(100).collect())
 }
 
 #[cfg(test)]
@@ -101,7 +119,7 @@ mod tests {
         let definition = described.own.definition().expect("it can be written");
         assert_eq!(whole(&definition).rihs01(), schema.rihs01(), "{definition}");
         let empty = described.referenced.iter().find(|one| one.name == "p/msg/Empty").expect("it is used");
-        assert_eq!(empty.definition().as_deref(), Some(""));
+        assert_eq!(empty.definition().as_deref(), Ok(""));
     }
 
     #[test]
@@ -116,16 +134,17 @@ mod tests {
         };
         let definition =
             |field| DescribedType { name: "p/msg/X".to_owned(), fields: vec![field] }.definition();
-        assert_eq!(definition(field("x", 6, "")).as_deref(), Some("int32 x\n"));
+        assert_eq!(definition(field("x", 6, "")).as_deref(), Ok("int32 x\n"));
         for refused in [
             field("x\nint32 y", 6, ""),
             field("", 6, ""),
             field("x", 0, ""),
             field("x", 12, ""),
+            field("x", 13, ""),
             field("x", 250, ""),
             field("x", 1, "p/msg/Y z\nint32"),
         ] {
-            assert_eq!(definition(refused.clone()), None, "{refused:?}");
+            assert!(definition(refused.clone()).is_err(), "{refused:?}");
         }
     }
 }

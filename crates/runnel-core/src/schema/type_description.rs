@@ -3,6 +3,7 @@
 //!
 //! Source: REP-2016; the numbers are those of `type_description_interfaces/msg/FieldType`.
 
+use super::definition_text::parse_name;
 use super::described_type::DescribedType;
 use super::full_text::sections;
 use super::generation::Generation;
@@ -125,10 +126,6 @@ fn service(name: &str, request: &str, response: &str) -> Result<(ServiceSchema, 
     let text = add_parts(&mut library, &[request, response])?;
     library.add_text(Kind::Service, name.clone(), text.clone(), &format!("definition of {name}"));
     Ok((library.service_in(Generation::Ros2, &name)?, text))
-}
-
-fn parse_name(name: &str) -> Result<TypeName, ResolveError> {
-    TypeName::parse(name).ok_or_else(|| ResolveError::NotAName(name.chars().take(100).collect()))
 }
 
 /// Adds the definitions that the parts of a service depend on. Returns the text of the service.
