@@ -12,15 +12,15 @@
 //! }
 //! ```
 //!
-//! [`Context::new`] joins the ROS 1 graph, which needs a master. [`ContextOptions::graphs`] selects the ROS 2 graph
+//! [`Context::new`] joins the ROS 1 graph, which needs a master. [`Context::in_graphs`] selects the ROS 2 graph
 //! ([`Graphs::Ros2`], no master, discovery by RTPS) or both at once ([`Graphs::Both`]). A topic is then created with a
 //! queue depth or with a [`QoS`], and [`Context::ros2_graph`] lists the nodes and topics.
 //!
 //! ```no_run
-//! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs};
+//! use runnel::{Context, Graphs, QoS, msgs::std_msgs};
 //!
 //! # fn main() -> Result<(), runnel::Error> {
-//! let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros2))?;
+//! let context = Context::in_graphs(Graphs::Ros2)?;
 //! let node = context.create_node("talker")?;
 //! let chatter = node.create_publisher::<std_msgs::msg::String>("chatter", QoS::keep_last(10).transient_local())?;
 //! chatter.publish(std_msgs::msg::String { data: "hello".into() })?;

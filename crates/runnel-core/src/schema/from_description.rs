@@ -6,12 +6,16 @@
 use super::definition_text::parse_name;
 use super::described_type::DescribedType;
 use super::generation::Generation;
+use super::parse::MAX_DECLARATIONS;
 use super::resolve::ResolveError;
 use super::rihs01::{DURATION, TIME};
 use super::types::{Schema, TypeName};
 use crate::sorted::SortedMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
+
+/// Limit of the types of a description. Peers send descriptions, so their size is checked before the work begins.
+const MOST_TYPES: usize = 1000;
 
 /// A description is not that of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +62,11 @@ impl Schema {
     /// # Errors
     /// If a description is malformed or missing.
     pub fn from_description(name: &str, types: &[DescribedType]) -> Result<Arc<Self>, DescriptionError> {
+        let wanted = parse_name(name)?;
+        let fields = types.iter().fold(0, |sum: usize, one| sum.saturating_add(one.fields.len()));
+        if types.len() > MOST_TYPES || fields > MAX_DECLARATIONS {
+            return Err(ResolveError::TooLarge(wanted).into());
+        }
         let mut described = SortedMap::new();
         for one in types.iter().filter(|one| !is_time(&one.name)) {
             let key = parse_name(&one.name)?;
@@ -65,7 +74,6 @@ impl Schema {
                 return Err(DescriptionError::SameName(key));
             }
         }
-        let wanted = parse_name(name)?;
         let own = described.get(&wanted).map(|own| own.definition()).transpose()?.unwrap_or_default();
         let mut text = own;
         for (key, one) in described.iter().filter(|(key, _)| **key != wanted) {
@@ -171,6 +179,16 @@ mod tests {
         }
         for nested in ["", "p/msg/B", "p/msg/A", "no name"] {
             assert!(matches!(of(field(1, nested)), DescriptionError::Resolve(_)), "{nested}");
+        }
+        let many = |types: usize, fields: usize| {
+            let name = |number| if number == 0 { "p/msg/A".to_owned() } else { format!("p/msg/B{number}") };
+            let fields = vec![field(2, ""); fields];
+            let of = |number| DescribedType { name: name(number), fields: fields.clone() };
+            Schema::from_description("p/msg/A", &(0..types).map(of).collect::<Vec<_>>())
+        };
+        for (types, fields) in [(MOST_TYPES + 1, 0), (2, MAX_DECLARATIONS / 2 + 1)] {
+            let too_large = Err(DescriptionError::Resolve(ResolveError::TooLarge(TypeName::new("p", "A"))));
+            assert_eq!(many(types, fields).map(drop), too_large);
         }
         let same = ["p/msg/A", "p/srv/A"].map(|name| DescribedType { name: name.into(), fields: Vec::new() });
         assert!(matches!(Schema::from_description("p/msg/A", &same), Err(DescriptionError::SameName(_))));
