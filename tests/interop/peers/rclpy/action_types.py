@@ -10,11 +10,8 @@ from rclpy.action import ActionClient, ActionServer
 from rclpy.utilities import remove_ros_args
 
 from common import node, print_line
-from generated import prepare
+from generated import NEEDS, prepare
 from values import from_plain
-
-OF_GEOMETRY = ["geometry_msgs", "std_msgs", "builtin_interfaces"]
-GENERATED = {"actionlib": [], "example_interfaces": [], "move_base_msgs": OF_GEOMETRY, "tf2_msgs": OF_GEOMETRY}
 
 
 class Sample:
@@ -22,8 +19,8 @@ class Sample:
         values = json.loads(line)
         self.name = values["type"]
         package, kind, name = self.name.split("/")
-        if package in GENERATED:
-            prepare(package, GENERATED[package])
+        if package in NEEDS:
+            prepare(package)
         self.type = getattr(importlib.import_module("{}.{}".format(package, kind)), name)
         self.path = "/{}/{}".format(package, name)
         self.goal = from_plain(self.type.Goal, values["goal"])

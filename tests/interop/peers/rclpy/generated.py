@@ -1,5 +1,6 @@
 """Packages of messages and actions that no wheel has: generated from their definitions by what comes with ROS 2 and
-compiled, once, into `target/peers/rclpy`. Jazzy would want one more kind of type support."""
+compiled, once, into `target/peers/rclpy`. Jazzy would want one more kind of type support. Run as a program it makes all."""
+import concurrent.futures
 import fcntl
 import os
 import pathlib
@@ -16,6 +17,14 @@ RELEASE = pathlib.Path(sys.prefix)
 INTO = ROOT / "target/peers/rclpy" / RELEASE.name
 # Of Debian's, what generators are written with; behind all that the wheels have.
 TEMPLATES = "/usr/lib/python3/dist-packages"
+# The packages, each with those of the messages that its messages hold, and with what these hold.
+NEEDS = {
+    "actionlib": [],
+    "example_interfaces": [],
+    "move_base_msgs": ["geometry_msgs", "std_msgs", "builtin_interfaces"],
+    "raspimouse_msgs": [],
+    "tf2_msgs": ["geometry_msgs", "std_msgs", "builtin_interfaces"],
+}
 # What the services and messages of an action hold.
 OF_ACTIONS = ["action_msgs", "builtin_interfaces", "service_msgs", "unique_identifier_msgs"]
 LIBRARIES = [
@@ -77,11 +86,15 @@ def compile(package, needs, made):
     own = [RELEASE / "include", *RELEASE.glob("include/*/")]
     headers = [made.parent, numpy.get_include(), sysconfig.get_paths()["include"], *own]
     options = ["-O1", "-fPIC", *("-I{}".format(folder) for folder in headers)]
-    objects = []
-    for compiler, ending in [("gcc", "*.c"), ("g++", "*.cpp")]:
-        for source in made.rglob(ending):
-            objects.append("{}.o".format(source))
-            subprocess.run([compiler, *options, "-c", source, "-o", objects[-1]], check=True)
+    sources = [(compiler, source) for compiler, ending in [("gcc", "*.c"), ("g++", "*.cpp")] for source in made.rglob(ending)]
+    objects = ["{}.o".format(source) for _, source in sources]
+
+    def make(compiler, source):
+        subprocess.run([compiler, *options, "-c", source, "-o", "{}.o".format(source)], check=True)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(make, *source) for source in sources]:
+            done.result()
     library = made / "{}_s__rosidl_typesupport_c.so".format(package)
     kinds = ["generator_c", "typesupport_fastrtps_c", "typesupport_c", "generator_py"]
     libraries = [*LIBRARIES, *("{}__rosidl_{}".format(need, kind) for need in needs for kind in kinds)]
@@ -90,9 +103,8 @@ def compile(package, needs, made):
     subprocess.run(["g++", "-shared", "-o", library, *objects, *wanted], check=True)
 
 
-def prepare(package, needs=()):
-    """Has a package made, unless it is there since its definitions changed last, and lets it be imported. `needs` are the
-    packages of the messages that its messages hold, with those that these hold."""
+def prepare(package):
+    """Has a package made, unless it is there since its definitions changed last, and lets it be imported."""
     INTO.mkdir(parents=True, exist_ok=True)
     done = INTO / "{}.made".format(package)
     with open(INTO / "lock", "w", encoding="ascii") as lock:
@@ -100,19 +112,27 @@ def prepare(package, needs=()):
         newest = max(path.stat().st_mtime for path in [*definitions_of(package), pathlib.Path(__file__)])
         if not done.exists() or done.stat().st_mtime < newest:
             # The generators of one process make one package.
-            making = [sys.executable, __file__, package, *needs]
+            making = [sys.executable, __file__, package]
             subprocess.run(making, check=True, stdout=subprocess.DEVNULL)
             done.touch()
     if str(INTO) not in sys.path:
         sys.path.append(str(INTO))
 
 
-def main():
-    package, *needs = sys.argv[1:]
+def make(package):
+    needs = NEEDS[package]
     if any(path.suffix == ".action" for path in definitions_of(package)):
         needs = sorted({*needs, *OF_ACTIONS})
     generate(package, needs, INTO / package)
     compile(package, needs, INTO / package)
+
+
+def main():
+    if sys.argv[1:]:
+        make(sys.argv[1])
+    else:
+        for package in NEEDS:
+            prepare(package)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from common import node, parsed, print_line
 from generated import prepare
 from values import to_json
 
-prepare("tf2_msgs", ["geometry_msgs", "std_msgs", "builtin_interfaces"])
+prepare("tf2_msgs")
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 DYNAMIC = QoSProfile(depth=100)
