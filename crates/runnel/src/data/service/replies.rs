@@ -120,8 +120,8 @@ impl Replies {
     }
 
     /// A client is matched, by its writer of requests.
-    pub(crate) fn client_matched(&self, client: Guid) {
-        lock(&self.state).requests.client_matched(client);
+    pub(crate) fn client_matched(&self, client: Guid, now: Instant) {
+        lock(&self.state).requests.client_matched(client, now);
     }
 
     /// A client is no longer matched.
@@ -210,7 +210,16 @@ impl Replies {
             RequestIdentity::InlineQos(identity) => Some(identity),
             RequestIdentity::Header(_) => None,
         };
-        readers.into_iter().fold(false, |any, reader| self.end.send(frame, (reader, related)).is_ok() | any)
+        readers.into_iter().fold(false, |any, reader| self.send_to(frame, (reader, related)) | any)
+    }
+
+    /// Sends a reply to one reader. Returns whether it was sent.
+    fn send_to(&self, frame: &Frame, to: (Guid, Option<SampleIdentity>)) -> bool {
+        let Ok((_, evicted)) = self.end.send(frame, to) else { return false };
+        if let Some(reader) = evicted {
+            lock(&self.state).requests.note_evicted(reader.prefix);
+        }
+        true
     }
 
     fn hold(&self, reply: Held) {

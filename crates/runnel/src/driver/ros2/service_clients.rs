@@ -291,7 +291,7 @@ impl ClientEnd {
         let (framing, ends) = (Framing::of(vendor), &self.end.ends);
         let send = |request: &[u8], header: CallHeader| {
             let (payload, related) = framed(framing, request, (rtps, ends), header);
-            let sent = self.end.send(&Frame::new(Encoding::Xcdr1, payload), (server, related)).ok()?;
+            let (sent, _) = self.end.send(&Frame::new(Encoding::Xcdr1, payload), (server, related)).ok()?;
             // As the server knows it.
             let (end, number) = match framing {
                 Framing::Header => (ends.writer.id(), header.number),
