@@ -12,11 +12,9 @@ use super::requester::RequestKey;
 /// Limit of the unanswered requests of a participant.
 pub(super) const MOST_PER_PARTICIPANT: usize = 250;
 
-/// Limits of answered requests that are known, of clients that are known to be gone, and of participants that the log has
-/// named.
+/// Limits of answered requests that are known, and of clients that are known to be gone.
 const MOST_ANSWERED: usize = 1000;
 const MOST_GONE: usize = 1000;
-const MOST_NAMED: usize = 100;
 
 /// How long a client may be unmatched before its requests are given up: it may have been lost for a moment only.
 pub(crate) const ABSENCE: Duration = Duration::from_secs(10);
@@ -35,8 +33,15 @@ pub(super) struct ClientRequests {
     gone: BTreeMap<Guid, Instant>,
     /// Matched participants whose replies may be evicted before they arrive.
     evicting: BTreeSet<GuidPrefix>,
-    named: BTreeSet<GuidPrefix>,
+    /// Requests that were refused.
+    pub(super) refused: Occurrences,
+    /// Replies that were dropped.
+    pub(super) dropped: Occurrences,
 }
+
+/// Number of events of one kind. The log gets powers of two only.
+#[derive(Default)]
+pub(super) struct Occurrences(u64);
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,10 +147,13 @@ impl ClientRequests {
         }
         (absent, self.gone.values().min().map(|since| *since + ABSENCE))
     }
+}
 
-    /// Whether the log has not named a participant yet. It names only some.
-    pub(super) fn is_to_be_named(&mut self, participant: GuidPrefix) -> bool {
-        self.named.len() < MOST_NAMED && self.named.insert(participant)
+impl Occurrences {
+    /// Counts an event. Returns their number if it is to be logged.
+    pub(super) fn note(&mut self) -> Option<u64> {
+        self.0 += 1;
+        self.0.is_power_of_two().then_some(self.0)
     }
 }
 
@@ -256,11 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn log_names_each_participant_once() {
+    fn refusals_and_dropped_replies_are_logged_apart() {
         let mut requests = ClientRequests::default();
-        assert!(requests.is_to_be_named(GuidPrefix([1; 12])));
-        assert!(!requests.is_to_be_named(GuidPrefix([1; 12])));
-        let others = (2..=255).filter(|byte| requests.is_to_be_named(GuidPrefix([*byte; 12])));
-        assert_eq!(others.count(), MOST_NAMED - 1);
+        let refused: Vec<u64> = (0..9).filter_map(|_| requests.refused.note()).collect();
+        assert_eq!(refused, [1, 2, 4, 8]);
+        let dropped: Vec<u64> = (0..3).filter_map(|_| requests.dropped.note()).collect();
+        assert_eq!(dropped, [1, 2]);
+        assert_eq!((9..1000).filter_map(|_| requests.refused.note()).last(), Some(512));
     }
 }

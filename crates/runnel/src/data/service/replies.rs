@@ -12,7 +12,7 @@ use runnel_core::wire::Encoding;
 use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
 
-use super::client_requests::{Admitted, ClientRequests, MOST_PER_PARTICIPANT};
+use super::client_requests::{Admitted, ClientRequests, MOST_PER_PARTICIPANT, Occurrences};
 use super::held_replies::{Held, HeldReplies};
 use super::requester::RequestKey;
 use super::service_end::ServiceEnd;
@@ -41,7 +41,7 @@ struct State {
     held: HeldReplies,
     requests: ClientRequests,
     /// Failed requests of clients that do not understand errors.
-    failed: u64,
+    failed: Occurrences,
 }
 
 /// A client, and its request.
@@ -89,28 +89,25 @@ impl Replies {
     /// client gets an error if it understands that, or else the service's response to refused requests.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let key = to.reads_failures.then(|| to.key());
-        let (admitted, is_to_be_named) = {
-            let requests = &mut lock(&self.state).requests;
-            let admitted = requests.admit(to.client, key);
-            (admitted, admitted == Admitted::No && requests.is_to_be_named(to.client.prefix))
-        };
+        let admitted = lock(&self.state).requests.admit(to.client, key);
         match admitted {
             Admitted::Yes => {
                 return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
             }
             Admitted::Known => {}
-            Admitted::No => self.refuse(&to, is_to_be_named),
+            Admitted::No => self.refuse(&to),
         }
         None
     }
 
-    fn refuse(&self, to: &Addressee, is_to_be_named: bool) {
+    fn refuse(&self, to: &Addressee) {
         let (service, participant) = (&self.service, to.client.prefix);
         let why = format!(
             "service {service}: {MOST_PER_PARTICIPANT} requests of participant {participant} have no response yet"
         );
-        if is_to_be_named {
-            console::warning!("{why}; further requests are refused");
+        let refused = lock(&self.state).requests.refused.note();
+        if let Some(refused) = refused {
+            console::warning!("{why}; further requests are refused; refused requests: {refused}");
         }
         match (&self.refusal, failure_frame(to, &why)) {
             (_, Some(frame)) => self.send(to, frame),
@@ -231,16 +228,16 @@ impl Replies {
     fn note_dropped(&self, dropped: Vec<Held>) {
         for reply in dropped {
             let client = reply.to.client;
-            let is_to_be_named = {
+            let dropped = {
                 let requests = &mut lock(&self.state).requests;
                 requests.forget(reply.to.key());
-                requests.is_to_be_named(client.prefix)
+                requests.dropped.note()
             };
-            if is_to_be_named {
+            if let Some(dropped) = dropped {
                 let service = &self.service;
                 console::warning!(
                     "service {service}: replies to client {client} are dropped: its reader of replies was not found, \
-                     or acknowledges too few"
+                     or acknowledges too few; dropped replies: {dropped}"
                 );
             }
         }
@@ -251,12 +248,8 @@ impl Replies {
         if to.reads_failures {
             return;
         }
-        let failed = {
-            let mut state = lock(&self.state);
-            state.failed += 1;
-            state.failed
-        };
-        if failed.is_power_of_two() {
+        let failed = lock(&self.state).failed.note();
+        if let Some(failed) = failed {
             let (service, client) = (&self.service, to.client);
             console::warning!(
                 "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}; \
