@@ -9,7 +9,8 @@ use crate::log_output::console;
 use crate::sync::lock;
 
 impl Publication {
-    /// Sends a message to one reader, by RTPS or by shared memory. Returns its number.
+    /// Sends a message to one reader, by RTPS or by shared memory. Returns its number, and a reader whose messages were
+    /// evicted for it.
     ///
     /// # Errors
     /// The reader is not matched, or does not keep pace.
@@ -18,7 +19,7 @@ impl Publication {
         group: &WriterGroup,
         frame: &Frame,
         to: (Guid, Option<SampleIdentity>),
-    ) -> Result<u64, NotSent> {
+    ) -> Result<(u64, Option<Guid>), NotSent> {
         let writer = group.writer().ok_or(NotSent::Unmatched)?;
         let mut state = lock(&self.state);
         let pair = (writer.id(), to.0);
@@ -37,6 +38,6 @@ impl Publication {
                  messages to others"
             );
         }
-        Ok(number)
+        Ok((number, evicted))
     }
 }

@@ -74,11 +74,15 @@ impl ServiceEnd {
         Self { rtps, ends, group, publication, input }
     }
 
-    /// Sends a message to one matched reader; returns its number.
+    /// As [`Publication::send_to`].
     ///
     /// # Errors
     /// The reader is not matched, or does not keep pace.
-    pub(crate) fn send(&self, frame: &Frame, to: (Guid, Option<SampleIdentity>)) -> Result<u64, NotSent> {
+    pub(crate) fn send(
+        &self,
+        frame: &Frame,
+        to: (Guid, Option<SampleIdentity>),
+    ) -> Result<(u64, Option<Guid>), NotSent> {
         self.publication.send_to(&self.group, frame, to)
     }
 
