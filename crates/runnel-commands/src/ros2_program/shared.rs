@@ -73,13 +73,11 @@ pub fn ros1_flag(matches: &ArgMatches) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// All commands below these that have the flag.
-    fn restricted(commands: &[Command]) -> Vec<&Command> {
-        let below = commands
-            .iter()
-            .flat_map(|command| restricted(command.get_subcommands().cloned().collect::<Vec<_>>().leak()));
-        let own = commands.iter().filter(|command| command.get_arguments().any(|arg| arg.get_id() == ROS2));
-        own.chain(below).collect()
+    /// Whether the flag is implied by this command and by each below it, with the name of the command.
+    fn defaults(command: &Command) -> Vec<(String, bool)> {
+        let own = command.get_arguments().find(|arg| arg.get_id() == ROS2);
+        let own = own.map(|arg| (command.get_name().to_owned(), arg.get_default_values() == ["true"]));
+        own.into_iter().chain(command.get_subcommands().flat_map(defaults)).collect()
     }
 
     #[test]
