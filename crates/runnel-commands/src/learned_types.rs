@@ -66,10 +66,25 @@ impl TypeLearner {
     /// # Errors
     /// If no node describes it.
     pub fn message(&self, graph: &Ros2Graph, name: &str, hash: &str) -> Result<Arc<Schema>, NotLearned> {
+        self.message_of_publisher(graph, [name, hash], "")
+    }
+
+    /// The same for a message of this node, which is asked first.
+    ///
+    /// # Errors
+    /// If no node describes it.
+    pub fn message_of_publisher(
+        &self,
+        graph: &Ros2Graph,
+        [name, hash]: [&str; 2],
+        publisher: &str,
+    ) -> Result<Arc<Schema>, NotLearned> {
         if hash.is_empty() {
             return Err(NotLearned::NoHash);
         }
-        let users = users(graph, name, hash);
+        let mut users = users(graph, name, hash);
+        // The sort is stable: the others keep their order.
+        users.sort_by_key(|node| node != publisher);
         let asked = users.iter().filter(|node| has_service(graph, node)).take(MOST_ASKED);
         let mut refused = Vec::new();
         for node in asked {
@@ -105,9 +120,23 @@ impl TypeLearner {
     }
 
     fn ask(&self, graph: &Ros2Graph, node: &str, name: &str, hash: &str) -> Result<Arc<Schema>, String> {
-        let types = described_types(&self.node, graph, node, hash);
-        described(&types.map_err(|error| format!("{error} (does it spin?)"))?, name, hash)
+        checked_types(&self.node, graph, node, [name, hash]).map(|(schema, _)| schema)
     }
+}
+
+/// The type of this name and hash as a node describes it, first as a schema, and with the types that it uses.
+///
+/// # Errors
+/// Why there is no description with that hash.
+pub fn checked_types(
+    asker: &Node,
+    graph: &Ros2Graph,
+    node: &str,
+    [name, hash]: [&str; 2],
+) -> Result<(Arc<Schema>, Vec<DescribedType>), String> {
+    let types = described_types(asker, graph, node, hash);
+    let types = types.map_err(|error| format!("{error} (does it spin?)"))?;
+    Ok((described(&types, name, hash)?, types))
 }
 
 /// The schema of a description, if it has this hash.

@@ -1,10 +1,12 @@
 //! Types of received messages.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema, TypeName};
-use runnel::{Context, Node, RawMessage};
+use runnel::{Context, EndpointType, Node, RawMessage, Ros2Graph};
 
 use crate::error::CliError;
 use crate::learned_types::{NotLearned, TypeLearner};
@@ -13,6 +15,9 @@ use crate::types::Types;
 /// Most types of received messages that are kept: peers can name any number.
 const MOST_RECEIVED: usize = 256;
 
+/// How long a type counts as unknown: a node may begin to describe it later.
+const UNKNOWN_FOR: Duration = Duration::from_secs(10);
+
 /// The types of received messages: from their publishers' connection headers, or else the definition known here, if
 /// it is the same, or else what nodes of the ROS 2 graph describe.
 pub struct ReceivedTypes {
@@ -20,12 +25,15 @@ pub struct ReceivedTypes {
     load: Box<dyn Fn() -> Result<Types, CliError> + Send>,
     learner: Option<(Context, TypeLearner)>,
     known: TypeCache,
+    /// Publishers, types and hashes that were not found, and when.
+    unknown: BTreeMap<(String, String, String), Instant>,
 }
 
 impl ReceivedTypes {
     /// `load` returns the types known here. It is called when a publisher does not define its type.
     pub fn new(load: impl Fn() -> Result<Types, CliError> + Send + 'static) -> Self {
-        Self { types: None, load: Box::new(load), learner: None, known: TypeCache::default() }
+        let (known, unknown) = (TypeCache::default(), BTreeMap::new());
+        Self { types: None, load: Box::new(load), learner: None, known, unknown }
     }
 
     /// The same. ROS 2 types that are not known here are learned with clients of this node, which blocks
@@ -55,6 +63,41 @@ impl ReceivedTypes {
         Ok(schema)
     }
 
+    /// The type of a message on a topic; `None` if it is not found and messages of other types may come. This is logged
+    /// once for each publisher.
+    ///
+    /// # Errors
+    /// When it is not found, and no message of another type can be expected.
+    pub fn find(&mut self, message: &RawMessage<'_>, topic: &str) -> Result<Option<Arc<Schema>>, CliError> {
+        let (publisher, name, hash) = (message.publisher(), message.type_name(), message.type_hash());
+        let key = (publisher.to_owned(), name.to_owned(), hash.to_owned());
+        let is_known = self.known.get(name, hash).is_some();
+        let failed = self.unknown.get(&key).copied();
+        if !is_known && failed.is_some_and(|failed| failed.elapsed() < UNKNOWN_FOR) {
+            return Ok(None);
+        }
+        let why = match self.of(message) {
+            Ok(schema) => return Ok(Some(schema)),
+            Err(why) => why,
+        };
+        let graph = self.learner.as_ref().and_then(|(context, _)| context.ros2_graph().ok().flatten());
+        let has_others = |graph: Ros2Graph| has_other_types(&graph, topic, [name, hash]);
+        if message.generation() == Generation::Ros1
+            || (self.known.types.is_empty() && !graph.is_some_and(has_others))
+        {
+            return Err(why);
+        }
+        if failed.is_none() {
+            log::error!(
+                "message of publisher {publisher}: {why}; further such messages are skipped silently"
+            );
+        }
+        if self.unknown.len() < MOST_RECEIVED || failed.is_some() {
+            self.unknown.insert(key, Instant::now());
+        }
+        Ok(None)
+    }
+
     fn local_type(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
         let types = match &mut self.types {
             Some(types) => types,
@@ -80,7 +123,8 @@ impl ReceivedTypes {
             return Err(unknown);
         };
         let graph = context.ros2_graph()?.unwrap_or_default();
-        let learned = learner.message(&graph, message.type_name(), message.type_hash());
+        let asked = [message.type_name(), message.type_hash()];
+        let learned = learner.message_of_publisher(&graph, asked, message.publisher());
         learned.map_err(|why| not_learned(&unknown, &why))
     }
 }
@@ -112,6 +156,16 @@ impl TypeCache {
     }
 }
 
+/// Whether a topic has a publisher of another type, or of another definition.
+fn has_other_types(graph: &Ros2Graph, topic: &str, [name, hash]: [&str; 2]) -> bool {
+    let publishers = graph.endpoints.iter().filter(|end| {
+        end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
+    });
+    publishers
+        .into_iter()
+        .any(|end| end.ros_type() != name || end.type_hash.as_deref().unwrap_or_default() != hash)
+}
+
 /// The type that the connection header of a ROS 1 publisher defines, if it can be parsed.
 fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
     let name = TypeName::parse(message.type_name())?;
@@ -124,6 +178,17 @@ fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graphs::tests::graph;
+
+    #[test]
+    fn other_definition_on_the_topic_is_another_type() {
+        let graph = graph(&[("rt/a", 1, true), ("rt/a", 2, false), ("rt/b", 2, true)]);
+        let is_other = |topic, name, hash| has_other_types(&graph, topic, [name, hash]);
+        assert!(!is_other("/a", "std_msgs/msg/String", "RIHS01_ab"));
+        assert!(is_other("/a", "std_msgs/msg/String", "RIHS01_cd"));
+        assert!(is_other("/a", "std_msgs/msg/Bool", "RIHS01_ab"));
+        assert!(!is_other("/c", "std_msgs/msg/Bool", "RIHS01_ab"), "no publisher");
+    }
 
     #[test]
     fn newest_received_types_are_kept() {

@@ -7,3 +7,4 @@ mod demo;
 mod doctor_ros2;
 mod peer_text;
 mod ros1_only;
+mod ros2_front;

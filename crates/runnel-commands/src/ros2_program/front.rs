@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgMatches, Command};
 
-use super::{NAME, command};
+use super::{NAME, command, shared};
 use crate::arguments::Arguments;
 use crate::cli_context::{CliContext, Original};
 use crate::error::CliError;
@@ -45,7 +45,11 @@ impl<'a> Front<'a> {
     /// When they are invalid, or ask for help. Without a command, help is printed and is no failure.
     pub fn matches(&self) -> Result<ArgMatches, Failure> {
         let words = std::iter::once(NAME).chain(self.words.iter().map(String::as_str));
-        command().try_get_matches_from(words).map_err(|error| self.refused(&error))
+        let matches = command().try_get_matches_from(words).map_err(|error| self.refused(&error))?;
+        match shared::ros1_flag(&matches) {
+            Some(flag) => Err(Failure::usage(format!("no such option: {flag}"))),
+            None => Ok(matches),
+        }
     }
 
     /// Name and commands as typed, such as `ros2 topic echo`.
@@ -117,6 +121,12 @@ mod tests {
                 "ros2 topic: no command nope (choose from list, info, type, find, echo, pub, hz, bw, delay)",
             ),
             ("node list a b", "ros2 node list: too many arguments: a"),
+            ("param get /a", "ros2 param get: the following required arguments were not provided: <NAME>"),
+            ("param set /a b", "ros2 param set: the following required arguments were not provided: <VALUE>"),
+            ("param load /a", "ros2 param load: the following required arguments were not provided: <FILE>"),
+            ("param dump", "ros2 param dump: the following required arguments were not provided: <NODE>"),
+            ("param list --ros1", "ros2 param list: no such option: --ros1"),
+            ("service call --ros1 /a", "ros2 service call: no such option: --ros1"),
         ] {
             assert_eq!(failure(line), (2, expected.to_owned()), "{line}");
         }

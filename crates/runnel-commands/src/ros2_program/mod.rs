@@ -11,6 +11,7 @@ mod interface;
 mod node;
 mod not_here;
 mod run;
+mod shared;
 mod topic;
 
 use std::path::PathBuf;
@@ -24,12 +25,6 @@ use front::Front;
 
 /// The name of the program.
 const NAME: &str = "ros2";
-
-/// Groups that are commands of `runnel`. Those that do not exist are left out.
-const SHARED_GROUPS: [&str; 5] = ["service", "action", "param", "lifecycle", "doctor"];
-
-/// Flags that select a graph: this program is only in ROS 2.
-const GRAPH_FLAGS: [&str; 4] = ["ros1", "ros2", "only_ros1", "only_ros2"];
 
 /// Inspect and use nodes, topics, services, actions and parameters, like ros2 of ROS 2
 #[derive(Debug, Parser)]
@@ -56,24 +51,12 @@ enum Group {
 
 /// The parser of all arguments.
 pub fn command() -> clap::Command {
-    let whole = commands::command();
-    let shared = SHARED_GROUPS.iter().filter_map(|name| whole.find_subcommand(name).cloned());
-    let command = shared.map(without_graph_flags).fold(own_command(), clap::Command::subcommand);
-    originals::as_originals_parse(command)
+    originals::as_originals_parse(own_command().subcommands(shared::groups()))
 }
 
 /// The same without the groups that are commands of `runnel`.
 pub fn own_command() -> clap::Command {
     originals::as_originals_parse(Cli::command())
-}
-
-fn without_graph_flags(command: clap::Command) -> clap::Command {
-    let hidden = |arg: clap::Arg| {
-        let selects = GRAPH_FLAGS.contains(&arg.get_id().as_str());
-        if selects { arg.hide(true) } else { arg }
-    };
-    let command = command.mut_args(hidden).mut_subcommands(without_graph_flags);
-    if command.get_name() == "doctor" { command.visible_alias("wtf") } else { command }
 }
 
 /// The arguments of a command line that calls this program: by the name of a link, or as `runnel ros2 GROUP`.

@@ -33,6 +33,8 @@ pub struct Here {
     pub master: Option<MasterFound>,
     /// Whether there are ROS 2 participants besides commands.
     pub has_ros2: bool,
+    /// The ROS 2 domain, if there are none.
+    pub empty_domain: Option<u16>,
     /// This host's name or address according to a variable or argument.
     pub stated: Option<StatedHost>,
 }

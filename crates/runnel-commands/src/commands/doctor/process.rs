@@ -8,6 +8,10 @@ use super::found::{Here, MasterFound, ServerFault, StatedHost};
 /// Advice for users without a master.
 const START: &str = "start one with 'runnel master', or set ROS_MASTER_URI to the one that runs";
 
+/// Advice for users without a ROS 2 participant.
+const START_ROS2: &str = "start a node; if one runs, compare its ROS_DOMAIN_ID, ROS_AUTOMATIC_DISCOVERY_RANGE and \
+                          RMW_IMPLEMENTATION with those here";
+
 pub fn judge(here: &Here) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(why) = &here.malformed {
@@ -15,6 +19,9 @@ pub fn judge(here: &Here) -> Vec<Finding> {
         findings.push(Finding::error(Area::Here, subject, what, "correct it; nothing else was checked"));
     }
     findings.extend(here.master.as_ref().and_then(|master| master_fault(master, here)));
+    if let (None, None, Some(domain)) = (&here.malformed, &here.master, here.empty_domain) {
+        findings.push(Finding::error(Area::Here, "graph", no_participant(domain), START_ROS2));
+    }
     if let Some(stated) = &here.stated {
         findings.extend(stated_fault(stated, here.master.as_ref()));
     }
@@ -27,6 +34,10 @@ pub fn judge(here: &Here) -> Vec<Finding> {
     findings
 }
 
+fn no_participant(domain: u16) -> String {
+    format!("no ROS 2 participant in domain {domain}")
+}
+
 /// A master that does not answer. It is only an info if no variable names it and there are ROS 2 participants.
 fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
     let fault = master.fault.as_ref()?;
@@ -37,6 +48,9 @@ fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
     if !here.master_named && here.has_ros2 {
         return Some(Finding::info(Area::Here, "master", what, "only ROS 1 nodes need a master"));
     }
+    if let Some(domain) = here.empty_domain {
+        what += &format!(", and there is {}", no_participant(domain));
+    }
     let advice = match fault {
         ServerFault::Unresolved { .. } => "use its address in ROS_MASTER_URI, or add the name to /etc/hosts",
         ServerFault::Unreachable(_) => "check the network of this host, and the address in ROS_MASTER_URI",
@@ -45,7 +59,11 @@ fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
         ServerFault::Nonsense(_) => "something else has its port: does ROS_MASTER_URI name the right one?",
         _ => START,
     };
-    Some(Finding::error(Area::Here, "master", what, advice))
+    let in_ros2 = match here.empty_domain.filter(|_| !here.master_named) {
+        Some(_) => format!("; in ROS 2: {START_ROS2}"),
+        None => String::new(),
+    };
+    Some(Finding::error(Area::Here, "master", what, &(advice.to_owned() + &in_ros2)))
 }
 
 fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Finding> {
@@ -137,6 +155,22 @@ mod tests {
         assert!(judge(&unnamed).iter().all(|finding| finding.severity == Severity::Info));
         let named = Here { master, has_ros2: true, ..here() };
         assert!(judge(&named).iter().any(|finding| finding.severity == Severity::Error));
+    }
+
+    #[test]
+    fn empty_domain_is_named_with_or_without_a_master() {
+        let found = only(&Here { empty_domain: Some(7), ..Here::default() });
+        let text = (found.severity, found.what.as_str());
+        assert_eq!(text, (Severity::Error, "no ROS 2 participant in domain 7"));
+        assert!(found.advice.contains("ROS_DOMAIN_ID") && !found.advice.contains("master"), "{found:?}");
+        let master = Some(master(Some(ServerFault::Refused)));
+        let both = only(&Here { master, empty_domain: Some(7), ..Here::default() });
+        let expected = "no process listens at http://10.0.0.1:11311/ (ROS_MASTER_URI is not set), and there is no ROS 2 \
+                        participant in domain 7";
+        assert_eq!(both.what, expected);
+        assert!(both.advice.contains("runnel master") && both.advice.contains("ROS_DOMAIN_ID"), "{both:?}");
+        let with_master = Here { empty_domain: Some(7), ..here() };
+        assert_eq!(judge(&with_master), [], "a graph of ROS 1 only is sound");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     }
     if let [_] = args.names.as_slice()
         && !args.query.has_master(cli)?
-        && let Some((node, parameter)) = args.query.ros2_parameter(cli, &first)?
+        && let Some((node, parameter)) = args.query.ros2_parameter(cli, &first, "<NAME>")?
     {
         return delete_ros2(cli, &node, &parameter);
     }

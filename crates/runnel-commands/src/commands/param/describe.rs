@@ -3,7 +3,7 @@
 use runnel::msgs::rcl_interfaces::msg::ParameterDescriptor;
 use serde_json::{Value as Json, json};
 
-use super::query::Query;
+use super::query::{Query, node_not_found};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -26,6 +26,9 @@ pub struct Args {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let name = cli.resolve(&args.node)?;
     let Some(node) = args.query.ros2_node(cli, &name)? else {
+        if args.query.filter.is_only_ros2() {
+            return Err(node_not_found(cli, &name));
+        }
         let text =
             format!("no ROS 2 node {name} (see 'runnel node list'); ROS 1 has no descriptions of parameters");
         return Err(CliError::Failed(text));

@@ -43,7 +43,7 @@ fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), Cli
         let context = cli.query_context()?;
         return print_ros1(cli, &Graph::new(&context), name);
     }
-    match args.query.ros2_parameter(cli, name)? {
+    match args.query.ros2_parameter(cli, name, "<NAME>")? {
         Some((node, parameter)) => print_ros2(args, cli, &node.client, &parameter),
         None => args.query.in_ros1(cli, name, |graph| print_ros1(cli, graph, name)),
     }

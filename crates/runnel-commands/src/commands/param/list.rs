@@ -6,7 +6,7 @@ use runnel::core::names::DdsTopic;
 use runnel::{Graphs, ParameterClient, Ros2Graph};
 use serde_json::{Map, Value as Json, json};
 
-use super::query::{Query, Ros2Node};
+use super::query::{Query, Ros2Node, node_not_found};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -49,7 +49,13 @@ struct Listed {
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let namespace = args.namespace.as_ref().map(|name| cli.resolve(name)).transpose()?;
-    let snapshot = GraphSnapshot::open(cli, args.query.filter, &args.query.discovery)?;
+    let mut snapshot = GraphSnapshot::open(cli, args.query.filter, &args.query.discovery)?;
+    // In ROS 1 the name need not be a node.
+    if let Some(name) = namespace.as_ref().filter(|_| args.query.filter.is_only_ros2()) {
+        let graph = snapshot.ros2.take().unwrap_or_default();
+        let graph = args.query.wait_for_node(snapshot.context(), graph, name)?;
+        snapshot.ros2 = Some(graph.ok_or_else(|| node_not_found(cli, name))?);
+    }
     let mut ros1 = snapshot.ros1().map(|graph| graph.param_names()).transpose()?.unwrap_or_default();
     if let Some(namespace) = &namespace {
         ros1.retain(|name| is_within(name, namespace));

@@ -5,7 +5,7 @@ use std::path::Path;
 use runnel::{Parameter, ParameterValue};
 use serde_json::{Value as Json, json};
 
-use super::query::{Query, Ros2Node};
+use super::query::{Query, Ros2Node, node_not_found};
 use super::set::fitted;
 use crate::cli_context::CliContext;
 use crate::completion;
@@ -37,12 +37,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    // A ROS 1 namespace is no file.
-    if args.namespace != "/" && (args.namespace == "-" || Path::new(&args.namespace).is_file()) {
+    if names_node(args, cli) {
         let name = cli.resolve(&args.file)?;
-        let missing = || CliError::Failed(format!("no ROS 2 node {name} (see 'runnel node list')"));
-        let node = args.query.ros2_node(cli, &name)?.ok_or_else(missing)?;
-        return load_ros2(args, cli, &node);
+        let text = text_of(&args.namespace)?;
+        let node = args.query.ros2_node(cli, &name)?.ok_or_else(|| node_not_found(cli, &name))?;
+        return load_ros2(args, cli, &node, &text);
     }
     let namespace = cli.resolve(&args.namespace)?;
     let text = text_of(&args.file)?;
@@ -53,10 +52,17 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     args.query.in_ros1(cli, &args.file, set)
 }
 
-fn load_ros2(args: &Args, cli: &CliContext, node: &Ros2Node) -> Result<(), CliError> {
+/// Whether the arguments are a ROS 2 node and a file. A ROS 1 namespace is no file.
+fn names_node(args: &Args, cli: &CliContext) -> bool {
+    let second = args.namespace.as_str();
+    let is_file = || second == "-" || Path::new(second).is_file() || cli.resolve(second).is_err();
+    second != "/" && (args.query.filter.is_only_ros2() || is_file())
+}
+
+fn load_ros2(args: &Args, cli: &CliContext, node: &Ros2Node, text: &str) -> Result<(), CliError> {
     let file = &args.namespace;
     let client = &node.client;
-    let found = Parameter::from_file_text(&text_of(file)?, client.node_name(), args.use_wildcard);
+    let found = Parameter::from_file_text(text, client.node_name(), args.use_wildcard);
     let mut parameters = found.map_err(|why| failed(file, &why))?;
     if parameters.is_empty() {
         let hint = if args.use_wildcard { "" } else { " (see --use-wildcard)" };
@@ -91,7 +97,10 @@ fn settable(value: ParameterValue) -> Result<ParameterValue, String> {
 }
 
 fn text_of(file: &str) -> Result<String, CliError> {
-    file_text(Path::new(file)).map_err(|error| failed(file, &error.to_string()))
+    file_text(Path::new(file)).map_err(|error| {
+        let why = error.to_string();
+        failed(file, why.split(" (os error").next().unwrap_or_default())
+    })
 }
 
 fn failed(file: &str, why: &str) -> CliError {

@@ -49,25 +49,47 @@ impl Query {
     /// # Errors
     /// When the node does not answer.
     pub fn ros2_node(&self, cli: &CliContext, name: &str) -> Result<Option<Ros2Node>, CliError> {
-        let is_it = |graph: &Ros2Graph| graph.nodes.iter().any(|node| node.full_name == name);
-        let Some((context, mut graph)) = self.discover(cli)? else { return Ok(None) };
-        if !is_it(&graph) {
-            context.wait_for_ros2_graph(self.timeout.unwrap_or(NODE_TIMEOUT), is_it)?;
-            graph = context.ros2_graph()?.unwrap_or_default();
+        let Some((context, graph)) = self.discover(cli)? else { return Ok(None) };
+        match self.wait_for_node(&context, graph, name)? {
+            Some(_) => Ros2Node::connect(cli, &context, name).map(Some),
+            None => Ok(None),
         }
-        if is_it(&graph) { Ros2Node::connect(cli, &context, name).map(Some) } else { Ok(None) }
+    }
+
+    /// A discovered graph once it has a node of this name; `None` if none appears in time.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn wait_for_node(
+        &self,
+        context: &Context,
+        graph: Ros2Graph,
+        name: &str,
+    ) -> Result<Option<Ros2Graph>, CliError> {
+        let is_it = |graph: &Ros2Graph| graph.nodes.iter().any(|node| node.full_name == name);
+        if is_it(&graph) {
+            return Ok(Some(graph));
+        }
+        context.wait_for_ros2_graph(self.timeout.unwrap_or(NODE_TIMEOUT), is_it)?;
+        Ok(context.ros2_graph()?.filter(is_it))
     }
 
     /// The ROS 2 node that the absolute name of a parameter begins with, and the parameter's own name.
     ///
     /// # Errors
-    /// When the node does not answer.
+    /// When the node does not answer, or the name is that of a node: then the argument `missing` is missing.
     pub fn ros2_parameter(
         &self,
         cli: &CliContext,
         absolute: &str,
+        missing: &str,
     ) -> Result<Option<(Ros2Node, String)>, CliError> {
         let Some((context, graph)) = self.discover(cli)? else { return Ok(None) };
+        if graph.nodes.iter().any(|node| node.full_name == absolute) {
+            return Err(CliError::Usage(format!(
+                "{absolute} is a ROS 2 node: argument {missing} is missing"
+            )));
+        }
         let below =
             |node: &str| absolute.strip_prefix(node)?.strip_prefix('/').map(|rest| rest.replace('/', "."));
         let nodes = graph.nodes.iter().map(|node| node.full_name.as_str());
@@ -97,7 +119,7 @@ impl Query {
         run: impl FnOnce(&Graph<'_>) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
         if self.filter.is_only_ros2() {
-            return Err(CliError::Failed(missing_text(missing)));
+            return Err(node_not_found(cli, missing));
         }
         let context = cli.query_context()?;
         if !self.filter.is_only_ros1() {
@@ -119,6 +141,11 @@ impl Query {
         let context = cli.query_context()?;
         Ok(self.filter.is_only_ros1() || Graph::within(&context, MASTER_TIMEOUT).check_master().is_ok())
     }
+}
+
+/// The error of a command in ROS 2 for a node that is not there.
+pub fn node_not_found(cli: &CliContext, node: &str) -> CliError {
+    CliError::Failed(if cli.is_only_in_ros2() { "Node not found".to_owned() } else { missing_text(node) })
 }
 
 fn missing_text(node: &str) -> String {

@@ -43,7 +43,15 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let parameter = &args.value;
     match args.query.ros2_node(cli, &name)? {
         Some(node) => set_ros2(cli, &node.client, parameter, value),
-        None => args.query.in_ros1(cli, &name, |graph| set_ros1(graph, &absolute(&name, parameter), value)),
+        None => args.query.in_ros1(cli, &name, |graph| {
+            let absolute = absolute(&name, parameter);
+            set_ros1(graph, &absolute, value)?;
+            if !args.query.filter.is_only_ros1() {
+                // The node may be misspelt or not running.
+                cli.output.note(&format!("no ROS 2 node {name}: {absolute} was set at the ROS 1 master"));
+            }
+            Ok(())
+        }),
     }
 }
 
@@ -55,7 +63,7 @@ fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), Cli
         let context = cli.query_context()?;
         return set_ros1(&Graph::new(&context), name, &args.value);
     }
-    match args.query.ros2_parameter(cli, name)? {
+    match args.query.ros2_parameter(cli, name, "<VALUE>")? {
         Some((node, parameter)) => set_ros2(cli, &node.client, &parameter, &args.value),
         None => args.query.in_ros1(cli, name, |graph| set_ros1(graph, name, &args.value)),
     }

@@ -243,7 +243,8 @@ fn repeated(
         let start = Instant::now();
         call()?;
         let Some(rate) = rate else { return Ok(()) };
-        let left = Duration::from_secs_f64(1.0 / rate).saturating_sub(start.elapsed());
+        let period = Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::MAX);
+        let left = period.saturating_sub(start.elapsed());
         context.sleep_wall(left)?;
         if !context.ok() {
             return Ok(());
@@ -265,5 +266,14 @@ mod tests {
         {
             assert!(!is_type(&types, word), "{word}");
         }
+    }
+
+    #[test]
+    fn tiny_rate_is_a_long_period() {
+        let options = runnel::ContextOptions::default().graphs(Graphs::Ros2).signals(false);
+        let context = Context::with_options(options).expect("a context");
+        context.shutdown();
+        let done = repeated(Some(1e-20), &context, || Ok(()));
+        assert!(done.is_ok(), "it ends as the context has");
     }
 }

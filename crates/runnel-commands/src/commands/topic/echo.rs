@@ -97,6 +97,7 @@ struct Printer {
     form: Form,
     options: EchoOptions,
     field: Option<String>,
+    topic: String,
     types: ReceivedTypes,
     diagnostics: Diagnostics,
     printed: u64,
@@ -115,7 +116,7 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let schema = schema.transpose()?;
     let options = args.listen.options(best_qos(&snapshot, &subject.topic, schema.is_some()));
     let types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
-    let printer = Printer::new(args, subject.field, types, cli)?;
+    let printer = Printer::new(args, &subject, types, cli)?;
     let subscription = subscribe(&node, &subject.topic, schema.as_deref(), options, printer, ending.clone())?;
     ending.wait()?;
     warn_of_losses([&subscription]);
@@ -179,12 +180,7 @@ fn subscribe(
 }
 
 impl Printer {
-    fn new(
-        args: Args,
-        field: Option<String>,
-        types: ReceivedTypes,
-        cli: &CliContext,
-    ) -> Result<Self, CliError> {
+    fn new(args: Args, subject: &Subject, types: ReceivedTypes, cli: &CliContext) -> Result<Self, CliError> {
         let form = match args {
             _ if cli.output.json => Form::Json,
             Args { csv: true, .. } => Form::Csv,
@@ -192,7 +188,7 @@ impl Printer {
             Args { flow_style: true, .. } => Form::FlowLists,
             _ => Form::Yaml,
         };
-        let field = args.field.or(field);
+        let field = args.field.or_else(|| subject.field.clone());
         if form == Form::Plot && field.is_some() {
             return Err(CliError::Usage("--plot prints whole messages, not one field".into()));
         }
@@ -207,6 +203,7 @@ impl Printer {
                 ..EchoOptions::default()
             },
             field,
+            topic: subject.topic.clone(),
             types,
             diagnostics: Diagnostics::default(),
             printed: 0,
@@ -218,9 +215,10 @@ impl Printer {
         self.most.is_some_and(|most| self.printed >= most)
     }
 
-    /// Prints a message. A message that cannot be decoded, or lacks the field, is skipped with a diagnostic.
+    /// Prints a message. A message whose type is unknown, or that cannot be decoded or lacks the field, is skipped with
+    /// a diagnostic.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
-        let schema = self.types.of(message)?;
+        let Some(schema) = self.types.find(message, &self.topic)? else { return Ok(()) };
         let printed = message.decode(&schema).and_then(|decoded| self.text(&decoded, message.generation()));
         match printed {
             Ok(text) => {

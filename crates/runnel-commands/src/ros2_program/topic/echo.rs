@@ -123,7 +123,13 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
     let options = SubscriptionOptions::from(args.qos.over(best_qos(&snapshot, &topic))).strict_qos();
     let (once, timeout, reports_losses) = (args.once, args.timeout, !args.no_lost_messages);
     let types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
-    let mut printer = Printer { output: cli.output, args, types, diagnostics: Diagnostics::default() };
+    let mut printer = Printer {
+        output: cli.output,
+        args,
+        topic: topic.clone(),
+        types,
+        diagnostics: Diagnostics::default(),
+    };
     let (ended, complete) = (ending.clone(), Arc::clone(&is_complete));
     let take = move |message: &RawMessage<'_>| {
         if once && complete.load(Ordering::Relaxed) {
@@ -166,18 +172,19 @@ fn best_qos(snapshot: &GraphSnapshot, topic: &str) -> QoS {
 struct Printer {
     output: Output,
     args: Args,
+    topic: String,
     types: ReceivedTypes,
     diagnostics: Diagnostics,
 }
 
 impl Printer {
-    /// Prints a message; false if it is skipped with a diagnostic, since it cannot be decoded.
+    /// Prints a message; false if it is skipped with a diagnostic, since its type is unknown or it cannot be decoded.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<bool, CliError> {
         if self.args.raw {
             self.print(&format!("{}\n---\n", python_bytes(&message.bytes().to_vec())))?;
             return Ok(true);
         }
-        let schema = self.types.of(message)?;
+        let Some(schema) = self.types.find(message, &self.topic)? else { return Ok(false) };
         let decoded = match message.decode(&schema) {
             Ok(decoded) => decoded,
             Err(error) => {

@@ -18,7 +18,7 @@ const VARIABLES: [&str; 4] = ["ROS_MASTER_URI", "ROS_HOSTNAME", "ROS_IP", "ROS_N
 /// The arguments that override these variables.
 const ARGUMENTS: [&str; 3] = ["__master", "__hostname", "__ip"];
 
-/// Reads the variables and arguments.
+/// Reads the variables and arguments. A program that uses only ROS 2 reads none of ROS 1.
 pub fn gather(cli: &CliContext) -> Here {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let argument = |name: &'static str| {
@@ -27,6 +27,10 @@ pub fn gather(cli: &CliContext) -> Here {
         value.map(|value| (name, value.to_owned()))
     };
     let set = |name| variable(name).map(|value| (name, value));
+    if cli.is_only_in_ros2() {
+        let variables = super::network::VARIABLES.into_iter().filter_map(set).collect();
+        return Here { variables, ..Here::default() };
+    }
     let all = VARIABLES.into_iter().chain(super::network::VARIABLES);
     let variables = all.filter_map(set).chain(ARGUMENTS.into_iter().filter_map(argument));
     let variables: Vec<_> = variables.collect();

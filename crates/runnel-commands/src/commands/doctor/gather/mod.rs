@@ -31,13 +31,14 @@ pub use times::CLOCK;
 /// How long two ends of a half-open link may take to agree.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// Examines the ROS 1 graph, and in parallel the ROS 2 graph.
+/// Examines the ROS 1 graph, unless the program uses only ROS 2, and in parallel the ROS 2 graph.
 ///
 /// # Errors
 /// When the arguments are wrong.
 pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     let mut here = here::gather(cli);
-    let context = match cli.query_context() {
+    let graphs = if cli.is_only_in_ros2() { Graphs::Ros2 } else { Graphs::Ros1 };
+    let context = match cli.query_context_in(graphs) {
         Ok(context) => context,
         Err(CliError::Failed(why)) => {
             here.malformed = Some(why);
@@ -50,7 +51,10 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     let (ros1, ros2, mut network) = thread::scope(|scope| {
         let ros2 = scope.spawn(|| ros2::gather(args, cli, ros2_context.as_ref(), &has_master));
         let network = scope.spawn(|| network::gather(ros2_context.as_ref(), &is_enough));
-        let ros1 = gather_ros1(args, cli, &context);
+        let ros1 = match graphs {
+            Graphs::Ros2 => Ok((None, None)),
+            _ => gather_ros1(args, cli, &context).map(|(master, graph)| (Some(master), graph)),
+        };
         // With a master and no participants, nobody wants to know more of ROS 2.
         has_master.store(matches!(&ros1, Ok((_, Some(_)))), Ordering::Relaxed);
         let ros2 = ros2.join().ok().flatten();
@@ -59,8 +63,9 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     });
     let (master, graph) = ros1?;
     network::look_elsewhere(cli, &mut network, ros2.as_ref(), graph.is_some());
-    here.master = Some(master);
+    here.master = master;
     here.has_ros2 = ros2.as_ref().is_some_and(|found| found.has_nodes);
+    here.empty_domain = network.range.filter(|_| !here.has_ros2).map(|_| network.domain);
     Ok(Found { here, graph, ros2, network })
 }
 

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runnel::core::schema::TypeDescription;
-use runnel::msgs::type_description_interfaces::msg::{
-    IndividualTypeDescription, TypeDescription as DescriptionMessage,
-};
+use runnel::core::schema::{DescribedField, DescribedType, TypeDescription};
 
 /// Number of differences that are named.
 const NAMED: usize = 5;
@@ -22,33 +19,19 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The definition that a node sends.
-    pub fn of_message(message: &DescriptionMessage) -> Self {
-        let own = std::iter::once(&message.type_description);
-        let all = own.chain(&message.referenced_type_descriptions);
-        let fields = |described: &IndividualTypeDescription| {
-            let field = |field: &runnel::msgs::type_description_interfaces::msg::Field| {
-                let of = &field.type_;
-                let capacities = [of.capacity, of.string_capacity];
-                (field.name.clone(), type_text(of.type_id, capacities, &of.nested_type_name))
-            };
-            (described.type_name.clone(), described.fields.iter().map(field).collect())
+    /// The definition that a node describes: a type and those that it uses.
+    pub fn of_types<'t>(types: impl IntoIterator<Item = &'t DescribedType>) -> Self {
+        let field = |field: &DescribedField| {
+            let capacities = [field.capacity as u64, field.string_capacity as u64];
+            (field.name.clone(), type_text(field.type_id, capacities, &field.nested_type_name))
         };
-        Self { types: all.map(fields).collect() }
+        let fields = |described: &DescribedType| described.fields.iter().map(field).collect();
+        Self { types: types.into_iter().map(|one| (one.name.clone(), fields(one))).collect() }
     }
 
     /// The definition that is known here.
     pub fn of_description(description: &TypeDescription) -> Self {
-        let all = std::iter::once(&description.own).chain(&description.referenced);
-        let mut types = BTreeMap::new();
-        for described in all {
-            let field = |field: &runnel::core::schema::DescribedField| {
-                let capacities = [field.capacity as u64, field.string_capacity as u64];
-                (field.name.clone(), type_text(field.type_id, capacities, &field.nested_type_name))
-            };
-            types.insert(described.name.clone(), described.fields.iter().map(field).collect());
-        }
-        Self { types }
+        Self::of_types(std::iter::once(&description.own).chain(&description.referenced))
     }
 
     /// What differs in the other definition: the names of fields, and their types here and there.
@@ -74,20 +57,20 @@ fn field_differences(
     [ours, theirs]: [&Vec<(String, String)>; 2],
     [here, there]: [&str; 2],
 ) -> Vec<String> {
-    let type_in = |fields: &[(String, String)], name: &str| {
-        fields.iter().find(|(field, _)| field == name).map(|(_, of)| of.clone())
-    };
+    let by_name =
+        |fields: &[(String, String)]| -> BTreeMap<String, String> { fields.iter().cloned().collect() };
+    let (our_types, their_types) = (by_name(ours), by_name(theirs));
     let mut found = Vec::new();
     for (field, of) in ours {
-        match type_in(theirs, field) {
+        match their_types.get(field) {
             None => found.push(format!("{name}.{field} ({of}) exists only at {here}")),
-            Some(other) if other != *of => {
+            Some(other) if other != of => {
                 found.push(format!("{name}.{field} is {of} at {here}, {other} at {there}"));
             }
             Some(_) => {}
         }
     }
-    let only_theirs = theirs.iter().filter(|(field, _)| type_in(ours, field).is_none());
+    let only_theirs = theirs.iter().filter(|(field, _)| !our_types.contains_key(field));
     found.extend(only_theirs.map(|(field, of)| format!("{name}.{field} ({of}) exists only at {there}")));
     let order =
         |fields: &[(String, String)]| fields.iter().map(|(field, _)| field.clone()).collect::<Vec<_>>();

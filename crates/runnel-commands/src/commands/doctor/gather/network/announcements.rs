@@ -23,6 +23,9 @@ const LAST_DOMAIN: u16 = 232;
 /// Longer than the period in which participants of most implementations announce themselves, 3 s.
 const LISTEN: Duration = Duration::from_millis(3300);
 
+/// How long a probe may take to return, even if all else is known.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
+
 /// How often it is checked whether that is needed.
 const CHECK: Duration = Duration::from_millis(50);
 
@@ -60,8 +63,8 @@ pub fn gather(
     };
     let own: Vec<IpAddr> = all.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
     let mut heard = BTreeSet::new();
-    let until = Instant::now() + LISTEN;
-    while Instant::now() < until && !is_enough.load(Ordering::Relaxed) {
+    let start = Instant::now();
+    while must_listen(start.elapsed(), is_enough.load(Ordering::Relaxed), &probes) {
         for (domain, prefix, from) in receive(&sockets) {
             if prefix[..11] == token {
                 if let Some(probe) = probes.get_mut(usize::from(prefix[11])) {
@@ -73,6 +76,15 @@ pub fn gather(
         }
     }
     (heard.into_iter().collect(), probes)
+}
+
+/// Whether to listen on, this long after the probes were sent. A probe is not given up early.
+fn must_listen(elapsed: Duration, is_enough: bool, probes: &[InterfaceProbe]) -> bool {
+    let is_pending = |probe: &InterfaceProbe| probe.error.is_none() && !probe.returned;
+    match is_enough {
+        true => elapsed < PROBE_TIMEOUT && probes.iter().any(is_pending),
+        false => elapsed < LISTEN,
+    }
 }
 
 /// An interface that carries multicast, with its first address. Loopback counts only if its flags say so, or if there is
@@ -152,6 +164,21 @@ fn receive(sockets: &[(u16, Datagrams)]) -> Vec<(u16, [u8; 12], IpAddr)> {
 mod tests {
     use super::*;
     use runnel_io::interfaces::Address;
+
+    #[test]
+    fn pending_probe_is_awaited_although_all_else_is_known() {
+        let probe = |error: Option<&str>, returned| InterfaceProbe {
+            name: "x".into(),
+            address: GROUP.into(),
+            error: error.map(str::to_owned),
+            returned,
+        };
+        let (early, late) = (Duration::from_millis(100), Duration::from_millis(200));
+        let pending = [probe(None, true), probe(None, false)];
+        assert!(must_listen(early, true, &pending) && !must_listen(late, true, &pending));
+        assert!(!must_listen(early, true, &[probe(None, true), probe(Some("refused"), false)]));
+        assert!(must_listen(late, false, &[]) && !must_listen(LISTEN, false, &pending));
+    }
 
     #[test]
     fn interfaces_with_ipv4_and_multicast_are_used() {

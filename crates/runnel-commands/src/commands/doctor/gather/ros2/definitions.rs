@@ -1,22 +1,17 @@
 //! Definitions of types whose hashes differ: from the nodes that use them, or else as known here.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
-use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, TypeDescription};
-use runnel::msgs::type_description_interfaces::srv::{GetTypeDescription, GetTypeDescriptionRequest};
 use runnel::{EndpointInfo, Node, Ros2Graph};
 
 use crate::cli_context::CliContext;
 use crate::commands::doctor::ros2::definitions::Definition;
+use crate::learned_types::checked_types;
 use crate::types::Types;
 
 /// The service by which a node describes its types.
 const SERVICE: &str = "get_type_description";
-
-/// How long a node may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Number of hashes and of nodes for each that are asked for.
 const MOST_HASHES: usize = 8;
@@ -46,17 +41,13 @@ fn known(types: &Types, hash: &str, end: &EndpointInfo) -> Option<Definition> {
     (description.hash == hash).then(|| Definition::of_description(&description))
 }
 
+/// The definition as a node that uses it describes it, with this hash.
 fn from_nodes(node: &Node, graph: &Ros2Graph, hash: &str, ends: &[&EndpointInfo]) -> Option<Definition> {
-    let services = ends.iter().filter_map(|end| Some(format!("{}/{SERVICE}", end.node.as_deref()?)));
-    let is_offered = |service: &String| {
-        graph.endpoints.iter().any(|end| end.ros_topic() == Some(DdsTopic::ServiceRequest(service)))
-    };
-    services.filter(is_offered).take(MOST_NODES).find_map(|service| {
-        let client = node.create_client::<GetTypeDescription>(&service).ok()?;
-        let type_name = ends.first()?.ros_type();
-        let request =
-            GetTypeDescriptionRequest { type_name, type_hash: hash.to_owned(), include_type_sources: false };
-        let response = client.call_timeout(&request, TIMEOUT).ok()?;
-        response.successful.then(|| Definition::of_message(&response.type_description))
+    let type_name = ends.first()?.ros_type();
+    let users: BTreeSet<&str> = ends.iter().filter_map(|end| end.node.as_deref()).collect();
+    let describes = |user: &&str| graph.count_services(&format!("{user}/{SERVICE}")) > 0;
+    users.into_iter().filter(describes).take(MOST_NODES).find_map(|user| {
+        let (_, types) = checked_types(node, graph, user, [&type_name, hash]).ok()?;
+        Some(Definition::of_types(&types))
     })
 }
