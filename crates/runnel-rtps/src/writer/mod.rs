@@ -183,20 +183,33 @@ impl<B: Lend> Writer<B> {
     /// # Errors
     /// The writer is full ([`Writer::full`]).
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
+        if self.needs_samples(now)
+            && let Some(full) = self.full()
+        {
+            return Err(full);
+        }
+        Ok(self.write_admitted(now, stamp, payload))
+    }
+
+    /// As [`Writer::write`], even if the writer is full: the caller has checked that before. An acknowledgement may have
+    /// made it full since, if it holds more samples than its limit because an alternate path has returned some.
+    pub fn write_admitted(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Option<B> {
+        debug_assert!(self.addressing.is_none(), "its samples are for one reader each");
+        if !self.needs_samples(now) {
+            self.history.skip_number();
+            return Some(payload);
+        }
+        self.history.push(payload, stamp, now);
+        self.displace_excess()
+    }
+
+    /// Returns whether a reader needs new samples, now or later.
+    fn needs_samples(&mut self, now: Instant) -> bool {
         if self.unmatched.expire(now, self.history.last().next()) {
             self.trim();
         }
-        debug_assert!(self.addressing.is_none(), "its samples are for one reader each");
         let is_awaited = !self.unmatched.is_empty();
-        if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_passed_over) {
-            self.history.skip_number();
-            return Ok(Some(payload));
-        }
-        if let Some(full) = self.full() {
-            return Err(full);
-        }
-        self.history.push(payload, stamp, now);
-        Ok(self.displace_excess())
+        self.is_latching() || is_awaited || !self.readers.iter().all(ReaderProxy::is_passed_over)
     }
 
     /// Suspends a reader: an alternate path carries later samples. Returns the first sample that is not known to have

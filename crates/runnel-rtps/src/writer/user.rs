@@ -74,10 +74,26 @@ impl<P: Lend> UserWriter<P> {
             return Ok(Some(sample));
         }
         let displaced = self.writer.write(now, stamp, sample)?;
+        self.note_written(now);
+        Ok(displaced)
+    }
+
+    /// As [`UserWriter::write`], even if the writer is full: the caller has checked [`UserWriter::full`] before. An
+    /// acknowledgement may have made it full since, if it holds more samples than its limit because an alternate path
+    /// has returned some.
+    pub fn write_admitted(&mut self, now: Instant, stamp: Timestamp, sample: P) -> Option<P> {
+        if self.closed {
+            return Some(sample);
+        }
+        let displaced = self.writer.write_admitted(now, stamp, sample);
+        self.note_written(now);
+        displaced
+    }
+
+    fn note_written(&mut self, now: Instant) {
         self.writer.expire(now);
         self.promises.note_sample(now);
         self.wake();
-        Ok(displaced)
     }
 
     /// Writes a sample for one matched reader; returns its number. `related` becomes its inline QoS. Only for a writer of

@@ -26,13 +26,12 @@ pub(crate) struct Written<'a> {
 }
 
 impl Rtps {
-    /// Publishes a message.
+    /// Publishes a message. The caller has checked that a keep-all writer is not [full](Writer::full).
     pub(crate) fn write<'a>(&'a self, writer: &'a Writer, frame: Frame) -> Written<'a> {
         debug_assert!(!frame.encoding().is_ros1(), "RTPS carries encodings of ROS 2");
         let state = &mut *self.lock_to_publish(writer);
         let now = clock::monotonic();
-        let displaced = state.writer.write(now, stamp(), CdrFrame(frame));
-        let displaced = displaced.ok().flatten().map(|frame| frame.0);
+        let displaced = state.writer.write_admitted(now, stamp(), CdrFrame(frame)).map(|frame| frame.0);
         let left = mem::take(&mut state.left);
         let wakes = self.settle(writer, state, now);
         Written { displaced, left, unsent: Unsent { rtps: self, writer, wakes, evicted: None } }

@@ -146,7 +146,7 @@ impl Publication {
         let (id, Some(number)) = (writer.id(), writer.last_number()) else { return };
         let lendable = self.lendable_copy(state, frame);
         let frame = lendable.as_ref().unwrap_or(frame);
-        // A message that the writer refused has no number: the last number is that of the message before.
+        // A message of a closed writer has no number: the last number is that of the message before.
         let is_due = |link: &&mut MemoryLink| link.writer == id && link.path.is_next(number);
         let dropped = state
             .memory_links

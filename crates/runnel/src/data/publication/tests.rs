@@ -2,7 +2,7 @@ use std::any::TypeId;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Once;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::super::qos_events::QosEvents;
 use super::super::received::SharedMessage;
@@ -11,6 +11,7 @@ use crate::data::bridge_node::bridge_node_name;
 use crate::error::ConversionError;
 use crate::ready::Dispatch;
 use crate::rtps::tests::sending::{before_sending, pair};
+use crate::rtps::{Rtps, Writer};
 use crate::sync::try_lock;
 use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, GrowingSink, decode_into};
@@ -246,6 +247,53 @@ impl Outgoing for Byte {
     fn into_shared(self) -> SharedMessage {
         Arc::new(())
     }
+}
+
+/// A message during whose serialization the writer becomes full, as an acknowledgement can make it.
+struct Filling {
+    rtps: Arc<Rtps>,
+    writer: Arc<Writer>,
+    /// The last number of the full writer.
+    number: Arc<AtomicU64>,
+}
+
+impl Outgoing for Filling {
+    fn shared_type(&self) -> Option<TypeId> {
+        None
+    }
+    fn wire_len(&self) -> usize {
+        1
+    }
+    fn write(&self, _: &mut GrowingSink) -> Result<(), ConversionError> {
+        Ok(())
+    }
+    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), ConversionError> {
+        while self.writer.full().is_none() {
+            drop(self.rtps.write(&self.writer, Frame::new(Encoding::Xcdr1, vec![0, 1, 0, 0, 1])));
+        }
+        self.number.store(self.writer.last_number().unwrap(), Ordering::SeqCst);
+        Ok(())
+    }
+    fn write_slice(&self, _: &mut [u8]) -> bool {
+        false
+    }
+    fn into_shared(self) -> SharedMessage {
+        Arc::new(())
+    }
+}
+
+#[test]
+fn admitted_message_is_written_to_full_writer() {
+    require_private_network();
+    let (rtps, _reader, writer) = pair(78, QoS::keep_all());
+    let publication = publication();
+    let group = publication.writer_group(QoS::keep_all(), &Arc::default());
+    group.set_writer(RtpsWriter::new(Arc::clone(&rtps), Arc::clone(&writer)));
+    group.on_reader_matched(Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) }, None);
+    let number = Arc::new(AtomicU64::new(0));
+    let message = Filling { rtps, writer: Arc::clone(&writer), number: Arc::clone(&number) };
+    assert!(publication.publish(message, &group).is_ok());
+    assert_eq!(writer.last_number(), Some(number.load(Ordering::SeqCst) + 1));
 }
 
 #[test]

@@ -53,15 +53,16 @@ impl Subscribed {
         self.allowed_gaps = self.seen[RELIABLE].gaps;
     }
 
-    #[track_caller]
-    fn update(&mut self, now: [Account; 2], tally: &mut Tally) {
+    /// Takes new counters.
+    ///
+    /// # Errors
+    /// When they show a lost, repeated or late message.
+    fn update(&mut self, now: [Account; 2], tally: &mut Tally) -> Result<(), String> {
         for stream in [RELIABLE, BEST_EFFORT] {
             let (before, now) = (self.seen[stream], now[stream]);
-            assert_eq!(
-                now.repeated, 0,
-                "{}, stream {stream}, a message came twice or late: {now:?}",
-                self.name
-            );
+            if now.repeated > 0 {
+                return Err(format!("stream {stream}, a message came twice or late: {now:?}"));
+            }
             tally.received += u64::from(now.received() - before.received());
             let missing = now.missing - before.missing;
             if !self.is_reliable || stream == BEST_EFFORT {
@@ -69,11 +70,14 @@ impl Subscribed {
                 continue;
             }
             let allowed = self.allowed_gaps;
-            assert!(now.gaps <= allowed, "{} lost messages: {now:?}, {allowed} gaps allowed", self.name);
+            if now.gaps > allowed {
+                return Err(format!("lost messages: {now:?}, {allowed} gaps allowed"));
+            }
             tally.gaps += now.gaps - before.gaps;
             tally.missing += missing;
         }
         self.seen = now;
+        Ok(())
     }
 }
 
@@ -99,17 +103,23 @@ impl Reader {
     /// Removes a subscription after checking its counters.
     pub fn unsubscribe(&mut self, index: usize, tally: &mut Tally) {
         let mut removed = self.subscriptions.swap_remove(index);
+        let description = self.process.ask(&format!("describe {}", removed.name));
         let (accounts, _) = parse(&self.process.ask(&format!("remove {}", removed.name)));
-        removed.update(accounts, tally);
+        if let Err(fault) = removed.update(accounts, tally) {
+            panic!("{fault}\n{}: {description}\n{}", removed.name, self.process.peer.output());
+        }
     }
 
     /// Checks the counters of a subscription.
     pub fn check(&mut self, index: usize, tally: &mut Tally) -> &Subscribed {
         let subscribed = &mut self.subscriptions[index];
         let (accounts, is_in_memory) = parse(&self.process.ask(&format!("state {}", subscribed.name)));
-        subscribed.update(accounts, tally);
+        let updated = subscribed.update(accounts, tally);
         subscribed.is_in_memory = is_in_memory;
-        subscribed
+        if let Err(fault) = updated {
+            panic!("{fault}\n{}", self.describe(index));
+        }
+        &self.subscriptions[index]
     }
 
     /// Details of a subscription, and the process's log.

@@ -173,3 +173,12 @@ impl Scene {
         }
     }
 }
+
+impl Drop for Scene {
+    /// Adds the talker's log to the output of a failed test.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("talker:\n{}", self.talker.peer.output());
+        }
+    }
+}
