@@ -10,7 +10,7 @@ use super::generation::Generation;
 use super::library::{Kind, Library};
 use super::resolve::ResolveError;
 use super::rihs01::{DURATION, EVENT_INFO, TIME, Types, UUID};
-use super::types::{Schema, ServiceSchema, TypeName};
+use super::types::{Schema, ServiceSchema};
 use crate::sorted::SortedMap;
 
 /// The text that defines a type.

@@ -5,6 +5,8 @@ use runnel_bridge::decision::Direction;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use crate::output::shown;
+
 /// The last part of the name of the topic on which a bridge publishes its report.
 pub const TOPIC: &str = "status";
 
@@ -197,13 +199,13 @@ fn types_text(ros1: Option<&String>, ros2: Option<&String>) -> String {
 }
 
 /// A line, the counts above zero, and a line for each remark.
-fn with_details(line: String, counts: &[(u64, &str)], remarks: &[String]) -> String {
-    let mut text = line;
+fn with_details(line: &str, counts: &[(u64, &str)], remarks: &[String]) -> String {
+    let mut text = shown(line).into_owned();
     for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
         text.push_str(&format!(", {count} {what}"));
     }
     text.push('\n');
-    remarks.iter().for_each(|remark| text.push_str(&format!("    {remark}\n")));
+    remarks.iter().for_each(|remark| text.push_str(&format!("    {}\n", shown(remark))));
     text
 }
 
@@ -213,7 +215,7 @@ impl Row {
         let (topic, direction) = (&self.topic, direction_text(&self.to));
         let types = types_text(self.ros1_type.as_ref(), self.ros2_type.as_ref());
         let line = format!("  {topic}: {direction}{types}: {state}");
-        with_details(line, &[(self.dropped, "dropped"), (self.refused, "refused")], &self.remarks)
+        with_details(&line, &[(self.dropped, "dropped"), (self.refused, "refused")], &self.remarks)
     }
 
     fn json(&self) -> Json {
@@ -236,7 +238,7 @@ impl Row {
 impl ParameterRow {
     fn text(&self) -> String {
         let state = self.state.text(format!("{} parameters", self.parameters));
-        with_details(format!("  parameters of {}: ROS 2 and ROS 1: {state}", self.node), &[], &self.remarks)
+        with_details(&format!("  parameters of {}: ROS 2 and ROS 1: {state}", self.node), &[], &self.remarks)
     }
 
     fn json(&self) -> Json {
@@ -258,7 +260,7 @@ impl ServerRow {
         let (name, direction) = (&self.name, direction_text(&self.to));
         let types = types_text(self.ros1_type.as_ref(), self.ros2_type.as_ref());
         let line = format!("  {kind} {name}: {direction}{types}: {state}");
-        with_details(line, &[(self.counts.failed, "failed"), (self.counts.open, "open")], &self.remarks)
+        with_details(&line, &[(self.counts.failed, "failed"), (self.counts.open, "open")], &self.remarks)
     }
 
     fn json(&self, kind: &str, calls: &str) -> Json {
