@@ -62,6 +62,10 @@ impl NodeInner {
     }
 
     /// Adds the type of a service or a client to those that the node describes in ROS 2.
+    #[cfg_attr(
+        not(feature = "type_description"),
+        expect(clippy::extra_unused_type_parameters, reason = "the node describes no types")
+    )]
     pub(crate) fn use_service_type<S: Service>(&self) -> Option<TypeUse> {
         #[cfg(feature = "type_description")]
         if self.is_in_ros2() {
