@@ -26,6 +26,10 @@ pub fn described_types(
     }
     let request = GetTypeDescriptionRequest { type_hash: hash.to_owned(), ..Default::default() };
     let client = asker.create_client::<GetTypeDescription>(&service).map_err(|error| error.to_string())?;
+    // A call would turn to ROS 1 while the server is announced in part.
+    if !client.wait_for_service(CALL_TIMEOUT).map_err(|error| error.to_string())? {
+        return Err(format!("service {service} is not ready"));
+    }
     let answer = client.call_timeout(&request, CALL_TIMEOUT).map_err(|error| error.to_string())?;
     if !answer.successful {
         return Err(format!("node {node} does not describe the type: {}", answer.failure_reason));

@@ -1,6 +1,6 @@
 """Waits for a service of std_srvs/SetBool and calls it `--count` times with true, then once with false, unless
-`--once`. With `--introspect` it publishes its events. Prints `ready`,
-`found`, `answered SUCCESS MESSAGE` for each call, and `done`."""
+`--once`. With `--introspect` it publishes its events. Prints `ready`, `found`, `answered SUCCESS MESSAGE` for each call, and
+`done`. With `--stay` it does not end then, since the end of a process may lose its last messages."""
 import argparse
 import sys
 
@@ -14,6 +14,7 @@ options_parser.add_argument("service")
 options_parser.add_argument("--count", type=int, default=1)
 options_parser.add_argument("--once", action="store_true")
 options_parser.add_argument("--introspect", action="store_true")
+options_parser.add_argument("--stay", action="store_true")
 options = options_parser.parse_args(remove_ros_args(sys.argv)[1:])
 
 with node("caller") as (this, spin_once):
@@ -30,3 +31,5 @@ with node("caller") as (this, spin_once):
             spin_once(0.05)
         print_line("answered {} {}".format(answer.result().success, answer.result().message))
     print_line("done")
+    while options.stay:
+        spin_once(0.05)

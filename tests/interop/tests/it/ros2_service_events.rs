@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::{TIMEOUT, outcome, ready};
+use interop::{TIMEOUT, ready};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, Error, QoS, RawMessage, ServiceIntrospectionState, ServiceServer};
 use runnel_testkit::process::{Peer, deadline_in};
@@ -136,8 +136,9 @@ fn events_of_rclpy_client_and_runnel_server_agree() {
         while_spinning(&graph, |near| {
             let _server = server(near, ServiceIntrospectionState::Contents);
             let mut listener = listener(&graph, distro);
-            let caller = graph.rclpy(distro, "caller.py", "caller", &[SERVICE, "--once", "--introspect"]);
-            outcome(caller).success();
+            let words = [SERVICE, "--once", "--introspect", "--stay"];
+            let mut caller = graph.rclpy(distro, "caller.py", "caller", &words);
+            caller.wait_for_line(|line| line == "done", deadline_in(TIMEOUT)).unwrap();
             check(&events(&mut listener, 4), true, distro == Distro::Kilted);
         });
     }
