@@ -2,18 +2,12 @@
 
 use std::sync::Arc;
 
-/// Limit of requests of one kind that wait for one goal and come from one client: a client sends one.
+/// Limit of requests of one kind that wait for one goal: a client sends one.
 pub(super) const MOST_WAITING: usize = 10;
-
-/// Limit of requests for one result of participants that have not sent the goal.
-const MOST_OF_OTHERS: usize = 100;
-
-/// Length of the part of a client's id that identifies its participant.
-const PREFIX_LEN: usize = 12;
 
 /// A request of a ROS 2 client.
 pub(super) trait ClientRequest {
-    /// Identifies the client among all clients. Clients of one participant begin alike.
+    /// Identifies the client among all clients.
     fn client(&self) -> [u8; 16];
 
     /// Whether its client is gone, so that nothing waits for the answer.
@@ -41,7 +35,7 @@ pub(super) enum ResultRequest<R> {
     Answer(R, Arc<[u8]>),
     /// The server does not know the goal: it never did, or it has forgotten the goal after its end.
     Unknown(R),
-    /// So many requests of this client, or of all that have not sent the goal, wait for the same result already.
+    /// So many requests of living clients wait for the same result already.
     TooMany(R, usize),
 }
 
@@ -77,38 +71,19 @@ impl<R: ClientRequest> GoalRequests<R> {
         std::mem::take(&mut self.send_goal)
     }
 
-    /// Handles a request for the result. Requests of clients that are gone make room for it. The participant that has sent
-    /// the goal is not refused: the service itself limits its requests.
+    /// Handles a request for the result. Requests of clients that are gone make room for it.
     pub(super) fn request_result(&mut self, request: R) -> ResultRequest<R> {
         if let Some(response) = &self.result {
             return ResultRequest::Answer(request, Arc::clone(response));
         }
-        if self.limit_reached_by(&request).is_some() {
+        if self.get_result.len() >= MOST_WAITING {
             self.get_result.retain(|waiting| !waiting.is_abandoned());
         }
-        if let Some(limit) = self.limit_reached_by(&request) {
-            return ResultRequest::TooMany(request, limit);
+        if self.get_result.len() >= MOST_WAITING {
+            return ResultRequest::TooMany(request, MOST_WAITING);
         }
         self.get_result.push(request);
         ResultRequest::Waits
-    }
-
-    /// The limit that is reached before a further request for the result.
-    fn limit_reached_by(&self, request: &R) -> Option<usize> {
-        if self.is_of_sender(request) {
-            return None;
-        }
-        let others = self.get_result.iter().filter(|waiting| !self.is_of_sender(waiting));
-        let of_client = others.clone().filter(|waiting| waiting.client() == request.client());
-        if of_client.count() >= MOST_WAITING {
-            return Some(MOST_WAITING);
-        }
-        (others.count() >= MOST_OF_OTHERS).then_some(MOST_OF_OTHERS)
-    }
-
-    /// Whether a request comes from the participant that has sent the goal.
-    fn is_of_sender(&self, request: &R) -> bool {
-        self.sender.is_some_and(|sender| sender[..PREFIX_LEN] == request.client()[..PREFIX_LEN])
     }
 
     /// Keeps the response that holds the result. Returns the requests to which it is sent.

@@ -9,8 +9,7 @@ use crate::log_output::console;
 use crate::sync::lock;
 
 impl Publication {
-    /// Sends a message to one reader, by RTPS or by shared memory. Returns its number, and a reader whose messages were
-    /// evicted for it.
+    /// Sends a message to one reader, by RTPS or by shared memory. Returns its number.
     ///
     /// # Errors
     /// The reader is not matched, or does not keep pace.
@@ -19,7 +18,7 @@ impl Publication {
         group: &WriterGroup,
         frame: &Frame,
         to: (Guid, Option<SampleIdentity>),
-    ) -> Result<(u64, Option<Guid>), NotSent> {
+    ) -> Result<u64, NotSent> {
         let writer = group.writer().ok_or(NotSent::Unmatched)?;
         let mut state = lock(&self.state);
         let pair = (writer.id(), to.0);
@@ -38,6 +37,6 @@ impl Publication {
                  messages to others"
             );
         }
-        Ok((number, evicted))
+        Ok(number)
     }
 }

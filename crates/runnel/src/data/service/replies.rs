@@ -12,7 +12,7 @@ use runnel_core::wire::Encoding;
 use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
 
-use super::client_requests::{Admitted, ClientRequests, MOST_PER_PARTICIPANT, Occurrences};
+use super::client_requests::{Admitted, ClientRequests, MOST_PER_PARTICIPANT};
 use super::held_replies::{Held, HeldReplies};
 use super::requester::RequestKey;
 use super::service_end::ServiceEnd;
@@ -41,7 +41,7 @@ struct State {
     held: HeldReplies,
     requests: ClientRequests,
     /// Failed requests of clients that do not understand errors.
-    failed: Occurrences,
+    failed: u64,
 }
 
 /// A client, and its request.
@@ -89,25 +89,28 @@ impl Replies {
     /// client gets an error if it understands that, or else the service's response to refused requests.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let key = to.reads_failures.then(|| to.key());
-        let admitted = lock(&self.state).requests.admit(to.client, key);
+        let (admitted, is_to_be_named) = {
+            let requests = &mut lock(&self.state).requests;
+            let admitted = requests.admit(to.client, key);
+            (admitted, admitted == Admitted::No && requests.is_to_be_named(to.client.prefix))
+        };
         match admitted {
             Admitted::Yes => {
                 return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
             }
             Admitted::Known => {}
-            Admitted::No => self.refuse(&to),
+            Admitted::No => self.refuse(&to, is_to_be_named),
         }
         None
     }
 
-    fn refuse(&self, to: &Addressee) {
+    fn refuse(&self, to: &Addressee, is_to_be_named: bool) {
         let (service, participant) = (&self.service, to.client.prefix);
         let why = format!(
             "service {service}: {MOST_PER_PARTICIPANT} requests of participant {participant} have no response yet"
         );
-        let refused = lock(&self.state).requests.refused.note();
-        if let Some(refused) = refused {
-            console::warning!("{why}; further requests are refused; refused requests: {refused}");
+        if is_to_be_named {
+            console::warning!("{why}; further requests are refused");
         }
         match (&self.refusal, failure_frame(to, &why)) {
             (_, Some(frame)) => self.send(to, frame),
@@ -117,8 +120,8 @@ impl Replies {
     }
 
     /// A client is matched, by its writer of requests.
-    pub(crate) fn client_matched(&self, client: Guid, now: Instant) {
-        lock(&self.state).requests.client_matched(client, now);
+    pub(crate) fn client_matched(&self, client: Guid) {
+        lock(&self.state).requests.client_matched(client);
     }
 
     /// A client is no longer matched.
@@ -139,18 +142,12 @@ impl Replies {
         let mut waiting = Vec::new();
         for reply in held {
             let client = reply.to.client;
-            if blocked.contains(&client) {
-                waiting.push(reply);
-                continue;
-            }
-            let Held { to, frame, until } = reply;
-            let left = self.try_send(&to, &frame);
-            if left.is_empty() {
+            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame) {
                 served.insert(client);
             } else {
                 blocked.insert(client);
+                waiting.push(reply);
             }
-            waiting.extend(left.into_iter().map(|to| Held { to, frame: frame.clone(), until }));
         }
         let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
         for mut reply in waiting {
@@ -192,14 +189,14 @@ impl Replies {
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
-        for to in self.try_send(to, &frame) {
-            self.hold(Held { to, frame: frame.clone(), until: clock::monotonic() + HOLD });
+        if !self.try_send(to, &frame) {
+            self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
         }
     }
 
     /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones. Without ids, all readers
-    /// of the participant get it: each knows its own replies. Returns where it was not sent.
-    fn try_send(&self, to: &Addressee, frame: &Frame) -> Vec<Addressee> {
+    /// of the participant get it: each knows its own replies.
+    fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
         let writer = &self.end.ends.writer;
         let readers = match to.reader {
             Some(reader) if writer.has_reader(reader) => vec![reader],
@@ -207,48 +204,34 @@ impl Replies {
             None => self.end.rtps.reply_readers(writer, to.client),
         };
         if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= MOST_UNACKNOWLEDGED) {
-            return vec![to.clone()];
+            return false;
         }
         let related = match to.identity {
             RequestIdentity::InlineQos(identity) => Some(identity),
             RequestIdentity::Header(_) => None,
         };
-        let failed =
-            readers.iter().copied().filter(|reader| !self.send_to(frame, (*reader, related))).collect();
-        to.left_to(readers.len(), failed)
-    }
-
-    /// Sends a reply to one reader. Returns whether it was sent.
-    fn send_to(&self, frame: &Frame, to: (Guid, Option<SampleIdentity>)) -> bool {
-        let Ok((_, evicted)) = self.end.send(frame, to) else { return false };
-        if let Some(reader) = evicted {
-            lock(&self.state).requests.note_evicted(reader.prefix);
-        }
-        true
+        readers.into_iter().fold(false, |any, reader| self.end.send(frame, (reader, related)).is_ok() | any)
     }
 
     fn hold(&self, reply: Held) {
-        let (displaced, is_first) = lock(&self.state).held.hold_new(reply);
+        let displaced = lock(&self.state).held.hold(reply);
         self.note_dropped(displaced);
-        // Otherwise, the driver tries again soon anyway.
-        if is_first {
-            self.end.rtps.note_services_due();
-        }
+        self.end.rtps.note_services_due();
     }
 
     fn note_dropped(&self, dropped: Vec<Held>) {
         for reply in dropped {
             let client = reply.to.client;
-            let dropped = {
+            let is_to_be_named = {
                 let requests = &mut lock(&self.state).requests;
                 requests.forget(reply.to.key());
-                requests.dropped.note()
+                requests.is_to_be_named(client.prefix)
             };
-            if let Some(dropped) = dropped {
+            if is_to_be_named {
                 let service = &self.service;
                 console::warning!(
                     "service {service}: replies to client {client} are dropped: its reader of replies was not found, \
-                     or acknowledges too few; dropped replies: {dropped}"
+                     or acknowledges too few"
                 );
             }
         }
@@ -259,8 +242,12 @@ impl Replies {
         if to.reads_failures {
             return;
         }
-        let failed = lock(&self.state).failed.note();
-        if let Some(failed) = failed {
+        let failed = {
+            let mut state = lock(&self.state);
+            state.failed += 1;
+            state.failed
+        };
+        if failed.is_power_of_two() {
             let (service, client) = (&self.service, to.client);
             console::warning!(
                 "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}; \
@@ -281,15 +268,6 @@ fn failure_frame(to: &Addressee, why: &str) -> Option<Frame> {
 }
 
 impl Addressee {
-    /// Where a reply is still to be sent, after it failed for some of so many readers. Without a reader that has it, later
-    /// ones get it too.
-    fn left_to(&self, readers: usize, failed: Vec<Guid>) -> Vec<Self> {
-        if failed.len() == readers {
-            return vec![self.clone()];
-        }
-        failed.into_iter().map(|reader| Self { reader: Some(reader), ..self.clone() }).collect()
-    }
-
     /// Identifies the request.
     fn key(&self) -> RequestKey {
         match self.identity {
@@ -361,29 +339,5 @@ impl RequestIdentity {
     ) -> Self {
         let guid = related.map_or(writer, |related| related.guid);
         Self::InlineQos(SampleIdentity { guid, number: request })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use runnel_rtps::wire::{EntityId, GuidPrefix};
-
-    use super::*;
-
-    #[test]
-    fn reply_is_held_for_the_readers_that_it_did_not_reach() {
-        let guid = |id| GuidPrefix([1; 12]).with(id);
-        let identity = RequestIdentity::Header(CallHeader { client: 1, number: 1 });
-        let client = guid(EntityId::user_writer(1));
-        let to = Addressee { client, reader: None, identity, reads_failures: false };
-        let readers = [1, 2, 3].map(|number| guid(EntityId::user_reader(number)));
-        let left = |count, failed: &[Guid]| {
-            let left = to.left_to(count, failed.to_vec()).into_iter();
-            left.map(|to| to.reader).collect::<Vec<_>>()
-        };
-        assert_eq!(left(3, &readers[1..]), [Some(readers[1]), Some(readers[2])]);
-        assert_eq!(left(3, &[]), []);
-        assert_eq!(left(3, &readers), [None], "all readers of the participant");
-        assert_eq!(left(0, &[]), [None], "no reader is matched yet");
     }
 }

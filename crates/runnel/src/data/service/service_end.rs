@@ -74,15 +74,11 @@ impl ServiceEnd {
         Self { rtps, ends, group, publication, input }
     }
 
-    /// As [`Publication::send_to`].
+    /// Sends a message to one matched reader; returns its number.
     ///
     /// # Errors
     /// The reader is not matched, or does not keep pace.
-    pub(crate) fn send(
-        &self,
-        frame: &Frame,
-        to: (Guid, Option<SampleIdentity>),
-    ) -> Result<(u64, Option<Guid>), NotSent> {
+    pub(crate) fn send(&self, frame: &Frame, to: (Guid, Option<SampleIdentity>)) -> Result<u64, NotSent> {
         self.publication.send_to(&self.group, frame, to)
     }
 

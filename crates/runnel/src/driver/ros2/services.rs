@@ -179,7 +179,7 @@ impl Ros2 {
         effects: &mut Effects,
     ) {
         if let Some(server) = self.services.servers.get(&local) {
-            server.replies.client_matched(remote, clock::monotonic());
+            server.replies.client_matched(remote);
         }
         if self.services.servers.values().any(|end| end.replies.ends().writer.id() == local) {
             self.send_held_replies(effects);
