@@ -145,19 +145,13 @@ impl Rtps {
         })
     }
 
-    /// The reader of requests of a server that is ready for a client: its writer of replies is matched, and has
-    /// addressed the client's reader. `current` stays while it is ready, unless it is `silent` and there is another one.
-    pub(crate) fn ready_server(
-        &self,
-        client: &ServiceEnds,
-        (current, silent): (Option<Guid>, Option<Guid>),
-    ) -> Option<Guid> {
+    /// The readers of requests of the servers that are ready for a client: the server's writer of replies is matched, and
+    /// has addressed the client's reader.
+    pub(crate) fn ready_servers(&self, client: &ServiceEnds) -> Vec<Guid> {
         self.read(|participant| {
             let mut servers = participant.matched(client.writer.id());
             servers.retain(|server| is_ready(participant, client.reader, *server));
-            let current = current.filter(|current| servers.contains(current) && silent != Some(*current));
-            let other = || servers.iter().copied().find(|server| silent != Some(*server));
-            current.or_else(other).or(servers.first().copied())
+            servers
         })
     }
 }

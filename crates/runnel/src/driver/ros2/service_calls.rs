@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_ros1::node::ServiceFailure;
-use runnel_rtps::wire::{Guid, SampleIdentity};
+use runnel_rtps::wire::{Guid, GuidPrefix, SampleIdentity};
 
 use crate::data::{PendingCall, RequestKey, ServiceEvent, ServiceEvents};
 use crate::rtps::{CallHeader, Framing, failure_in, number};
 
 /// A server that has not acknowledged a request for this long is silent: another one that is ready gets the request.
 pub(super) const SILENCE: Duration = Duration::from_millis(500);
+
+/// Limit of the servers that get one request.
+const MOST_SERVERS: usize = 16;
 
 /// See the module's documentation.
 pub(super) struct PendingCalls {
@@ -31,10 +34,11 @@ struct Call {
     request: Option<Vec<u8>>,
     pending: Arc<PendingCall>,
     until: Option<Instant>,
-    sent: Option<Sent>,
+    /// The servers to which it was sent, each once.
+    sent: Vec<Sent>,
 }
 
-/// The server to which a request was sent, and its number there.
+/// A server to which a request was sent, and its number there.
 #[derive(Clone, Copy)]
 struct Sent {
     server: Guid,
@@ -67,16 +71,43 @@ impl Sent {
 
 impl Call {
     fn is_unsent(&self) -> bool {
-        self.sent.is_none_or(|sent| sent.is_lost) && self.request.is_some()
+        self.sent.iter().all(|sent| sent.is_lost) && self.request.is_some()
     }
 
-    /// Whether a server is to get the request. A server that was unmatched for a while may still have it.
-    fn is_due_at(&self, to: ReadyServer, silent: Option<Guid>) -> bool {
-        let Some(sent) = self.sent else { return true };
-        if sent.server == to.server {
-            return sent.is_lost && (to.deduplicates || !sent.is_acknowledged);
+    /// Whether a server is to get the request: no other one has it, or all that have it are silent. A server gets it again
+    /// only after it was unmatched, since it may still have it.
+    fn is_due_at(&self, to: ReadyServer, now: Instant) -> bool {
+        if self.sent.iter().any(|sent| !sent.is_lost && !sent.is_overdue(now)) {
+            return false;
         }
-        sent.is_lost || silent == Some(sent.server) && !sent.is_acknowledged
+        match self.sent.iter().find(|sent| sent.server == to.server) {
+            Some(sent) => sent.is_lost && (to.deduplicates || !sent.is_acknowledged),
+            None => self.sent.len() < MOST_SERVERS || self.sent.iter().any(|sent| sent.is_lost),
+        }
+    }
+
+    /// Records a server that has got the request. Beyond the limit, one that was unmatched is forgotten.
+    fn note_sent(&mut self, to: Sent) {
+        let is_replaced = |sent: &Sent| sent.server == to.server;
+        let forgotten = self.sent.iter().position(is_replaced).or_else(|| {
+            let is_full = self.sent.len() >= MOST_SERVERS;
+            self.sent.iter().position(|sent| is_full && sent.is_lost)
+        });
+        if let Some(place) = forgotten {
+            self.sent.remove(place);
+        }
+        self.sent.push(to);
+    }
+
+    /// A server that has the request is matched again.
+    fn note_returned(&mut self, server: Guid) {
+        let sent = self.sent.iter_mut().filter(|sent| sent.server == server && sent.is_acknowledged);
+        sent.for_each(|sent| sent.is_lost = false);
+    }
+
+    /// What was sent to the participant of a writer of replies.
+    fn sent_to(&self, participant: GuidPrefix) -> Option<&Sent> {
+        self.sent.iter().find(|sent| sent.server.prefix == participant)
     }
 }
 
@@ -102,7 +133,7 @@ impl PendingCalls {
         pending: Arc<PendingCall>,
     ) -> i64 {
         self.last += 1;
-        self.calls.insert(self.last, Call { request, pending, until, sent: None });
+        self.calls.insert(self.last, Call { request, pending, until, sent: Vec::new() });
         self.last
     }
 
@@ -110,12 +141,11 @@ impl PendingCalls {
         self.calls.remove(&number);
     }
 
-    /// Sends requests that no server has to this one, by `send`, which returns the number of the message and
-    /// the request's key. So are those
-    /// that a `silent` server has not acknowledged: it may have ended.
+    /// Sends to a server the requests that no server has, and those that no server has acknowledged in time: these servers
+    /// may have ended. `send` returns the number of the message and the request's key. Returns whether it sent any.
     pub(super) fn send_due(
         &mut self,
-        (to, silent): (ReadyServer, Option<Guid>),
+        to: ReadyServer,
         now: Instant,
         send: impl Fn(&[u8], CallHeader) -> Option<(u64, RequestKey)>,
     ) -> bool {
@@ -124,37 +154,32 @@ impl PendingCalls {
             let Some(request) = &call.request else { continue };
             let header = CallHeader { client: self.id, number: *number };
             let server = to.server;
-            if !call.is_due_at(to, silent) {
-                // It is there again, and has the request.
-                call.sent
-                    .iter_mut()
-                    .filter(|sent| sent.server == server)
-                    .for_each(|sent| sent.is_lost = false);
+            if !call.is_due_at(to, now) {
+                call.note_returned(server);
             } else if let Some((number, key)) = send(request, header) {
                 any = true;
-                call.sent =
-                    Some(Sent { server, number, key, at: now, is_acknowledged: false, is_lost: false });
                 self.events.note(ServiceEvent::RequestSent, key, request);
+                call.note_sent(Sent { server, number, key, at: now, is_acknowledged: false, is_lost: false });
             }
         }
         any
     }
 
     /// Records which requests have arrived: those that are not among the `unacknowledged` ones of their server. Returns the
-    /// server that has not acknowledged one in time, and when the next one is overdue.
+    /// servers that have not acknowledged one in time, and when the next one is overdue.
     pub(super) fn check_arrival(
         &mut self,
         now: Instant,
         unacknowledged: impl Fn(Guid) -> BTreeSet<u64>,
-    ) -> (Option<Guid>, Option<Instant>) {
+    ) -> (BTreeSet<Guid>, Option<Instant>) {
         let mut of_servers: BTreeMap<Guid, BTreeSet<u64>> = BTreeMap::new();
-        let (mut silent, mut next) = (None, None);
-        let sent = self.calls.values_mut().filter_map(|call| call.sent.as_mut());
+        let (mut silent, mut next) = (BTreeSet::new(), None);
+        let sent = self.sent();
         for sent in sent.filter(|sent| sent.is_unacknowledged()) {
             let missing = of_servers.entry(sent.server).or_insert_with(|| unacknowledged(sent.server));
             sent.is_acknowledged = !missing.contains(&sent.number);
             if sent.is_overdue(now) {
-                silent = Some(sent.server);
+                silent.insert(sent.server);
             }
             if !sent.is_acknowledged {
                 let due = (sent.at + SILENCE).max(now + SILENCE / 5);
@@ -166,14 +191,18 @@ impl PendingCalls {
 
     /// Requests that shared memory carried may not have arrived. Returns whether there are any.
     pub(super) fn forget_arrival(&mut self) -> bool {
-        let sent = self.calls.values_mut().filter_map(|call| call.sent.as_mut());
+        let sent = self.sent();
         sent.map(|sent| sent.is_acknowledged = false).count() > 0
     }
 
     /// A server is no longer matched: another one, or the same one when it is matched again, gets its requests.
     pub(super) fn forget_server(&mut self, server: Guid) {
-        let sent = self.calls.values_mut().filter_map(|call| call.sent.as_mut());
+        let sent = self.sent();
         sent.filter(|sent| sent.server == server).for_each(|sent| sent.is_lost = true);
+    }
+
+    fn sent(&mut self) -> impl Iterator<Item = &mut Sent> {
+        self.calls.values_mut().flat_map(|call| &mut call.sent)
     }
 
     /// Gives a service of this process the requests that no server has, by `give`.
@@ -182,7 +211,7 @@ impl PendingCalls {
             if call.is_unsent()
                 && let Some(request) = call.request.take()
             {
-                call.sent = None;
+                call.sent.clear();
                 give(*number, request, Arc::clone(&call.pending));
             }
         }
@@ -213,13 +242,12 @@ impl PendingCalls {
                 None => (None, Ok(Vec::new())),
             },
         };
-        // Only the server that has the request can answer it.
-        let is_from_server = |sent: Sent| sent.server.prefix == writer.prefix;
+        // Only a server that got the request can answer it, also one that was unmatched or silent since.
         let is_expected =
-            |number: &i64| self.calls.get(number).is_some_and(|call| call.sent.is_some_and(is_from_server));
+            |number: &i64| self.calls.get(number).is_some_and(|call| call.sent_to(writer.prefix).is_some());
         match call.filter(is_expected).and_then(|number| self.calls.remove(&number)) {
             Some(call) => {
-                if let (Some(sent), Ok(response)) = (call.sent, &response) {
+                if let (Some(sent), Ok(response)) = (call.sent_to(writer.prefix), &response) {
                     self.events.note(ServiceEvent::ResponseReceived, sent.key, response);
                 }
                 call.pending.complete(Ok(response));
@@ -233,7 +261,7 @@ impl PendingCalls {
     }
 
     fn call_sent_as(&self, number: u64) -> Option<i64> {
-        let is_it = |call: &Call| call.sent.is_some_and(|sent| sent.number == number);
+        let is_it = |call: &Call| call.sent.iter().any(|sent| sent.number == number);
         self.calls.iter().find(|(_, call)| is_it(call)).map(|(number, _)| *number)
     }
 

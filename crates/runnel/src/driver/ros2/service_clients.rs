@@ -3,8 +3,9 @@
 //! A request is sent once a server is ready: its reader of requests is matched, and its writer of replies has addressed
 //! the client's reader. Otherwise the server could answer before it knows the reader, and its reply would be lost. A
 //! request goes to one server alone. If that server ends, or does not acknowledge the request in time, another one that
-//! is ready gets the request.
+//! is ready gets the request. The first reply counts.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
@@ -46,8 +47,8 @@ pub(in crate::driver) struct ClientEnd {
     waits: ServerWaits,
     /// The server in use.
     server: Option<Guid>,
-    /// The server that has not acknowledged a request in time.
-    silent: Option<Guid>,
+    /// The servers that have not acknowledged a request in time.
+    silent: BTreeSet<Guid>,
     /// The user has dropped it. It stays until its last call has ended.
     is_released: bool,
 }
@@ -88,7 +89,7 @@ impl ServiceClients {
     pub(super) fn unmatched(&mut self, local: EntityId, remote: Guid) {
         for end in self.clients.values_mut().filter(|end| end.end.ends.writer.id() == local) {
             end.server.take_if(|server| *server == remote);
-            end.silent.take_if(|server| *server == remote);
+            end.silent.remove(&remote);
             end.calls.forget_server(remote);
             self.has_unsent |= end.needs_server();
         }
@@ -117,7 +118,7 @@ impl Ros2 {
             events,
             waits: ServerWaits::default(),
             server: None,
-            silent: None,
+            silent: BTreeSet::new(),
             is_released: false,
         };
         self.services.clients.clients.insert(reader, client);
@@ -223,12 +224,7 @@ impl Ros2 {
     /// Whether a server is ready for a client.
     pub(in crate::driver) fn is_server_ready(&self, client: EntityId) -> bool {
         let end = self.services.clients.clients.get(&client);
-        let ready = self
-            .rtps
-            .as_ref()
-            .zip(end)
-            .and_then(|(rtps, end)| rtps.ready_server(&end.end.ends, (None, None)));
-        ready.is_some()
+        self.rtps.as_ref().zip(end).is_some_and(|(rtps, end)| !rtps.ready_servers(&end.end.ends).is_empty())
     }
 
     /// Sends the requests whose servers have become ready.
@@ -248,8 +244,8 @@ impl Ros2 {
         for end in clients.clients.values_mut() {
             let missing = |server| end.end.ends.writer.unacknowledged_numbers(server);
             let (silent, due) = end.calls.check_arrival(now, missing);
+            clients.has_unsent |= !silent.is_empty();
             end.silent = silent;
-            clients.has_unsent |= silent.is_some();
             next = end.calls.expire(now).into_iter().chain(due).chain(next).min();
         }
         if let Some(next) = next {
@@ -272,17 +268,26 @@ impl ClientEnd {
         !self.calls.is_empty() || !self.waits.is_empty()
     }
 
-    /// Sends requests to the server that is ready. Returns whether any request or wait is left.
+    /// Sends requests to the servers that are ready. Returns whether any request or wait is left.
     fn send_due(&mut self, rtps: &Rtps, effects: &mut Effects) -> bool {
         if !self.needs_server() {
             return false;
         }
-        let Some(server) = rtps.ready_server(&self.end.ends, (self.server, self.silent)) else {
+        let mut servers = rtps.ready_servers(&self.end.ends);
+        if servers.is_empty() {
             return self.calls.has_unsent() || !self.waits.is_empty();
-        };
-        self.server = Some(server);
+        }
+        servers.sort_by_key(|server| (self.silent.contains(server), self.server != Some(*server)));
+        self.server = servers.first().copied();
         self.waits.complete();
-        let Some(vendor) = rtps.vendor_of(server.prefix) else { return true };
+        for server in servers {
+            self.send_due_to(server, rtps, effects);
+        }
+        self.calls.has_unsent()
+    }
+
+    fn send_due_to(&mut self, server: Guid, rtps: &Rtps, effects: &mut Effects) {
+        let Some(vendor) = rtps.vendor_of(server.prefix) else { return };
         let (framing, ends) = (Framing::of(vendor), &self.end.ends);
         let send = |request: &[u8], header: CallHeader| {
             let (payload, related) = framed(framing, request, (rtps, ends), header);
@@ -296,10 +301,9 @@ impl ClientEnd {
         };
         let (to, now) =
             (ReadyServer { server, deduplicates: vendor == VendorId::RUNNEL }, clock::monotonic());
-        if self.calls.send_due((to, self.silent), now, send) {
+        if self.calls.send_due(to, now, send) {
             effects.schedule_if_earlier(Deadline::ServiceCalls, now + SILENCE);
         }
-        self.calls.has_unsent() || self.silent == Some(server)
     }
 
     /// Takes a reply. Returns a warning if it cannot be right.

@@ -22,9 +22,9 @@ fn ready(participant: u8) -> ReadyServer {
 }
 
 /// The numbers of the requests that a server gets.
-fn numbers(calls: &mut PendingCalls, to: ReadyServer, silent: Option<Guid>) -> Vec<i64> {
+fn numbers(calls: &mut PendingCalls, to: ReadyServer, now: Instant) -> Vec<i64> {
     let sent = std::cell::RefCell::new(Vec::new());
-    calls.send_due((to, silent), Instant(0), |_, header| {
+    calls.send_due(to, now, |_, header| {
         sent.borrow_mut().push(header.number);
         Some((header.number as u64 + 100, KEY))
     });
@@ -36,7 +36,7 @@ fn sent(count: usize) -> (PendingCalls, Vec<Arc<PendingCall>>) {
     let mut calls = PendingCalls::new(CLIENT, Arc::default());
     let pending: Vec<_> = (0..count).map(|_| PendingCall::new()).collect();
     pending.iter().for_each(|pending| _ = calls.add(Some(vec![0; 4]), None, Arc::clone(pending)));
-    calls.send_due((ready(2), None), Instant(0), |_, header| Some((header.number as u64 + 9, KEY)));
+    calls.send_due(ready(2), Instant(0), |_, header| Some((header.number as u64 + 9, KEY)));
     (calls, pending)
 }
 
@@ -109,25 +109,56 @@ fn negative_number_is_failure() {
 
 #[test]
 fn requests_of_ended_server_go_to_the_next_one() {
-    let (mut calls, _pending) = sent(2);
-    assert!(numbers(&mut calls, ready(3), None).is_empty());
+    let (mut calls, pending) = sent(2);
+    assert!(numbers(&mut calls, ready(3), Instant(0)).is_empty());
     calls.forget_server(server(2));
     assert!(calls.has_unsent());
-    assert_eq!(numbers(&mut calls, ready(3), None), [1, 2]);
+    assert_eq!(numbers(&mut calls, ready(3), Instant(0)), [1, 2]);
     assert!(!calls.has_unsent());
-    assert_eq!(take_header(&mut calls, 2, &payload(CLIENT, 1, 5)), Some(1), "of the first server");
+    assert!(numbers(&mut calls, ready(4), Instant(0)).is_empty());
+    assert_eq!(take_header(&mut calls, 4, &payload(CLIENT, 1, 5)), Some(1), "it does not have the request");
+    assert_eq!(take_header(&mut calls, 2, &payload(CLIENT, 1, 5)), None, "of the first server");
+    assert_eq!(take_inline(&mut calls, 2, (own()[0], 11)), None, "of the first server");
+    assert!(pending.iter().all(|pending| pending.take().is_some()));
+}
+
+#[test]
+fn silent_servers_get_a_request_once_each() {
+    let (mut calls, _pending) = sent(1);
+    let late = |count: u32| Instant(0) + SILENCE * count;
+    assert_eq!(numbers(&mut calls, ready(3), late(1)), [1]);
+    for (server, count) in [(2, 2), (3, 2), (2, 3), (3, 4)] {
+        assert!(numbers(&mut calls, ready(server), late(count)).is_empty(), "{server}");
+    }
+    let (silent, _) = calls.check_arrival(late(4), |_| BTreeSet::from([10, 101]));
+    assert_eq!(silent, BTreeSet::from([server(2), server(3)]));
+    calls.forget_server(server(2));
+    assert_eq!(numbers(&mut calls, ready(2), late(4)), [1], "it was unmatched");
+    assert!(numbers(&mut calls, ready(2), late(6)).is_empty());
+}
+
+#[test]
+fn servers_of_one_request_are_bounded() {
+    let (mut calls, _pending) = sent(1);
+    let late = |count: usize| Instant(0) + SILENCE * count as u32;
+    let got =
+        (3..100).filter(|server| !numbers(&mut calls, ready(*server), late(usize::from(*server))).is_empty());
+    assert_eq!(got.count(), MOST_SERVERS - 1);
+    calls.forget_server(server(5));
+    assert_eq!(numbers(&mut calls, ready(101), late(101)), [1]);
+    assert!(numbers(&mut calls, ready(102), late(103)).is_empty());
 }
 
 #[test]
 fn unacknowledged_requests_of_silent_server_go_to_another_one() {
     let (mut calls, _pending) = sent(2);
     let missing = |_| BTreeSet::from([11]);
-    assert_eq!(calls.check_arrival(Instant(0), missing), (None, Some(Instant(0) + SILENCE)));
+    assert_eq!(calls.check_arrival(Instant(0), missing), (BTreeSet::new(), Some(Instant(0) + SILENCE)));
     let late = Instant(0) + SILENCE;
     let (silent, next) = calls.check_arrival(late, missing);
-    assert_eq!((silent, next.is_some()), (Some(server(2)), true));
-    assert_eq!(numbers(&mut calls, ready(3), silent), [2]);
-    assert_eq!(calls.check_arrival(late, |_| BTreeSet::new()), (None, None));
+    assert_eq!((silent, next.is_some()), (BTreeSet::from([server(2)]), true));
+    assert_eq!(numbers(&mut calls, ready(3), late), [2]);
+    assert_eq!(calls.check_arrival(late, |_| BTreeSet::new()), (BTreeSet::new(), None));
 }
 
 #[test]
@@ -135,13 +166,13 @@ fn server_that_returns_gets_no_acknowledged_request_again() {
     let (mut calls, pending) = sent(2);
     calls.check_arrival(Instant(0), |_| BTreeSet::from([11]));
     calls.forget_server(server(2));
-    assert_eq!(numbers(&mut calls, ready(2), None), [2]);
+    assert_eq!(numbers(&mut calls, ready(2), Instant(0)), [2]);
     assert_eq!(take_header(&mut calls, 2, &payload(CLIENT, 1, 5)), None);
     assert_eq!(pending[0].take(), Some(Ok(Ok(vec![0, 1, 0, 0, 5]))));
     calls.forget_server(server(2));
     let deduplicates = ReadyServer { deduplicates: true, ..ready(2) };
     calls.check_arrival(Instant(0), |_| BTreeSet::new());
-    assert_eq!(numbers(&mut calls, deduplicates, None), [2]);
+    assert_eq!(numbers(&mut calls, deduplicates, Instant(0)), [2]);
 }
 
 #[test]
