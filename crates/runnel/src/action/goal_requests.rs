@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-/// Limit of requests of one kind that wait for one goal: a client sends one.
+/// Limit of requests of one kind that wait for one goal and come from one participant, or, if they send the goal, from one
+/// client: a client sends one.
 pub(super) const MOST_WAITING: usize = 10;
+
+/// Limit of requests for one result of all participants that have not sent the goal.
+const MOST_OF_OTHERS: usize = 100;
+
+/// Length of a participant's part of a client's id.
+const PREFIX_LEN: usize = 12;
 
 /// A request of a ROS 2 client.
 pub(super) trait ClientRequest {
-    /// Identifies the client among all clients.
+    /// Identifies the client among all clients. Clients of one participant begin alike.
     fn client(&self) -> [u8; 16];
 
     /// Whether its client is gone, so that nothing waits for the answer.
@@ -35,8 +42,17 @@ pub(super) enum ResultRequest<R> {
     Answer(R, Arc<[u8]>),
     /// The server does not know the goal: it never did, or it has forgotten the goal after its end.
     Unknown(R),
-    /// So many requests of living clients wait for the same result already.
+    /// So many requests of this participant, or of all that have not sent the goal, wait for the same result already.
     TooMany(R, usize),
+}
+
+/// The participant of a request's client.
+fn participant(request: &impl ClientRequest) -> [u8; PREFIX_LEN] {
+    participant_of(request.client())
+}
+
+fn participant_of(client: [u8; 16]) -> [u8; PREFIX_LEN] {
+    std::array::from_fn(|index| client[index])
 }
 
 impl<R> Default for GoalRequests<R> {
@@ -71,19 +87,32 @@ impl<R: ClientRequest> GoalRequests<R> {
         std::mem::take(&mut self.send_goal)
     }
 
-    /// Handles a request for the result. Requests of clients that are gone make room for it.
+    /// Handles a request for the result. Requests of clients that are gone make way for it. Requests of other participants
+    /// leave the capacity of the one that has sent the goal.
     pub(super) fn request_result(&mut self, request: R) -> ResultRequest<R> {
         if let Some(response) = &self.result {
             return ResultRequest::Answer(request, Arc::clone(response));
         }
-        if self.get_result.len() >= MOST_WAITING {
+        if self.limit_reached_by(&request).is_some() {
             self.get_result.retain(|waiting| !waiting.is_abandoned());
         }
-        if self.get_result.len() >= MOST_WAITING {
-            return ResultRequest::TooMany(request, MOST_WAITING);
+        if let Some(limit) = self.limit_reached_by(&request) {
+            return ResultRequest::TooMany(request, limit);
         }
         self.get_result.push(request);
         ResultRequest::Waits
+    }
+
+    /// The limit that is reached before a further request for the result.
+    fn limit_reached_by(&self, request: &R) -> Option<usize> {
+        let from = participant(request);
+        let own = self.get_result.iter().filter(|waiting| participant(*waiting) == from);
+        if own.count() >= MOST_WAITING {
+            return Some(MOST_WAITING);
+        }
+        let sender = self.sender.map(participant_of);
+        let others = self.get_result.iter().filter(|waiting| sender != Some(participant(*waiting)));
+        (sender != Some(from) && others.count() >= MOST_OF_OTHERS).then_some(MOST_OF_OTHERS)
     }
 
     /// Keeps the response that holds the result. Returns the requests to which it is sent.

@@ -14,7 +14,7 @@ use crate::spinning::Spinning;
 use runnel::core::message::{Action, Service};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback};
 use runnel::msgs::unique_identifier_msgs::msg::UUID;
-use runnel::{Client, Context, Error, GoalStatus, PendingResponse};
+use runnel::{Client, Context, Error, GoalStatus, PendingResponse, Ros2Graph};
 
 type SendGoal = <TestAction as Action>::SendGoal;
 type GetResult = <TestAction as Action>::GetResult;
@@ -127,38 +127,29 @@ fn cancel_status_is_seen_once_the_callback_has_decided() {
 }
 
 #[test]
-fn result_requests_of_ended_clients_make_room() {
+fn result_requests_of_ended_clients_make_way() {
     let scene = Scene::new();
-    let domain = scene.far.domain_id().unwrap();
+    let other = context(scene.far.domain_id().unwrap(), false);
     let (sent, arrived) = scene.send(1);
     arrived.accept().unwrap();
     wait_for_status(&sent, GoalStatus::Active);
-    let ask = |client: &Client<GetResult>| {
-        let goal_id = UUID { uuid: sent.id().uuid().unwrap() };
-        client.send_request(&ResultRequest { goal_id }, None).unwrap()
+    let ask_for = |uuid, client: &Client<GetResult>| {
+        let goal_id = UUID { uuid };
+        client.send_request(&ResultRequest { goal_id }, Some(LONG)).unwrap()
     };
-    let ending = context(domain, false);
-    let ending_client = client::<GetResult>(&ending, "ending", "get_result");
-    // The goal's own client has sent one.
-    let waiting: Vec<_> = (1..10).map(|_| ask(&ending_client)).collect();
-    let error = pollster::block_on(ask(&ending_client)).unwrap_err().to_string();
+    let ask = |client: &Client<GetResult>| ask_for(sent.id().uuid().unwrap(), client);
+    let ending = client::<GetResult>(&other, "ending", "get_result");
+    let waiting: Vec<_> = (0..10).map(|_| ask(&ending)).collect();
+    let error = pollster::block_on(ask(&ending)).unwrap_err().to_string();
     assert!(error.contains("10 requests wait for the result"), "{error}");
-    drop((waiting, ending_client));
-    ending.shutdown();
-    drop(ending);
-    let living = client::<GetResult>(&scene.far, "living", "get_result");
-    let refused = std::cell::Cell::new(0);
-    let mut response = None;
-    wait_until("the clients are gone", || {
-        let mut pending = response.take().unwrap_or_else(|| ask(&living));
-        let is_refused = pending.take().is_some();
-        refused.set(refused.get() + usize::from(is_refused));
-        response = (!is_refused).then_some(pending);
-        let graph = scene.near.context.ros2_graph().unwrap().unwrap();
-        !is_refused && !graph.nodes.iter().any(|node| node.full_name.contains("ending"))
-    });
-    // The last request may have been sent before they were gone.
+    drop((waiting, ending));
+    // That of the action client is left.
+    let is_gone = |graph: &Ros2Graph| graph.count_clients("/test/_action/get_result") == 1;
+    assert!(scene.near.context.wait_for_ros2_graph(LONG, is_gone).unwrap());
+    let living = client::<GetResult>(&other, "living", "get_result");
     let response = ask(&living);
+    // Requests of a client are handled in order: the server has that one before the goal ends.
+    assert_eq!(pollster::block_on(ask_for([9; 16], &living)).unwrap().status, 0, "an unknown goal");
     arrived.succeed(&result(5), "").unwrap();
     let response = pollster::block_on(response).unwrap();
     assert_eq!((response.status, response.result), (4, result(5)));

@@ -8,8 +8,8 @@ use super::super::goal_requests::ResultRequest;
 use super::*;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 
-/// Handles are the numbers of goals, and requests are numbers: 10 to 19 of one client, 20 to 29 of the next, and so on.
-/// Those from 100 are of clients that are gone.
+/// Handles are the numbers of goals, and requests are numbers: 10 to 19 of one client, 20 to 29 of the next, and so on,
+/// each of another participant. Those from 200 are of clients that are gone.
 type Goals = GoalRegistry<u8, u8>;
 
 impl ClientRequest for u8 {
@@ -18,7 +18,7 @@ impl ClientRequest for u8 {
     }
 
     fn is_abandoned(&self) -> bool {
-        *self >= 100
+        *self >= 200
     }
 }
 
@@ -196,22 +196,27 @@ fn result_of_unaccepted_goal_is_unknown() {
 #[test]
 fn requests_for_one_result_are_limited() {
     let mut goals = executing(1);
-    for number in 0..10 {
-        assert_eq!(goals.request_result(id(1), number, at(1)), ResultRequest::Waits);
-    }
-    assert_eq!(goals.request_result(id(1), 10, at(1)), ResultRequest::TooMany(10, 10));
+    let entry_key = key(&goals, 1);
+    goals.get_mut(entry_key).unwrap().requests.set_send_goal(150);
+    let mut ask = |number| goals.request_result(id(1), number, at(1));
+    (0..10).for_each(|number| assert_eq!(ask(number), ResultRequest::Waits));
+    assert_eq!(ask(3), ResultRequest::TooMany(3, 10), "of one participant");
+    (10..100).for_each(|number| assert_eq!(ask(number), ResultRequest::Waits, "of other participants"));
+    assert_eq!(ask(100), ResultRequest::TooMany(100, 100), "of all others");
+    (150..160).for_each(|number| assert_eq!(ask(number), ResultRequest::Waits, "of the sender of the goal"));
+    assert_eq!(ask(151), ResultRequest::TooMany(151, 10), "of the sender of the goal");
 }
 
 #[test]
 fn requests_of_clients_that_are_gone_make_room() {
     let mut goals = executing(1);
-    for number in (1..=4).chain(100..106) {
+    for number in (0..50).chain(200..250) {
         assert_eq!(goals.request_result(id(1), number, at(1)), ResultRequest::Waits);
     }
-    assert_eq!(goals.request_result(id(1), 5, at(1)), ResultRequest::Waits);
+    assert_eq!(goals.request_result(id(1), 50, at(1)), ResultRequest::Waits);
     let entry_key = key(&goals, 1);
     let kept = goals.keep_result(entry_key, Arc::from([]));
-    assert_eq!(kept.waiting, [1, 2, 3, 4, 5]);
+    assert_eq!(kept.waiting, (0..=50).collect::<Vec<_>>());
 }
 
 #[test]
