@@ -1,6 +1,7 @@
 //! Service servers: requests wait for the user's callback or to be taken, and the thread that answers sends the
 //! response.
 
+mod answered_requests;
 mod client_link;
 mod client_requests;
 mod events;

@@ -1,20 +1,20 @@
-//! Requests of a service's clients in ROS 2: how many of each participant are unanswered, which ones are known, and
-//! which clients are gone.
+//! Requests of a service's clients in ROS 2: how many of each participant are unanswered, which ones were received
+//! before, and which clients are gone.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{Guid, GuidPrefix};
 
+use super::answered_requests::AnsweredRequests;
 use super::requester::RequestKey;
+use crate::frame::Frame;
 
 /// Limit of the unanswered requests of a participant.
 pub(super) const MOST_PER_PARTICIPANT: usize = 250;
 
-/// Limits of answered requests that are known, of clients that are known to be gone, and of participants that the log has
-/// named.
-const MOST_ANSWERED: usize = 1000;
+/// Limits of clients that are known to be gone, and of participants that the log has named.
 const MOST_GONE: usize = 1000;
 const MOST_NAMED: usize = 100;
 
@@ -25,9 +25,9 @@ pub(crate) const ABSENCE: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct ClientRequests {
     unanswered: BTreeMap<GuidPrefix, usize>,
-    /// Requests of clients that may send one again, after the server was lost to them for a while.
-    known: BTreeSet<RequestKey>,
-    answered: VecDeque<RequestKey>,
+    /// Requests without a reply, of clients that may send one again after the server was lost to them for a while.
+    waiting: BTreeSet<RequestKey>,
+    answered: AnsweredRequests,
     /// Clients that are no longer matched, each by its writer of requests, and since when.
     gone: BTreeMap<Guid, Instant>,
     named: BTreeSet<GuidPrefix>,
@@ -38,7 +38,7 @@ pub(super) struct ClientRequests {
 pub(super) enum Admitted {
     Yes,
     /// The client has sent it again.
-    Known,
+    Repeated,
     /// Its participant has too many unanswered ones.
     No,
 }
@@ -46,15 +46,15 @@ pub(super) enum Admitted {
 impl ClientRequests {
     /// Counts a request. `key` identifies one that its client may send again.
     pub(super) fn admit(&mut self, client: Guid, key: Option<RequestKey>) -> Admitted {
-        if key.is_some_and(|key| self.known.contains(&key)) {
-            return Admitted::Known;
+        if key.is_some_and(|key| self.waiting.contains(&key) || self.answered.reply_to(key).is_some()) {
+            return Admitted::Repeated;
         }
         let count = self.unanswered.entry(client.prefix).or_default();
         if *count >= MOST_PER_PARTICIPANT {
             return Admitted::No;
         }
         *count += 1;
-        self.known.extend(key);
+        self.waiting.extend(key);
         Admitted::Yes
     }
 
@@ -68,24 +68,21 @@ impl ClientRequests {
         }
     }
 
-    /// A request has its reply. It stays known for a while.
-    pub(super) fn note_answered(&mut self, key: RequestKey) {
-        if !self.known.contains(&key) {
-            return;
+    /// A request is answered. If its client may send it again, the reply is kept for a while.
+    pub(super) fn note_answered(&mut self, key: RequestKey, reply: &Frame) {
+        if self.waiting.remove(&key) {
+            self.answered.keep(key, reply.clone());
         }
-        self.answered.push_back(key);
-        if self.answered.len() > MOST_ANSWERED
-            && let Some(oldest) = self.answered.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
+    }
+
+    /// The reply to a request that was answered, if it is kept.
+    pub(super) fn reply_to(&self, key: RequestKey) -> Option<Frame> {
+        self.answered.reply_to(key).cloned()
     }
 
     /// A request gets no reply: if the client sends it again, it is a new one.
     pub(super) fn forget(&mut self, key: RequestKey) {
-        if self.known.remove(&key) {
-            self.answered.retain(|answered| *answered != key);
-        }
+        self.waiting.remove(&key);
     }
 
     /// A client is no longer matched.
@@ -118,6 +115,7 @@ impl ClientRequests {
 
 #[cfg(test)]
 mod tests {
+    use runnel_core::wire::Encoding;
     use runnel_rtps::wire::EntityId;
 
     use super::*;
@@ -139,21 +137,30 @@ mod tests {
     }
 
     #[test]
-    fn request_that_is_sent_again_is_known() {
+    fn request_that_is_sent_again_gets_the_kept_reply() {
         let mut requests = ClientRequests::default();
-        let key = |number| Some(([1; 16], number));
-        assert_eq!(requests.admit(client(1, 1), key(5)), Admitted::Yes);
-        assert_eq!(requests.admit(client(1, 1), key(5)), Admitted::Known);
-        requests.note_answered(([1; 16], 5));
-        assert_eq!(requests.admit(client(1, 1), key(5)), Admitted::Known);
-        requests.forget(([1; 16], 5));
-        assert_eq!(requests.admit(client(1, 1), key(5)), Admitted::Yes);
-        requests.note_answered(([1; 16], 5));
-        for number in 6..7 + MOST_ANSWERED as i64 {
-            requests.known.insert(([1; 16], number));
-            requests.note_answered(([1; 16], number));
-        }
-        assert_eq!(requests.known.len(), MOST_ANSWERED);
+        let key = ([1; 16], 5);
+        let admit = |requests: &mut ClientRequests| requests.admit(client(1, 1), Some(key));
+        let reply = |byte| Frame::new(Encoding::Xcdr1, vec![byte]);
+        let kept = |requests: &ClientRequests| requests.reply_to(key).map(|reply| reply.as_ref().to_vec());
+        assert_eq!(admit(&mut requests), Admitted::Yes);
+        assert_eq!(
+            (admit(&mut requests), kept(&requests)),
+            (Admitted::Repeated, None),
+            "it has no reply yet"
+        );
+        requests.note_answered(key, &reply(7));
+        requests.note_answered(key, &reply(8));
+        assert_eq!((admit(&mut requests), kept(&requests)), (Admitted::Repeated, Some(vec![7])));
+    }
+
+    #[test]
+    fn request_without_reply_is_new_when_sent_again() {
+        let mut requests = ClientRequests::default();
+        let key = ([1; 16], 5);
+        assert_eq!(requests.admit(client(1, 1), Some(key)), Admitted::Yes);
+        requests.forget(key);
+        assert_eq!(requests.admit(client(1, 1), Some(key)), Admitted::Yes);
     }
 
     #[test]

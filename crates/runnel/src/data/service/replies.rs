@@ -85,20 +85,22 @@ impl Replies {
         &self.service
     }
 
-    /// Counts a request. `None` if it is known already, or if its participant has too many without an answer; then the
-    /// client gets an error if it understands that, or else the service's response to refused requests.
+    /// Counts a request. `None` if its client has sent it again, which gets the reply again if there is one; and if its
+    /// participant has too many without an answer. Then the client gets an error if it understands that, or else the
+    /// service's response to refused requests.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let key = to.reads_failures.then(|| to.key());
-        let (admitted, is_to_be_named) = {
+        let (admitted, is_to_be_named, reply) = {
             let requests = &mut lock(&self.state).requests;
             let admitted = requests.admit(to.client, key);
-            (admitted, admitted == Admitted::No && requests.is_to_be_named(to.client.prefix))
+            let is_to_be_named = admitted == Admitted::No && requests.is_to_be_named(to.client.prefix);
+            (admitted, is_to_be_named, key.and_then(|key| requests.reply_to(key)))
         };
         match admitted {
             Admitted::Yes => {
                 return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
             }
-            Admitted::Known => {}
+            Admitted::Repeated => reply.into_iter().for_each(|reply| self.send(&to, reply)),
             Admitted::No => self.refuse(&to, is_to_be_named),
         }
         None
@@ -114,7 +116,7 @@ impl Replies {
         }
         match (&self.refusal, failure_frame(to, &why)) {
             (_, Some(frame)) => self.send(to, frame),
-            (Some(response), None) => self.respond(to, response.to_vec()),
+            (Some(response), None) => self.send(to, response_frame(to, response.to_vec())),
             (None, None) => {}
         }
     }
@@ -173,21 +175,6 @@ impl Replies {
         lock(&self.state).held.is_empty() && self.end.is_acknowledged()
     }
 
-    /// Replies that there is no response. Clients of other implementations do not understand that, and wait on.
-    fn fail(&self, to: &Addressee, why: &str) {
-        if let Some(frame) = failure_frame(to, why) {
-            self.send(to, frame);
-        }
-    }
-
-    /// Sends a response.
-    fn respond(&self, to: &Addressee, mut payload: Vec<u8>) {
-        if let RequestIdentity::Header(header) = to.identity {
-            header.insert(&mut payload);
-        }
-        self.send(to, Frame::new(Encoding::Xcdr1, payload));
-    }
-
     fn send(&self, to: &Addressee, frame: Frame) {
         if !self.try_send(to, &frame) {
             self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
@@ -222,11 +209,7 @@ impl Replies {
     fn note_dropped(&self, dropped: Vec<Held>) {
         for reply in dropped {
             let client = reply.to.client;
-            let is_to_be_named = {
-                let requests = &mut lock(&self.state).requests;
-                requests.forget(reply.to.key());
-                requests.is_to_be_named(client.prefix)
-            };
+            let is_to_be_named = lock(&self.state).requests.is_to_be_named(client.prefix);
             if is_to_be_named {
                 let service = &self.service;
                 console::warning!(
@@ -255,6 +238,14 @@ impl Replies {
             );
         }
     }
+}
+
+/// The reply with a response.
+fn response_frame(to: &Addressee, mut payload: Vec<u8>) -> Frame {
+    if let RequestIdentity::Header(header) = to.identity {
+        header.insert(&mut payload);
+    }
+    Frame::new(Encoding::Xcdr1, payload)
 }
 
 /// The reply that there is no response, if the client understands it.
@@ -301,16 +292,19 @@ impl Ros2Request {
         }
     }
 
-    /// Sends the response, or the error text to a client that understands it.
+    /// Sends the response, or the error text to a client that understands it. Others wait on.
     pub(super) fn answer(&self, result: Result<Vec<u8>, String>) {
         let Self { replies, to, .. } = self;
-        lock(&replies.state).requests.note_answered(to.key());
-        match result {
-            Ok(payload) => replies.respond(to, payload),
+        let reply = match result {
+            Ok(payload) => Some(response_frame(to, payload)),
             Err(why) => {
                 replies.note_failed(to, &why);
-                replies.fail(to, &why);
+                failure_frame(to, &why)
             }
+        };
+        if let Some(reply) = reply {
+            lock(&replies.state).requests.note_answered(to.key(), &reply);
+            replies.send(to, reply);
         }
     }
 
