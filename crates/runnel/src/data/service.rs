@@ -6,6 +6,7 @@ mod client_link;
 mod client_requests;
 mod events;
 mod held_replies;
+mod occurrences;
 mod replies;
 mod requester;
 mod service_end;

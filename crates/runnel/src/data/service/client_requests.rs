@@ -8,15 +8,15 @@ use runnel_core::time::Instant;
 use runnel_rtps::wire::{Guid, GuidPrefix};
 
 use super::answered_requests::AnsweredRequests;
+use super::occurrences::Occurrences;
 use super::requester::RequestKey;
 use crate::frame::Frame;
 
 /// Limit of the unanswered requests of a participant.
 pub(super) const MOST_PER_PARTICIPANT: usize = 250;
 
-/// Limits of clients that are known to be gone, and of participants that the log has named.
+/// Limit of clients that are known to be gone.
 const MOST_GONE: usize = 1000;
-const MOST_NAMED: usize = 100;
 
 /// How long a client may be unmatched before its requests are given up: it may have been lost for a moment only.
 pub(crate) const ABSENCE: Duration = Duration::from_secs(10);
@@ -30,7 +30,10 @@ pub(super) struct ClientRequests {
     answered: AnsweredRequests,
     /// Clients that are no longer matched, each by its writer of requests, and since when.
     gone: BTreeMap<Guid, Instant>,
-    named: BTreeSet<GuidPrefix>,
+    /// Requests that were refused.
+    pub(super) refused: Occurrences,
+    /// Replies that were dropped.
+    pub(super) dropped: Occurrences,
 }
 
 /// What happens to a request.
@@ -106,11 +109,6 @@ impl ClientRequests {
         let absent = absent.collect();
         (absent, self.gone.values().min().map(|since| *since + ABSENCE))
     }
-
-    /// Whether the log has not named a participant yet. It names only some.
-    pub(super) fn is_to_be_named(&mut self, participant: GuidPrefix) -> bool {
-        self.named.len() < MOST_NAMED && self.named.insert(participant)
-    }
 }
 
 #[cfg(test)]
@@ -175,11 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn log_names_each_participant_once() {
+    fn refusals_and_dropped_replies_are_logged_apart() {
         let mut requests = ClientRequests::default();
-        assert!(requests.is_to_be_named(GuidPrefix([1; 12])));
-        assert!(!requests.is_to_be_named(GuidPrefix([1; 12])));
-        let others = (2..=255).filter(|byte| requests.is_to_be_named(GuidPrefix([*byte; 12])));
-        assert_eq!(others.count(), MOST_NAMED - 1);
+        let refused: Vec<u64> = (0..9).filter_map(|_| requests.refused.note()).collect();
+        assert_eq!(refused, [1, 2, 4, 8]);
+        let dropped: Vec<u64> = (0..3).filter_map(|_| requests.dropped.note()).collect();
+        assert_eq!(dropped, [1, 2]);
+        assert_eq!((9..1000).filter_map(|_| requests.refused.note()).last(), Some(512));
     }
 }

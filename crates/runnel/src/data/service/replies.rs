@@ -14,6 +14,7 @@ use runnel_rtps::wire::{Guid, SampleIdentity, SequenceNumber};
 
 use super::client_requests::{Admitted, ClientRequests, MOST_PER_PARTICIPANT};
 use super::held_replies::{Held, HeldReplies};
+use super::occurrences::Occurrences;
 use super::requester::RequestKey;
 use super::service_end::ServiceEnd;
 use crate::frame::Frame;
@@ -41,7 +42,7 @@ struct State {
     held: HeldReplies,
     requests: ClientRequests,
     /// Failed requests of clients that do not understand errors.
-    failed: u64,
+    failed: Occurrences,
 }
 
 /// A client, and its request.
@@ -90,29 +91,33 @@ impl Replies {
     /// service's response to refused requests.
     pub(crate) fn admit(self: &Arc<Self>, to: Addressee) -> Option<Ros2Request> {
         let key = to.reads_failures.then(|| to.key());
-        let (admitted, is_to_be_named, reply) = {
-            let requests = &mut lock(&self.state).requests;
-            let admitted = requests.admit(to.client, key);
-            let is_to_be_named = admitted == Admitted::No && requests.is_to_be_named(to.client.prefix);
-            (admitted, is_to_be_named, key.and_then(|key| requests.reply_to(key)))
-        };
+        let admitted = lock(&self.state).requests.admit(to.client, key);
         match admitted {
             Admitted::Yes => {
                 return Some(Ros2Request { replies: Arc::clone(self), to, is_counted: true });
             }
-            Admitted::Repeated => reply.into_iter().for_each(|reply| self.send(&to, reply)),
-            Admitted::No => self.refuse(&to, is_to_be_named),
+            Admitted::Repeated => self.send_again(&to),
+            Admitted::No => self.refuse(&to),
         }
         None
     }
 
-    fn refuse(&self, to: &Addressee, is_to_be_named: bool) {
+    /// Sends the reply to a request that its client has sent again, unless it is not answered yet.
+    fn send_again(&self, to: &Addressee) {
+        let reply = lock(&self.state).requests.reply_to(to.key());
+        if let Some(reply) = reply {
+            self.send(to, reply);
+        }
+    }
+
+    fn refuse(&self, to: &Addressee) {
         let (service, participant) = (&self.service, to.client.prefix);
         let why = format!(
             "service {service}: {MOST_PER_PARTICIPANT} requests of participant {participant} have no response yet"
         );
-        if is_to_be_named {
-            console::warning!("{why}; further requests are refused");
+        let refused = lock(&self.state).requests.refused.note();
+        if let Some(refused) = refused {
+            console::warning!("{why}; further requests are refused; refused requests: {refused}");
         }
         match (&self.refusal, failure_frame(to, &why)) {
             (_, Some(frame)) => self.send(to, frame),
@@ -209,12 +214,12 @@ impl Replies {
     fn note_dropped(&self, dropped: Vec<Held>) {
         for reply in dropped {
             let client = reply.to.client;
-            let is_to_be_named = lock(&self.state).requests.is_to_be_named(client.prefix);
-            if is_to_be_named {
+            let dropped = lock(&self.state).requests.dropped.note();
+            if let Some(dropped) = dropped {
                 let service = &self.service;
                 console::warning!(
                     "service {service}: replies to client {client} are dropped: its reader of replies was not found, \
-                     or acknowledges too few"
+                     or acknowledges too few; dropped replies: {dropped}"
                 );
             }
         }
@@ -225,12 +230,8 @@ impl Replies {
         if to.reads_failures {
             return;
         }
-        let failed = {
-            let mut state = lock(&self.state);
-            state.failed += 1;
-            state.failed
-        };
-        if failed.is_power_of_two() {
+        let failed = lock(&self.state).failed.note();
+        if let Some(failed) = failed {
             let (service, client) = (&self.service, to.client);
             console::warning!(
                 "service {service}: client {client} gets no response, since ROS 2 has no reply for errors: {why}; \
