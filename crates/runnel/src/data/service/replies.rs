@@ -149,12 +149,18 @@ impl Replies {
         let mut waiting = Vec::new();
         for reply in held {
             let client = reply.to.client;
-            if !blocked.contains(&client) && self.try_send(&reply.to, &reply.frame) {
+            if blocked.contains(&client) {
+                waiting.push(reply);
+                continue;
+            }
+            let Held { to, frame, until } = reply;
+            let left = self.try_send(&to, &frame);
+            if left.is_empty() {
                 served.insert(client);
             } else {
                 blocked.insert(client);
-                waiting.push(reply);
             }
+            waiting.extend(left.into_iter().map(|to| Held { to, frame: frame.clone(), until }));
         }
         let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
         for mut reply in waiting {
@@ -181,14 +187,14 @@ impl Replies {
     }
 
     fn send(&self, to: &Addressee, frame: Frame) {
-        if !self.try_send(to, &frame) {
-            self.hold(Held { to: to.clone(), frame, until: clock::monotonic() + HOLD });
+        for to in self.try_send(to, &frame) {
+            self.hold(Held { to, frame: frame.clone(), until: clock::monotonic() + HOLD });
         }
     }
 
     /// Sends a reply, unless its reader is not matched yet or has too many unacknowledged ones. Without ids, all readers
-    /// of the participant get it: each knows its own replies.
-    fn try_send(&self, to: &Addressee, frame: &Frame) -> bool {
+    /// of the participant get it: each knows its own replies. Returns where it was not sent.
+    fn try_send(&self, to: &Addressee, frame: &Frame) -> Vec<Addressee> {
         let writer = &self.end.ends.writer;
         let readers = match to.reader {
             Some(reader) if writer.has_reader(reader) => vec![reader],
@@ -196,13 +202,15 @@ impl Replies {
             None => self.end.rtps.reply_readers(writer, to.client),
         };
         if readers.iter().any(|reader| writer.unacknowledged_by(*reader) >= MOST_UNACKNOWLEDGED) {
-            return false;
+            return vec![to.clone()];
         }
         let related = match to.identity {
             RequestIdentity::InlineQos(identity) => Some(identity),
             RequestIdentity::Header(_) => None,
         };
-        readers.into_iter().fold(false, |any, reader| self.end.send(frame, (reader, related)).is_ok() | any)
+        let is_sent = |reader: &Guid| self.end.send(frame, (*reader, related)).is_ok();
+        let failed = readers.iter().copied().filter(|reader| !is_sent(reader)).collect();
+        to.left_to(readers.len(), failed)
     }
 
     fn hold(&self, reply: Held) {
@@ -260,6 +268,15 @@ fn failure_frame(to: &Addressee, why: &str) -> Option<Frame> {
 }
 
 impl Addressee {
+    /// Where a reply is still to be sent, after it failed for some of so many readers. Without a reader that has it, later
+    /// ones get it too.
+    fn left_to(&self, readers: usize, failed: Vec<Guid>) -> Vec<Self> {
+        if failed.len() == readers {
+            return vec![self.clone()];
+        }
+        failed.into_iter().map(|reader| Self { reader: Some(reader), ..self.clone() }).collect()
+    }
+
     /// Identifies the request.
     fn key(&self) -> RequestKey {
         match self.identity {
@@ -334,5 +351,29 @@ impl RequestIdentity {
     ) -> Self {
         let guid = related.map_or(writer, |related| related.guid);
         Self::InlineQos(SampleIdentity { guid, number: request })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runnel_rtps::wire::{EntityId, GuidPrefix};
+
+    use super::*;
+
+    #[test]
+    fn reply_is_held_for_the_readers_that_it_did_not_reach() {
+        let guid = |id| GuidPrefix([1; 12]).with(id);
+        let identity = RequestIdentity::Header(CallHeader { client: 1, number: 1 });
+        let client = guid(EntityId::user_writer(1));
+        let to = Addressee { client, reader: None, identity, reads_failures: false };
+        let readers = [1, 2, 3].map(|number| guid(EntityId::user_reader(number)));
+        let left = |count, failed: &[Guid]| {
+            let left = to.left_to(count, failed.to_vec()).into_iter();
+            left.map(|to| to.reader).collect::<Vec<_>>()
+        };
+        assert_eq!(left(3, &readers[1..]), [Some(readers[1]), Some(readers[2])]);
+        assert_eq!(left(3, &[]), []);
+        assert_eq!(left(3, &readers), [None], "all readers of the participant");
+        assert_eq!(left(0, &[]), [None], "no reader is matched yet");
     }
 }
