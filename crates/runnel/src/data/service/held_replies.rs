@@ -73,8 +73,14 @@ impl HeldReplies {
         self.replies.is_empty()
     }
 
+    /// Adds a new reply. Returns those that it displaces, and whether it is the only one.
+    pub(super) fn hold_new(&mut self, reply: Held) -> (Vec<Held>, bool) {
+        let is_first = self.is_empty();
+        (self.hold(reply), is_first)
+    }
+
     /// Adds a reply. Returns those that it displaces.
-    pub(super) fn hold(&mut self, reply: Held) -> Vec<Held> {
+    fn hold(&mut self, reply: Held) -> Vec<Held> {
         let participant = reply.participant();
         self.add(reply);
         let mut displaced = Vec::new();
@@ -160,6 +166,17 @@ mod tests {
         assert_eq!(numbers(held.hold(reply(2, OF_PARTICIPANT.replies as i64, 8))), [(2, 0)]);
         assert_eq!(numbers(held.take())[..2], [(1, 0), (2, 1)]);
         assert!(held.is_empty());
+    }
+
+    #[test]
+    fn only_first_reply_calls_for_the_driver() {
+        let mut held = HeldReplies::default();
+        let mut is_first = |number| held.hold_new(reply(1, number, 8)).1;
+        assert_eq!([1, 2, 3].map(&mut is_first), [true, false, false]);
+        let taken = held.take();
+        assert!(held.hold_new(reply(1, 4, 8)).1, "while the driver tries the others");
+        held.put_back(taken);
+        assert!(!held.hold_new(reply(1, 5, 8)).1);
     }
 
     #[test]

@@ -214,9 +214,12 @@ impl Replies {
     }
 
     fn hold(&self, reply: Held) {
-        let displaced = lock(&self.state).held.hold(reply);
+        let (displaced, is_first) = lock(&self.state).held.hold_new(reply);
         self.note_dropped(displaced);
-        self.end.rtps.note_services_due();
+        // Otherwise, the driver tries again soon anyway.
+        if is_first {
+            self.end.rtps.note_services_due();
+        }
     }
 
     fn note_dropped(&self, dropped: Vec<Held>) {
