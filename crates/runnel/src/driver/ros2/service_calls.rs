@@ -47,6 +47,8 @@ struct Sent {
     key: RequestKey,
     at: Instant,
     is_acknowledged: bool,
+    /// It was overdue at the last check.
+    is_silent: bool,
     /// The server has been unmatched since.
     is_lost: bool,
 }
@@ -76,8 +78,8 @@ impl Call {
 
     /// Whether a server is to get the request: no other one has it, or all that have it are silent. A server gets it again
     /// only after it was unmatched, since it may still have it.
-    fn is_due_at(&self, to: ReadyServer, now: Instant) -> bool {
-        if self.sent.iter().any(|sent| !sent.is_lost && !sent.is_overdue(now)) {
+    fn is_due_at(&self, to: ReadyServer) -> bool {
+        if self.sent.iter().any(|sent| !sent.is_lost && !sent.is_silent) {
             return false;
         }
         match self.sent.iter().find(|sent| sent.server == to.server) {
@@ -154,12 +156,20 @@ impl PendingCalls {
             let Some(request) = &call.request else { continue };
             let header = CallHeader { client: self.id, number: *number };
             let server = to.server;
-            if !call.is_due_at(to, now) {
+            if !call.is_due_at(to) {
                 call.note_returned(server);
             } else if let Some((number, key)) = send(request, header) {
                 any = true;
                 self.events.note(ServiceEvent::RequestSent, key, request);
-                call.note_sent(Sent { server, number, key, at: now, is_acknowledged: false, is_lost: false });
+                call.note_sent(Sent {
+                    server,
+                    number,
+                    key,
+                    at: now,
+                    is_acknowledged: false,
+                    is_silent: false,
+                    is_lost: false,
+                });
             }
         }
         any
@@ -178,7 +188,8 @@ impl PendingCalls {
         for sent in sent.filter(|sent| sent.is_unacknowledged()) {
             let missing = of_servers.entry(sent.server).or_insert_with(|| unacknowledged(sent.server));
             sent.is_acknowledged = !missing.contains(&sent.number);
-            if sent.is_overdue(now) {
+            sent.is_silent = sent.is_overdue(now);
+            if sent.is_silent {
                 silent.insert(sent.server);
             }
             if !sent.is_acknowledged {
