@@ -16,7 +16,7 @@ mod types;
 mod unanswered;
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use runnel_core::wire::{Encoding, NoMemory};
@@ -32,7 +32,7 @@ pub(crate) use client_link::ClientLink;
 pub(crate) use client_requests::ABSENCE;
 pub(crate) use events::{EventPublishing, ServiceEvent, ServiceEvents};
 pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
-use requester::Requester;
+use requester::{Holder, Requester};
 pub(crate) use requester::{RequestKey, local_request_key};
 pub(crate) use service_end::{ServiceEnd, ServiceMemory};
 pub(crate) use types::{ServiceEventType, ServiceTypes};
@@ -221,7 +221,8 @@ impl ServiceCore {
     }
 
     fn queue(&self, request: Vec<u8>, requester: Requester) {
-        let Some(counted) = self.unanswered.admit().or_else(|| self.displace(&requester)) else {
+        let holder = requester.holder();
+        let Some(counted) = self.unanswered.admit(holder).or_else(|| self.displace(holder)) else {
             return self.refuse(request.len(), &requester);
         };
         let mut requests = lock(&self.requests);
@@ -233,23 +234,17 @@ impl ServiceCore {
         }
     }
 
-    /// Refuses the oldest waiting request of the client that has the most, if the client of a further one has fewer.
-    fn displace(&self, by: &Requester) -> Option<Counted> {
+    /// Refuses the oldest waiting request of the client that has the most unanswered ones, if the client of a further one
+    /// has fewer. A client that has none waiting keeps its requests: the user has taken them.
+    fn displace(&self, by: Holder) -> Option<Counted> {
         let mut requests = lock(&self.requests);
-        let mut counts = BTreeMap::new();
-        for waiting in &requests.waiting {
-            *counts.entry(waiting.requester.holder()).or_insert(0) += 1;
-        }
-        let own = counts.get(&by.holder()).copied().unwrap_or(0);
-        let (largest, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-        if most <= own + 1 {
-            return None;
-        }
+        let holders = requests.waiting.iter().map(|waiting| waiting.requester.holder()).collect();
+        let largest = self.unanswered.displaced(holders, by)?;
         let place = requests.waiting.iter().position(|waiting| waiting.requester.holder() == largest)?;
         let Waiting { request, requester, counted } = requests.waiting.remove(place)?;
         drop(requests);
         self.refuse(request.len(), &requester);
-        Some(counted)
+        Some(counted.pass_to(by))
     }
 
     /// Answers a request that exceeds the limit of unanswered ones.

@@ -61,6 +61,8 @@ in_order! {
     SubscriptionQueue,
     /// The requests of a service.
     ServiceRequests,
+    /// The numbers of unanswered requests of a service.
+    UnansweredRequests,
     /// The responses to one client of a service, or the replies that it holds in ROS 2.
     ServiceAnswers,
     /// The publisher of the events of a service or a client.

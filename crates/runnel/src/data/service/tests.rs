@@ -130,6 +130,30 @@ fn client_with_most_requests_gives_way_at_the_limit() {
     assert_eq!(std::iter::from_fn(|| service.take()).count(), MOST_UNANSWERED);
 }
 
+/// The user holds the responders of 900 requests of this process, while 100 of another client wait.
+#[test]
+fn client_with_most_taken_requests_displaces_none() {
+    let service = service(&ready_queue());
+    let call = |number| {
+        let pending = PendingCall::new();
+        service.push_local(vec![1], Arc::clone(&pending), ([0; 16], number));
+        pending
+    };
+    let calls: Vec<_> = (0..900).map(call).collect();
+    let taken: Vec<_> = std::iter::from_fn(|| service.take()).collect();
+    let (waiting, _listener) = client(true);
+    let waiting = Arc::new(waiting);
+    (0..100).for_each(|_| assert!(service.push(vec![1], &waiting)));
+    assert!(matches!(call(900).take(), Some(Ok(Err(why))) if why.contains("have no response yet")));
+    assert!(calls.iter().all(|pending| pending.take().is_none()));
+    let (other, _listener) = client(true);
+    assert!(service.push(vec![2], &Arc::new(other)));
+    let left: Vec<_> = std::iter::from_fn(|| service.take()).map(|request| request.bytes[0]).collect();
+    assert_eq!((left.len(), left.last()), (100, Some(&2)), "it displaces a waiting request");
+    drop(taken);
+    assert!(call(901).take().is_none(), "answered requests count no longer");
+}
+
 #[test]
 fn early_responses_count_as_unsent_ones() {
     let (client, listener) = client(true);
