@@ -101,10 +101,11 @@ impl Call {
         self.sent.push(to);
     }
 
-    /// A server that has the request is matched again.
-    fn note_returned(&mut self, server: Guid) {
-        let sent = self.sent.iter_mut().filter(|sent| sent.server == server && sent.is_acknowledged);
-        sent.for_each(|sent| sent.is_lost = false);
+    /// A server that has the request is matched again. If it ignores what it knows, it gets the request again once no other
+    /// server has it: the reply may be lost.
+    fn note_returned(&mut self, to: ReadyServer) {
+        let has_it = |sent: &&mut Sent| sent.server == to.server && sent.is_acknowledged && !to.deduplicates;
+        self.sent.iter_mut().filter(has_it).for_each(|sent| sent.is_lost = false);
     }
 
     /// What was sent to the participant of a writer of replies.
@@ -157,7 +158,7 @@ impl PendingCalls {
             let header = CallHeader { client: self.id, number: *number };
             let server = to.server;
             if !call.is_due_at(to) {
-                call.note_returned(server);
+                call.note_returned(to);
             } else if let Some((number, key)) = send(request, header) {
                 any = true;
                 self.events.note(ServiceEvent::RequestSent, key, request);

@@ -186,6 +186,18 @@ fn server_that_returns_gets_no_acknowledged_request_again() {
 }
 
 #[test]
+fn server_that_returns_gets_request_again_after_the_next_one_has_ended() {
+    let (mut calls, _pending) = sent(1);
+    calls.check_arrival(Instant(0), |_| BTreeSet::new());
+    calls.forget_server(server(2));
+    assert_eq!(numbers(&mut calls, ready(3), Instant(0)), [1]);
+    let returned = ReadyServer { deduplicates: true, ..ready(2) };
+    assert!(numbers(&mut calls, returned, Instant(0)).is_empty());
+    calls.forget_server(server(3));
+    assert_eq!(numbers(&mut calls, returned, Instant(0)), [1], "its reply may be lost");
+}
+
+#[test]
 fn service_of_process_gets_unsent_requests_only() {
     let (mut calls, _pending) = sent(1);
     calls.add(Some(vec![7]), None, PendingCall::new());
