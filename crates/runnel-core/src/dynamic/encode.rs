@@ -41,6 +41,22 @@ impl DynamicMessage {
         Ok(out)
     }
 
+    /// The payload of a sequence whose only element is this message, in a new vector.
+    ///
+    /// # Errors
+    /// As [`DynamicMessage::encode_payload`].
+    pub fn to_payload_of_sequence(&self, encoding: Encoding) -> Result<Vec<u8>, DynamicError> {
+        if !encoding.is_ros1() {
+            check_text(self)?;
+        }
+        let mut out = Vec::new();
+        cdr::write_payload(encoding, &mut out, &|out| {
+            1_u32.write(out);
+            self.write(out);
+        });
+        Ok(out)
+    }
+
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         for (field, value) in self.fields() {
             encode_field(field, value, out);

@@ -7,7 +7,7 @@ use runnel_rtps::wire::EntityId;
 
 use super::ros2_request::Request;
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{CallPath, PendingCall, ServiceCore, local_request_key};
+use crate::data::{CallPath, PendingCall, ServiceCore};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
@@ -80,14 +80,11 @@ impl ServiceCaller {
             on_reply(ServiceReply { result, path });
         });
         let local = self.local();
-        let (sent, queued) = if local.is_some() { (None, request) } else { (Some(request), Vec::new()) };
-        let number = self.node.inner.driver().begin_ros2_call(self.client, sent, None, Arc::clone(&pending));
-        let number = number.ok_or(Error::ShuttingDown)?;
-        if let Some(core) = local {
-            core.push_local(queued, pending, local_request_key(self.client, number));
-        }
+        let request = (request, local.as_deref());
+        let begun = self.node.inner.driver().begin_ros2_call(self.client, request, None, pending);
+        let path = begun.ok_or(Error::ShuttingDown)?;
         self.node.context().shared.event_loop.ensure_background_thread();
-        Ok(CallPath::Ros2(self.client, number))
+        Ok(path)
     }
 
     /// Ends a call whose reply is handled, or whose reply nothing waits for.

@@ -23,7 +23,6 @@ use runnel_core::wire::{Encoding, NoMemory};
 use runnel_rtps::wire::Guid;
 
 use crate::callback_group::{CallbackScheduler, Entered, ExclusiveGroup, Runner};
-use crate::data::PendingCall;
 use crate::log_output::console;
 use crate::ready::{Dispatch, Listeners, Task, Waitable};
 use crate::sync::{Class, Mutex, TryMutex, lock};
@@ -33,7 +32,7 @@ pub(crate) use client_requests::ABSENCE;
 pub(crate) use events::{EventPublishing, ServiceEvent, ServiceEvents};
 pub(crate) use replies::{Addressee, Replies, RequestIdentity, Ros2Request};
 use requester::{Holder, Requester};
-pub(crate) use requester::{RequestKey, local_request_key};
+pub(crate) use requester::{LocalCall, LocalClient, RequestKey};
 pub(crate) use service_end::{ServiceEnd, ServiceMemory};
 pub(crate) use types::{ServiceEventType, ServiceTypes};
 use unanswered::{Counted, MOST_UNANSWERED, Unanswered};
@@ -216,8 +215,9 @@ impl ServiceCore {
     }
 
     /// Queues a request of a client of this process, encoded for ROS 2.
-    pub(crate) fn push_local(&self, request: Vec<u8>, call: Arc<PendingCall>, key: RequestKey) {
-        self.queue(request, Requester::Local { call, key });
+    pub(crate) fn push_local(&self, request: Vec<u8>, call: LocalCall) {
+        call.events.note(ServiceEvent::RequestSent, call.key, &request);
+        self.queue(request, Requester::Local(call));
     }
 
     fn queue(&self, request: Vec<u8>, requester: Requester) {
@@ -315,6 +315,24 @@ impl ServiceCore {
     pub(crate) fn call(&self, call: ServiceCall<'_>) -> Result<Result<(), String>, Runner> {
         let _entered = self.scheduler.try_enter(CALLBACK)?;
         Ok(self.answer(call))
+    }
+
+    /// As [`ServiceCore::call`], for an encoded request. With a key, events about it are published.
+    pub(crate) fn call_encoded(
+        &self,
+        (encoding, request): (Encoding, &[u8]),
+        key: Option<RequestKey>,
+        response: &mut Vec<u8>,
+    ) -> Result<Result<(), String>, Runner> {
+        let _entered = self.scheduler.try_enter(CALLBACK)?;
+        let note =
+            |event, payload: &[u8]| key.into_iter().for_each(|key| self.events.note(event, key, payload));
+        note(ServiceEvent::RequestReceived, request);
+        let answered = self.answer(ServiceCall::Bytes { encoding, request, response });
+        if answered.is_ok() {
+            note(ServiceEvent::ResponseSent, response);
+        }
+        Ok(answered)
     }
 
     /// Runs the callback. The caller is in its group.

@@ -19,9 +19,7 @@ use runnel_ros1::tcpros::{LENGTH, try_frame};
 use runnel_rtps::wire::EntityId;
 
 use crate::callback_group::Runner;
-use crate::data::{
-    CallAnswer, CallPath, PendingCall, ServiceCall, ServiceCore, ServiceEvents, local_request_key,
-};
+use crate::data::{CallAnswer, CallPath, PendingCall, ServiceCore, ServiceEvent, ServiceEvents};
 use crate::driver::CallRequest;
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
@@ -44,6 +42,8 @@ pub(crate) struct Caller {
     link: Mutex<Option<ServiceLinkId>>,
     /// The client in ROS 2, by its reader.
     ros2: Option<EntityId>,
+    /// Its events.
+    events: Option<Arc<ServiceEvents>>,
     event_publisher: Mutex<Option<PublisherBase>>,
 }
 
@@ -78,9 +78,10 @@ impl Caller {
             node.driver().add_client(node.key, &wanted.service, types, memory)
         };
         let ros2 = types.map(add).transpose()?.flatten();
+        let events = ros2.and_then(|client| node.driver().events_of_client(client));
         let event_publisher = Mutex::new(Class::EventPublisher, None);
         let link = Mutex::new(Class::PersistentLink, None);
-        Ok(Self { node, wanted, response_len, link, ros2, event_publisher })
+        Ok(Self { node, wanted, response_len, link, ros2, events, event_publisher })
     }
 
     pub(crate) fn node(&self) -> &Arc<NodeInner> {
@@ -88,8 +89,8 @@ impl Caller {
     }
 
     /// Its events in ROS 2, if it is there.
-    pub(crate) fn events(&self) -> Option<Arc<ServiceEvents>> {
-        self.node.driver().events_of_client(self.ros2?)
+    pub(crate) fn events(&self) -> Option<&Arc<ServiceEvents>> {
+        self.events.as_ref()
     }
 
     /// The publisher of its events.
@@ -166,17 +167,39 @@ impl Caller {
         until: Option<Instant>,
     ) -> Result<ResponseBytes, Error> {
         if let Some(core) = local {
-            let encoding = self.local_encoding();
-            let (request, mut bytes) = (self.encoded(request, encoding)?, Vec::new());
-            let local_call = |core: &ServiceCore| {
-                core.call(ServiceCall::Bytes { encoding, request: &request, response: &mut bytes })
-            };
-            return self.call_local(core, local_call, until).map(|()| ResponseBytes { encoding, bytes });
+            return self.call_encoded(core, request, until);
         }
         let pending = PendingCall::new();
         self.begin(request, until, &pending, self.wanted.persistent)?;
         self.wait(&pending)?;
         self.take(&pending).unwrap_or(Err(Error::ShuttingDown))
+    }
+
+    /// As [`Self::call_local`], with encoded request and response.
+    fn call_encoded(
+        &self,
+        core: &ServiceCore,
+        request: &dyn Request,
+        until: Option<Instant>,
+    ) -> Result<ResponseBytes, Error> {
+        let encoding = self.local_encoding();
+        let (request, mut bytes) = (self.encoded(request, encoding)?, Vec::new());
+        let client = self.ros2.filter(|_| self.publishes_events_with(core));
+        let key = client.and_then(|client| self.node.driver().next_request_key(client));
+        let note = |event, payload: &[u8]| {
+            if let (Some(events), Some(key)) = (&self.events, key) {
+                events.note(event, key, payload);
+            }
+        };
+        note(ServiceEvent::RequestSent, &request);
+        self.call_local(core, |core| core.call_encoded((encoding, &request), key, &mut bytes), until)?;
+        note(ServiceEvent::ResponseReceived, &bytes);
+        Ok(ResponseBytes { encoding, bytes })
+    }
+
+    /// Whether the client or a service of this process publishes events about calls.
+    pub(crate) fn publishes_events_with(&self, core: &ServiceCore) -> bool {
+        core.events.is_on() || self.events.as_ref().is_some_and(|events| events.is_on())
     }
 
     /// Sends a request, whose response is [taken](Self::take) later.
@@ -229,7 +252,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Begins a call, in the graph that has the service.
+    /// Begins a call, in the graph that has the service. One of this process answers when its executor runs.
     fn begin(
         &self,
         request: &dyn Request,
@@ -238,13 +261,10 @@ impl Caller {
         persistent: bool,
     ) -> Result<(), Error> {
         if let Some(client) = self.ros2 {
-            if let Some(core) = self.local_core()? {
-                return self.begin_in_process((client, &core), request, until, pending);
-            }
-            if !self.node.is_in_ros1() || self.node.driver().is_server_ready(client) {
-                let payload = self.encoded(request, Encoding::Xcdr1)?;
-                let begun =
-                    self.node.driver().begin_ros2_call(client, Some(payload), until, Arc::clone(pending));
+            let local = self.local_core()?;
+            if local.is_some() || !self.node.is_in_ros1() || self.node.driver().is_server_ready(client) {
+                let request = (self.encoded(request, Encoding::Xcdr1)?, local.as_deref());
+                let begun = self.node.driver().begin_ros2_call(client, request, until, Arc::clone(pending));
                 return begun.map(drop).ok_or(Error::ShuttingDown);
             }
         }
@@ -253,21 +273,6 @@ impl Caller {
             return Err(Error::ShuttingDown);
         }
         self.begin_in_ros1(self.framed(request)?, until, pending, persistent)
-    }
-
-    /// Queues a request at a service of this process, which answers when its executor runs.
-    fn begin_in_process(
-        &self,
-        (client, core): (EntityId, &Arc<ServiceCore>),
-        request: &dyn Request,
-        until: Option<Instant>,
-        pending: &Arc<PendingCall>,
-    ) -> Result<(), Error> {
-        let payload = self.encoded(request, Encoding::Xcdr1)?;
-        let begun = self.node.driver().begin_ros2_call(client, None, until, Arc::clone(pending));
-        let number = begun.ok_or(Error::ShuttingDown)?;
-        core.push_local(payload, Arc::clone(pending), local_request_key(client, number));
-        Ok(())
     }
 
     /// Begins a call: on the link of a persistent client, if it is established, and otherwise on a new one.
@@ -359,8 +364,9 @@ impl Drop for Caller {
             self.node.driver().end_call(self.node.key, link);
         }
         // Pending calls may outlive the publisher.
-        let events = self.events();
-        events.into_iter().for_each(|events| events.configure(None));
+        if let Some(events) = &self.events {
+            events.configure(None);
+        }
         if let Some(client) = self.ros2 {
             self.node.driver().release_client(client);
         }

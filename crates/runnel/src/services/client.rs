@@ -14,7 +14,7 @@ use runnel_core::wire::{self, Bytes, Encoding, GrowingSink, Wire, cdr};
 use runnel_io::clock;
 use runnel_ros1::node::ServiceClientSpec;
 
-use crate::data::{ServiceCall, ServiceCore, ServiceTypes};
+use crate::data::{ServiceCall, ServiceCore, ServiceEventType, ServiceTypes};
 use crate::driver::ServiceInfo;
 use crate::error::{Error, ServiceError};
 use crate::node::Node;
@@ -147,8 +147,10 @@ impl<S: Service> Client<S> {
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
         let local = self.caller.local()?;
-        // A type that was generated twice is the same on the wire, but not by reference.
-        let Some(core) = local.as_deref().filter(|core| core.types.ids == types) else {
+        // A type that was generated twice is the same on the wire, but not by reference. Events have encoded contents.
+        let is_by_reference =
+            |core: &&ServiceCore| core.types.ids == types && !self.caller.publishes_events_with(core);
+        let Some(core) = local.as_deref().filter(is_by_reference) else {
             let response = self.caller.call(local.as_deref(), &Typed(request), until)?;
             return read_response::<S>(self.service(), &response);
         };
@@ -227,6 +229,8 @@ pub(crate) fn read_response<S: Service>(
 /// A client of one service, whose type is known only at run time.
 pub struct DynamicClient {
     caller: Caller,
+    /// Its name in ROS 2.
+    ros2_name: String,
     /// Request and response.
     types: [TypeMapping; 2],
 }
@@ -239,12 +243,21 @@ impl DynamicClient {
         let names = node.inner.service_in_ros2(&service, names_in_ros2(&types))?;
         let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };
         let caller = Caller::new(Arc::clone(&node.inner), wanted, response_len, names.as_ref())?;
-        Ok(Self { caller, types })
+        Ok(Self { caller, ros2_name: schema.ros2_name.clone(), types })
     }
 
     /// The service's absolute name.
     pub fn service(&self) -> &str {
         self.caller.service()
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// `None` if the service cannot be represented in ROS 2.
+    pub(crate) fn event_type(&self) -> Option<ServiceEventType> {
+        events_in_ros2(&self.ros2_name, &self.types)
     }
 
     /// Calls the service with a request of its type. Without a `timeout` there is no time limit.
@@ -283,6 +296,12 @@ pub(crate) fn names_in_ros2([request, response]: &[TypeMapping; 2]) -> Option<Se
         Some(ServiceMessageType { dds_type, rihs01 })
     };
     Some(ServiceTypeNames { request: name(request)?, response: name(response)? })
+}
+
+/// The type of a service's events; `None` if the request or the response cannot be represented in ROS 2.
+pub(crate) fn events_in_ros2(service: &str, types: &[TypeMapping; 2]) -> Option<ServiceEventType> {
+    let [request, response] = types.each_ref().map(|mapping| mapping.in_generation(Generation::Ros2).ok());
+    Some(ServiceEventType::of_schemas(service, [request?, response?]))
 }
 
 impl fmt::Debug for DynamicClient {

@@ -55,7 +55,7 @@ impl NodeInner {
 
     /// Adds the type of a service's events to those that the node describes.
     #[cfg(feature = "type_description")]
-    pub(crate) fn add_service_event_type(&self, event_type: ServiceEventType) {
+    pub(crate) fn add_service_event_type(&self, event_type: &ServiceEventType) {
         if let Some(slot) = self.driver().nodes.get(self.key) {
             slot.types.add_service_event(event_type);
         }

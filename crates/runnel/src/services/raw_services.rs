@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::node::Node;
 use crate::node::options::ServerOptions;
 use crate::services::caller::{Caller, Request, ResponseBytes};
-use crate::services::client::names_in_ros2;
+use crate::services::client::{events_in_ros2, names_in_ros2};
 use crate::services::service::ServiceServer;
 use crate::types::type_mapping::TypeMapping;
 
@@ -58,7 +58,8 @@ impl Node {
 }
 
 fn types_of(schema: &ServiceSchema) -> ServiceTypes {
-    let names = names_in_ros2(&[&schema.request, &schema.response].map(TypeMapping::of));
+    let types = [&schema.request, &schema.response].map(TypeMapping::of);
+    let names = names_in_ros2(&types);
     let ros2 = names.map(|names| {
         [names.request, names.response].map(|message| (message.dds_type.into(), message.rihs01.into()))
     });
@@ -69,7 +70,7 @@ fn types_of(schema: &ServiceSchema) -> ServiceTypes {
         ids: [TypeId::of::<RawServiceRequest>(); 2],
         request_len: schema.request.ros1_fixed_len(),
         ros2: ros2.unwrap_or_default(),
-        events: None,
+        events: events_in_ros2(&schema.ros2_name, &types),
     }
 }
 

@@ -51,11 +51,7 @@ enum NodeType {
     Service(ServiceType),
     /// The request or the response of a service: its servers and clients announce the hashes of these.
     ServicePart(ServiceType, usize),
-    ServiceEvent {
-        service: &'static str,
-        request: &'static str,
-        response: &'static str,
-    },
+    ServiceEvent(ServiceEventType),
 }
 
 /// A service type.
@@ -79,7 +75,7 @@ impl NodeType {
                 let [of_request, of_response] = TypeDescription::of_service_parts(name, request, response)?;
                 Ok(if *index == 0 { of_request } else { of_response })
             }
-            Self::ServiceEvent { service, request, response } => {
+            Self::ServiceEvent(ServiceEventType { service, definitions: [request, response], .. }) => {
                 TypeDescription::of_service_event(service, request, response)
             }
         }
@@ -118,9 +114,8 @@ impl NodeTypes {
     }
 
     /// Adds the type of a service's events, which stays.
-    pub(crate) fn add_service_event(&self, of: ServiceEventType) {
-        let ServiceEventType { service, definitions: [request, response], .. } = of;
-        let added = NodeType::ServiceEvent { service, request, response };
+    pub(crate) fn add_service_event(&self, of: &ServiceEventType) {
+        let added = NodeType::ServiceEvent(of.clone());
         if let Ok(description) = added.describe() {
             lock(&self.0).entry(description.hash).or_insert((added, 0)).1 += 1;
         }

@@ -80,6 +80,7 @@ mod ros2_loans;
 mod ros2_networks;
 mod ros2_raw;
 mod ros2_service_calls;
+mod ros2_service_events;
 mod ros2_services;
 mod ros2_two_paths;
 mod services;

@@ -1,12 +1,15 @@
 //! Introspection of services between Runnel and rclpy: each receives the events of the other, and client and number are
 //! the same at both ends.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{TIMEOUT, ready};
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::{Generation, TypeName};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, Error, QoS, RawMessage, ServiceIntrospectionState, ServiceServer};
 use runnel_testkit::process::{Peer, deadline_in};
@@ -114,6 +117,27 @@ fn rclpy_receives_events_of_runnel() {
             assert_eq!(kinds, [Some(0), Some(3)]);
         });
     }
+}
+
+/// Of calls within a process, whose client knows its type or learns it at run time.
+#[test]
+fn rclpy_receives_events_of_calls_within_a_process() {
+    let graph = Ros2Graph::new();
+    while_spinning(&graph, |context| {
+        let _server = server(context, ServiceIntrospectionState::Contents);
+        call(&client(context, ServiceIntrospectionState::Contents));
+        let mut listener = listener(&graph, Distro::Kilted);
+        check(&events(&mut listener, 4), true, true);
+        let name = TypeName::parse("std_srvs/srv/SetBool").unwrap();
+        let schema = Arc::new(runnel::msgs::library().service_in(Generation::Ros2, &name).unwrap());
+        let node = context.create_node("dynamic").unwrap();
+        let client = node.create_dynamic_client(SERVICE, &schema).unwrap();
+        client.configure_introspection(qos(), ServiceIntrospectionState::Contents).unwrap();
+        let mut request = DynamicMessage::default_of(&schema.request).unwrap();
+        request.set("data", true).unwrap();
+        client.call(&request, Some(LONG)).unwrap();
+        check(&events(&mut listener, 4), true, true);
+    });
 }
 
 #[test]

@@ -10,9 +10,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use runnel_core::dynamic::DynamicMessage;
 use runnel_core::message::Message;
+use runnel_core::schema::Schema;
 use runnel_core::time::Time;
-use runnel_core::wire::{Encoding, Sink, cdr};
+use runnel_core::wire::{Bytes, Encoding, Sink, cdr};
 
 use super::requester::RequestKey;
 use crate::data::outgoing::Written;
@@ -28,8 +30,14 @@ pub(crate) enum ServiceEvent {
     ResponseReceived = 3,
 }
 
-/// The sequence of one request, without encapsulation, from the request's payload.
-pub(crate) type InSequence = fn(&[u8]) -> Option<Vec<u8>>;
+/// Puts a request into a sequence, in which its fields are aligned differently.
+#[derive(Clone, Debug)]
+pub(crate) enum InSequence {
+    /// Of a type that is known when the program is compiled.
+    Typed(fn(&[u8]) -> Option<Vec<u8>>),
+    /// Of a type that is known only at run time, as it is in ROS 2.
+    Dynamic(Arc<Schema>),
+}
 
 /// The events of one server or client; none unless they are configured.
 #[derive(Default)]
@@ -65,14 +73,19 @@ impl ServiceEvents {
         drop(former);
     }
 
+    /// Whether events are published.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Acquire)
+    }
+
     /// Publishes an event about the request of this key, and the payload that was sent or received.
     pub(crate) fn note(&self, event: ServiceEvent, key: RequestKey, payload: &[u8]) {
-        if !self.is_on.load(Ordering::Acquire) {
+        if !self.is_on() {
             return;
         }
         let Some(publishing) = lock(&self.publisher.0).clone() else { return };
         let EventPublishing { publication, group, now, contents } = &*publishing;
-        let body = encode((event, key), now(), contents.map(|in_sequence| (in_sequence, payload)));
+        let body = encode((event, key), now(), contents.as_ref().map(|in_sequence| (in_sequence, payload)));
         let write = |encoding: Encoding, out: &mut runnel_core::wire::GrowingSink| {
             // It has no form in ROS 1.
             if !encoding.is_ros1() {
@@ -95,7 +108,7 @@ impl fmt::Debug for ServiceEvents {
 fn encode(
     (event, (client, number)): (ServiceEvent, RequestKey),
     stamp: Time,
-    contents: Option<(InSequence, &[u8])>,
+    contents: Option<(&InSequence, &[u8])>,
 ) -> Vec<u8> {
     let mut payload = vec![0, 1, 0, 0, event as u8, 0, 0, 0];
     payload.extend(cdr::encode(&stamp, Encoding::Xcdr1).unwrap_or_default().iter().skip(cdr::HEADER_LEN));
@@ -105,7 +118,7 @@ fn encode(
     let empty = 0_u32.to_le_bytes();
     match (event, contents) {
         (ServiceEvent::RequestSent | ServiceEvent::RequestReceived, Some((in_sequence, request))) => {
-            payload.extend(in_sequence(request).unwrap_or_else(|| empty.to_vec()));
+            payload.extend(in_sequence.of(request).unwrap_or_else(|| empty.to_vec()));
             payload.resize(payload.len().next_multiple_of(4), 0);
             payload.extend(empty);
         }
@@ -120,16 +133,34 @@ fn encode(
     payload
 }
 
-/// See [`InSequence`].
-pub(crate) fn in_sequence<M: Message>(payload: &[u8]) -> Option<Vec<u8>> {
-    let message: M = cdr::decode(payload).ok()?;
-    let mut sequence = cdr::encode(&vec![message], Encoding::Xcdr1).ok()?;
-    sequence.drain(..cdr::HEADER_LEN);
-    Some(sequence)
+impl InSequence {
+    pub(crate) fn typed<M: Message>() -> Self {
+        Self::Typed(|payload| {
+            let message: M = cdr::decode(payload).ok()?;
+            cdr::encode(&vec![message], Encoding::Xcdr1).ok()
+        })
+    }
+
+    /// The sequence of the request with this payload, without encapsulation. `None` if it cannot be read.
+    fn of(&self, payload: &[u8]) -> Option<Vec<u8>> {
+        let mut sequence = match self {
+            Self::Typed(in_sequence) => in_sequence(payload)?,
+            Self::Dynamic(schema) => {
+                let reader = cdr::reader(Bytes::from(payload)).ok()?;
+                let message = DynamicMessage::read(schema, reader).ok()?;
+                message.to_payload_of_sequence(Encoding::Xcdr1).ok()?
+            }
+        };
+        sequence.drain(..cdr::HEADER_LEN);
+        Some(sequence)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use runnel_core::schema::{Generation, TypeName};
+    use runnel_msgs::rcl_interfaces::msg::{Parameter, ParameterValue};
+    use runnel_msgs::rcl_interfaces::srv::SetParametersRequest;
     use runnel_msgs::std_srvs::srv::{SetBoolRequest, SetBoolResponse};
 
     use super::*;
@@ -145,8 +176,8 @@ mod tests {
 
     fn event(event: ServiceEvent, contents: Option<&[u8]>) -> Vec<u8> {
         let stamp = Time::from_nanos(1_000_000_002);
-        let contents = contents.map(|payload| (in_sequence::<SetBoolRequest> as InSequence, payload));
-        encode((event, KEY), stamp, contents)
+        let in_sequence = InSequence::typed::<SetBoolRequest>();
+        encode((event, KEY), stamp, contents.map(|payload| (&in_sequence, payload)))
     }
 
     #[test]
@@ -162,6 +193,20 @@ mod tests {
         assert_eq!(event(ServiceEvent::RequestSent, Some(&request)), expected);
         let malformed = event(ServiceEvent::RequestSent, Some(&[0, 1, 0, 0]));
         assert_eq!(malformed, [info(0), vec![0; 8]].concat());
+    }
+
+    /// The element has fields of 8 bytes, which a sequence aligns differently.
+    #[test]
+    fn request_of_dynamic_type_is_like_a_typed_one() {
+        type Request = SetParametersRequest;
+        let value =
+            ParameterValue { double_value: 0.5, string_value: "m".into(), ..ParameterValue::default() };
+        let request = Request { parameters: vec![Parameter { name: "rate".into(), value }] };
+        let name = TypeName::parse("rcl_interfaces/srv/SetParameters_Request").unwrap();
+        let schema = Schema::from_full_text_in(Generation::Ros2, &name, Request::ROS2_DEFINITION).unwrap();
+        let payload = cdr::encode(&request, Encoding::Xcdr1).unwrap();
+        let typed = InSequence::typed::<Request>().of(&payload).unwrap();
+        assert_eq!(InSequence::Dynamic(schema).of(&payload).unwrap(), typed);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use runnel_core::wire::Encoding;
-use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+use runnel_rtps::wire::{Guid, GuidPrefix};
 
 use super::client_link::ClientLink;
 use super::events::{ServiceEvent, ServiceEvents};
@@ -25,11 +25,37 @@ pub(super) enum Holder {
     Process,
 }
 
-/// The key of a request of a client of this process.
-pub(crate) fn local_request_key(client: EntityId, number: i64) -> RequestKey {
-    let mut id = [0; 16];
-    id[12..].copy_from_slice(&client.0);
-    (id, number)
+/// A client of this process, as services of this process know it.
+pub(crate) struct LocalClient {
+    pub(crate) guid: Guid,
+    pub(crate) events: Arc<ServiceEvents>,
+}
+
+/// A call by a client of this process.
+pub(crate) struct LocalCall {
+    pub(crate) pending: Arc<PendingCall>,
+    pub(crate) key: RequestKey,
+    /// The events of the client.
+    pub(crate) events: Arc<ServiceEvents>,
+}
+
+impl LocalClient {
+    pub(crate) fn key(&self, number: i64) -> RequestKey {
+        (self.guid.to_bytes(), number)
+    }
+
+    pub(crate) fn call(&self, number: i64, pending: Arc<PendingCall>) -> LocalCall {
+        LocalCall { pending, key: self.key(number), events: Arc::clone(&self.events) }
+    }
+}
+
+impl LocalCall {
+    fn complete(&self, result: Result<Vec<u8>, String>) {
+        if let Ok(response) = &result {
+            self.events.note(ServiceEvent::ResponseReceived, self.key, response);
+        }
+        self.pending.complete(Ok(result));
+    }
 }
 
 /// See the module's documentation.
@@ -39,7 +65,7 @@ pub(super) enum Requester {
     /// A client in ROS 2.
     Ros2(Ros2Request),
     /// A client of this process.
-    Local { call: Arc<PendingCall>, key: RequestKey },
+    Local(LocalCall),
 }
 
 impl Requester {
@@ -47,7 +73,7 @@ impl Requester {
     pub(super) fn encoding(&self) -> Encoding {
         match self {
             Self::Ros1 { .. } => Encoding::Ros1,
-            Self::Ros2(_) | Self::Local { .. } => Encoding::Xcdr1,
+            Self::Ros2(_) | Self::Local(_) => Encoding::Xcdr1,
         }
     }
 
@@ -58,7 +84,7 @@ impl Requester {
                 (client, i64::try_from(*number).unwrap_or(i64::MAX).saturating_add(1))
             }
             Self::Ros2(request) => request.key(),
-            Self::Local { key, .. } => *key,
+            Self::Local(call) => call.key,
         }
     }
 
@@ -79,7 +105,7 @@ impl Requester {
     /// Whether its client understands errors.
     pub(super) fn reads_failures(&self) -> bool {
         match self {
-            Self::Ros1 { .. } | Self::Local { .. } => true,
+            Self::Ros1 { .. } | Self::Local(_) => true,
             Self::Ros2(request) => request.reads_failures(),
         }
     }
@@ -90,7 +116,7 @@ impl Requester {
             Self::Ros1 { .. } => false,
             Self::Ros2(request) => request.is_abandoned(),
             // The client's end of the call is dropped.
-            Self::Local { call, .. } => Arc::strong_count(call) == 1,
+            Self::Local(call) => Arc::strong_count(&call.pending) == 1,
         }
     }
 
@@ -99,7 +125,7 @@ impl Requester {
         match self {
             Self::Ros1 { link, number } => link.answer(*number, (request_len, result)),
             Self::Ros2(request) => request.answer(result),
-            Self::Local { call, .. } => call.complete(Ok(result)),
+            Self::Local(call) => call.complete(result),
         }
     }
 
@@ -109,7 +135,7 @@ impl Requester {
             Self::Ros1 { link, .. } => link.end(),
             // The client sends the request again to the server that takes its place.
             Self::Ros2(_) => {}
-            Self::Local { call, .. } => call.complete(Ok(Err("the service has ended".to_owned()))),
+            Self::Local(call) => call.complete(Err("the service has ended".to_owned())),
         }
     }
 
@@ -118,7 +144,7 @@ impl Requester {
         match self {
             Self::Ros1 { link, .. } => Holder::Connection(link.token().0),
             Self::Ros2(request) => Holder::Participant(request.client().prefix),
-            Self::Local { .. } => Holder::Process,
+            Self::Local(_) => Holder::Process,
         }
     }
 

@@ -5,6 +5,7 @@ use runnel_io::{Interest, Listener, Reactor, Stream, Token};
 
 use super::client_link::MOST_BYTES;
 use super::*;
+use crate::data::PendingCall;
 use crate::data::unsent::Unsent;
 use crate::ready::{NodeQueue, ReadyQueue};
 
@@ -136,7 +137,9 @@ fn client_with_most_taken_requests_displaces_none() {
     let service = service(&ready_queue());
     let call = |number| {
         let pending = PendingCall::new();
-        service.push_local(vec![1], Arc::clone(&pending), ([0; 16], number));
+        let local =
+            LocalCall { pending: Arc::clone(&pending), key: ([0; 16], number), events: Arc::default() };
+        service.push_local(vec![1], local);
         pending
     };
     let calls: Vec<_> = (0..900).map(call).collect();

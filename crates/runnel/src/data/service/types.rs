@@ -2,11 +2,13 @@
 
 use std::any::TypeId;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use runnel_core::message::{Message, Service};
+use runnel_core::schema::Schema;
 use runnel_core::wire::Wire;
 
-use super::events::{InSequence, in_sequence};
+use super::events::InSequence;
 use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 
 /// The type of a service.
@@ -20,24 +22,32 @@ pub(crate) struct ServiceTypes {
     pub(crate) request_len: Option<usize>,
     /// The DDS type and the type hash of request and response; empty if the service cannot be represented in ROS 2.
     pub(crate) ros2: [(Cow<'static, str>, Cow<'static, str>); 2],
-    /// `None` for a type that is known only at run time.
+    /// `None` if the service cannot be represented in ROS 2.
     pub(crate) events: Option<ServiceEventType>,
 }
 
 /// What the type of a service's events follows from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ServiceEventType {
     /// The service in ROS 2.
-    pub(crate) service: &'static str,
+    pub(crate) service: Cow<'static, str>,
     /// The definitions of request and response.
-    pub(crate) definitions: [&'static str; 2],
+    pub(crate) definitions: [Cow<'static, str>; 2],
     pub(crate) in_sequence: InSequence,
 }
 
 impl ServiceEventType {
     pub(crate) fn of<S: Service>() -> Self {
-        let definitions = [S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION];
-        Self { service: S::ROS2_TYPE, definitions, in_sequence: in_sequence::<S::Request> }
+        let definitions = [S::Request::ROS2_DEFINITION, S::Response::ROS2_DEFINITION].map(Cow::Borrowed);
+        let service = Cow::Borrowed(S::ROS2_TYPE);
+        Self { service, definitions, in_sequence: InSequence::typed::<S::Request>() }
+    }
+
+    /// Of a type that is known only at run time: the service, and its request and response in ROS 2.
+    pub(crate) fn of_schemas(service: &str, [request, response]: [&Arc<Schema>; 2]) -> Self {
+        let definitions = [request, response].map(|schema| Cow::Owned(schema.full_text.clone()));
+        let (service, in_sequence) = (service.to_owned().into(), InSequence::Dynamic(Arc::clone(request)));
+        Self { service, definitions, in_sequence }
     }
 }
 

@@ -8,7 +8,7 @@ use runnel_io::clock;
 use runnel_ros1::node::{ServiceClientSpec, ServiceLinkId};
 use runnel_rtps::wire::EntityId;
 
-use crate::data::{CallPath, PendingCall, Replies, ServiceCore, ServiceEvents, ServiceMemory};
+use crate::data::{CallPath, PendingCall, Replies, RequestKey, ServiceCore, ServiceEvents, ServiceMemory};
 use crate::driver::Driver;
 use crate::driver::nodes::NodeKey;
 use crate::driver::ros1::{Call, CallRequest};
@@ -106,16 +106,21 @@ impl Driver {
         self.ros2.is_service_announced(service)
     }
 
-    /// Begins a call in ROS 2. Without a request, it is a call of a service of this process, which gets the request
-    /// otherwise. Returns the number of the call.
+    /// Begins a call in ROS 2. A service of this process gets the request at once, if there is one. Returns the call's
+    /// path; `None` if the client is gone.
     pub(crate) fn begin_ros2_call(
         &mut self,
         client: EntityId,
-        request: Option<Vec<u8>>,
+        request: (Vec<u8>, Option<&ServiceCore>),
         until: Option<Instant>,
         pending: Arc<PendingCall>,
-    ) -> Option<i64> {
+    ) -> Option<CallPath> {
         self.ros2.begin_ros2_call(client, request, until, pending, &mut self.effects)
+    }
+
+    /// Identifies a further request of a client in ROS 2, which no server gets. `None` if the client is gone.
+    pub(crate) fn next_request_key(&mut self, client: EntityId) -> Option<RequestKey> {
+        self.ros2.next_request_key(client)
     }
 
     /// Begins a call on a new link; [`Driver::end_call`] ends it. `None` if the node is gone.

@@ -135,8 +135,14 @@ impl PendingCalls {
         until: Option<Instant>,
         pending: Arc<PendingCall>,
     ) -> i64 {
+        let number = self.next_number();
+        self.calls.insert(number, Call { request, pending, until, sent: Vec::new() });
+        number
+    }
+
+    /// The number of a further call.
+    pub(super) fn next_number(&mut self) -> i64 {
         self.last += 1;
-        self.calls.insert(self.last, Call { request, pending, until, sent: Vec::new() });
         self.last
     }
 

@@ -20,7 +20,7 @@ use super::Ros2;
 use super::server_waits::ServerWaits;
 use super::service_calls::{PendingCalls, ReadyServer, SILENCE};
 use crate::data::{
-    CallPath, PendingCall, ServiceCore, ServiceEnd, ServiceEvents, ServiceMemory, local_request_key,
+    CallPath, LocalClient, PendingCall, RequestKey, ServiceCore, ServiceEnd, ServiceEvents, ServiceMemory,
 };
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
@@ -165,25 +165,43 @@ impl Ros2 {
         released.map(|(reader, _)| *reader).filter(is_of).collect()
     }
 
-    /// Begins a call. Without a request, a service of this process has it. Returns the number of the call; `None` if
-    /// the client is gone.
+    /// Begins a call. A `local` service, of this process, gets the request at once. Returns the call's path; `None` if the
+    /// client is gone.
     pub(in crate::driver) fn begin_ros2_call(
         &mut self,
         client: EntityId,
-        request: Option<Vec<u8>>,
+        (request, local): (Vec<u8>, Option<&ServiceCore>),
         until: Option<Instant>,
         pending: Arc<PendingCall>,
         effects: &mut Effects,
-    ) -> Option<i64> {
+    ) -> Option<CallPath> {
         let rtps = self.rtps.clone()?;
         let end = self.services.clients.clients.get_mut(&client)?;
-        let number = end.calls.add(request, until, Arc::clone(&pending));
-        pending.begin(CallPath::Ros2(client, number));
-        self.services.clients.has_unsent |= end.send_due(&rtps, effects);
+        let begin = |end: &mut ClientEnd, request| {
+            let number = end.calls.add(request, until, Arc::clone(&pending));
+            pending.begin(CallPath::Ros2(client, number));
+            number
+        };
+        let number = if let Some(core) = local {
+            let number = begin(end, None);
+            core.push_local(request, end.as_local().call(number, Arc::clone(&pending)));
+            number
+        } else {
+            let number = begin(end, Some(request));
+            self.services.clients.has_unsent |= end.send_due(&rtps, effects);
+            number
+        };
         if let Some(until) = until {
             effects.schedule_if_earlier(Deadline::ServiceCalls, until);
         }
-        Some(number)
+        Some(CallPath::Ros2(client, number))
+    }
+
+    /// Identifies a further request of a client, which no server gets.
+    pub(in crate::driver) fn next_request_key(&mut self, client: EntityId) -> Option<RequestKey> {
+        let end = self.services.clients.clients.get_mut(&client)?;
+        let number = end.calls.next_number();
+        Some(end.as_local().key(number))
     }
 
     /// Ends a call. Returns whether the client can be removed: it is released, and has no other call.
@@ -210,12 +228,13 @@ impl Ros2 {
     /// Completes the waits for a service that a node of this process provides now, and gives it the requests that wait
     /// for a server.
     pub(in crate::driver) fn serve_in_process(&mut self, core: &ServiceCore, types: &ServiceTypeNames) {
-        let clients = self.services.clients.clients.iter_mut();
-        for (reader, end) in clients.filter(|(_, end)| end.service == core.service) {
+        let clients = self.services.clients.clients.values_mut();
+        for end in clients.filter(|end| end.service == core.service) {
             end.waits.complete();
             if end.types == *types {
+                let client = end.as_local();
                 end.calls.give_unsent(|number, request, pending| {
-                    core.push_local(request, pending, local_request_key(*reader, number));
+                    core.push_local(request, client.call(number, pending));
                 });
             }
         }
@@ -263,6 +282,11 @@ impl Ros2 {
 }
 
 impl ClientEnd {
+    fn as_local(&self) -> LocalClient {
+        let ServiceEnd { rtps, ends, .. } = &self.end;
+        LocalClient { guid: rtps.prefix().with(ends.writer.id()), events: Arc::clone(&self.events) }
+    }
+
     /// Whether a call or a wait needs a server.
     fn needs_server(&self) -> bool {
         !self.calls.is_empty() || !self.waits.is_empty()
