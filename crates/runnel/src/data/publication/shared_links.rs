@@ -15,7 +15,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::leaving::LeavingReader;
 use super::link::Link;
 use super::{Publication, RtpsWriter, State, WriterGroup};
-use crate::ipc::{self, Unread};
+use crate::ipc;
 use crate::rtps::{LostReader, NodeReader, pair_id};
 use crate::sync::lock;
 
@@ -270,7 +270,7 @@ impl State {
     /// Holds a reader: RTPS and shared memory deliver nothing more, and its link carries all messages from the next
     /// one on.
     fn hold(&mut self, writer: &RtpsWriter, reader: Guid) {
-        self.end_memory_link((writer.id(), reader), &mut Unread::default());
+        self.end_memory_link((writer.id(), reader));
         drop(writer.hold(reader));
     }
 

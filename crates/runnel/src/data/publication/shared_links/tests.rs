@@ -1,6 +1,7 @@
 //! A dual node's publisher with links and an RTPS reader of one subscriber node: which messages take which path.
 
 mod killed;
+mod memory;
 
 use std::any::TypeId;
 use std::io::Read;
