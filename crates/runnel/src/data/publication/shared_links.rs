@@ -84,11 +84,11 @@ impl Publication {
         let Link { conn, address, dual_node_id, .. } = state.links[index];
         let Some(dual_node_id) = dual_node_id else { return Ok(()) };
         let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);
-        // A reader that leaves another link of its node leaves this one instead.
+        // A reader that leaves an older link of its node leaves this one instead.
         let is_on_link = |reader: NodeReader| {
             reader.is_held
                 && writer.is_at(reader.guid, address)
-                && !state.is_leaving((writer.id(), reader.guid), Some(conn))
+                && !state.is_leaving((writer.id(), reader.guid), conn)
         };
         let is = match reader {
             None => PairMatch::Unmatched,
@@ -192,7 +192,8 @@ impl Publication {
 }
 
 impl State {
-    /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and no others.
+    /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and begins to serve those
+    /// that leave an older link.
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
         let Some(dual_node_id) = link.dual_node_id else { return };
         for writer in self.groups.iter().filter_map(|group| group.writer()) {
@@ -200,6 +201,7 @@ impl State {
                 link.declare_on_rtps(reactor, pair_id(writer.id(), reader.entity));
             }
         }
+        self.leave_new_link(reactor, link);
     }
 
     /// Adds a UDPROS link. Returns the writers for which it is on standby, since RTPS already serves its node. Where

@@ -32,7 +32,7 @@ const NODE: u64 = 5;
 const LONG: Duration = Duration::from_secs(20);
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 /// An address that no participant here has.
-const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
+const OTHER_ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
 
 /// A message that consists of its number.
 struct Number(u32);
@@ -211,7 +211,7 @@ impl Scene {
 
 const RELIABLE: QoS = QoS::keep_last(100);
 
-/// The subscriber reconnects before the old connection has ended.
+/// The subscriber has reconnected, and its answer to the Leave of the old link is lost.
 #[test]
 fn pair_leaving_older_link_leaves_newer_one() {
     let mut scene = Scene::new(140, RELIABLE);
@@ -223,27 +223,43 @@ fn pair_leaving_older_link_leaves_newer_one() {
     scene.publish();
     scene.request_rtps(&new, reader);
     scene.publish();
-    // The end of the old link changes nothing.
+    // A late request and the end of the old link change nothing.
+    scene.request_rtps(&old, reader);
     scene.publication.leave(old.conn);
     assert!(scene.is_held(reader), "the new link has yet to be left");
-    assert_eq!(scene.reach_leave(&mut new, reader), 3, "the new link has carried the second message");
+    assert_eq!(scene.reach_leave(&mut new, reader), 1, "neither link carries the first message for the pair");
     assert!(!scene.is_held(reader));
-    assert_eq!(scene.received_by_rtps(3), [3]);
+    assert_eq!(scene.received_by_rtps(3), [1, 2, 3]);
 }
 
+/// The new link was established before the pair left the old one, and has carried all messages.
 #[test]
-fn pair_takes_another_link_when_its_link_ends() {
+fn pair_takes_newer_link_when_its_link_ends() {
     let mut scene = Scene::new(141, RELIABLE);
-    let old = scene.link(1, HERE);
+    let (old, mut new) = (scene.link(1, HERE), scene.link(2, HERE));
     let reader = scene.reader();
     scene.request_rtps(&old, reader);
-    let mut new = scene.link(2, HERE);
     scene.publish();
     scene.publication.leave(old.conn);
     assert!(scene.is_held(reader), "the new link carries it");
     scene.publish();
     assert_eq!(scene.reach_leave(&mut new, reader), 2);
     assert_eq!(scene.received_by_rtps(2), [2]);
+}
+
+/// The new link ends before the subscriber has left it. The old link has carried nothing for the pair since its Leave.
+#[test]
+fn pair_does_not_return_to_older_link() {
+    let mut scene = Scene::new(156, RELIABLE);
+    let old = scene.link(1, HERE);
+    let reader = scene.reader();
+    scene.request_rtps(&old, reader);
+    let new = scene.link(2, HERE);
+    scene.publish();
+    scene.publication.leave(new.conn);
+    assert!(!scene.is_held(reader), "RTPS serves it");
+    scene.publish();
+    assert_eq!(scene.received_by_rtps(2), [1, 2]);
 }
 
 #[test]
@@ -353,7 +369,7 @@ fn waiting_messages_end_with_their_writer() {
 #[test]
 fn link_from_other_address_leaves_reader_on_rtps() {
     let mut scene = Scene::new(148, RELIABLE);
-    let mut forged = scene.link(1, ELSEWHERE);
+    let mut forged = scene.link(1, OTHER_ADDRESS);
     let reader = scene.reader();
     assert!(!scene.is_held(reader), "RTPS serves it as ever");
     assert!(matches!(forged.next_change(), Statement::Leave { .. }), "and the link does not");
@@ -368,7 +384,7 @@ fn link_from_other_address_leaves_reader_on_rtps() {
     assert!(scene.is_held(other));
     scene.request_rtps(&forged, other);
     let pair = (scene.writer.id(), other);
-    assert!(!lock(&scene.publication.state).is_leaving(pair, None));
+    assert!(!lock(&scene.publication.state).is_leaving(pair, ConnId(0)));
     // It does not hold a reader that the own link held.
     scene.publication.leave(own.conn);
     assert!(!scene.is_held(other));
