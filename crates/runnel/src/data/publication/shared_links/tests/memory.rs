@@ -1,9 +1,11 @@
 //! Readers that RTPS has lost while shared memory carried their messages.
 
 use super::*;
+use crate::ipc::RecordEvent;
 use crate::ipc::play::ends::connect;
 
-/// The IPC connection has ended when the loss is handled, by a publishing thread or by the driver.
+/// The IPC connection has ended when the loss is handled, by a publishing thread or by the driver. The reader has
+/// reported that it has everything from RTPS, so the messages are only in the ring.
 #[test]
 fn link_resends_messages_of_ended_ipc_connection() {
     for ends_before in [false, true] {
@@ -17,6 +19,12 @@ fn link_resends_messages_of_ended_ipc_connection() {
         let (here, mut there) = connect(&Arc::new(Pool::new(0, 0)));
         let pair = (scene.writer.id(), reader);
         assert!(scene.publication.switch_to_memory(pair, (Token(9), false), &here.sender, 7));
+        let Ok(Some(RecordEvent::OpenSamples { begin: Statement::Begin { epoch, from, .. }, .. })) =
+            there.next()
+        else {
+            panic!("the channel does not open")
+        };
+        scene.publication.reached(pair, epoch, from).unwrap();
         (0..2).for_each(|_| scene.publish());
         scene.rtps.end_leases();
         let until = clock::monotonic() + LONG;
