@@ -18,6 +18,9 @@
 //! After the first of these statements the subscriber accepts nothing from RTPS, and it skips messages that it already
 //! has. Messages that the publisher no longer holds are lost.
 //!
+//! A subscriber that connects again gets a new link. A pair that was leaving the old one leaves the new one from the same
+//! message: the subscriber may have handled the first Leave, and neither link carries the pair's messages after it.
+//!
 //! RTPS may serve a pair before the link exists; the publisher then states Leave immediately. If the subscriber has not
 //! matched the pair, it requests the pair [back](Statement::Return) and delivers none of its messages until they are
 //! sent again.

@@ -66,7 +66,7 @@ fn hold_repeatedly() {
     let reactor = Reactor::new().unwrap();
     let caught = Arc::new(AtomicBool::new(false));
     let interrupts = Interrupts::catch(&caught, reactor.waker()).unwrap();
-    let _beside = Interrupts::catch(&caught, reactor.waker()).unwrap();
+    let _second = Interrupts::catch(&caught, reactor.waker()).unwrap();
     let (waits, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {

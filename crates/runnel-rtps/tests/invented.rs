@@ -321,7 +321,7 @@ fn proved_peer_that_falls_silent_keeps_its_links() {
 }
 
 #[test]
-fn local_participant_is_accepted_beside_strangers() {
+fn local_participant_is_accepted_despite_strangers() {
     let mut net = Net::new(1);
     let local = [10, 0, 0, 77];
     net.add_with(|config| {

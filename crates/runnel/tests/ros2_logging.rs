@@ -180,17 +180,17 @@ fn debug_log_names_each_ros2_link() {
     let [talking, listening] = [(); 2].map(|()| Context::with_options(options(domain)).unwrap());
     let [talker, listener] =
         [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
-    let publisher = talker.create_publisher::<Log>("told", QoS::default()).unwrap();
-    let subscription = listener.create_subscription("told", QoS::default(), |_: &Log| {}).unwrap();
+    let publisher = talker.create_publisher::<Log>("announced", QoS::default()).unwrap();
+    let subscription = listener.create_subscription("announced", QoS::default(), |_: &Log| {}).unwrap();
     for words in [
-        &["DEBUG topic /told: ROS 2 subscriber", "joined"][..],
-        &["DEBUG topic /told: ROS 2 publisher", "joined"],
-        &["DEBUG topic /told: publisher", "[/talker]"],
+        &["DEBUG topic /announced: ROS 2 subscriber", "joined"][..],
+        &["DEBUG topic /announced: ROS 2 publisher", "joined"],
+        &["DEBUG topic /announced: publisher", "[/talker]"],
         &["DEBUG publisher [/talker]: its messages come by shared memory"],
     ] {
         wait_logged(words);
     }
     drop(publisher);
-    wait_logged(&["DEBUG topic /told: ROS 2 publisher [/talker] left"]);
+    wait_logged(&["DEBUG topic /announced: ROS 2 publisher [/talker] left"]);
     drop(subscription);
 }

@@ -1,9 +1,7 @@
-//! Runnel's commands in a ROS 2 graph, and contexts that spin beside the test.
+//! Runnel's commands in a ROS 2 graph.
 
 use std::process::Stdio;
-use std::thread::{self, JoinHandle};
 
-use runnel::{Context, Node};
 use runnel_testkit::process::Peer;
 
 use crate::commands::Printed;
@@ -49,35 +47,5 @@ impl Ros2Graph {
     pub fn with_master(self, ros1: &Ros1Graph) -> Self {
         let uri = ros1.master_uri().to_owned();
         self.with("ROS_MASTER_URI", uri)
-    }
-}
-
-/// A context that spins on a thread of its own until it is dropped.
-pub struct Spinning {
-    /// The context.
-    pub context: Context,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Spinning {
-    /// Begins to spin.
-    pub fn new(context: Context) -> Self {
-        let spinning = context.clone();
-        Self { context, thread: Some(thread::spawn(move || spinning.spin().expect("it spins"))) }
-    }
-
-    /// A node of the context.
-    ///
-    /// # Panics
-    /// If it cannot be created.
-    pub fn node(&self, name: &str) -> Node {
-        self.context.create_node(name).expect("a node")
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        self.context.shutdown();
-        self.thread.take().map(JoinHandle::join);
     }
 }

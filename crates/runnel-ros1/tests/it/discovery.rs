@@ -142,8 +142,8 @@ fn all_publishers_are_received_in_order() {
         }
         net.run_for(secs(1));
         for name in all {
-            let of_it = net.received_messages(listener).iter().filter(|heard| heard.publisher == name);
-            let texts: Vec<u8> = of_it.flat_map(|heard| heard.message.clone()).collect();
+            let of_it = net.received_messages(listener).iter().filter(|received| received.publisher == name);
+            let texts: Vec<u8> = of_it.flat_map(|received| received.message.clone()).collect();
             assert_eq!(texts, b"01234", "seed {seed}: {name}");
         }
     }

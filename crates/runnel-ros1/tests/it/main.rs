@@ -5,6 +5,7 @@ mod udpros_common;
 
 mod closing;
 mod discovery;
+mod linked_pair;
 mod master_liveness;
 mod master_loss;
 mod noise;

@@ -162,7 +162,7 @@ fn temporary_parameters_end_with_node() {
     assert_eq!(ask(&mut net, other, "getParam", &["/node/adopted".into()]), Value::Int(4));
 }
 
-/// A newer node of the same name has set its parameters when the older one is told to end.
+/// A newer node of the same name has set its parameters when the older one is asked to end.
 #[test]
 fn node_that_is_shut_down_keeps_parameters() {
     let (mut net, _, node, other) = scene();

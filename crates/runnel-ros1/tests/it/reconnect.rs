@@ -7,17 +7,7 @@ use runnel_testkit::net::{
     App, Conditions, FakePublisher, Net, Socket, millis, publisher_header, secs, text_topic,
 };
 
-const TOPIC: &str = "/chatter";
-
-fn linked_pair(seed: u64) -> (Net, App, App, App) {
-    let mut net = Net::new(seed);
-    let master = net.master("hub");
-    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
-    net.advertise(talker, TOPIC);
-    net.subscribe(listener, TOPIC);
-    net.run_until("they are linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-    (net, master, talker, listener)
-}
+use crate::linked_pair::{TOPIC, linked_pair};
 
 /// A listener with a scripted publisher, and the listener's first connection to it.
 fn scripted() -> (Net, App, FakePublisher, App) {

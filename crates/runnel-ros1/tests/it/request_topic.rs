@@ -163,13 +163,13 @@ fn unknown_topic_and_unknown_protocols_are_refused() {
     net.master("hub");
     let (talker, caller) = (net.node("/talker", "a"), net.fake("caller", "b"));
     net.advertise(talker, TOPIC);
-    net.subscribe(talker, "/heard");
+    net.subscribe(talker, "/subscribed");
     let uri = net.node_of(talker).uri();
     let mut ask = |topic: &str, offer: Vec<Value>| {
         let reply = net.call(caller, &uri, "requestTopic", &["/c".into(), topic.into(), offer.into()]);
         reply.expect("an answer").as_array().and_then(|reply| reply.first()?.as_int())
     };
-    assert_eq!(ask("/heard", vec![texts(&["TCPROS"])]), Some(-1));
+    assert_eq!(ask("/subscribed", vec![texts(&["TCPROS"])]), Some(-1));
     assert_eq!(ask("/nothing", vec![texts(&["TCPROS"])]), Some(-1));
     assert_eq!(ask(TOPIC, vec![texts(&["UDPROS"])]), Some(0));
     assert_eq!(ask(TOPIC, Vec::new()), Some(0));

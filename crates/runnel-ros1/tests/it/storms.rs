@@ -182,8 +182,8 @@ impl Storm {
             let place = &self.places[*index];
             let expected: usize =
                 place.subscribes.iter().map(|topic| self.expected(place, topic).len()).sum();
-            let heard = self.net.received_texts(place.app).len() - before;
-            assert_eq!(heard, expected, "seed {seed}: {}", place.config.name);
+            let received = self.net.received_texts(place.app).len() - before;
+            assert_eq!(received, expected, "seed {seed}: {}", place.config.name);
         }
     }
 

@@ -30,7 +30,7 @@ fn talker_with(limits: Limits) -> (Net, App, App) {
 }
 
 fn offer(header: Value, port: i32, longest: i32) -> Value {
-    vec!["UDPROS".into(), header, "elsewhere".into(), port.into(), longest.into()].into()
+    vec!["UDPROS".into(), header, "other-host".into(), port.into(), longest.into()].into()
 }
 
 fn offer_of(name: &str, port: u16) -> Value {
@@ -118,18 +118,18 @@ fn invalid_offers_are_refused_or_fall_back() {
     let spec = text_topic(TOPIC);
     let sound = || header(&subscriber_header("/c", &spec));
     let other = TopicSpec { md5: "8".repeat(32), ..text_topic(TOPIC) };
-    let elsewhere = text_topic("/elsewhere");
+    let unpublished = text_topic("/unpublished");
     let of_header = |is_it: fn(&HandshakeFault) -> bool| move |fault: &OfferFault| matches!(fault, OfferFault::Handshake(fault) if is_it(fault));
     let is_other_type = of_header(|fault| matches!(fault, HandshakeFault::SubscriberType(_)));
     let is_not_published = of_header(
-        |fault| matches!(fault, HandshakeFault::NotPublished { topic, .. } if topic == "/elsewhere"),
+        |fault| matches!(fault, HandshakeFault::NotPublished { topic, .. } if topic == "/unpublished"),
     );
     let lacks_name = of_header(|fault| *fault == HandshakeFault::Header(HeaderError::Missing("callerid")));
     let is_malformed = of_header(|fault| matches!(fault, HandshakeFault::Header(_)));
     let is = |expected: OfferFault| move |fault: &OfferFault| *fault == expected;
     let odd: [(Check, Value); 11] = [
         (Box::new(is_other_type), offer(header(&subscriber_header("/c", &other)), 5, 1500)),
-        (Box::new(is_not_published), offer(header(&subscriber_header("/c", &elsewhere)), 5, 1500)),
+        (Box::new(is_not_published), offer(header(&subscriber_header("/c", &unpublished)), 5, 1500)),
         (Box::new(lacks_name), offer(header(&[("topic", TOPIC), ("md5sum", "*")]), 5, 1500)),
         (Box::new(is_malformed), offer(Value::Binary(vec![1]), 5, 1500)),
         (Box::new(is(OfferFault::NotAnOffer)), offer("text".into(), 5, 1500)),

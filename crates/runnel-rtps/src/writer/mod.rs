@@ -146,7 +146,7 @@ impl<B: Lend> Writer<B> {
         let siblings = self.readers.of_participant(spec.guid.prefix);
         let slowest = siblings.filter(|other| other.is_reliable()).min_by_key(|other| other.acked());
         match slowest.filter(|_| !latching && spec.reliable && spec.shares_reorder_buffer) {
-            Some(sibling) => ReaderProxy::beside(spec, sibling),
+            Some(sibling) => ReaderProxy::with_progress_of(spec, sibling),
             None => ReaderProxy::new(spec, start, self.history.last()),
         }
     }

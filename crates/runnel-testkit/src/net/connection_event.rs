@@ -24,7 +24,7 @@ impl Net {
         if running.stalled {
             running.backlog.push_back(connection_event);
         } else if running.alive {
-            self.tell(app, connection_event);
+            self.handle_connection_event(app, connection_event);
         }
     }
 
@@ -34,7 +34,7 @@ impl Net {
         backlog.into_iter().for_each(|connection_event| self.notify(app, connection_event));
     }
 
-    fn tell(&mut self, app: App, connection_event: ConnectionEvent) {
+    fn handle_connection_event(&mut self, app: App, connection_event: ConnectionEvent) {
         let now = self.now;
         let program = &mut self.running[app.0].program;
         match connection_event {

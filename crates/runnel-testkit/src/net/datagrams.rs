@@ -78,8 +78,8 @@ impl Net {
 
     /// Delivers a datagram at its destination host.
     pub(super) fn datagram_arrives(&mut self, app: App, conn: ConnId, to: SocketAddr, bytes: Vec<u8>) {
-        let taker = self.datagrams.iter().find(|(_, socket)| socket.address == to).map(|(key, _)| *key);
-        match taker {
+        let receiver = self.datagrams.iter().find(|(_, socket)| socket.address == to).map(|(key, _)| *key);
+        match receiver {
             Some((app, conn)) => self.notify(app, ConnectionEvent::Data { conn, bytes }),
             None if self.datagrams.contains_key(&(app, conn)) => {
                 self.notify(app, ConnectionEvent::Closed { conn, why: Some(UNREACHABLE.to_owned()) });

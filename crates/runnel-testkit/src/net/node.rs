@@ -38,7 +38,7 @@ pub(super) struct NodeProgram {
     latching: BTreeSet<String>,
     /// The last message of each latched topic.
     latched: BTreeMap<String, Vec<u8>>,
-    heard: Vec<ReceivedMessage>,
+    received: Vec<ReceivedMessage>,
     events: Vec<NodeEvent>,
     services: Services,
     outbox: VecDeque<Transmit>,
@@ -86,7 +86,7 @@ impl NodeProgram {
             locals: BTreeSet::new(),
             latching: BTreeSet::new(),
             latched: BTreeMap::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             events: Vec::new(),
             services: Services::default(),
             outbox: VecDeque::new(),
@@ -187,21 +187,25 @@ impl NodeProgram {
     fn read(&mut self, now: Instant, conn: ConnId, mut bytes: &[u8]) {
         let Some(input) = self.inputs.get_mut(&conn) else { return };
         let Input { topic, publisher, reader, stats } = input;
-        let mut hear = |message: Vec<u8>| {
+        let mut receive = |message: Vec<u8>| {
             stats.count(1, message.len() as u64 + 4);
-            self.heard.push(ReceivedMessage { topic: topic.clone(), publisher: publisher.clone(), message });
+            self.received.push(ReceivedMessage {
+                topic: topic.clone(),
+                publisher: publisher.clone(),
+                message,
+            });
         };
         let reader = match reader {
             Reader::Stream(reader) => reader,
             Reader::Datagrams(reassembler) => {
                 let taken = reassembler.take(bytes, Vec::new);
                 stats.count_dropped(taken.lost);
-                return taken.message.into_iter().for_each(hear);
+                return taken.message.into_iter().for_each(receive);
             }
         };
         while !bytes.is_empty() {
             match reader.take(&mut bytes, Vec::new) {
-                Ok(Some(message)) => hear(message),
+                Ok(Some(message)) => receive(message),
                 Ok(None) => {}
                 Err(error) => {
                     self.outbox.push_back(Transmit::Close { conn });
@@ -329,12 +333,12 @@ impl Net {
         self.pump(app);
         let (publisher, uri) = (self.node_of(app).name().to_owned(), self.node_of(app).uri());
         let key = (topic.to_owned(), uri);
-        let heard = ReceivedMessage { topic: topic.to_owned(), publisher, message: message.into() };
+        let received = ReceivedMessage { topic: topic.to_owned(), publisher, message: message.into() };
         for running in &mut self.running {
             if let Program::Node(program) = &mut running.program
                 && program.locals.contains(&key)
             {
-                program.heard.push(heard.clone());
+                program.received.push(received.clone());
             }
         }
     }
@@ -343,13 +347,13 @@ impl Net {
     pub fn received_texts(&self, app: App) -> Vec<String> {
         self.received_messages(app)
             .iter()
-            .map(|heard| String::from_utf8_lossy(&heard.message).into_owned())
+            .map(|received| String::from_utf8_lossy(&received.message).into_owned())
             .collect()
     }
 
     /// The messages that a node received, with topics and publishers.
     pub fn received_messages(&self, app: App) -> &[ReceivedMessage] {
-        &self.node_program(app).heard
+        &self.node_program(app).received
     }
 
     /// All events of a node's engine.

@@ -91,15 +91,17 @@ fn history_of_one_frame_is_limited() {
 
 #[test]
 fn flood_of_one_frame_costs_that_frame() {
-    let mut buffer = small(BufferLimits { transforms: 20, ..BufferLimits::default() });
-    for time in 1..=5 {
-        set(&mut buffer, "map", "base", time, along_x(time as f64));
+    let mut buffer = small(BufferLimits { transforms: 25, ..BufferLimits::default() });
+    for frame in ["base", "flood", "tip"] {
+        (1..=5).for_each(|time| set(&mut buffer, "map", frame, time, along_x(time as f64)));
     }
-    for time in 1..=1000 {
+    for time in 6..=1000 {
         set(&mut buffer, "map", "flood", time, along_x(1.0));
     }
-    assert_eq!(buffer.transform_count(), 20);
-    assert_eq!(x(&buffer, "map", "base", 1), 1.0, "its history is complete");
+    assert_eq!(buffer.transform_count(), 25);
+    for frame in ["base", "tip"] {
+        assert_eq!(x(&buffer, "map", frame, 1), 1.0, "the history of {frame} is complete");
+    }
     assert_eq!(buffer.frame("flood").unwrap().transforms, 15);
 }
 

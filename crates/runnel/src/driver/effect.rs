@@ -16,7 +16,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use super::nodes::NodeKey;
 use super::table::Key;
 use crate::data::{CallAnswer, LinkInfo, PairPosition, Publication, TopicInput};
-use crate::ipc::{Sender, Unread};
+use crate::ipc::Sender;
 
 /// Pending effects in the order in which they arose, and deadlines.
 #[derive(Default)]
@@ -96,7 +96,7 @@ pub(super) enum Effect {
     SwitchPath { ipc_connection: Key, link: Key, token: u128 },
     /// An IPC connection has closed. Its links fall back to their own connections and resend what the peer has not
     /// read.
-    IpcConnectionClosed { sender: Arc<Sender>, unread: Unread },
+    IpcConnectionClosed { sender: Arc<Sender> },
     /// A warning about a peer, to be logged by a node.
     NodeWarning { node: NodeKey, line: String },
     /// The nodes of this process or their endpoints have changed, and are to be announced.

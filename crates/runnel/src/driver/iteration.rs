@@ -328,8 +328,8 @@ impl Driver {
             Effect::SwitchPath { ipc_connection, link, token } => {
                 self.switch_path(ipc_connection, link, token)
             }
-            Effect::IpcConnectionClosed { sender, unread } => {
-                self.sockets.fall_back(&sender, unread, &mut self.effects);
+            Effect::IpcConnectionClosed { sender } => {
+                self.sockets.fall_back(&sender, &mut self.effects);
                 self.ros2.recheck_calls(&mut self.effects);
             }
             Effect::NodeWarning { node, line } => {

@@ -39,7 +39,7 @@ pub(crate) use pool::{Pool, Reservation, SHORTEST};
 pub(crate) use receiver::{ChannelData, Receiver, RecordEvent, SampleData};
 pub(crate) use record::{Hello, NoHello};
 pub(crate) use ring::Record;
-pub(crate) use sender::{Sender, Tally, Unread, UnreadSample};
+pub(crate) use sender::{Sender, Tally, UnreadSample, UnreadSamples};
 
 /// The peer reported an impossible position: before an earlier one, or ahead of what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,8 @@ use super::sleep_flag::NotifiedEpoch;
 use crate::frame::{Frame, Payload};
 use crate::sync::{Class, Mutex, lock};
 use lending::LendResult;
-pub(crate) use teardown::{Unread, UnreadSample};
+use teardown::Unread;
+pub(crate) use teardown::{UnreadSample, UnreadSamples};
 
 /// Messages of up to this length are sent in one record.
 const ONE_PIECE: usize = 16 * 1024;
@@ -64,6 +65,8 @@ struct State {
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
     over: Option<&'static str>,
+    /// Once the IPC connection has ended on this side: what the peer has not read.
+    unread: Unread,
 }
 
 /// What a link records about the messages that it sent on an IPC connection.
@@ -103,6 +106,7 @@ impl Sender {
             first: 0,
             closing: VecDeque::new(),
             over: None,
+            unread: Unread::default(),
         };
         let state = Mutex::new(Class::IpcSender, state);
         Self { outbox, inbox, page, doorbell, own_doorbell, packets, pool, state }

@@ -234,14 +234,14 @@ impl EventLoop {
 
     fn poll_once_as(
         &self,
-        who: Poller,
+        poller: Poller,
         mut driver: MutexGuard<'_, Driver>,
         until: Option<Instant>,
     ) -> io::Result<PollOutcome> {
-        self.driver.poll_as(who);
+        self.driver.poll_as(poller);
         let outcome = driver.poll_once(self.deadline_unless_wanted(until));
         // The background thread must stay until other threads poll again, so its own polls do not count.
-        if who != Poller::Background {
+        if poller != Poller::Background {
             self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
         self.driver.leave(driver);

@@ -157,7 +157,8 @@ impl Buffer {
     /// Stores a transform that `authority` has determined.
     ///
     /// # Errors
-    /// If it is not sound, is too old or known already, or a limit of the buffer is reached.
+    /// If a number is not finite or the quaternion has not the length 1, the transform is too old or known already, or a
+    /// limit of the buffer is reached.
     pub fn set_transform(
         &self,
         transform: &TransformStamped,

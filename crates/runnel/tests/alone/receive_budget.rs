@@ -223,8 +223,8 @@ fn message_without_progress_is_given_up() {
     let into = Arc::clone(&received);
     let node = far.context.create_node("impatient").unwrap();
     let fake = FakePublisher::new(&graph, "/stuck", "/texts");
-    let hear = move |message: &Text| into.lock().unwrap().push(message.data.clone());
-    let _subscription = node.create_subscription("texts", 10, hear).unwrap();
+    let receive = move |message: &Text| into.lock().unwrap().push(message.data.clone());
+    let _subscription = node.create_subscription("texts", 10, receive).unwrap();
     let text = framed_text("whole");
     let stuck = fake.accept_and_send("/stuck", Text::MD5, &text[..text.len() - 1]);
     wait_until("the link closed", || is_closed(&stuck));
@@ -244,8 +244,8 @@ fn incomplete_message_is_waited_for() {
     let into = Arc::clone(&received);
     let node = far.context.create_node("patient").unwrap();
     let fake = FakePublisher::new(&graph, "/paused", "/texts");
-    let hear = move |message: &Text| into.lock().unwrap().push(message.data.clone());
-    let _subscription = node.create_subscription("texts", 10, hear).unwrap();
+    let receive = move |message: &Text| into.lock().unwrap().push(message.data.clone());
+    let _subscription = node.create_subscription("texts", 10, receive).unwrap();
     let text = framed_text("whole");
     let mut paused = fake.accept_and_send("/paused", Text::MD5, &text[..6]);
     wait_until("the beginning", || far.budget().in_use > 0);

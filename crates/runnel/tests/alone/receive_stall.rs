@@ -27,8 +27,8 @@ fn subscribe() {
     while data.shared_memory_count() == 0 {
         context.spin_once(Duration::from_millis(10)).unwrap();
     }
-    let hear = |message: &Text| print_line(&format!("received {}", message.data));
-    let _texts = node.create_subscription("texts", 10, hear).unwrap();
+    let print = |message: &Text| print_line(&format!("received {}", message.data));
+    let _texts = node.create_subscription("texts", 10, print).unwrap();
     let mut is_begun = false;
     loop {
         context.spin_once(Duration::from_millis(10)).unwrap();

@@ -31,7 +31,7 @@ fn child_process_runs_its_role() {
     match role {
         "talks" => talk(&context),
         "listens" => run_silent_listener(&context),
-        "tells" => run_listener(&context, false),
+        "prints" => run_listener(&context, false),
         "stops itself" => run_listener(&context, true),
         other => panic!("no such role: {other}"),
     }
@@ -143,7 +143,7 @@ struct SuspendedListener {
 
 impl SuspendedListener {
     fn new(qos: QoS) -> Self {
-        Self::with("tells", qos)
+        Self::with("prints", qos)
     }
 
     /// The listener has this role.

@@ -45,11 +45,11 @@ impl RawListener {
     }
 
     #[track_caller]
-    fn check(&self, who: &str) {
+    fn check(&self, subscriber: &str) {
         let received = self.received.lock().unwrap();
         let breaks = received.windows(2).position(|pair| pair[1] != pair[0] + 1);
         let breaks = breaks.map(|at| &received[at.saturating_sub(3)..(at + 6).min(received.len())]);
-        assert_eq!(breaks, None, "{who}, of {} messages", received.len());
+        assert_eq!(breaks, None, "{subscriber}, of {} messages", received.len());
     }
 }
 

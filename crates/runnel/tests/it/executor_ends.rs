@@ -1,4 +1,4 @@
-//! Tests of executors beside others: the end of one, a removed node, a new timer.
+//! Tests of several executors: the end of one, a removed node, a new timer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -282,9 +282,9 @@ fn local_dual_nodes_receive_once() {
     let subscription = received.subscribe(&listener, 10.into());
     let until_ros1 = Received::default();
     let other = graph.context();
-    let elsewhere = until_ros1.subscribe(&other.create_node("elsewhere").unwrap(), 10.into());
+    let until_linked = until_ros1.subscribe(&other.create_node("other").unwrap(), 10.into());
     // Both nodes have the master's reply by then.
-    common::spin_until(&context, "ROS 1 is there", || elsewhere.publisher_count() == 1);
+    common::spin_until(&context, "ROS 1 is there", || until_linked.publisher_count() == 1);
     for number in 0..20 {
         publish(&chatter, &[&number.to_string()]);
         context.spin_once(Duration::from_millis(5)).unwrap();

@@ -168,7 +168,7 @@ fn defaults_end_with_node_at_master() {
 
 /// In ROS 1 a name has a value or names below it, in ROS 2 both.
 #[test]
-fn value_beside_names_below_stays_in_ros2() {
+fn value_with_names_below_stays_in_ros2() {
     logged::keep_log();
     let graph = Graph::new();
     let (context, node) = dual_node(&graph, &[]);

@@ -86,9 +86,9 @@ struct Events<S>(Arc<Mutex<Vec<S>>>);
 
 impl<S: Clone + Send + 'static> Events<S> {
     fn new() -> (Self, impl FnMut(S) + Send + 'static) {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&told);
-        (Self(told), move |status| into.lock().unwrap().push(status))
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&events);
+        (Self(events), move |status| into.lock().unwrap().push(status))
     }
 
     fn all(&self) -> Vec<S> {
@@ -133,7 +133,7 @@ fn incompatible_qos_is_reported_to_both_ends() {
         assert_eq!(requested.all(), [once(Policy::Reliability)]);
         let second = scene.subscription(QoS::sensor_data().transient_local());
         scene.spin_until("the next one counts", || {
-            offered.last().is_some_and(|told| (told.total_count, told.total_count_change) == (2, 1))
+            offered.last().is_some_and(|status| (status.total_count, status.total_count_change) == (2, 1))
         });
         assert_eq!(offered.last().unwrap().last_policy_kind, Some(Policy::Durability));
         assert_eq!(publisher.incompatible_qos_status().total_count, 2);
@@ -153,7 +153,8 @@ fn matches_are_reported_to_both_ends() {
         let (publishers, on_subscription_event) = Events::<Matched>::new();
         let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(on_publisher_event));
         let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(on_subscription_event));
-        let counts = |told: &Events<Matched>| told.last().map(|told| (told.total_count, told.current_count));
+        let counts =
+            |events: &Events<Matched>| events.last().map(|status| (status.total_count, status.current_count));
         scene.spin_until("they match", || {
             (counts(&subscribers), counts(&publishers)) == (Some((1, 1)), Some((1, 1)))
         });
@@ -176,13 +177,13 @@ fn matches_are_reported_to_both_ends() {
 fn ros1_subscribers_count_as_matched() {
     let graph = common::Graph::new();
     let (context, other) = (graph.context(), graph.context());
-    let (subscribers, tell) = Events::<Matched>::new();
+    let (subscribers, on_matched) = Events::<Matched>::new();
     let node = context.create_node("talker").unwrap();
-    let options = PublisherOptions::from(1).matched_callback(tell);
+    let options = PublisherOptions::from(1).matched_callback(on_matched);
     let publisher = node.create_publisher::<Text>("chatter", options).unwrap();
     let listener = other.create_node("listener").unwrap();
     let subscription = listener.create_subscription("chatter", 1, |_: &Text| {}).unwrap();
-    let current = |count| move |told: Matched| told.current_count == count;
+    let current = |count| move |status: Matched| status.current_count == count;
     common::spin_until(&context, "it has come", || subscribers.last().is_some_and(current(1)));
     common::spin_until(&other, "the other side knows", || subscription.matched_status().current_count == 1);
     drop((subscription, listener));
@@ -256,7 +257,7 @@ fn liveliness_loss_is_reported(processes: usize) -> bool {
     let _subscription =
         scene.subscription(SubscriptionOptions::from(qos).liveliness_callback(on_subscription_event));
     let alive = |alive, not_alive| {
-        let counts = |told: LivelinessChanged| (told.alive_count, told.not_alive_count);
+        let counts = |status: LivelinessChanged| (status.alive_count, status.not_alive_count);
         changed.last().map(counts) == Some((alive, not_alive))
     };
     scene.spin_until("they match", || publisher.subscription_count() == 1 && changed.last().is_some());

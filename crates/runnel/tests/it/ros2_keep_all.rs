@@ -1,4 +1,4 @@
-//! Tests of keep-all pairs of the ROS 2 graph: they lose nothing beside other pairs or when a publisher ends.
+//! Tests of keep-all pairs of the ROS 2 graph: they lose nothing while other pairs exist or when a publisher ends.
 
 use crate::common::{LONG, wait_until};
 use crate::ros2_pair::{context, lingering, listen, new_domain, numbered};

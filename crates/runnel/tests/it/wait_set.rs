@@ -178,15 +178,15 @@ fn thread_waits_while_another_polls() {
         scope.spawn(move || spinning.spin().unwrap());
         let mut wait_set = WaitSet::new(&far);
         let key = wait_set.add_subscription(&subscription);
-        let mut hear = |number: u32| {
+        let mut receive = |number: u32| {
             talker.publish(text(&number.to_string())).unwrap();
             assert_eq!(wait_set.wait(Some(LONG)).unwrap(), [key]);
             assert_eq!(taken_text(&subscription), Some(number.to_string()));
         };
-        (0..20).for_each(&mut hear);
+        (0..20).for_each(&mut receive);
         slow.publish(text("go")).unwrap();
         enters.recv_timeout(LONG).unwrap();
-        (20..40).for_each(&mut hear);
+        (20..40).for_each(&mut receive);
         release.send(()).unwrap();
     });
 }
@@ -336,7 +336,7 @@ fn local_call_is_answered_by_the_taking_thread() {
 fn qos_event_is_taken() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let node = far.create_node("taker").unwrap();
+    let node = far.create_node("subscriber").unwrap();
     let options = SubscriptionOptions::from(10).waitable_events(&[QosEventKind::Matched]);
     let subscription = node.create_waitable_subscription::<Text>("chatter", options).unwrap();
     let mut wait_set = WaitSet::new(&far);
@@ -365,7 +365,7 @@ fn subscription_with_callback_can_be_taken_from() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (call, called) = channel();
-    let node = far.create_node("taker").unwrap();
+    let node = far.create_node("subscriber").unwrap();
     let callback = move |message: &Text| call.send(message.data.clone()).unwrap();
     let subscription = node.create_subscription("chatter", 10, callback).unwrap();
     let talker = publisher(&near, "chatter");

@@ -1,7 +1,7 @@
 //! `runnel lifecycle` and `runnel log` in ROS 2 and in both graphs.
 
 use interop::ros2::{Distro, Ros2Graph};
-use interop::ros2_runs::Spinning;
+use interop::spinning::Spinning;
 use interop::{Master, Server, TIMEOUT, outcome, ready, wait_until};
 use runnel::{Context, Graphs, LifecycleNodeInterface, NodeOptions};
 use runnel_testkit::process::{Peer, deadline_in};

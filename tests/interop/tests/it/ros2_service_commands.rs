@@ -1,7 +1,7 @@
 //! `runnel service` in ROS 2 and in both graphs: with servers of rclpy, of Runnel, and of a dual node.
 
 use interop::ros2::{Distro, Ros2Graph};
-use interop::ros2_runs::Spinning;
+use interop::spinning::Spinning;
 use interop::{Master, Server, checkout, ready};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolResponse};
 use runnel::{Context, Error, Graphs, Node, ServiceServer};

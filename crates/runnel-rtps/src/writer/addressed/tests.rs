@@ -178,3 +178,15 @@ fn unacknowledged_samples_of_other_readers_are_not_handed_over() {
     let of_first = writer.unacknowledged_of(reader(0)).map(|(number, _)| number.0);
     assert!(of_first.eq([1, 4]));
 }
+
+/// An alternate path carries the samples of a suspended reader: they are neither held nor sent here.
+#[test]
+fn sample_for_suspended_reader_only_takes_its_number() {
+    let now = Instant(1_000_000);
+    let mut writer = writer_to(2, 20);
+    send(&mut writer, now);
+    writer.suspend(reader(0)).unwrap();
+    assert_eq!(write(&mut writer, now, reader(0), 20), Ok(SequenceNumber(1)));
+    assert_eq!(write(&mut writer, now, reader(1), 20), Ok(SequenceNumber(2)));
+    assert_eq!([0, 1].map(|number| writer.unacknowledged_by(reader(number))), [0, 1]);
+}

@@ -18,7 +18,7 @@ pub(in crate::writer) struct Lead {
 
 impl ReaderProxy {
     /// Creates the proxy of a reader that shares the reorder buffer of another: it begins where the other one is.
-    pub(in crate::writer) fn beside(spec: ReaderSpec, sibling: &Self) -> Self {
+    pub(in crate::writer) fn with_progress_of(spec: ReaderSpec, sibling: &Self) -> Self {
         Self {
             next: sibling.next,
             fragment: sibling.fragment,

@@ -6,6 +6,7 @@ use runnel_io::Reactor;
 use runnel_ros1::net::ConnId;
 use runnel_rtps::wire::{EntityId, Guid};
 
+use super::link::Link;
 use super::{RtpsWriter, State};
 use crate::frame::{Frame, QueueBound};
 use crate::rtps::{NodeReader, pair_id};
@@ -56,16 +57,13 @@ fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> 
 }
 
 impl State {
-    /// Whether a reader leaves a link; with `conn`, whether it leaves that one.
-    pub(super) fn is_leaving(&self, (writer, reader): (EntityId, Guid), conn: Option<ConnId>) -> bool {
-        let is_meant = |leaving: &LeavingReader| {
-            leaving.is_of(writer, reader) && conn.is_none_or(|conn| leaving.conn == conn)
-        };
-        self.leaving.iter().any(is_meant)
+    /// Whether a reader leaves a link that is not older than `conn`.
+    pub(super) fn is_leaving(&self, (writer, reader): (EntityId, Guid), conn: ConnId) -> bool {
+        self.leaving.iter().any(|leaving| leaving.is_of(writer, reader) && leaving.conn >= conn)
     }
 
-    /// A reader leaves a link: its messages wait, beginning with the next one. A reader that was leaving another link
-    /// of its node leaves this one instead: this link has carried all messages since it was established.
+    /// A reader leaves a link: its messages wait, beginning with the next one. A reader that was leaving an older link
+    /// of its node leaves this one instead: this link was established before and has carried all messages since.
     pub(super) fn leave_link(
         &mut self,
         reactor: &Reactor,
@@ -83,6 +81,23 @@ impl State {
         self.leaving.push(LeavingReader { conn, writer: writer.id(), reader, matching, from, waiting });
     }
 
+    /// Readers that leave an older link leave a new link of the same node instead. The new link carries none of their
+    /// messages: the subscriber may have handled the Leave of the older link, and its answer may be lost with that.
+    pub(super) fn leave_new_link(&mut self, reactor: &Reactor, link: &mut Link) {
+        let Some(dual_node_id) = link.dual_node_id.filter(|_| link.has_statements()) else { return };
+        let mut leaving = std::mem::take(&mut self.leaving);
+        for LeavingReader { conn, writer, reader, matching, from, .. } in &mut leaving {
+            let Some(writer) = self.writer_of(*writer) else { continue };
+            let current = writer.reader(dual_node_id, *reader);
+            let is_matched = current.is_some_and(|current| current.matching == *matching);
+            if is_matched && writer.is_at(*reader, link.address) {
+                *conn = link.conn;
+                link.share(reactor, |shared| shared.leave(pair_id(writer.id(), reader.entity), *from));
+            }
+        }
+        self.leaving = leaving;
+    }
+
     /// The subscriber has received all messages that its link carried for a reader: RTPS serves the reader now.
     pub(super) fn finish_leaving(
         &mut self,
@@ -95,19 +110,28 @@ impl State {
             leaving.conn == conn && pair_id(leaving.writer, leaving.reader.entity) == pair
         };
         let left: Vec<LeavingReader> = self.leaving.extract_if(.., is_meant).collect();
+        let dual_node_id =
+            self.links.iter().find(|link| link.conn == conn).and_then(|link| link.dual_node_id);
         for leaving in left {
             self.release(writer, leaving, from);
-            // Other links of the node do not carry the pair either.
-            let dual_node_id =
-                self.links.iter().find(|link| link.conn == conn).and_then(|link| link.dual_node_id);
-            let others =
-                self.links.iter_mut().filter(|link| link.dual_node_id == dual_node_id && link.conn != conn);
-            others.for_each(|link| link.declare_on_rtps(reactor, pair));
+            self.declare_on_other_links(reactor, (conn, dual_node_id), pair);
         }
     }
 
-    /// A link has ended: its leaving readers leave another link of their node, or RTPS serves them at once. Returns
-    /// the number of lost messages.
+    /// States on the other links of a node that they do not carry a pair either.
+    fn declare_on_other_links(
+        &mut self,
+        reactor: &Reactor,
+        (conn, dual_node_id): (ConnId, Option<u64>),
+        pair: PairId,
+    ) {
+        let others =
+            self.links.iter_mut().filter(|link| link.dual_node_id == dual_node_id && link.conn != conn);
+        others.for_each(|link| link.declare_on_rtps(reactor, pair));
+    }
+
+    /// A link has ended: its leaving readers leave a newer link of their node, or RTPS serves them at once. Returns the
+    /// number of lost messages.
     pub(super) fn end_link(&mut self, reactor: &Reactor, conn: ConnId, dual_node_id: Option<u64>) -> u64 {
         let gone: Vec<LeavingReader> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
         let mut lost = 0;
@@ -116,18 +140,21 @@ impl State {
             let reader = dual_node_id.and_then(|dual_node_id| writer.reader(dual_node_id, leaving.reader));
             let Some(reader) = reader.filter(|reader| reader.matching == leaving.matching) else { continue };
             let of_node = |of: Option<u64>, address| of == dual_node_id && writer.is_at(reader.guid, address);
-            let is_other = |link: &super::Link| of_node(link.dual_node_id, link.address);
-            if let Some(index) = self.links.iter().position(|link| link.has_statements() && is_other(link)) {
+            let is_other = |link: &Link| of_node(link.dual_node_id, link.address);
+            let is_newer = |link: &Link| link.has_statements() && link.conn > conn && is_other(link);
+            if let Some(index) = self.links.iter().rposition(is_newer) {
                 self.leaving.push(leaving);
                 self.leave_link(reactor, index, (&writer, reader));
-            } else if self.links.iter().any(is_other)
+            } else if self.links.iter().any(|link| !link.has_statements() && is_other(link))
                 || self.datagram_links.iter().any(|link| of_node(link.dual_node_id, link.address))
             {
-                // This link has no statements, and serves the reader.
+                // A link without statements serves the reader.
                 lost += leaving.waiting.queue_len() as u64;
             } else {
                 let from = leaving.from;
                 self.release(&writer, leaving, from);
+                let pair = pair_id(writer.id(), reader.guid.entity);
+                self.declare_on_other_links(reactor, (conn, dual_node_id), pair);
             }
         }
         lost

@@ -1,5 +1,6 @@
 //! ROS 1 link of one subscriber: its connection and its queue.
 
+mod sharing;
 mod switching;
 
 use std::io::IoSlice;

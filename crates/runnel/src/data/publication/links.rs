@@ -15,7 +15,7 @@ use super::link::Link;
 use super::{Publication, State, log_warning};
 use crate::data::bridge_node::bridge_of_node;
 use crate::data::datagrams::{DatagramLink, Refusals};
-use crate::ipc::{Sender, Unread};
+use crate::ipc::Sender;
 use crate::sync::lock;
 
 impl Publication {
@@ -116,12 +116,12 @@ impl Publication {
         is_switched
     }
 
-    /// The IPC connection has ended: a link that used it switches back to its TCP connection. `unread` has the unread
-    /// messages of each channel.
-    pub(crate) fn fall_back_to_connection(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
+    /// The IPC connection has ended: a link that used it switches back to its TCP connection, with the messages that the
+    /// subscriber has not read.
+    pub(crate) fn fall_back_to_connection(&self, conn: ConnId, sender: &Arc<Sender>) {
         let mut state = lock(&self.state);
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
-        link.fall_back_to_connection(&self.reactor, sender, unread);
+        link.fall_back_to_connection(&self.reactor, sender);
         self.count_channels(&state);
     }
 

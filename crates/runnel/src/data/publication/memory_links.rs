@@ -15,7 +15,7 @@ use super::memory_path::{Delivery, MemoryPath, NetworkState};
 use super::{Publication, RtpsWriter, State};
 use crate::data::stream_path::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
-use crate::ipc::{SHORTEST, Sender, Unread};
+use crate::ipc::{SHORTEST, Sender};
 use crate::settings::linger::Unarrived;
 use crate::sync::lock;
 
@@ -50,7 +50,7 @@ impl Publication {
         }
         // If the reader was lost meanwhile, a ROS 1 link delivers what it has not read.
         self.on_readers_lost(state, &rtps, (rtps.next_number(), rtps.take_lost()));
-        state.end_memory_link((writer, reader), &mut Unread::default());
+        state.end_memory_link((writer, reader));
         if rtps.is_held(reader) {
             // A ROS 1 link serves the reader. The driver is woken when that ends.
             state.add_memory_request(reader, sender);
@@ -87,14 +87,9 @@ impl Publication {
         is_open
     }
 
-    /// The IPC connection has ended: a reader that used it gets its messages over the network again. `unread` has the
-    /// unread messages of each channel.
-    pub(crate) fn fall_back_to_rtps(
-        &self,
-        pair: (EntityId, Guid),
-        sender: &Arc<Sender>,
-        unread: &mut Unread,
-    ) {
+    /// The IPC connection has ended: a reader that used it gets its messages over the network again, beginning with
+    /// those that it has not read.
+    pub(crate) fn fall_back_to_rtps(&self, pair: (EntityId, Guid), sender: &Arc<Sender>) {
         let state = &mut *lock(&self.state);
         state.remove_memory_requests(pair.1, Some(sender));
         let link = state.memory_links.iter().find(|link| link.is_of(pair));
@@ -102,7 +97,7 @@ impl Publication {
             if let Some(writer) = state.writer_of(pair.0) {
                 self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
             }
-            state.end_memory_link(pair, unread);
+            state.end_memory_link(pair);
         }
         self.count_memory_links(state);
     }
@@ -115,7 +110,7 @@ impl Publication {
             self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
         }
         state.remove_memory_requests(pair.1, None);
-        state.end_memory_link(pair, &mut Unread::default());
+        state.end_memory_link(pair);
         self.count_memory_links(state);
     }
 
@@ -204,11 +199,11 @@ impl State {
     }
 
     /// Switches a reader from shared memory back to the network, if it uses memory.
-    pub(super) fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: &mut Unread) {
+    pub(super) fn end_memory_link(&mut self, pair: (EntityId, Guid)) {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
         let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
         let undrained = link.path.take_undrained();
-        let ended = link.path.end(unread);
+        let ended = link.path.end();
         // The writer holds these messages until they are acknowledged, and sends them on request.
         let undrained = undrained.into_iter().filter(|(number, _)| *number < ended.from);
         let undrained = undrained.map(|(number, frame)| (number, None, frame));
@@ -224,9 +219,8 @@ impl State {
         let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else {
             return Vec::new();
         };
-        let mut unread = link.path.ipc_connection().peek_unread();
         let mut returned = link.path.take_undrained();
-        let messages = link.path.end(&mut unread).messages;
+        let messages = link.path.end_unread().messages;
         returned.extend(messages.into_iter().map(|(number, _, frame)| (number, frame)));
         returned
     }

@@ -15,7 +15,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::leaving::LeavingReader;
 use super::link::Link;
 use super::{Publication, RtpsWriter, State, WriterGroup};
-use crate::ipc::{self, Unread};
+use crate::ipc;
 use crate::rtps::{LostReader, NodeReader, pair_id};
 use crate::sync::lock;
 
@@ -84,11 +84,11 @@ impl Publication {
         let Link { conn, address, dual_node_id, .. } = state.links[index];
         let Some(dual_node_id) = dual_node_id else { return Ok(()) };
         let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);
-        // A reader that leaves another link of its node leaves this one instead.
+        // A reader that leaves an older link of its node leaves this one instead.
         let is_on_link = |reader: NodeReader| {
             reader.is_held
                 && writer.is_at(reader.guid, address)
-                && !state.is_leaving((writer.id(), reader.guid), Some(conn))
+                && !state.is_leaving((writer.id(), reader.guid), conn)
         };
         let is = match reader {
             None => PairMatch::Unmatched,
@@ -192,7 +192,8 @@ impl Publication {
 }
 
 impl State {
-    /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and no others.
+    /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and begins to serve those
+    /// that leave an older link.
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
         let Some(dual_node_id) = link.dual_node_id else { return };
         for writer in self.groups.iter().filter_map(|group| group.writer()) {
@@ -200,6 +201,7 @@ impl State {
                 link.declare_on_rtps(reactor, pair_id(writer.id(), reader.entity));
             }
         }
+        self.leave_new_link(reactor, link);
     }
 
     /// Adds a UDPROS link. Returns the writers for which it is on standby, since RTPS already serves its node. Where
@@ -270,7 +272,7 @@ impl State {
     /// Holds a reader: RTPS and shared memory deliver nothing more, and its link carries all messages from the next
     /// one on.
     fn hold(&mut self, writer: &RtpsWriter, reader: Guid) {
-        self.end_memory_link((writer.id(), reader), &mut Unread::default());
+        self.end_memory_link((writer.id(), reader));
         drop(writer.hold(reader));
     }
 
@@ -340,75 +342,6 @@ impl State {
     pub(super) fn carries_any(&self, link: &Link) -> bool {
         self.groups.is_empty() && !link.is_excluded
             || self.groups.iter().any(|group| link.carries(group.writer_id()))
-    }
-}
-
-impl Link {
-    /// Whether it carries the messages of this ROS 2 writer, if there is one.
-    #[inline]
-    pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
-        match (&self.shared, writer) {
-            _ if self.is_excluded => false,
-            (Some(shared), Some(writer)) => shared.carries(writer.number()),
-            _ => true,
-        }
-    }
-
-    /// Changes which subscriptions share the link, and states the change if the link carries statements.
-    pub(super) fn share(
-        &mut self,
-        reactor: &Reactor,
-        change: impl FnOnce(&mut SharedLinkSender) -> Statement,
-    ) {
-        if let Some(shared) = &mut self.shared {
-            let statement = change(shared);
-            self.state(reactor, statement);
-        }
-    }
-
-    /// States that RTPS already serves a reader and delivers all its messages.
-    pub(super) fn declare_on_rtps(&mut self, reactor: &Reactor, pair: PairId) {
-        let has_statements = self.has_statements();
-        self.share(reactor, |shared| shared.declare_on_rtps(pair, 1));
-        if let Some(shared) = self.shared.as_mut().filter(|_| !has_statements) {
-            let epoch = shared.epoch();
-            shared.standby(pair.writer, epoch);
-        }
-    }
-
-    /// Handles a statement about a writer that has ended, or that was just made. The link carries all its messages.
-    fn handle_unknown_writer(
-        &mut self,
-        reactor: &Reactor,
-        statement: &Statement,
-        pair: PairId,
-    ) -> Result<(), String> {
-        let Some(shared) = &mut self.shared else { return Ok(()) };
-        match *statement {
-            Statement::Ask { .. } => {
-                shared.ask(pair, PairMatch::Unmatched).map_err(|error| error.to_string())?;
-            }
-            Statement::Reached { epoch, next, .. } => {
-                shared.reached(pair, epoch, next).map_err(|error| error.to_string())?;
-            }
-            Statement::Return { .. } | Statement::Needed { .. } => {
-                self.share(reactor, |shared| shared.return_to_link(pair, 1));
-            }
-            Statement::Standby { .. } => {}
-            _ => return Err(format!("a statement of a kind that is the publisher's: {statement:?}")),
-        }
-        Ok(())
-    }
-
-    /// States what is due before a message of this writer.
-    #[inline]
-    pub(super) fn before_message(&mut self, reactor: &Reactor, writer: Option<EntityId>) {
-        let Some(writer) = writer else { return };
-        if let Some(statement) =
-            self.shared.as_mut().and_then(|shared| shared.before_message(writer.number()))
-        {
-            self.state(reactor, statement);
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use runnel_ros1::tcpros::response_prefix;
 use super::no_memory_for_response;
 use crate::data::stream_path::StreamPath;
 use crate::data::unsent::Unsent;
-use crate::ipc::{Sender, Unread};
+use crate::ipc::Sender;
 use crate::sync::{Class, Mutex, lock};
 
 /// Limit of waiting requests per client. The original clients send the next request after the response.
@@ -176,12 +176,12 @@ impl ClientLink {
 
     /// The IPC connection has ended: answers use the TCP connection again, beginning with those that the client has
     /// not read. Without memory for these, the connection ends.
-    pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut Unread) {
+    pub(crate) fn fall_back(&self, sender: &Arc<Sender>) {
         let mut state = lock(&self.state);
         let Some(Connection { path, unsent, .. }) = &mut state.connection else { return };
         if let Some(channel) = path.channel_of(sender) {
             path.fall_back();
-            match unread.take_stream(channel).and_then(|bytes| unsent.push_first(&bytes)) {
+            match sender.take_unread_stream(channel).and_then(|bytes| unsent.push_first(&bytes)) {
                 Ok(()) => self.flush(&mut state),
                 Err(_) => state.end(),
             }

@@ -16,7 +16,7 @@ use runnel_io::clock;
 use super::{Entry, FIRST_PAUSE, IpcConnection, IpcConnections, LONGEST_PAUSE};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
-use crate::ipc::{IpcFault, Unread};
+use crate::ipc::IpcFault;
 
 /// Maximum wait for the peer to read its ring. It may be busy. If it is dead, its links end with it.
 const TEARDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -142,21 +142,21 @@ impl IpcConnections {
     fn fall_back_to_network(&mut self, ipc_connection: Key, effects: &mut Effects) {
         let Some(closed) = self.open.remove(ipc_connection) else { return };
         closed.receiver.announce_on_network();
-        let (fault, mut unread) = closed.sender.finish();
+        let fault = closed.sender.finish();
         self.closing.retain(|other| *other != ipc_connection);
         effects.cancel(Deadline::IpcTeardown(ipc_connection));
         self.peers.remove(&closed.process);
         self.remove(closed.sockets[1]);
         fault.into_iter().for_each(|why| self.warn_of_end(why));
-        self.fall_back_to_rtps(&closed, &mut unread);
-        effects.push_back(Effect::IpcConnectionClosed { sender: Arc::clone(&closed.sender), unread });
+        self.fall_back_to_rtps(&closed);
+        effects.push_back(Effect::IpcConnectionClosed { sender: Arc::clone(&closed.sender) });
         self.schedule_reconnect(closed.process, closed.since, effects);
     }
 
-    fn fall_back_to_rtps(&mut self, closed: &IpcConnection, unread: &mut Unread) {
+    fn fall_back_to_rtps(&mut self, closed: &IpcConnection) {
         for key in self.entries.keys() {
             if let Some(Entry::SampleOutput(output)) = self.entries.get(key) {
-                output.publication.fall_back_to_rtps(output.pair(), &closed.sender, unread);
+                output.publication.fall_back_to_rtps(output.pair(), &closed.sender);
             }
         }
     }

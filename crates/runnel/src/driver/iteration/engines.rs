@@ -132,7 +132,7 @@ impl Driver {
     /// Handles a node that was asked to stop: it unregisters. The last one stops the program.
     fn stopped(&mut self, key: NodeKey, reason: String) {
         let Some(node) = self.nodes.get_mut(key) else { return };
-        node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
+        node.say(log::Level::Warn, format_args!("asked to stop: {reason}"));
         self.begin_close(key, reason);
         if self.nodes.iter().all(|node| node.stopped.is_some()) {
             self.request_stop();

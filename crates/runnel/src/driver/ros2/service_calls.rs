@@ -245,7 +245,7 @@ impl PendingCalls {
         payload: &[u8],
     ) -> Option<u64> {
         let (call, response) = match (framing, related) {
-            // Every client of a service hears the replies to all.
+            // Every client of a service receives the replies to all.
             (Framing::InlineQos, Some(related)) if !own.contains(&related.guid) => return None,
             (Framing::InlineQos, Some(related)) => {
                 (self.call_sent_as(number(related.number)), Ok(payload.to_vec()))

@@ -58,8 +58,9 @@ impl Ros2 {
         let prefix = peer.data.prefix;
         let known = self.graph.nodes_of(prefix);
         // Incomplete until the participant has announced its nodes, if it has a writer for that.
-        let tells = |endpoint: &Endpoint| endpoint.role() == Role::Writer && endpoint.topic == TOPIC;
-        let awaited = known.is_none() && peer.endpoints().any(tells);
+        let announces_nodes =
+            |endpoint: &Endpoint| endpoint.role() == Role::Writer && endpoint.topic == TOPIC;
+        let awaited = known.is_none() && peer.endpoints().any(announces_nodes);
         let number = gid(prefix.with(EntityId::PARTICIPANT));
         for node in known.unwrap_or_default() {
             graph.nodes.push(NodeInfo { full_name: node.name.clone(), participant: number });

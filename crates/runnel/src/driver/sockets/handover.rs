@@ -7,7 +7,7 @@ use super::Sockets;
 use super::socket::Socket;
 use crate::driver::effect::Effects;
 use crate::driver::table::Key;
-use crate::ipc::{Sender, Unread};
+use crate::ipc::Sender;
 
 /// Maximum number of reads of one connection before the others are read.
 const READS: usize = 64;
@@ -55,20 +55,15 @@ impl Sockets {
     }
 
     /// Moves the links of a closed IPC connection back to their own connections, with what the peer has not read.
-    pub(in crate::driver) fn fall_back(
-        &mut self,
-        from: &Arc<Sender>,
-        mut unread: Unread,
-        effects: &mut Effects,
-    ) {
+    pub(in crate::driver) fn fall_back(&mut self, from: &Arc<Sender>, effects: &mut Effects) {
         for key in self.keys() {
             match self.table.get_mut(key) {
                 Some(Socket::Output(output)) => {
-                    output.publication.fall_back_to_connection(output.conn, from, &mut unread);
+                    output.publication.fall_back_to_connection(output.conn, from);
                 }
-                Some(Socket::ServedClient(served)) => served.client.fall_back(from, &mut unread),
+                Some(Socket::ServedClient(served)) => served.client.fall_back(from),
                 Some(Socket::CalledService(called)) => {
-                    called.fall_back(from, &mut unread);
+                    called.fall_back(from);
                     self.flush_request(key, effects);
                 }
                 _ => {}

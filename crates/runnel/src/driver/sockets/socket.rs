@@ -14,7 +14,7 @@ use runnel_ros1::udpros::Reassembler;
 use super::link_delivery::LinkPair;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, StreamPath, TopicInput, Unsent};
 use crate::driver::table::Key;
-use crate::ipc::{Sender, Unread};
+use crate::ipc::Sender;
 use crate::settings::receive_budget::FrameClaim;
 
 /// A descriptor in the reactor. The discriminant comes first, next to the fields that each message uses.
@@ -196,10 +196,11 @@ pub(in crate::driver) struct CalledService {
 impl CalledService {
     /// Moves requests back to the connection after the IPC connection closed, with what the service has not read.
     /// Without memory for that, the connection ends.
-    pub(in crate::driver) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut Unread) {
+    pub(in crate::driver) fn fall_back(&mut self, sender: &Arc<Sender>) {
         if let Some(channel) = self.path.channel_of(sender) {
             self.path.fall_back();
-            let put = unread.take_stream(channel).and_then(|bytes| self.unsent.push_first(&bytes));
+            let unread = sender.take_unread_stream(channel);
+            let put = unread.and_then(|bytes| self.unsent.push_first(&bytes));
             if put.is_err() {
                 let _ = self.stream.shutdown();
             }

@@ -153,7 +153,7 @@ impl Sender {
         }
     }
 
-    /// Tells the peer that a segment has ended. False if the record does not fit.
+    /// Announces to the peer that a segment has ended. False if the record does not fit.
     fn announce_ended(&self, state: &mut State, number: u32) -> bool {
         self.push(state, (kind::FORGET, 0), &[&u64::from(number).to_le_bytes()])
     }

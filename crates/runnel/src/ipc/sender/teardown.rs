@@ -14,16 +14,22 @@ use crate::ipc::record::{self, Lending, STATEMENT_WORDS, kind};
 use crate::ipc::ring::RingReader;
 use crate::sync::lock;
 
-/// Data of each channel that the peer had not read when it stopped.
+/// Data of each channel that the peer has not read.
 #[derive(Default)]
-pub(crate) struct Unread {
+pub(super) struct Unread {
     /// Bytes of the streams of services, or the error if there was no memory for them.
-    pub(crate) streams: SortedMap<u32, Result<Vec<u8>, NoMemory>>,
-    /// Samples. The last one may have been sent in part. Samples without memory for them are missing.
-    pub(crate) samples: SortedMap<u32, Vec<UnreadSample>>,
+    streams: SortedMap<u32, Result<Vec<u8>, NoMemory>>,
+    channels: SortedMap<u32, UnreadSamples>,
+}
+
+/// Samples and statements of one channel that the peer has not read.
+#[derive(Default)]
+pub(crate) struct UnreadSamples {
+    /// The last one may have been sent in part. Samples without memory for them are missing.
+    pub(crate) samples: Vec<UnreadSample>,
     /// Statements about the subscriptions that share a link, each with the number of the sample before it; 0 if there
     /// is none.
-    pub(crate) statements: SortedMap<u32, Vec<(u64, Statement)>>,
+    pub(crate) statements: Vec<(u64, Statement)>,
 }
 
 /// A sample that the peer has not read.
@@ -46,28 +52,23 @@ impl Unread {
     /// Begins another link on a channel.
     fn begin(&mut self, channel: u32) {
         self.streams.remove(&channel);
-        self.samples.remove(&channel);
-        self.statements.remove(&channel);
+        self.channels.remove(&channel);
     }
 
     fn sample(&mut self, channel: u32, number: u64, len: u64, payload: Payload) {
-        self.samples.entry(channel).or_default().push(UnreadSample { number, payload, len });
+        let samples = &mut self.channels.entry(channel).or_default().samples;
+        samples.push(UnreadSample { number, payload, len });
     }
 
     fn statement(&mut self, channel: u32, statement: Statement) {
-        let after =
-            self.samples.get(&channel).and_then(|samples| samples.last()).map_or(0, |sample| sample.number);
         if PairId::from_statement(&statement).is_some() {
-            self.statements.entry(channel).or_default().push((after, statement));
+            let UnreadSamples { samples, statements } = self.channels.entry(channel).or_default();
+            statements.push((samples.last().map_or(0, |sample| sample.number), statement));
         }
     }
 
-    /// Takes the bytes of a stream.
-    ///
-    /// # Errors
-    /// If there was no memory for them.
-    pub(crate) fn take_stream(&mut self, channel: u32) -> Result<Vec<u8>, NoMemory> {
-        self.streams.remove(&channel).unwrap_or(Ok(Vec::new()))
+    fn take_samples(&mut self, channel: u32) -> UnreadSamples {
+        self.channels.remove(&channel).unwrap_or_default()
     }
 
     /// Appends bytes to a stream.
@@ -84,7 +85,7 @@ impl Unread {
     /// Appends bytes to the sample that has begun, or else to the stream. A sample without memory for them stays too
     /// short, and is recognized by that.
     fn bytes_of(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
-        match self.samples.get_mut(&channel).and_then(|samples| samples.last_mut()) {
+        match self.channels.get_mut(&channel).and_then(|unread| unread.samples.last_mut()) {
             Some(UnreadSample { payload: Payload::Own(bytes), .. }) => {
                 if let Some(bytes) = Arc::get_mut(bytes)
                     && try_reserve(bytes, more).is_ok()
@@ -105,8 +106,9 @@ impl Sender {
     }
 
     /// Ends the IPC connection on this side: sends nothing more, and gives up all loans. Returns the peer's fault, if
-    /// that is the reason, and the data of each channel that the peer had not read.
-    pub(crate) fn finish(&self) -> (Option<&'static str>, Unread) {
+    /// that is the reason. The data that the peer has not read waits for the links and pairs of the channels: any thread
+    /// may end one of these next.
+    pub(crate) fn finish(&self) -> Option<&'static str> {
         let state = &mut *lock(&self.state);
         self.reclaim_released(state);
         let position = self.inbox.position();
@@ -114,24 +116,50 @@ impl Sender {
             state.over = Some(BAD_POSITION);
         }
         let why = state.over.replace("the IPC connection is over");
-        let unread =
-            if why.is_none() { self.unread(state, position, give_up_slot) } else { Unread::default() };
+        if why.is_none() {
+            state.unread = self.unread(state, position, give_up_slot);
+        }
         state.loans.end();
-        (why, unread)
+        why
     }
 
-    /// The data that the peer has not read, while the connection continues: the peer may still read it.
-    pub(crate) fn peek_unread(&self) -> Unread {
+    /// Takes the samples of a channel that the peer will not read: none while the connection continues.
+    pub(crate) fn take_unread(&self, channel: u32) -> UnreadSamples {
+        lock(&self.state).unread.take_samples(channel)
+    }
+
+    /// Takes the bytes of a service's stream that the peer will not read.
+    ///
+    /// # Errors
+    /// If there was no memory for them.
+    pub(crate) fn take_unread_stream(&self, channel: u32) -> Result<Vec<u8>, NoMemory> {
+        lock(&self.state).unread.streams.remove(&channel).unwrap_or(Ok(Vec::new()))
+    }
+
+    /// The samples of a channel that the peer has not read. While the connection continues, it may still read them.
+    pub(crate) fn peek_unread(&self, channel: u32) -> UnreadSamples {
         let state = &mut *lock(&self.state);
+        if state.over.is_some() {
+            return state.unread.take_samples(channel);
+        }
         self.reclaim_released(state);
         let position = self.inbox.position();
         // The next record that is sent reports the fault.
         if state.over.is_some() || state.ring.available(|| position).is_err() {
-            return Unread::default();
+            return UnreadSamples::default();
         }
-        self.unread(state, position, |state, words| {
-            state.loans.slot(Lending::from_words(words).loan.into()).cloned()
-        })
+        let slot =
+            |state: &mut State, words| state.loans.slot(Lending::from_words(words).loan.into()).cloned();
+        self.unread(state, position, slot).take_samples(channel)
+    }
+
+    /// Number of unread bytes of all channels.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn unread_bytes(&self) -> usize {
+        let unread = &lock(&self.state).unread;
+        let samples = unread.channels.values().flat_map(|channel| &channel.samples);
+        unread.streams.values().flatten().map(Vec::len).sum::<usize>()
+            + samples.map(|sample| sample.payload.as_ref().len()).sum::<usize>()
     }
 
     /// The data in this process's ring behind a possible position.

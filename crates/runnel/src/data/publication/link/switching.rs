@@ -11,7 +11,7 @@ use super::Link;
 use crate::data::publication::memory_path::{Delivery, MemoryPath, NetworkState, ReturnedState};
 use crate::data::stream_path::Channel;
 use crate::frame::Frame;
-use crate::ipc::{Sender, Unread};
+use crate::ipc::Sender;
 
 impl Link {
     /// Switches the link to an IPC connection, on which `token` identifies it. Returns false if that is not possible
@@ -66,18 +66,17 @@ impl Link {
         true
     }
 
-    /// Switches the link back to its connection, if it uses this IPC connection. `unread` has the unread messages of
-    /// each channel. Without memory for these, the link ends and is established again.
+    /// Switches the link back to its connection, if it uses this IPC connection, which has ended. Without memory for the
+    /// messages that the subscriber has not read, the link ends and is established again.
     pub(in crate::data::publication) fn fall_back_to_connection(
         &mut self,
         reactor: &Reactor,
         sender: &Arc<Sender>,
-        unread: &mut Unread,
     ) {
         let Some(memory) = self.memory.take_if(|memory| memory.is_of(sender)) else { return };
         self.stats.set_by_memory(false);
         self.shm_copies += memory.shm_copies();
-        if self.resume_connection(memory.end(unread)).is_err() {
+        if self.resume_connection(memory.end()).is_err() {
             // The missing messages cannot be stated. The reactor reports the end of the connection.
             self.failed = true;
             let _ = self.stream.shutdown();

@@ -7,7 +7,7 @@ use runnel_io::clock;
 
 use super::{MEMORY, MemoryPath, NETWORK};
 use crate::frame::Frame;
-use crate::ipc::{Unread, UnreadSample};
+use crate::ipc::{UnreadSample, UnreadSamples};
 use crate::rtps::Returned;
 
 /// The state of a pair that shared memory returns to the network.
@@ -27,11 +27,21 @@ pub(in crate::data::publication) struct ReturnedState {
 }
 
 impl MemoryPath {
-    /// Ends the path. `unread` has the unread messages of each channel.
-    pub(in crate::data::publication) fn end(mut self, unread: &mut Unread) -> ReturnedState {
+    /// Ends the path. If the IPC connection continues, the subscriber reads the messages that it has not read.
+    pub(in crate::data::publication) fn end(self) -> ReturnedState {
+        let unread = self.channel.sender.take_unread(self.channel.number);
+        self.end_with(unread)
+    }
+
+    /// Ends the path, where the subscriber may not read even messages that it still could.
+    pub(in crate::data::publication) fn end_unread(self) -> ReturnedState {
+        let unread = self.channel.sender.peek_unread(self.channel.number);
+        self.end_with(unread)
+    }
+
+    fn end_with(mut self, unread: UnreadSamples) -> ReturnedState {
         // A falsified position can yield nonsense, which is dropped here and by the sender.
-        let mut unread_statements = unread.statements.remove(&self.channel.number).unwrap_or_default();
-        let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
+        let UnreadSamples { samples: unread, statements: mut unread_statements } = unread;
         let first_unread = unread.first().map(|sample| sample.number);
         let first_whole = unread.iter().find(|sample| sample.is_whole()).map(|sample| sample.number);
         let partly_read = self.partly_read(first_whole);
@@ -152,9 +162,8 @@ mod tests {
         fn end_after(mut self, records: usize) -> ReturnedState {
             (0..records).for_each(|_| drop(self.there.next().unwrap().expect("a record")));
             self.there.receiver.report_final_position();
-            let (why, mut unread) = self.here.sender.finish();
-            assert_eq!(why, None);
-            self.path.end(&mut unread)
+            assert_eq!(self.here.sender.finish(), None);
+            self.path.end()
         }
     }
 
@@ -178,10 +187,10 @@ mod tests {
     fn statement_stays_before_refused_message() {
         let mut scene = Scene::new();
         scene.there.receiver.report_final_position();
-        let (_, mut unread) = scene.here.sender.finish();
+        assert_eq!(scene.here.sender.finish(), None);
         let statement = scene.state(1);
         scene.publish(1, 1);
-        let ended = scene.path.end(&mut unread);
+        let ended = scene.path.end();
         assert_eq!((numbers(&ended), ended.unread_statements), (vec![1], vec![(0, statement)]));
         assert!(ended.statements.is_empty());
     }

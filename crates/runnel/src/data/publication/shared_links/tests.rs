@@ -1,6 +1,8 @@
 //! A dual node's publisher with links and an RTPS reader of one subscriber node: which messages take which path.
 
 mod killed;
+mod memory;
+mod several_links;
 
 use std::any::TypeId;
 use std::io::Read;
@@ -31,7 +33,7 @@ const NODE: u64 = 5;
 const LONG: Duration = Duration::from_secs(20);
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 /// An address that no participant here has.
-const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
+const OTHER_ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
 
 /// A message that consists of its number.
 struct Number(u32);
@@ -210,56 +212,6 @@ impl Scene {
 
 const RELIABLE: QoS = QoS::keep_last(100);
 
-/// The subscriber reconnects before the old connection has ended.
-#[test]
-fn pair_leaving_older_link_leaves_newer_one() {
-    let mut scene = Scene::new(140, RELIABLE);
-    let old = scene.link(1, HERE);
-    let reader = scene.reader();
-    scene.request_rtps(&old, reader);
-    scene.publish();
-    let mut new = scene.link(2, HERE);
-    scene.publish();
-    scene.request_rtps(&new, reader);
-    scene.publish();
-    // The end of the old link changes nothing.
-    scene.publication.leave(old.conn);
-    assert!(scene.is_held(reader), "the new link has yet to be left");
-    assert_eq!(scene.reach_leave(&mut new, reader), 3, "the new link has carried the second message");
-    assert!(!scene.is_held(reader));
-    assert_eq!(scene.received_by_rtps(3), [3]);
-}
-
-#[test]
-fn pair_takes_another_link_when_its_link_ends() {
-    let mut scene = Scene::new(141, RELIABLE);
-    let old = scene.link(1, HERE);
-    let reader = scene.reader();
-    scene.request_rtps(&old, reader);
-    let mut new = scene.link(2, HERE);
-    scene.publish();
-    scene.publication.leave(old.conn);
-    assert!(scene.is_held(reader), "the new link carries it");
-    scene.publish();
-    assert_eq!(scene.reach_leave(&mut new, reader), 2);
-    assert_eq!(scene.received_by_rtps(2), [2]);
-}
-
-#[test]
-fn other_links_of_node_get_statements_of_handover() {
-    let scene = Scene::new(142, RELIABLE);
-    let (mut one, mut other) = (scene.link(1, HERE), scene.link(2, HERE));
-    let reader = scene.reader();
-    scene.request_rtps(&one, reader);
-    scene.reach_leave(&mut one, reader);
-    assert!(matches!(other.next_change(), Statement::Leave { id, .. } if id == scene.pair(reader).id()));
-    // The link also states what RTPS no longer carries.
-    scene.state(&one, Statement::Return { id: scene.pair(reader).id() });
-    for link in [&mut one, &mut other] {
-        assert!(matches!(link.next_change(), Statement::Begin { id, .. } if id == scene.pair(reader).id()));
-    }
-}
-
 #[test]
 fn rtps_does_not_repeat_messages_of_ended_link() {
     for carries in [false, true] {
@@ -352,7 +304,7 @@ fn waiting_messages_end_with_their_writer() {
 #[test]
 fn link_from_other_address_leaves_reader_on_rtps() {
     let mut scene = Scene::new(148, RELIABLE);
-    let mut forged = scene.link(1, ELSEWHERE);
+    let mut forged = scene.link(1, OTHER_ADDRESS);
     let reader = scene.reader();
     assert!(!scene.is_held(reader), "RTPS serves it as ever");
     assert!(matches!(forged.next_change(), Statement::Leave { .. }), "and the link does not");
@@ -367,7 +319,7 @@ fn link_from_other_address_leaves_reader_on_rtps() {
     assert!(scene.is_held(other));
     scene.request_rtps(&forged, other);
     let pair = (scene.writer.id(), other);
-    assert!(!lock(&scene.publication.state).is_leaving(pair, None));
+    assert!(!lock(&scene.publication.state).is_leaving(pair, ConnId(0)));
     // It does not hold a reader that the own link held.
     scene.publication.leave(own.conn);
     assert!(!scene.is_held(other));

@@ -17,8 +17,9 @@ fn link_begins_once_discovery_has_delivered_readers() {
     drop(subscription);
     let received = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&received);
-    let hears = move |numbers: &UInt32MultiArray| into.lock().unwrap().extend(numbers.data.first().copied());
-    let _subscription = node.create_subscription("count", qos, hears).unwrap();
+    let receive =
+        move |numbers: &UInt32MultiArray| into.lock().unwrap().extend(numbers.data.first().copied());
+    let _subscription = node.create_subscription("count", qos, receive).unwrap();
     let deadline = clock::monotonic() + LONG;
     let spin_until = |what: &str, done: &dyn Fn() -> bool| {
         while !done() {
