@@ -1,10 +1,14 @@
-//! Bag files: recorded messages in ROS formats.
+//! Bag files: recorded messages in the formats of ROS.
 //!
-//! [`Writer`] writes a rosbag 2.0 bag, uncompressed. This crate opens no files: the caller passes the output and the
-//! time of each message.
+//! [`rosbag`] reads and writes format 2.0 of ROS 1. This crate opens no files and reads no clock: the caller passes
+//! the input or output and the time of each message.
 #![forbid(unsafe_code)]
 
-mod records;
-mod writer;
+mod bytes;
+mod compression;
+mod error;
+pub mod rosbag;
 
-pub use writer::{Connection, ConnectionId, Writer};
+pub use bytes::Bytes;
+pub use compression::Compression;
+pub use error::Error;

@@ -6,7 +6,7 @@
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 
 use libfuzzer_sys::fuzz_target;
-use runnel_bag::{Connection, ConnectionId, Writer};
+use runnel_bag::rosbag::{Connection, ConnectionId, Writer};
 use runnel_core::time::Time;
 
 const MAGIC: &[u8] = b"#ROSBAG V2.0\n";

@@ -1,13 +1,11 @@
 //! The line tracer with one node replaced by an implementation in rospy or roscpp, at both masters; several robots at
 //! one master; nodes on two hosts; and its bag, read by rosbag.
 
-use std::fs::{self, File};
+use std::fs;
 
 use interop::containers::{Container, Network};
 use interop::mouse::Mouse;
 use interop::{Master, Ros1Graph, Server, TIMEOUT, is_full, outcome, ready, wait_until};
-use runnel::Time;
-use runnel_bag::{Connection, Writer};
 use runnel_testkit::process::{Peer, deadline_in};
 
 /// Time limit of a lap with its preparation on a busy host, in seconds.
@@ -158,32 +156,4 @@ fn recorded_bag_is_read_by_rosbag() {
         let (found, messages) = count(topic);
         assert!(found == kind && messages > 0, "{topic}: {:#?}", listing.lines);
     }
-}
-
-#[test]
-fn unfinished_bag_is_reindexed_by_rosbag() {
-    let master = Master::start(Server::Runnel);
-    let graph = master.graph();
-    let file = graph.home().join("broken.bag");
-    let mut writer = Writer::new(File::create(&file).expect("a file")).expect("a bag");
-    let connection = writer.add(&Connection {
-        topic: "/chatter",
-        type_name: "std_msgs/String",
-        md5: "992ce8a1687cec8c8bd883ec73ca41d1",
-        definition: "string data\n",
-        publisher: "/talker",
-        latching: false,
-    });
-    let text = "x".repeat(100_000);
-    let message = [&100_000_u32.to_le_bytes()[..], text.as_bytes()].concat();
-    // Eight messages fill a chunk.
-    for sec in 1..=20 {
-        writer.write(connection, Time { sec, nanosec: 0 }, &message).expect("it is written");
-    }
-    drop(writer);
-    let bag = file.to_str().expect("a name in UTF-8");
-    let mended = outcome(graph.tool("rosbag", &["reindex", bag]));
-    assert_eq!(mended.code, Some(0), "{:#?}", mended.lines);
-    let listing = outcome(graph.rospy("bag.py", &[bag]));
-    assert_eq!(listing.lines, ["/chatter std_msgs/String 16"]);
 }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod backlog;
+mod bags;
 mod bench;
 mod blocked;
 mod bridge;

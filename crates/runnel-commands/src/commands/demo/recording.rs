@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use runnel::{Context, RawMessage, Subscription};
-use runnel_bag::{Connection, ConnectionId, Writer};
+use runnel_bag::Error;
+use runnel_bag::rosbag::{Connection, ConnectionId, Writer};
 use runnel_io::clock;
 
 use crate::error::CliError;
@@ -42,7 +43,7 @@ struct Bag {
     /// Topics and publishers that have a connection in the bag.
     known: Vec<(&'static str, String, ConnectionId)>,
     /// The first error. Nothing is written after it.
-    error: Option<io::Error>,
+    error: Option<Error>,
     messages: u64,
 }
 
@@ -52,14 +53,14 @@ impl Recording {
     /// # Errors
     /// When the file exists, or the file or the node cannot be made.
     pub fn begin(context: &Context, file: &Path) -> Result<Self, CliError> {
-        let writer = File::create_new(file).and_then(|file| Writer::new(BufWriter::new(file)));
-        let writer = writer.map_err(|error| match error.kind() {
+        let output = File::create_new(file).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => CliError::Failed(format!(
                 "{}: the file exists, and recordings never replace a file. Try: another name, or remove it first",
                 file.display()
             )),
-            _ => failed(file, &error),
+            _ => failed(file, &error.into()),
         })?;
+        let writer = Writer::new(BufWriter::new(output)).map_err(|error| failed(file, &error))?;
         let bag =
             Arc::new(Mutex::new(Bag { writer: Some(writer), known: Vec::new(), error: None, messages: 0 }));
         let node = context.create_node("record")?;
@@ -91,7 +92,7 @@ impl Drop for Recording {
 
 impl Bag {
     /// Completes the bag, once. Returns the number of messages.
-    fn finish(&mut self) -> io::Result<u64> {
+    fn finish(&mut self) -> Result<u64, Error> {
         match (self.error.take(), self.writer.take()) {
             (Some(error), _) => Err(error),
             (None, Some(writer)) => writer.finish().map(|_| self.messages),
@@ -120,17 +121,17 @@ fn connection(
         return *connection;
     }
     let connection = writer.add(&Connection {
-        topic,
-        type_name: message.type_name(),
-        md5: message.md5(),
-        definition: message.definition(),
-        publisher,
+        topic: topic.to_owned(),
+        type_name: message.type_name().to_owned(),
+        md5: message.md5().to_owned(),
+        definition: message.definition().to_owned(),
+        publisher: Some(publisher.to_owned()),
         latching: message.latching(),
     });
     known.push((topic, publisher.to_owned(), connection));
     connection
 }
 
-fn failed(file: &Path, error: &io::Error) -> CliError {
+fn failed(file: &Path, error: &Error) -> CliError {
     CliError::Failed(format!("{}: {error}", file.display()))
 }

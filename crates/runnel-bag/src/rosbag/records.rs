@@ -30,7 +30,16 @@ pub(crate) enum Op {
     Connection = 7,
 }
 
-/// Fields of a record header.
+impl Op {
+    /// The kind of this number; `None` for one that this version of the format does not define.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        [Self::Message, Self::BagHeader, Self::Index, Self::Chunk, Self::ChunkInfo, Self::Connection]
+            .into_iter()
+            .find(|op| *op as u8 == number)
+    }
+}
+
+/// Fields of a record header to be written.
 pub(crate) struct Fields(Vec<u8>);
 
 impl Fields {
@@ -75,6 +84,84 @@ pub(crate) fn bag_header(index: u64, connections: u32, chunks: u32) -> Vec<u8> {
     let mut record = Vec::with_capacity(BAG_HEADER + 8);
     put(&mut record, fields, &padding);
     record
+}
+
+/// Fields of a record header that was read. Unknown ones are tolerated: programs pad headers with them.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadFields<'a>(&'a [u8]);
+
+impl<'a> ReadFields<'a> {
+    /// The fields in these bytes; `None` if they are malformed.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (field, later) = length_prefixed(rest)?;
+            field.contains(&b'=').then_some(())?;
+            rest = later;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The value of the first field of this name.
+    pub(crate) fn value(self, name: &str) -> Option<&'a [u8]> {
+        let mut rest = self.0;
+        loop {
+            let (field, later) = length_prefixed(rest)?;
+            if let Some(value) =
+                field.strip_prefix(name.as_bytes()).and_then(|value| value.strip_prefix(b"="))
+            {
+                return Some(value);
+            }
+            rest = later;
+        }
+    }
+
+    /// The value of a text field. Bytes that are no UTF-8 are replaced.
+    pub(crate) fn text(self, name: &str) -> Option<String> {
+        self.value(name).map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+
+    pub(crate) fn u32(self, name: &str) -> Option<u32> {
+        self.value(name)?.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(self, name: &str) -> Option<u64> {
+        self.value(name)?.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn time(self, name: &str) -> Option<Time> {
+        let (sec, nanosec) = self.value(name)?.split_first_chunk()?;
+        Some(Time { sec: i32::from_le_bytes(*sec), nanosec: u32::from_le_bytes(nanosec.try_into().ok()?) })
+    }
+
+    /// The number of the record's kind.
+    pub(crate) fn op(self) -> Option<u8> {
+        match self.value("op")? {
+            [op] => Some(*op),
+            _ => None,
+        }
+    }
+}
+
+/// A record in memory.
+pub(crate) struct Record<'a> {
+    pub(crate) fields: ReadFields<'a>,
+    pub(crate) data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// The record at the start of these bytes and what follows it; `None` if it is malformed or incomplete.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (header, rest) = length_prefixed(bytes)?;
+        let (data, rest) = length_prefixed(rest)?;
+        Some((Self { fields: ReadFields::parse(header)?, data }, rest))
+    }
+}
+
+/// The bytes after their length, and the rest.
+fn length_prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(u32::from_le_bytes(*len) as usize)
 }
 
 /// A time in the format of fields.

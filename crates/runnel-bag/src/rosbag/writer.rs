@@ -1,10 +1,13 @@
 //! Bag writer.
 
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 
 use runnel_core::time::Time;
 
-use crate::records::{self, Fields, MAGIC, Op, put};
+use super::chunk::order;
+use super::connection::{Connection, ConnectionId};
+use super::records::{self, Fields, MAGIC, Op, put};
+use crate::{Compression, Error};
 
 /// Bytes of messages after which a chunk ends, as in rosbag.
 const CHUNK: usize = 768 << 10;
@@ -12,31 +15,11 @@ const CHUNK: usize = 768 << 10;
 /// Longest message, in bytes. Lengths have 32 bits, and a chunk holds more than its messages.
 const LONGEST: usize = 1 << 31;
 
-/// Topic and type of the messages of one publisher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connection<'a> {
-    /// The topic's absolute name.
-    pub topic: &'a str,
-    /// The type, such as `std_msgs/String`.
-    pub type_name: &'a str,
-    /// MD5 sum of the type, in hexadecimal.
-    pub md5: &'a str,
-    /// Definition of the type with all its dependencies.
-    pub definition: &'a str,
-    /// The publisher's node name.
-    pub publisher: &'a str,
-    /// Whether the topic is latched.
-    pub latching: bool,
-}
-
-/// A connection of one [`Writer`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectionId(u32);
-
 /// A bag in progress. Data are written a chunk at a time; [`Writer::finish`] writes the last chunk and the index.
-/// `rosbag reindex` can repair an unfinished bag, except for its last chunk.
+/// An unfinished bag has all chunks that were written; `rosbag reindex` repairs it.
 pub struct Writer<W> {
     out: W,
+    compression: Compression,
     /// Bytes written.
     position: u64,
     /// The record of each connection.
@@ -65,56 +48,68 @@ impl<W: Write + Seek> Writer<W> {
     ///
     /// # Errors
     /// Those of the output.
-    pub fn new(out: W) -> io::Result<Self> {
-        let mut writer =
-            Self { out, position: 0, connections: Vec::new(), chunk: Chunk::default(), chunks: Vec::new() };
+    pub fn new(out: W) -> Result<Self, Error> {
+        let mut writer = Self {
+            out,
+            compression: Compression::None,
+            position: 0,
+            connections: Vec::new(),
+            chunk: Chunk::default(),
+            chunks: Vec::new(),
+        };
         writer.put(MAGIC)?;
         writer.put(&records::bag_header(0, 0, 0))?;
         Ok(writer)
     }
 
+    /// Sets the compression of the chunks to come.
+    pub fn set_compression(&mut self, compression: Compression) {
+        self.compression = compression;
+    }
+
     /// Adds a connection, so that its messages can be written.
-    pub fn add(&mut self, connection: &Connection<'_>) -> ConnectionId {
-        let Connection { topic, type_name, md5, definition, publisher, latching } = connection;
-        let id = self.connections.len() as u32;
-        let data = Fields::none()
-            .with("topic", topic.as_bytes())
-            .with("type", type_name.as_bytes())
-            .with("md5sum", md5.as_bytes())
-            .with("message_definition", definition.as_bytes())
-            .with("callerid", publisher.as_bytes())
-            .with("latching", if *latching { b"1" } else { b"0" });
-        let fields =
-            Fields::of(Op::Connection).with("conn", &id.to_le_bytes()).with("topic", topic.as_bytes());
-        let mut record = Vec::new();
-        put(&mut record, fields, &data.into_bytes());
+    pub fn add(&mut self, connection: &Connection) -> ConnectionId {
+        let id = ConnectionId(self.connections.len() as u32);
+        let record = connection.record(id);
         self.chunk.data.extend(&record);
         self.connections.push(record);
-        ConnectionId(id)
+        id
     }
 
     /// Adds a message received at `time`.
     ///
     /// # Errors
-    /// Those of the output, after which the bag cannot be continued. [`ErrorKind::InvalidInput`] for an unknown
-    /// connection and for a message of more than 2 GiB. An id of another writer is not recognized as such.
-    pub fn write(&mut self, connection: ConnectionId, time: Time, message: &[u8]) -> io::Result<()> {
-        let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
-        if connection.0 as usize >= self.connections.len() {
-            return refused("the connection is not in this bag");
+    /// Those of the output, after which the bag cannot be continued. [`Error::TooLong`] for a message of more than
+    /// 2 GiB, and [`Error::UnknownConnection`]. An id of another writer is not recognized as such.
+    pub fn write(&mut self, connection: ConnectionId, time: Time, message: &[u8]) -> Result<(), Error> {
+        if connection.index() >= self.connections.len() {
+            return Err(Error::UnknownConnection { at: self.position, id: connection.0 });
         }
         if message.len() > LONGEST {
-            return refused("a message is longer than 2 GiB");
+            return Err(Error::TooLong { len: message.len(), limit: LONGEST });
+        }
+        // Lengths have 32 bits.
+        if self.chunk.data.len() + message.len() > LONGEST {
+            self.end_chunk()?;
         }
         self.chunk.add(connection, time, message);
         if self.chunk.data.len() >= CHUNK { self.end_chunk() } else { Ok(()) }
+    }
+
+    /// Ends the chunk and writes it, so that a reader of the unfinished bag finds all messages.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.end_chunk()?;
+        Ok(self.out.flush()?)
     }
 
     /// Writes the rest and the index; returns the output.
     ///
     /// # Errors
     /// Those of the output.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub fn finish(mut self) -> Result<W, Error> {
         self.end_chunk()?;
         let index = self.position;
         let mut end = self.connections.concat();
@@ -127,20 +122,24 @@ impl<W: Write + Seek> Writer<W> {
         Ok(self.out)
     }
 
-    fn end_chunk(&mut self) -> io::Result<()> {
-        let chunk = std::mem::take(&mut self.chunk);
-        let Some(info) = chunk.info(self.position) else { return Ok(()) };
-        let size = chunk.data.len() as u32;
-        let fields = Fields::of(Op::Chunk).with("compression", b"none").with("size", &size.to_le_bytes());
-        let mut record = Vec::with_capacity(chunk.data.len() + 100);
-        put(&mut record, fields, &chunk.data);
-        chunk.index.iter().for_each(|(connection, entries)| put_index(&mut record, *connection, entries));
+    /// Without messages there is no chunk: the connections wait for the first message.
+    fn end_chunk(&mut self) -> Result<(), Error> {
+        let Some(info) = self.chunk.info(self.position) else { return Ok(()) };
+        let Chunk { data, index } = std::mem::take(&mut self.chunk);
+        let size = data.len() as u32;
+        let data = self.compression.compress(data)?;
+        let fields = Fields::of(Op::Chunk)
+            .with("compression", self.compression.name().as_bytes())
+            .with("size", &size.to_le_bytes());
+        let mut record = Vec::with_capacity(data.len() + 100);
+        put(&mut record, fields, &data);
+        index.iter().for_each(|(connection, entries)| put_index(&mut record, *connection, entries));
         self.put(&record)?;
         self.chunks.push(info);
         Ok(())
     }
 
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.out.write_all(bytes)?;
         self.position += bytes.len() as u64;
         Ok(())
@@ -164,7 +163,9 @@ impl Chunk {
     fn info(&self, position: u64) -> Option<ChunkInfo> {
         let times = || self.index.iter().flat_map(|(_, entries)| entries.iter().map(|(time, _)| *time));
         let counts = self.index.iter().map(|(connection, entries)| (*connection, entries.len() as u32));
-        Some(ChunkInfo { position, times: [times().min()?, times().max()?], counts: counts.collect() })
+        let [start, end] =
+            [times().min_by_key(|time| order(*time))?, times().max_by_key(|time| order(*time))?];
+        Some(ChunkInfo { position, times: [start, end], counts: counts.collect() })
     }
 }
 
@@ -204,14 +205,16 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    const CHATTER: Connection<'_> = Connection {
-        topic: "/chatter",
-        type_name: "std_msgs/String",
-        md5: "992ce8a1687cec8c8bd883ec73ca41d1",
-        definition: "string data\n",
-        publisher: "/talker",
-        latching: false,
-    };
+    fn chatter() -> Connection {
+        Connection {
+            topic: "/chatter".into(),
+            type_name: "std_msgs/String".into(),
+            md5: "992ce8a1687cec8c8bd883ec73ca41d1".into(),
+            definition: "string data\n".into(),
+            publisher: Some("/talker".into()),
+            latching: false,
+        }
+    }
 
     fn at(sec: i32) -> Time {
         Time { sec, nanosec: 5 }
@@ -220,7 +223,7 @@ mod tests {
     #[test]
     fn finished_bag_header_has_index_position() {
         let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
-        let chatter = writer.add(&CHATTER);
+        let chatter = writer.add(&chatter());
         writer.write(chatter, at(1), b"\x02\0\0\0hi").unwrap();
         let bag = writer.finish().unwrap().into_inner();
         let place = bag.windows(10).position(|bytes| bytes == b"index_pos=").unwrap() + 10;
@@ -233,7 +236,7 @@ mod tests {
     fn full_chunk_ends_and_empty_bag_has_none() {
         let chunks = |messages: usize| {
             let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
-            let chatter = writer.add(&CHATTER);
+            let chatter = writer.add(&chatter());
             for index in 0..messages {
                 writer.write(chatter, at(index as i32), &vec![0; CHUNK / 2]).unwrap();
             }
@@ -247,6 +250,6 @@ mod tests {
     fn unknown_connection_is_refused() {
         let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
         let error = writer.write(ConnectionId(0), at(0), b"").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(matches!(error, Error::UnknownConnection { id: 0, .. }));
     }
 }

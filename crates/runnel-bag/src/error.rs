@@ -1,0 +1,95 @@
+//! Errors of bags.
+
+use std::{error, fmt, io};
+
+/// Why a bag cannot be read or written. Positions are in bytes from the start of the file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input or output failed.
+    Io(io::Error),
+    /// The file does not begin like a bag of a supported format.
+    NotABag,
+    /// The bag has this version of its format, which is not supported.
+    UnsupportedVersion(String),
+    /// The bag is encrypted by this plug-in of rosbag.
+    Encrypted(String),
+    /// The file ends within the record at `at`.
+    Truncated {
+        /// Position of the record.
+        at: u64,
+    },
+    /// A record violates the format.
+    Malformed {
+        /// Position of the record, or of its chunk.
+        at: u64,
+        /// The violation.
+        reason: &'static str,
+    },
+    /// A chunk has a compression that is not supported.
+    UnsupportedCompression {
+        /// Position of the chunk.
+        at: u64,
+        /// Name of the compression.
+        name: String,
+    },
+    /// The compressed data of a chunk are damaged.
+    Decompression {
+        /// Position of the chunk.
+        at: u64,
+        /// The library's error.
+        source: io::Error,
+    },
+    /// A message names a connection that the bag does not define.
+    UnknownConnection {
+        /// Position of the chunk.
+        at: u64,
+        /// Id of the connection.
+        id: u32,
+    },
+    /// A message is longer than the format allows.
+    TooLong {
+        /// Length of the message in bytes.
+        len: usize,
+        /// Longest allowed length in bytes.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::NotABag => f.write_str("not a bag: the file begins with no known signature"),
+            Self::UnsupportedVersion(version) => write!(f, "bag format {version} is not supported"),
+            Self::Encrypted(plugin) => write!(f, "the bag is encrypted by {plugin}, which is not supported"),
+            Self::Truncated { at } => write!(f, "the file ends within the record at byte {at}"),
+            Self::Malformed { at, reason } => write!(f, "byte {at}: {reason}"),
+            Self::UnsupportedCompression { at, name } => {
+                write!(f, "chunk at byte {at}: compression {name:?} is not supported")
+            }
+            Self::Decompression { at, source } => write!(f, "chunk at byte {at}: damaged data: {source}"),
+            Self::UnknownConnection { at, id } => {
+                write!(f, "chunk at byte {at}: a message of connection {id}, which the bag does not define")
+            }
+            Self::TooLong { len, limit } => {
+                write!(f, "a message of {len} bytes is longer than the format allows ({limit} bytes)")
+            }
+        }
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Io(source) | Self::Decompression { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

@@ -1,0 +1,258 @@
+use std::io::Cursor;
+
+use runnel_core::time::Time;
+
+use super::records::{self, Fields, MAGIC, Op, put};
+use super::*;
+use crate::{Compression, Error};
+
+const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
+
+fn connection(topic: &str) -> Connection {
+    Connection {
+        topic: topic.into(),
+        type_name: "std_msgs/String".into(),
+        md5: "992ce8a1687cec8c8bd883ec73ca41d1".into(),
+        definition: "string data\n".into(),
+        publisher: (topic != "/anonymous").then(|| "/talker".into()),
+        latching: topic == "/latched",
+    }
+}
+
+fn at(millis: i64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// Topic, milliseconds, bytes.
+type Written = (&'static str, i64, Vec<u8>);
+
+/// Messages on three topics, a chunk for every five, and the time of every third steps back.
+fn script() -> Vec<Written> {
+    (0..40)
+        .map(|number| {
+            let topic = ["/latched", "/chatter", "/anonymous"][number % 3];
+            let time = 1000 + number as i64 * 10 - if number % 3 == 2 { 35 } else { 0 };
+            (topic, time, format!("{number:03}").repeat(number % 7).into_bytes())
+        })
+        .collect()
+}
+
+fn bag(script: &[Written], compression: Compression, finishes: bool) -> Vec<u8> {
+    let mut file = Cursor::new(Vec::new());
+    let mut writer = Writer::new(&mut file).unwrap();
+    writer.set_compression(compression);
+    let mut known: Vec<(&str, ConnectionId)> = Vec::new();
+    for (number, (topic, time, bytes)) in script.iter().enumerate() {
+        let id = known.iter().find(|(known, _)| known == topic).map(|(_, id)| *id);
+        let id = id.unwrap_or_else(|| {
+            known.push((topic, writer.add(&connection(topic))));
+            known.last().unwrap().1
+        });
+        writer.write(id, at(*time), bytes).unwrap();
+        if number % 5 == 4 {
+            writer.flush().unwrap();
+        }
+    }
+    if finishes {
+        writer.finish().unwrap();
+    } else {
+        writer.flush().unwrap();
+    }
+    file.into_inner()
+}
+
+/// Topic, milliseconds and bytes of the selected messages.
+fn read(bag: &[u8], selection: &Selection) -> Vec<(String, i64, Vec<u8>)> {
+    let mut reader = Reader::open(Cursor::new(bag)).unwrap();
+    let topics: Vec<String> =
+        reader.connections().iter().map(|connection| connection.topic.clone()).collect();
+    let messages = reader.messages(selection).map(Result::unwrap);
+    messages
+        .map(|message| {
+            let millis = message.time.as_nanos() / 1_000_000;
+            (topics[message.connection.index()].clone(), millis, message.data.to_vec())
+        })
+        .collect()
+}
+
+fn by_time(script: &[Written]) -> Vec<(String, i64, Vec<u8>)> {
+    let mut sorted: Vec<_> =
+        script.iter().map(|(topic, time, bytes)| ((*topic).to_owned(), *time, bytes.clone())).collect();
+    sorted.sort_by_key(|(_, time, _)| *time);
+    sorted
+}
+
+#[test]
+fn written_messages_are_read_by_time() {
+    for compression in COMPRESSIONS {
+        for finishes in [true, false] {
+            let bag = bag(&script(), compression, finishes);
+            assert_eq!(read(&bag, &Selection::default()), by_time(&script()), "{compression:?} {finishes}");
+        }
+    }
+}
+
+#[test]
+fn connections_and_chunks_are_read_as_written() {
+    for finishes in [true, false] {
+        let bag = bag(&script(), Compression::Lz4, finishes);
+        let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
+        assert_eq!(reader.connections(), ["/latched", "/chatter", "/anonymous"].map(connection));
+        assert_eq!((reader.is_finished(), reader.damage().is_none()), (finishes, true));
+        let chunks = reader.chunks().to_vec();
+        assert_eq!(chunks.len(), 8);
+        let count: u64 = chunks.iter().flat_map(|chunk| &chunk.counts).map(|(_, count)| count).sum();
+        assert_eq!(count, 40);
+        assert_eq!((chunks[0].start, chunks[0].end), (at(985), at(1040)));
+        let (compression, _, size) = reader.compression(&chunks[0]).unwrap();
+        assert_eq!(compression, Compression::Lz4);
+        assert!(size > 5 * 40);
+    }
+}
+
+#[test]
+fn selection_limits_topics_and_times() {
+    let bag = bag(&script(), Compression::None, true);
+    let chatter = Reader::open(Cursor::new(&bag)).unwrap().connections()[1].clone();
+    assert_eq!(chatter.topic, "/chatter");
+    let selection =
+        Selection { connections: Some(vec![ConnectionId(1)]), start: Some(at(1100)), end: Some(at(1220)) };
+    let expected: Vec<_> = by_time(&script())
+        .into_iter()
+        .filter(|(topic, time, _)| topic == "/chatter" && (1100..=1220).contains(time))
+        .collect();
+    assert_eq!(expected.len(), 5);
+    assert_eq!(read(&bag, &selection), expected);
+}
+
+/// Ends of the messages' records in the file, in the order of the file.
+fn ends_of_messages(bag: &[u8], script: &[Written]) -> Vec<usize> {
+    let mut from = 0;
+    script
+        .iter()
+        .map(|(_, time, bytes)| {
+            let mut tail = b"time=".to_vec();
+            tail.extend(records::time(at(*time)));
+            tail.extend((bytes.len() as u32).to_le_bytes());
+            tail.extend(bytes);
+            from += bag[from..].windows(tail.len()).position(|window| window == tail).unwrap() + tail.len();
+            from
+        })
+        .collect()
+}
+
+#[test]
+fn everything_before_a_cut_is_read() {
+    let script = script();
+    let bag = bag(&script, Compression::None, true);
+    let ends = ends_of_messages(&bag, &script);
+    let first_chunk = MAGIC.len() + records::bag_header(0, 0, 0).len();
+    for cut in (first_chunk..bag.len()).step_by(3) {
+        let mut reader = Reader::open(Cursor::new(&bag[..cut])).unwrap();
+        let messages = reader.messages(&Selection::default()).map(Result::unwrap).count();
+        let complete = ends.iter().filter(|end| **end <= cut).count();
+        assert_eq!(messages, complete, "cut at {cut}");
+    }
+}
+
+#[test]
+fn complete_chunks_before_a_cut_are_read() {
+    for compression in [Compression::Bz2, Compression::Lz4] {
+        let whole = bag(&script(), compression, true);
+        let chunks = Reader::open(Cursor::new(&whole)).unwrap().chunks().to_vec();
+        for (number, chunk) in chunks.iter().enumerate() {
+            let cut = chunk.position as usize + 30;
+            let mut reader = Reader::open(Cursor::new(&whole[..cut])).unwrap();
+            assert!(matches!(reader.damage(), Some(Error::Truncated { at }) if *at == chunk.position));
+            assert_eq!(reader.messages(&Selection::default()).map(Result::unwrap).count(), 5 * number);
+        }
+    }
+}
+
+#[test]
+fn damage_is_an_error_and_never_a_panic() {
+    // Both decompressors begin with megabytes of buffers.
+    for (compression, step) in [(Compression::None, 1), (Compression::Bz2, 61), (Compression::Lz4, 37)] {
+        let whole = bag(&script(), compression, true);
+        for place in (0..whole.len()).step_by(step) {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 0x41;
+            let Ok(mut reader) = Reader::open(Cursor::new(&damaged)) else { continue };
+            let messages = reader.messages(&Selection::default()).take(100).count();
+            assert!(messages <= 41, "{messages}");
+        }
+    }
+}
+
+#[test]
+fn other_files_are_refused_by_name() {
+    let open = |bytes: &[u8]| Reader::open(Cursor::new(bytes)).err().unwrap();
+    assert!(matches!(open(b""), Error::NotABag));
+    assert!(matches!(open(b"PNG and something else"), Error::NotABag));
+    assert!(matches!(open(b"#ROSBAG V1.2\nmore"), Error::UnsupportedVersion(version) if version == "1.2"));
+    let mut encrypted = MAGIC.to_vec();
+    let fields =
+        Fields::of(Op::BagHeader).with("index_pos", &[0; 8]).with("encryptor", b"rosbag/AesCbcEncryptor");
+    put(&mut encrypted, fields, b"");
+    assert!(matches!(open(&encrypted), Error::Encrypted(plugin) if plugin == "rosbag/AesCbcEncryptor"));
+}
+
+#[test]
+fn records_of_unknown_kinds_are_skipped() {
+    let mut bag = bag(&script(), Compression::None, false);
+    let mut fields = Fields::none().with("op", &[0x77]);
+    put(&mut bag, fields, b"from a later version");
+    fields = Fields::none().with("op", b"not a number");
+    put(&mut bag, fields, b"");
+    assert_eq!(read(&bag, &Selection::default()), by_time(&script()));
+}
+
+/// rosbag_direct_write fills the header of a message with a field of its own, so that the data end with a block.
+#[test]
+fn unknown_fields_are_ignored() {
+    let mut chunk = connection("/chatter").record(ConnectionId(9));
+    let fields = Fields::of(Op::Message)
+        .with("overlay", &[b'='; 3000])
+        .with("conn", &9_u32.to_le_bytes())
+        .with("time", &records::time(at(5)));
+    put(&mut chunk, fields, b"hello");
+    let mut bag = MAGIC.to_vec();
+    bag.extend(records::bag_header(0, 0, 0));
+    let size = (chunk.len() as u32).to_le_bytes();
+    put(&mut bag, Fields::of(Op::Chunk).with("compression", b"none").with("size", &size), &chunk);
+    assert_eq!(read(&bag, &Selection::default()), [("/chatter".into(), 5, b"hello".to_vec())]);
+}
+
+#[test]
+fn message_of_unknown_connection_is_an_error() {
+    let mut chunk = Vec::new();
+    let fields = Fields::of(Op::Message).with("conn", &[7, 0, 0, 0]).with("time", &[0; 8]);
+    put(&mut chunk, fields, b"");
+    let mut bag = MAGIC.to_vec();
+    bag.extend(records::bag_header(0, 0, 0));
+    let size = (chunk.len() as u32).to_le_bytes();
+    put(&mut bag, Fields::of(Op::Chunk).with("compression", b"none").with("size", &size), &chunk);
+    let reader = Reader::open(Cursor::new(&bag)).unwrap();
+    assert!(matches!(reader.damage(), Some(Error::UnknownConnection { id: 7, .. })));
+}
+
+#[test]
+fn false_compression_is_named() {
+    let mut bag = bag(&script(), Compression::None, true);
+    let place = bag.windows(16).position(|bytes| bytes == b"compression=none").unwrap();
+    bag[place + 12..place + 16].copy_from_slice(b"zstd");
+    let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
+    let results: Vec<_> = reader.messages(&Selection::default()).collect();
+    let errors: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert!(matches!(&errors[..], [Error::UnsupportedCompression { name, .. }] if name == "zstd"));
+    assert_eq!(results.len(), 1 + 35, "the other chunks are read");
+}
+
+#[test]
+fn chunks_above_the_memory_limit_are_read_again() {
+    let bag = bag(&script(), Compression::Lz4, true);
+    let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
+    let messages = reader.messages(&Selection::default()).with_memory_limit(0);
+    let read: Vec<_> = messages.map(|message| message.unwrap().data.to_vec()).collect();
+    assert_eq!(read, by_time(&script()).into_iter().map(|(_, _, bytes)| bytes).collect::<Vec<_>>());
+}
