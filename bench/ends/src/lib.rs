@@ -63,6 +63,10 @@ enum Part {
     RunnelRtps(EndArgs),
     /// An end that is a ROS 2 node of Runnel, over shared memory
     RunnelRtpsIpc(EndArgs),
+    /// An end that is a node of Runnel: the one that sends first is in ROS 1, the other in ROS 2
+    RunnelBridge(EndArgs),
+    /// The same, over shared memory
+    RunnelBridgeIpc(EndArgs),
 }
 
 /// How the links of a Runnel node carry messages, and how it waits for them.
@@ -76,12 +80,19 @@ enum Mode {
     LoanSpin,
     Rtps,
     RtpsMemory,
+    Bridge,
+    BridgeMemory,
 }
 
 impl Mode {
     /// Whether nodes are in ROS 2.
     fn is_ros2(self) -> bool {
         matches!(self, Self::Rtps | Self::RtpsMemory)
+    }
+
+    /// Whether a bridge joins the ends.
+    fn is_bridged(self) -> bool {
+        matches!(self, Self::Bridge | Self::BridgeMemory)
     }
 
     /// Whether an end polls while it waits.
@@ -91,7 +102,7 @@ impl Mode {
 
     /// Whether links stay on the network.
     fn is_remote(self) -> bool {
-        matches!(self, Self::Network | Self::Rtps)
+        matches!(self, Self::Network | Self::Rtps | Self::Bridge)
     }
 
     /// Whether messages are loaned.
@@ -275,5 +286,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Part::RunnelIpcLoanSpin(args) => runnel::run(&args.with_mode(Mode::LoanSpin)),
         Part::RunnelRtps(args) => runnel::run(&args.with_mode(Mode::Rtps)),
         Part::RunnelRtpsIpc(args) => runnel::run(&args.with_mode(Mode::RtpsMemory)),
+        Part::RunnelBridge(args) => runnel::run(&args.with_mode(Mode::Bridge)),
+        Part::RunnelBridgeIpc(args) => runnel::run(&args.with_mode(Mode::BridgeMemory)),
     }
 }

@@ -27,7 +27,8 @@ const HANDOVER_POLL: Duration = Duration::from_millis(1);
 pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
     let polling = if args.mode.spins() { PollingPolicy::Spin } else { PollingPolicy::Block };
     let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
-    let graphs = if args.mode.is_ros2() { Graphs::Ros2 } else { Graphs::Ros1 };
+    let is_ros2 = args.mode.is_ros2() || args.mode.is_bridged() && args.role != Role::Ping;
+    let graphs = if is_ros2 { Graphs::Ros2 } else { Graphs::Ros1 };
     let options = options.ipc(!args.mode.is_remote()).graphs(graphs);
     let context = Context::with_options(options)?;
     let node = |name: &str| context.create_node(name);
@@ -92,7 +93,8 @@ fn wait_for_peers<M: Message>(
     Ok(())
 }
 
-/// Waits until each of the subscriptions has a publisher: in ROS 2 discovery completes separately on each side.
+/// Waits until each of the subscriptions has a publisher: in ROS 2 discovery completes separately on each side, and a bridge
+/// joins the directions one by one.
 fn wait_for_publishers<'a>(
     args: &EndArgs,
     context: &Context,
@@ -100,7 +102,7 @@ fn wait_for_publishers<'a>(
 ) -> Result<(), Failure> {
     let late = now() + PEER_TIMEOUT.as_nanos() as u64;
     for subscription in subscriptions {
-        while args.mode.is_ros2() && subscription.publisher_count() == 0 {
+        while (args.mode.is_ros2() || args.mode.is_bridged()) && subscription.publisher_count() == 0 {
             if now() > late {
                 return Err(failed(format_args!("no publisher of {}", subscription.topic())));
             }

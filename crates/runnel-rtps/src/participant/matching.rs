@@ -57,7 +57,7 @@ impl Participant {
 
     pub(super) fn match_pair(&mut self, now: Instant, local: EntityId, remote: Guid) {
         let (Some(ours), Some(other)) = (self.endpoints.get(&local), self.endpoint(remote)) else { return };
-        if self.audiences.get(&local).is_some_and(|is_for| !is_for(other)) {
+        if self.audiences.get(&local).is_some_and(|audience| !audience.includes(other)) {
             return self.unmatch_pair(local, remote);
         }
         match verdict(ours, other) {

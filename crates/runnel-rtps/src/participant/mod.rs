@@ -45,6 +45,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use discovery_queue::DiscoveryQueue;
 use discovery_reads::DiscoveryReads;
@@ -129,7 +130,25 @@ enum Timer {
 }
 
 /// Filter of the readers that a local writer matches.
-pub type Audience = fn(&Endpoint) -> bool;
+#[derive(Clone)]
+pub struct Audience(Arc<dyn Fn(&Endpoint) -> bool + Send + Sync>);
+
+impl Audience {
+    /// The readers for which `includes` is true.
+    pub fn new(includes: impl Fn(&Endpoint) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(includes))
+    }
+
+    fn includes(&self, reader: &Endpoint) -> bool {
+        (self.0)(reader)
+    }
+}
+
+impl fmt::Debug for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Audience")
+    }
+}
 
 /// Parameters of a local endpoint.
 #[derive(Clone, Debug)]

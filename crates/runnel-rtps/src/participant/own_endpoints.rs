@@ -34,7 +34,7 @@ impl Participant {
         self.create_writer(now, stamp, options).addressed()
     }
 
-    /// Creates a writer that matches only the readers for which `audience` is true.
+    /// Creates a writer that matches only the readers of an audience.
     pub fn create_writer_for<P: Lend>(
         &mut self,
         now: Instant,

@@ -2,7 +2,8 @@
 
 use crate::net::{Net, millis, options, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::EndpointOptions;
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::{Audience, EndpointOptions};
 
 #[test]
 fn writer_matches_only_its_audience() {
@@ -11,10 +12,10 @@ fn writer_matches_only_its_audience() {
     let qos = QoS::keep_last(1).transient_local();
     let (now, stamp) = (net.now, net.stamp());
     let participant = &mut net.nodes[talker].participant;
-    let hashed = |endpoint: &runnel_rtps::announce::Endpoint| !endpoint.user_data.is_empty();
+    let hashed = Audience::new(|endpoint: &Endpoint| !endpoint.user_data.is_empty());
+    let others = Audience::new(|endpoint: &Endpoint| endpoint.user_data.is_empty());
     let to_new = participant.create_writer_for(now, stamp, options("nodes", qos), hashed);
-    let to_old = participant
-        .create_writer_for(now, stamp, options("nodes", qos), |endpoint| endpoint.user_data.is_empty());
+    let to_old = participant.create_writer_for(now, stamp, options("nodes", qos), others);
     for (writer, number) in [(to_new, 1), (to_old, 2)] {
         net.write(talker, writer, &sample(number, 8)).unwrap();
     }

@@ -7,6 +7,7 @@ pub(crate) mod participant_queries;
 #[cfg(feature = "master")]
 pub(crate) mod persist;
 pub(crate) mod rate;
+mod ros1_graph;
 
 use std::env;
 use std::fmt;

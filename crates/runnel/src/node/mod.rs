@@ -173,12 +173,15 @@ impl NodeInner {
         let ros1 = shared.settings.ros1.as_ref();
         let is_in_ros2 = shared.settings.ros2.is_some();
         let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
+        let is_graph_known = dual_node_id.is_none() || shared.event_loop.driver().ros2.has_ros1_graph();
+        let ros1_graph = if is_graph_known { None } else { context.ros1_graph(&full_name) };
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
         let mut driver = shared.event_loop.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
             return Err(Error::NodeExists { name: full_name });
         }
         let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, dual_node_id)?;
+        ros1_graph.into_iter().for_each(|ros1_graph| driver.ros2.set_ros1_graph(ros1_graph));
         drop(driver);
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));

@@ -38,10 +38,11 @@ pub(super) fn dual_node_id_in(user_data: &[u8]) -> Option<u64> {
 }
 
 impl Rtps {
-    /// The id of an endpoint's node, if that is a dual node.
+    /// The id of an endpoint's node, if that is a dual node. To a bridge, a node of another ROS 1 graph is not one.
     pub(crate) fn dual_node_id_of(&self, endpoint: Guid) -> Option<u64> {
         let core = lock(&self.core);
-        dual_node_id_in(&core.participant.endpoint(endpoint)?.user_data)
+        let user_data = &core.participant.endpoint(endpoint)?.user_data;
+        dual_node_id_in(user_data).filter(|_| !self.is_of_other_graph(user_data))
     }
 
     /// The readers of a dual node on a ROS topic.

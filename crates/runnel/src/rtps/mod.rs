@@ -84,6 +84,8 @@ pub(crate) struct Rtps {
     waker: Waker,
     /// Set if this process is a bridge.
     bridge_mark: OnceLock<BridgeMark>,
+    /// The number of the ROS 1 graph of this process's dual nodes, if it is known.
+    ros1_graph: OnceLock<u64>,
 }
 
 /// The participant, and the user writers that it updates.
@@ -135,6 +137,7 @@ impl Rtps {
             sleeps_until,
             waker,
             bridge_mark: OnceLock::new(),
+            ros1_graph: OnceLock::new(),
         })
     }
 
@@ -322,7 +325,7 @@ impl Rtps {
     }
 
     /// True if an endpoint is known, and satisfies a condition.
-    pub(crate) fn is_endpoint(&self, guid: Guid, is_so: Audience) -> bool {
+    pub(crate) fn is_endpoint(&self, guid: Guid, is_so: fn(&Endpoint) -> bool) -> bool {
         lock(&self.core).participant.endpoint(guid).is_some_and(is_so)
     }
 

@@ -2,59 +2,18 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use interop::ros2::{Distro, Origin as Ros2Origin};
 use interop::ros2_checks::expect_line;
 use interop::{Origin, Server, TIMEOUT, built, ready, wait_until};
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Kind, Schema, TypeName};
-use runnel::msgs::std_msgs::msg::String as Text;
-use runnel::{Context, DynamicPublisher, Error, Graphs, Node, QoS, Subscription};
+use runnel::{DynamicPublisher, Graphs, Node, QoS, Subscription};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
-use crate::bridge_scene::TwoGraphs;
-
-/// A Runnel node in one graph, whose context spins.
-struct Spinning {
-    context: Context,
-    node: Node,
-    thread: Option<JoinHandle<Result<(), Error>>>,
-}
-
-impl Spinning {
-    fn new(scene: &TwoGraphs, graphs: Graphs, name: &str) -> Self {
-        let context = Context::with_options(scene.options(graphs)).unwrap();
-        let (node, spun) = (context.create_node(name).unwrap(), context.clone());
-        Self { context, node, thread: Some(thread::spawn(move || spun.spin())) }
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        self.context.shutdown();
-        self.thread.take().map(JoinHandle::join);
-    }
-}
+use crate::bridge_scene::{TwoGraphs, publish, publish_until, publish_until_received};
 
 type Received<M> = Arc<Mutex<Vec<M>>>;
-
-fn collect(node: &Node, topic: &str, qos: QoS) -> (Received<String>, Subscription) {
-    let received = Received::default();
-    let into = Arc::clone(&received);
-    let take = move |text: &Text| into.lock().unwrap().push(text.data.clone());
-    (received, node.create_subscription(topic, qos, take).unwrap())
-}
-
-/// Publishes until the condition holds.
-fn publish_until(what: &str, mut publish: impl FnMut(), is_done: impl Fn() -> bool) {
-    wait_until(what, deadline_in(TIMEOUT), || {
-        publish();
-        thread::sleep(Duration::from_millis(20));
-        is_done()
-    });
-}
 
 /// A bridge in a container that shares the network, but not the name of the host.
 fn bridge_of_other_host(graphs: &TwoGraphs) -> Peer {
@@ -67,24 +26,21 @@ fn bridge_of_other_host(graphs: &TwoGraphs) -> Peer {
 #[test]
 fn bridges_of_hosts_with_different_names_recognize_each_other() {
     let graphs = TwoGraphs::new(Server::Runnel);
-    let (one, two) =
-        (Spinning::new(&graphs, Graphs::Ros1, "one"), Spinning::new(&graphs, Graphs::Ros2, "two"));
-    let publisher = one.node.create_publisher::<Text>("named", 100).unwrap();
-    let (received, _subscription) = collect(&two.node, "named", QoS::keep_last(100));
+    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
+    let (publisher, received) = (one.publisher("named"), two.collect("named"));
     let _bridges = [graphs.bridge(), bridge_of_other_host(&graphs)];
     wait_until("one bridge carries the topic", deadline_in(TIMEOUT), || {
         let rows = graphs.rows("/named");
         let count = |state: &str| rows.iter().filter(|(.., of)| of == state).count();
         (count("carried"), count("other_bridge")) == (1, 1)
     });
-    let publish = |data: &str| publisher.publish(Text { data: data.into() }).unwrap();
-    publish_until("a text has arrived", || publish("begin"), || !received.lock().unwrap().is_empty());
-    (0..20).for_each(|number| publish(&number.to_string()));
-    publish("end");
+    publish_until_received(&publisher, "begin", &received);
+    (0..20).for_each(|number| publish(&publisher, number.to_string()));
+    publish(&publisher, "end");
     wait_until("all has arrived", deadline_in(TIMEOUT), || {
-        received.lock().unwrap().last().is_some_and(|text| text == "end")
+        received.texts().last().is_some_and(|text| text == "end")
     });
-    let texts = received.lock().unwrap();
+    let texts = received.texts();
     let numbers: Vec<&String> = texts.iter().filter(|text| text.parse::<u32>().is_ok()).collect();
     assert_eq!(numbers.len(), 20, "{texts:?}");
 }
@@ -99,16 +55,15 @@ fn messages(graphs: &TwoGraphs, topic: &str) -> u64 {
 fn counts_survive_a_replaced_publisher() {
     let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let (one, two) =
-        (Spinning::new(&graphs, Graphs::Ros1, "one"), Spinning::new(&graphs, Graphs::Ros2, "two"));
-    let publisher = one.node.create_publisher::<Text>("counted", 100).unwrap();
-    let publish = || publisher.publish(Text { data: "text".into() }).unwrap();
-    let (received, _first) = collect(&two.node, "counted", QoS::keep_last(100));
-    publish_until("texts have arrived", publish, || received.lock().unwrap().len() >= 5);
+    let (one, two) = (graphs.end(Graphs::Ros1, "one"), graphs.end(Graphs::Ros2, "two"));
+    let publisher = one.publisher("counted");
+    let publish = || publish(&publisher, "text");
+    let first = two.collect("counted");
+    publish_until("texts have arrived", publish, || first.texts().len() >= 5);
     wait_until("they are counted", deadline_in(TIMEOUT), || messages(&graphs, "/counted") >= 5);
     let before = messages(&graphs, "/counted");
-    let (late, _second) = collect(&two.node, "counted", QoS::keep_last(1).transient_local());
-    publish_until("the other subscription is served", publish, || !late.lock().unwrap().is_empty());
+    let late = two.collect_with("counted", QoS::keep_last(1).transient_local());
+    publish_until("the other subscription is served", publish, || !late.texts().is_empty());
     wait_until("all are counted", deadline_in(TIMEOUT), || messages(&graphs, "/counted") > before);
 }
 
@@ -137,8 +92,8 @@ fn changed_type_is_learned_again() {
     const NEW: &str = "float64 value\nstring unit";
     let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let two = Spinning::new(&graphs, Graphs::Ros2, "two");
-    let before = Spinning::new(&graphs, Graphs::Ros1, "before");
+    let two = graphs.end(Graphs::Ros2, "two");
+    let before = graphs.end(Graphs::Ros1, "before");
     let old = publisher(&before.node, OLD);
     let (received, old_subscription) = subscribe(&two.node, OLD);
     let message = DynamicMessage::default_of(old.schema()).unwrap();
@@ -148,9 +103,9 @@ fn changed_type_is_learned_again() {
         || !received.lock().unwrap().is_empty(),
     );
     // The topic has ends on both sides all the time.
-    let after = Spinning::new(&graphs, Graphs::Ros1, "after");
+    let after = graphs.end(Graphs::Ros1, "after");
     let new = publisher(&after.node, NEW);
-    let three = Spinning::new(&graphs, Graphs::Ros2, "three");
+    let three = graphs.end(Graphs::Ros2, "three");
     let (received, _subscription) = subscribe(&three.node, NEW);
     drop((old, before, old_subscription));
     let message = DynamicMessage::default_of(new.schema()).unwrap();

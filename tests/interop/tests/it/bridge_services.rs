@@ -1,44 +1,21 @@
 //! Services that `runnel bridge` carries, between rospy and rclpy, and of Runnel nodes.
 
 use std::sync::mpsc::channel;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use interop::ros2::Distro;
 use interop::ros2_checks::expect_line;
 use interop::{Server, TIMEOUT, ready, wait_until};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerResponse};
-use runnel::{Client, Context, Error, Graphs, Node};
+use runnel::{Client, Error, Graphs};
 use runnel_testkit::process::{Signal, deadline_in};
 
-use crate::bridge_scene::TwoGraphs;
+use crate::bridge_scene::{End, TwoGraphs};
 
 const SERVICE: &str = "/power";
 const LONG: Duration = Duration::from_secs(TIMEOUT);
 
-/// A Runnel node in one graph, whose context spins.
-struct Spinning {
-    context: Context,
-    node: Node,
-    thread: Option<JoinHandle<Result<(), Error>>>,
-}
-
-impl Spinning {
-    fn new(scene: &TwoGraphs, graphs: Graphs, name: &str) -> Self {
-        let context = Context::with_options(scene.options(graphs)).unwrap();
-        let (node, spun) = (context.create_node(name).unwrap(), context.clone());
-        Self { context, node, thread: Some(thread::spawn(move || spun.spin())) }
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        self.context.shutdown();
-        self.thread.take().map(JoinHandle::join);
-    }
-}
-
-fn client(end: &Spinning) -> Client<SetBool> {
+fn client(end: &End) -> Client<SetBool> {
     end.node.create_client(SERVICE).unwrap()
 }
 
@@ -92,7 +69,7 @@ fn service_is_offered_while_its_server_exists() {
     let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
     for (of, to) in [(Graphs::Ros1, Graphs::Ros2), (Graphs::Ros2, Graphs::Ros1)] {
-        let (near, far) = (Spinning::new(&graphs, of, "near"), Spinning::new(&graphs, to, "far"));
+        let (near, far) = (graphs.end(of, "near"), graphs.end(to, "far"));
         let client = client(&far);
         for round in ["first", "second"] {
             let answer = move |_: &SetBoolRequest| {
@@ -111,8 +88,7 @@ fn service_is_offered_while_its_server_exists() {
 fn open_calls_fail_when_the_server_ends() {
     let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let (near, far) =
-        (Spinning::new(&graphs, Graphs::Ros2, "near"), Spinning::new(&graphs, Graphs::Ros1, "far"));
+    let (near, far) = (graphs.end(Graphs::Ros2, "near"), graphs.end(Graphs::Ros1, "far"));
     let (keep, kept) = channel();
     let server = near.node.create_deferred_service::<SetBool>(SERVICE, move |_, responder| {
         keep.send(responder).unwrap();
@@ -134,8 +110,7 @@ fn calls_beyond_the_limit_are_refused() {
     const CALLS: usize = 400;
     let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let (near, far) =
-        (Spinning::new(&graphs, Graphs::Ros2, "near"), Spinning::new(&graphs, Graphs::Ros1, "far"));
+    let (near, far) = (graphs.end(Graphs::Ros2, "near"), graphs.end(Graphs::Ros1, "far"));
     let (keep, kept) = channel();
     let _server = near.node.create_deferred_service::<SetBool>(SERVICE, move |_, responder| {
         // The test may be over.
@@ -165,7 +140,7 @@ fn two_bridges_offer_a_service_once() {
     let graphs = TwoGraphs::new(Server::Runnel);
     let mut bridges = [graphs.bridge(), graphs.bridge()];
     for (of, to) in [(Graphs::Ros1, Graphs::Ros2), (Graphs::Ros2, Graphs::Ros1)] {
-        let (near, far) = (Spinning::new(&graphs, of, "near"), Spinning::new(&graphs, to, "far"));
+        let (near, far) = (graphs.end(of, "near"), graphs.end(to, "far"));
         let answer =
             |_: &SetBoolRequest| Ok::<_, Error>(SetBoolResponse { success: true, message: "once".into() });
         let _server = near.node.create_service::<SetBool, _>(SERVICE, answer).unwrap();
@@ -189,11 +164,11 @@ fn two_bridges_offer_a_service_once() {
 fn service_of_a_dual_node_is_not_carried() {
     let graphs = TwoGraphs::new(Server::Runnel);
     let _bridge = graphs.bridge();
-    let both = Spinning::new(&graphs, Graphs::Both, "both");
+    let both = graphs.end(Graphs::Both, "both");
     let answer =
         |_: &SetBoolRequest| Ok::<_, Error>(SetBoolResponse { success: true, message: "both".into() });
     let _server = both.node.create_service::<SetBool, _>(SERVICE, answer).unwrap();
-    let one = Spinning::new(&graphs, Graphs::Ros1, "one");
+    let one = graphs.end(Graphs::Ros1, "one");
     let _single = one.node.create_service::<Trigger, Error>("/single", |_| Ok(TriggerResponse::default()));
     let row = |name: &str| graphs.reported("services").into_iter().find(|(_, row)| row["service"] == name);
     wait_until("the other service is carried", deadline_in(TIMEOUT), || row("/single").is_some());

@@ -28,6 +28,12 @@ pub const RUNNEL: &str = "runnel-tcpros";
 /// from that of the library.
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
+/// Runnel over TCPROS and RTPS with a bridge between, and the contestants without it.
+pub const BRIDGED: [&str; 3] = ["runnel-bridge", RUNNEL, "runnel-rtps"];
+
+/// The same over shared memory.
+pub const BRIDGED_IPC: [&str; 3] = ["runnel-bridge-ipc", "runnel-ipc", "runnel-rtps-ipc"];
+
 /// All contestants, in the order of their turns.
 const ENTRIES: &[Entry] = &[
     Entry::new(FLOOR, ProgramKind::Own, messages),
@@ -48,8 +54,10 @@ const ENTRIES: &[Entry] = &[
     Entry::new(ROSCPP_AT_RUNNEL, ProgramKind::Roscpp, Exchange::uses_master),
     Entry::new("iceoryx2-event", ProgramKind::Iceoryx2("event"), iceoryx2),
     Entry { spins: true, ..Entry::new("iceoryx2-poll", ProgramKind::Iceoryx2("poll"), pollers) },
-    Entry::new("runnel-rtps", ProgramKind::OwnPeer, Exchange::is_ros2),
+    Entry::new("runnel-rtps", ProgramKind::OwnPeer, ros2_nodes),
     Entry::new("runnel-rtps-ipc", ProgramKind::OwnPeer, ros2_links),
+    Entry::new("runnel-bridge", ProgramKind::OwnBridged, bridged),
+    Entry::new("runnel-bridge-ipc", ProgramKind::OwnBridged, bridged),
     Entry::new("cyclonedds", ProgramKind::CycloneDds, peers),
     Entry::new("fastdds", ProgramKind::FastDds, Exchange::is_ros2),
     Entry::new("rclpy", ProgramKind::Rclpy, ros2_calls),
@@ -82,6 +90,8 @@ enum ProgramKind {
     OwnNode,
     /// A part of it whose ends discover each other.
     OwnPeer,
+    /// A part of it whose ends are in one graph each, joined by a bridge.
+    OwnBridged,
     /// Compiled against roscpp.
     Roscpp,
     /// Built with iceoryx2; how its ends wait.
@@ -129,6 +139,16 @@ fn links(exchange: Exchange) -> bool {
     messages(exchange) || exchange == Exchange::CallPersistent
 }
 
+/// Exchanges that a bridge may carry.
+fn bridged(exchange: Exchange) -> bool {
+    exchange == Exchange::Bridge
+}
+
+/// Exchanges of ROS 2 nodes.
+fn ros2_nodes(exchange: Exchange) -> bool {
+    exchange.is_ros2() || bridged(exchange)
+}
+
 /// Calls of a ROS 2 service.
 fn ros2_calls(exchange: Exchange) -> bool {
     exchange == Exchange::Ros2Call
@@ -137,11 +157,14 @@ fn ros2_calls(exchange: Exchange) -> bool {
 /// Exchanges of ROS 2 pairs on one host: those that compare them with ROS 1 links, and calls.
 fn ros2_links(exchange: Exchange) -> bool {
     matches!(exchange, Exchange::PingPong | Exchange::Ipc | Exchange::Sizes | Exchange::Ros2Call)
+        || bridged(exchange)
 }
 
 /// The same, except where two busy-waiting ends would share a CPU.
 fn spinning_links(exchange: Exchange) -> bool {
-    links(exchange) && !matches!(exchange, Exchange::Chain | Exchange::FlowPairs | Exchange::Subscribers)
+    links(exchange)
+        && !bridged(exchange)
+        && !matches!(exchange, Exchange::Chain | Exchange::FlowPairs | Exchange::Subscribers)
 }
 
 /// Exchanges for contestants that loan memory and busy-wait.
@@ -156,7 +179,7 @@ fn nodes(exchange: Exchange) -> bool {
 
 /// Messages between programs without ROS.
 fn iceoryx2(exchange: Exchange) -> bool {
-    nodes(exchange) && !exchange.is_call()
+    nodes(exchange) && !exchange.is_call() && !bridged(exchange)
 }
 
 /// The same, and messages over the ROS 2 wire.
@@ -205,6 +228,8 @@ pub enum Introduction {
     Address,
     /// By the master that always runs.
     Master,
+    /// By the master that always runs, by their own discovery, and by a bridge on the CPU of the end that answers.
+    Bridge,
     /// By a master of this run, on the CPU of the end that answers.
     OwnMaster(Kind),
     /// By their own discovery.
@@ -277,6 +302,7 @@ fn made(entry: &Entry, workspace: &mut Workspace) -> Result<Contestant, Failure>
         ProgramKind::Own => (own(entry.name), Introduction::Address),
         ProgramKind::OwnNode => (own(entry.name), Introduction::Master),
         ProgramKind::OwnPeer => (own(entry.name), Introduction::Itself),
+        ProgramKind::OwnBridged => (own(entry.name), Introduction::Bridge),
         ProgramKind::Roscpp => (vec![built(compile::roscpp(workspace.folder())?)], Introduction::Master),
         ProgramKind::Iceoryx2(wait) => {
             (vec![built(compile::iceoryx2(workspace.folder())?), wait.into()], Introduction::Itself)

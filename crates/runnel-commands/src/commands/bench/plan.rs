@@ -50,6 +50,9 @@ pub enum Scenario {
     /// Calls of a ROS 2 service
     #[value(name = "service-ros2")]
     Ros2Service,
+    /// Ping-pong from ROS 1 to ROS 2 and back through the bridge, and within each graph
+    #[value(name = "bridge")]
+    Bridge,
     /// Setting and getting a parameter: an int, then a string of 100 B
     #[value(name = "param")]
     Param,
@@ -72,7 +75,7 @@ pub enum Scenario {
 
 impl Scenario {
     /// All, in the order in which they are measured.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::PingPong,
         Self::Queue,
         Self::Rates,
@@ -85,6 +88,7 @@ impl Scenario {
         Self::Idle,
         Self::Service,
         Self::Ros2Service,
+        Self::Bridge,
         Self::Param,
         Self::Udp,
         Self::Loss,
@@ -108,6 +112,7 @@ impl Scenario {
             Self::Idle => &[Exchange::Idle],
             Self::Service => &[Exchange::CallOnce, Exchange::CallPersistent],
             Self::Ros2Service => &[Exchange::Ros2Call],
+            Self::Bridge => &[Exchange::Bridge],
             Self::Param => &[Exchange::SetParam],
             Self::Udp => &[Exchange::Reliable, Exchange::BestEffort],
             Self::Loss => &[Exchange::Loss],

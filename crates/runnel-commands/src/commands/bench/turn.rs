@@ -43,7 +43,7 @@ pub fn run(
             let [cpu, _] = setting.placement.cpus();
             Some(kind.start(setting.place(cpu, 0), deadline, workspace)?)
         }
-        Introduction::Address | Introduction::Master | Introduction::Itself => None,
+        Introduction::Address | Introduction::Master | Introduction::Bridge | Introduction::Itself => None,
     };
     let uri = master.as_ref().map(|(_, uri)| uri.as_str());
     let start = |_| Group::start(setting, contestant, uri, deadline, workspace);
@@ -89,6 +89,8 @@ impl End {
 /// Ends that exchange messages only with each other. The last one begins.
 struct Group {
     ends: Vec<End>,
+    /// The bridge between them.
+    _bridge: Option<Process>,
 }
 
 type Role = &'static str;
@@ -105,6 +107,9 @@ impl Group {
         let [far_cpu, near_cpu] = setting.placement.cpus();
         let (mut ends, mut addresses) = (Vec::new(), Vec::new());
         let stages = stages(setting.task);
+        let bridge_place = Place { master, ..setting.place(far_cpu, namespace) };
+        let is_bridged = contestant.introduction == Introduction::Bridge;
+        let bridge = is_bridged.then(|| start_bridge(bridge_place, workspace)).transpose()?;
         for (index, (role, count)) in stages.iter().copied().enumerate() {
             // The far CPU is that of the ends next to the one that begins.
             let cpu = if (stages.len() - index) % 2 == 1 { near_cpu } else { far_cpu };
@@ -118,7 +123,7 @@ impl Group {
                 ends.push(end);
             }
         }
-        Ok(Self { ends })
+        Ok(Self { ends, _bridge: bridge })
     }
 
     /// The end that begins.
@@ -136,6 +141,7 @@ fn stages(task: &Task) -> Vec<(Role, usize)> {
         | Exchange::Flow
         | Exchange::FlowPairs
         | Exchange::Topics
+        | Exchange::Bridge
         | Exchange::Reliable
         | Exchange::BestEffort => {
             vec![("pong", 1), ("ping", 1)]
@@ -156,6 +162,12 @@ fn stages(task: &Task) -> Vec<(Role, usize)> {
         Exchange::CallPersistent | Exchange::Ros2Call => vec![("serve", 1), ("call-persistent", 1)],
         Exchange::SetParam | Exchange::GetParam => vec![("param", 1)],
     }
+}
+
+/// Starts a bridge for the topics of ping-pong.
+fn start_bridge(place: Place<'_>, workspace: &mut Workspace) -> Result<Process, Failure> {
+    let command = [workspace.program(), "bridge", "--topics", "ping", "pong"];
+    workspace.launch("bridge", &command.map(str::to_owned), place)
 }
 
 /// Starts an end with the addresses of its peers.

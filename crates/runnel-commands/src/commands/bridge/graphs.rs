@@ -71,7 +71,7 @@ pub fn ends(ros1: &Ros1View, ros2: &Ros2View) -> BTreeMap<String, Ends> {
 }
 
 impl Ros2View {
-    /// The names of nodes that are in both graphs.
+    /// The names of nodes that are in both graphs of this bridge.
     pub fn dual_nodes(&self) -> BTreeSet<&str> {
         let participants = self.dual_participants();
         let announced = self.graph.nodes.iter().filter(|node| participants.contains(&node.participant));
@@ -81,9 +81,10 @@ impl Ros2View {
         announced.chain(of_endpoints.filter_map(|end| end.node.as_deref())).collect()
     }
 
-    /// The participants of nodes that are in both graphs.
+    /// The participants of nodes that are in both graphs of this bridge. Those of another ROS 1 graph are only in ROS 2, as this
+    /// bridge sees them.
     pub fn dual_participants(&self) -> BTreeSet<Gid> {
-        let dual = self.marks.iter().filter(|(_, mark)| **mark == EndpointMark::DualNode);
+        let dual = self.marks.iter().filter(|(_, mark)| mark.is_dual_in(self.ros1_graph));
         dual.map(|(gid, _)| gid.participant()).collect()
     }
 
@@ -98,7 +99,7 @@ impl Ros2View {
 impl Ends {
     fn add(&mut self, endpoint: &EndpointInfo, ros2: &Ros2View) {
         match ros2.marks.get(&endpoint.gid) {
-            Some(EndpointMark::DualNode) => {}
+            Some(mark) if mark.is_dual_in(ros2.ros1_graph) => {}
             Some(EndpointMark::Bridge(mark)) if mark.ros1_graph == ros2.ros1_graph => {
                 let other = match endpoint.endpoint_type {
                     EndpointType::Publisher => &mut self.view.other_to_ros2,
@@ -108,7 +109,7 @@ impl Ends {
                 *other = Some(other.map_or(bridge, |other| other.min(bridge)));
             }
             Some(EndpointMark::Bridge(_)) => {}
-            None => self.add_end(endpoint),
+            Some(EndpointMark::DualNode(_)) | None => self.add_end(endpoint),
         }
     }
 
@@ -179,10 +180,21 @@ mod tests {
 
     #[test]
     fn dual_nodes_do_not_count_in_either_graph() {
-        let dual = Some(EndpointMark::DualNode);
+        for graph in [None, Some(HERE)] {
+            let dual = Some(EndpointMark::DualNode(graph));
+            let ros2 = ros2(&[(1, true, dual), (1, false, dual)]);
+            let ends = topic(&ros1(&["/node1"], &["/node1", "/c"]), &ros2);
+            assert_eq!((ends.view.ros1_publishers, ends.view.ros1_subscribers), (0, 1));
+            assert!(ends.view.ros2_publishers.is_empty() && ends.view.ros2_subscriptions.is_empty());
+        }
+    }
+
+    #[test]
+    fn dual_nodes_of_another_ros1_graph_count_in_ros2() {
+        let dual = Some(EndpointMark::DualNode(Some(HERE + 1)));
         let ends = topic(&ros1(&["/node1"], &["/node1", "/c"]), &ros2(&[(1, true, dual), (1, false, dual)]));
-        assert_eq!((ends.view.ros1_publishers, ends.view.ros1_subscribers), (0, 1));
-        assert!(ends.view.ros2_publishers.is_empty() && ends.view.ros2_subscriptions.is_empty());
+        assert_eq!((ends.view.ros1_publishers, ends.view.ros1_subscribers), (1, 2));
+        assert_eq!((ends.view.ros2_publishers.len(), ends.view.ros2_subscriptions.len()), (1, 1));
     }
 
     #[test]

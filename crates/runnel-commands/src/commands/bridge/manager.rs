@@ -11,7 +11,6 @@ use runnel_bridge::decision::BridgeId;
 use super::Options;
 use super::actions::Actions;
 use super::graphs::{Ros1View, Ros2View, ends};
-use super::master_identity::ros1_graph;
 use super::parameters::Parameters;
 use super::report::{self, CallCounts, Report};
 use super::resources::Resources;
@@ -178,7 +177,7 @@ impl<'a> Bridge<'a> {
             return;
         }
         let name = self.resources.ros1.full_name().to_owned();
-        let Some(ros1_graph) = ros1_graph(&self.ros1, &name) else { return };
+        let Some(ros1_graph) = self.ros1.ros1_graph(&name) else { return };
         if self.ros2.mark_as_bridge(BridgeMark { bridge: self.resources.id.0, ros1_graph }).is_ok() {
             self.ros1_graph = Some(ros1_graph);
             self.parameters = Parameters::new(&self.resources, &self.options.parameters);

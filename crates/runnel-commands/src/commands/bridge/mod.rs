@@ -10,7 +10,6 @@ mod goals;
 mod graphs;
 mod log_once;
 mod manager;
-mod master_identity;
 mod parameter_state;
 mod parameters;
 mod report;

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn servers_of_dual_nodes_and_bridges_do_not_count() {
-        let dual = ros2(true, Some(EndpointMark::DualNode));
+        let dual = ros2(true, Some(EndpointMark::DualNode(None)));
         let found = view(&ros1(&[("/add", "/node1")]), &dual);
         assert_eq!(found, ServerView { has_dual_server: true, ..ServerView::default() });
         let mark = EndpointMark::Bridge(BridgeMark { bridge: 7, ros1_graph: 1 });

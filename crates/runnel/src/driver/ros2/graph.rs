@@ -10,9 +10,9 @@ use runnel_core::qos::QoS;
 use runnel_core::sorted::SortedMap;
 use runnel_core::wire::{Encoding, cdr};
 use runnel_msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
-use runnel_rtps::EndpointOptions;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+use runnel_rtps::{Audience, EndpointOptions};
 
 use super::Ros2;
 use crate::driver::effect::{Effect, Effects};
@@ -43,7 +43,7 @@ impl Graph {
     pub(super) fn join(&mut self, rtps: &Rtps) {
         let user_data = format!("typehash={};", ParticipantEntitiesInfo::RIHS01);
         let options = || options(user_data.clone());
-        self.writer = Some(rtps.create_writer_for(options(), |reader| !is_pre_iron(reader)));
+        self.writer = Some(rtps.create_writer_for(options(), Audience::new(|reader| !is_pre_iron(reader))));
         self.reader = Some(rtps.create_reader(options()));
     }
 
@@ -124,7 +124,8 @@ impl Ros2 {
             return;
         };
         if rtps.is_endpoint(endpoint, is_pre_iron) {
-            *pre_iron_writer = Some(rtps.create_writer_for(options(String::new()), is_pre_iron));
+            *pre_iron_writer =
+                Some(rtps.create_writer_for(options(String::new()), Audience::new(is_pre_iron)));
             effects.push_back(Effect::NodesChanged);
         }
     }

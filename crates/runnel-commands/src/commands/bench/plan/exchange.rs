@@ -80,6 +80,8 @@ pub enum Exchange {
     CallPersistent,
     /// Calls of a ROS 2 service.
     Ros2Call,
+    /// One message at a time in both directions, from ROS 1 to ROS 2 or within one of them.
+    Bridge,
     /// Setting a parameter at the master.
     SetParam,
     /// Getting a parameter from the master.
@@ -128,6 +130,7 @@ impl Exchange {
             Self::CallOnce => "service-once",
             Self::CallPersistent => "service-persistent",
             Self::Ros2Call => "service-ros2",
+            Self::Bridge => "bridge",
             Self::SetParam => "param-set",
             Self::GetParam => "param-get",
             Self::Reliable => "udp-reliable",
@@ -197,7 +200,7 @@ impl Exchange {
             Self::Rates | Self::Hello | Self::Chain => 1000,
             Self::Flow | Self::FlowPairs | Self::Subscribers | Self::Idle => 100,
             Self::Sizes => 20,
-            Self::PingPong | Self::Ipc | Self::Topics => 10,
+            Self::PingPong | Self::Ipc | Self::Topics | Self::Bridge => 10,
             Self::Reliable | Self::BestEffort | Self::Large | Self::Blackout => 10,
             Self::Loss => 1000,
             _ => 1,
@@ -217,6 +220,8 @@ impl Exchange {
         match self {
             // CPU time of each process is counted, so a shared CPU gives the most exact figure.
             Self::Idle => &[Placement::OneCore],
+            // What the bridge adds is the cost of its own work.
+            Self::Bridge => &[Placement::OneCore],
             // These wait for timers, not for a CPU.
             Self::Loss | Self::Blackout => &[Placement::OneCore],
             _ => &Placement::ALL,
@@ -241,7 +246,7 @@ impl Exchange {
         match self {
             Self::PingPong => vec![pings(10)],
             Self::CallPersistent => vec![pings(1)],
-            Self::Ros2Call => vec![pings(10)],
+            Self::Ros2Call | Self::Bridge => vec![pings(10)],
             Self::Ipc => asked.iter().map(|size| pings(*size)).collect(),
             Self::Topics => {
                 amount.topics.iter().map(|topics| Task { topics: Some(*topics), ..pings(10) }).collect()

@@ -6,12 +6,13 @@ mod grid;
 use std::fmt::Write;
 
 use self::cells::{COLUMN, NAME, figures, micros, number, percent, ratio, row, shortened};
-use super::contestants::floor_of;
+use super::contestants::{BRIDGED, BRIDGED_IPC, floor_of};
 use super::first::FirstMessage;
 use super::footprint::Footprint;
 use super::plan::{Case, Exchange, INT};
 use super::published;
 use super::results::{Report, Run};
+use super::statistics::Summary;
 use super::summary::CaseSummary;
 use crate::output::counted;
 
@@ -49,6 +50,10 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
         Exchange::Ipc => {
             let title = format!("ipc  ping-pong, {} B, {placement}, microseconds", case.size);
             (title, 1e3, ping_pong(summaries))
+        }
+        Exchange::Bridge => {
+            let title = format!("bridge  ping-pong, {} B, {placement}, microseconds", case.size);
+            (title, 1e3, ping_pong(summaries) + &added_by_bridge(summaries))
         }
         Exchange::Queue => {
             let title = format!("A  burst, {} B, {placement}, one-way in milliseconds", case.size);
@@ -95,6 +100,24 @@ fn ping_pong(summaries: &[CaseSummary]) -> String {
     text += &row("one-way", &[""; 0]);
     for summary in summaries {
         text += &row(summary.contestant, &figures(summary.one_way_ns, 1e3));
+    }
+    text
+}
+
+/// What the bridge adds to a message: half of what a round trip takes longer with it than without, where those without are
+/// the mean of both graphs.
+fn added_by_bridge(summaries: &[CaseSummary]) -> String {
+    let mut text = row("added, one-way", &["p50", "p99"]);
+    for [bridged, ros1, ros2] in [BRIDGED, BRIDGED_IPC] {
+        let trips = |name: &str| summaries.iter().find(|summary| summary.contestant == name)?.round_trip_ns;
+        let (Some(bridged_trips), Some(ros1), Some(ros2)) = (trips(bridged), trips(ros1), trips(ros2)) else {
+            continue;
+        };
+        let added = |figure: fn(&Summary) -> u64| {
+            let [bridged, ros1, ros2] = [&bridged_trips, &ros1, &ros2].map(|trips| figure(trips) as f64);
+            micros(Some((bridged - (ros1 + ros2) / 2.0) / 2.0))
+        };
+        text += &row(bridged, &[added(|trips| trips.p50), added(|trips| trips.p99)]);
     }
     text
 }

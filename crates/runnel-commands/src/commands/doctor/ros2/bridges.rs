@@ -174,7 +174,7 @@ mod tests {
     fn foreign_bridge_beside_a_dual_node_doubles_messages() {
         let ros1 = ros1(&[("/t", &["/node2"], &["/node1"])]);
         let mut found = found(&[("rt/t", 1, true), ("rt/t", 2, true)]);
-        found.marks.insert(found.graph.endpoints[1].gid, EndpointMark::DualNode);
+        found.marks.insert(found.graph.endpoints[1].gid, EndpointMark::DualNode(None));
         assert_eq!(
             texts(&found, &ros1),
             ["/node1 carries it between the graphs, and /node2 is in both: its messages arrive twice"]

@@ -74,7 +74,7 @@ impl Ros2Found {
     }
 
     pub fn is_dual(&self, end: &EndpointInfo) -> bool {
-        self.marks.get(&end.gid) == Some(&EndpointMark::DualNode)
+        matches!(self.marks.get(&end.gid), Some(EndpointMark::DualNode(_)))
     }
 }
 

@@ -169,7 +169,7 @@ pub mod tests {
     #[test]
     fn topic_with_a_carrier_is_joined() {
         let mark = BridgeMark { bridge: 1, ros1_graph: 1 };
-        for mark in [EndpointMark::DualNode, EndpointMark::Bridge(mark)] {
+        for mark in [EndpointMark::DualNode(None), EndpointMark::Bridge(mark)] {
             let mut found = found(&[("rt/t", 2, false), ("rt/t", 3, true)]);
             found.marks.insert(found.graph.endpoints[1].gid, mark);
             assert_eq!(judge(&found, &ros1(&[("/t", &["/old"], &["/node3"])])), []);

@@ -1,24 +1,28 @@
-//! Identity of a ROS 1 graph, by which bridges recognize that they join the same two graphs.
+//! Identity of a ROS 1 graph, by which bridges and dual nodes recognize that they are in the same one.
 
 use std::time::Duration;
 
-use runnel::Context;
-use runnel::core::names::clean_namespace;
+use runnel_core::names::clean_namespace;
 use runnel_io::host;
 use runnel_ros1::rpc::Uri;
+
+use super::Context;
 
 /// How long the master may take to answer.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// The number of the master's graph; `None` if the master does not answer.
-///
-/// It follows from the address that the master gives itself. An address of loopback is only reached from the same network
-/// stack, whatever its hosts are named.
-pub fn ros1_graph(context: &Context, caller: &str) -> Option<u64> {
-    let caller = clean_namespace(caller);
-    let answer = context.call_master("getUri", &[caller.as_str().into()], DEADLINE).ok()?;
-    let uri = answer.as_array()?.get(2)?.as_str()?.to_owned();
-    Some(number(&uri, &host::loopback_identity()))
+impl Context {
+    /// The number of the master's graph; `None` if the master does not answer. For Runnel's own programs.
+    ///
+    /// It follows from the address that the master gives itself. An address of loopback is only reached from the same network
+    /// stack, whatever its hosts are named.
+    #[doc(hidden)]
+    pub fn ros1_graph(&self, caller: &str) -> Option<u64> {
+        let caller = clean_namespace(caller);
+        let answer = self.call_master("getUri", &[caller.as_str().into()], DEADLINE).ok()?;
+        let uri = answer.as_array()?.get(2)?.as_str()?.to_owned();
+        Some(number(&uri, &host::loopback_identity()))
+    }
 }
 
 fn number(uri: &str, host: &str) -> u64 {
