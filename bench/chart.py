@@ -83,9 +83,8 @@ def chart(title, unit, rows, theme):
     return "\n".join(parts + ["</svg>", ""])
 
 
-def main():
-    results = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    folder = pathlib.Path(sys.argv[2])
+def draw(results, folder):
+    """Writes the charts whose contestants the results hold."""
     charts = {
         "latency": ("Round trip of 10 bytes, both processes on one core (median; shorter is better)", "µs", round_trips),
         "memory": ("Resident memory of an idle node (shorter is better)", "MB", resident),
@@ -93,11 +92,11 @@ def main():
     for name, (title, unit, values) in charts.items():
         rows = list(values(results))
         if not rows:
-            print(f"{name}: {sys.argv[1]} has none of its contestants", file=sys.stderr)
+            print(f"{name}: the results have none of its contestants", file=sys.stderr)
             continue
         for theme, colours in THEMES.items():
             (folder / f"{name}-{theme}.svg").write_text(chart(title, unit, rows, colours))
 
 
 if __name__ == "__main__":
-    main()
+    draw(json.loads(pathlib.Path(sys.argv[1]).read_text()), pathlib.Path(sys.argv[2]))

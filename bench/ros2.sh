@@ -15,6 +15,8 @@ nothing else on the machine meanwhile: at most four minutes per part, unless not
   large_lossy                  half an hour
   large_best_effort            ten minutes
   footprint                    memory of idle programs
+
+PROFILE=dev builds without optimization: shows whether a part works, not how fast.
 END
 }
 
@@ -27,17 +29,28 @@ in_private_network() {
     exec "$@"' bench "$@"
 }
 
+profile=${PROFILE:-release}
+folder=target/${profile/#dev/debug}
+
 bench() {
-  cargo build --quiet --release --locked -p runnel-cli
-  in_private_network target/release/runnel bench "$@" --out "target/bench/results/$1"
+  cargo build --quiet --profile "$profile" --locked -p runnel-cli --features bench
+  in_private_network "$folder/runnel" bench "$@" --out "target/bench/results/$1"
 }
 
+# Runs the tests of a file of tests/interop whose names begin with the given text. It is an error if there are none.
 interop() {
-  cargo build --quiet --release --locked -p interop --bin runnel_ros2_talker --bin runnel_ros2_listener
-  cargo test --quiet --release --locked -p interop --test it --no-run
-  in_private_network cargo test --quiet --release --locked -p interop --test it "ros2_$1" -- \
-    --nocapture --test-threads 1 "${@:2}"
+  cargo build --quiet --profile "$profile" --locked -p interop --bin runnel_ros2_talker --bin runnel_ros2_listener
+  local run=(cargo test --quiet --profile "$profile" --locked -p interop --test it)
+  "${run[@]}" --no-run
+  in_private_network "${run[@]}" "ros2_$1" -- --nocapture --test-threads 1 "${@:2}" | tee "$log"
+  if ! grep -q '^test result: ok\. [1-9]' "$log"; then
+    echo "bench/ros2.sh: no test is named ros2_$1" >&2
+    return 1
+  fi
 }
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 
 part() {
   case $1 in
@@ -46,7 +59,7 @@ part() {
     joining) ROUNDS=${ROUNDS:-10} interop joining:: ;;
     flood)
       interop flood::
-      for victim in cyclone fastdds; do VICTIM=$victim interop flood::a_flood; done
+      for victim in cyclone fastdds; do VICTIM=$victim interop flood::fake_participant_flood; done
       ;;
     large_lossy) interop large::figures_of_long_messages --ignored ;;
     large_best_effort) interop large::figures_of_long_best_effort --ignored ;;

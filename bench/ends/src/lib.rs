@@ -63,6 +63,8 @@ enum Part {
     RunnelRtps(EndArgs),
     /// An end that is a ROS 2 node of Runnel, over shared memory
     RunnelRtpsIpc(EndArgs),
+    /// The same, where calls are replaced by messages on topics
+    RunnelRtpsIpcTopic(EndArgs),
     /// An end that is a node of Runnel: the one that sends first is in ROS 1, the other in ROS 2
     RunnelBridge(EndArgs),
     /// The same, over shared memory
@@ -212,6 +214,16 @@ impl EndArgs {
         Self { mode, ..self.clone() }
     }
 
+    /// Messages there and back in place of calls, on topics with room for one more than the one on its way.
+    fn by_topics(&self) -> Self {
+        let role = match self.role {
+            Role::Serve => Role::Pong,
+            Role::CallPersistent => Role::Ping,
+            role => role,
+        };
+        Self { role, depth: self.depth.max(2), ..self.clone() }
+    }
+
     fn trial(&self) -> Trial {
         Trial { size: self.size, count: self.count, warm_up: self.warm_up }
     }
@@ -286,6 +298,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Part::RunnelIpcLoanSpin(args) => runnel::run(&args.with_mode(Mode::LoanSpin)),
         Part::RunnelRtps(args) => runnel::run(&args.with_mode(Mode::Rtps)),
         Part::RunnelRtpsIpc(args) => runnel::run(&args.with_mode(Mode::RtpsMemory)),
+        Part::RunnelRtpsIpcTopic(args) => runnel::run(&args.by_topics().with_mode(Mode::RtpsMemory)),
         Part::RunnelBridge(args) => runnel::run(&args.with_mode(Mode::Bridge)),
         Part::RunnelBridgeIpc(args) => runnel::run(&args.with_mode(Mode::BridgeMemory)),
     }

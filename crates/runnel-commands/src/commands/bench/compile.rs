@@ -1,11 +1,14 @@
 //! Programs that are built on first use: the ends of other contestants, and idle nodes in several profiles.
 
+mod rcl;
+
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use self::rcl::rcl;
 use super::failure::Failure;
 
 /// Runnel's source folder at the time of the build.
@@ -34,7 +37,8 @@ const CYCLONEDDS: &[(&str, &str)] = sources!("cyclonedds":
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
-/// The Fast DDS ends. They share files with the roscpp ends.
+/// The rcl ends, the Fast DDS ends, and the files that they share with the roscpp ends.
+const RCL: &[(&str, &str)] = sources!("rcl": "ends.cpp");
 const FAST_DDS: &[(&str, &str)] =
     sources!("fastdds": "ends.cpp", "calls.hpp", "place.hpp", "roles.hpp", "talk.hpp");
 const SHARED: &[(&str, &str)] = sources!("roscpp": "options.hpp", "stamps.hpp");

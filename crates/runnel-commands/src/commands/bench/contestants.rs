@@ -60,6 +60,9 @@ const ENTRIES: &[Entry] = &[
     Entry::new("runnel-bridge-ipc", ProgramKind::OwnBridged, bridged),
     Entry::new("cyclonedds", ProgramKind::CycloneDds, peers),
     Entry::new("fastdds", ProgramKind::FastDds, Exchange::is_ros2),
+    Entry::new("runnel-rtps-ipc-topic", ProgramKind::OwnPeer, ros2_calls),
+    Entry::new("rcl", ProgramKind::Rcl(&[]), ros2_calls),
+    Entry::new("rcl-udp", ProgramKind::Rcl(&[ONLY_UDP]), ros2_calls),
     Entry::new("rclpy", ProgramKind::Rclpy, ros2_calls),
 ];
 
@@ -69,6 +72,9 @@ const CYCLONEDDS_URI: &str = concat!(
     r#"<NetworkInterface name="lo" multicast="true"/>"#,
     "</Interfaces></General></Domain>"
 );
+
+/// Restricts Fast DDS below rcl to UDP.
+const ONLY_UDP: &str = "FASTDDS_BUILTIN_TRANSPORTS=UDPv4";
 
 /// A contestant, and the exchanges it takes part in.
 struct Entry {
@@ -100,6 +106,8 @@ enum ProgramKind {
     CycloneDds,
     /// Compiled against Fast DDS.
     FastDds,
+    /// Compiled against the rcl of the environment; the variables its ends run with.
+    Rcl(&'static [&'static str]),
     /// A Python program on the rclpy of the environment.
     Rclpy,
 }
@@ -312,6 +320,11 @@ fn made(entry: &Entry, workspace: &mut Workspace) -> Result<Contestant, Failure>
             (vec!["env".into(), CYCLONEDDS_URI.into(), program], Introduction::Itself)
         }
         ProgramKind::FastDds => (vec![built(compile::fast_dds(workspace.folder())?)], Introduction::Itself),
+        ProgramKind::Rcl(variables) => {
+            let mut program = compile::rcl(workspace.folder())?;
+            program.splice(1..1, variables.iter().map(|variable| (*variable).to_owned()));
+            (program, Introduction::Itself)
+        }
         ProgramKind::Rclpy => {
             let program = built(compile::rclpy(workspace.folder())?);
             (vec!["python3".into(), program], Introduction::Itself)

@@ -61,6 +61,10 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
 
+    /// Rounds of each contestant, instead of each scenario's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+
     /// Only these contestants
     #[arg(long, value_name = "NAME", num_args = 1.., value_parser = PossibleValuesParser::new(names()))]
     only: Vec<String>,
@@ -77,6 +81,7 @@ pub struct Args {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let mut workspace = Workspace::open(args, cli.output)?;
     let amount = if args.quick { Amount::QUICK } else { Amount::FULL };
+    let amount = args.rounds.map_or(amount, |rounds| Amount { rounds, long_rounds: rounds, ..amount });
     let measured = measure(&scenarios(&args.scenario), amount, &args.size, &mut workspace);
     let report = workspace.finish()?;
     if report.is_empty() && measured.is_ok() {
