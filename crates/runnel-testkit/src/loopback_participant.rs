@@ -6,11 +6,15 @@ use std::time::{Duration, Instant as Clock};
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::wire::{EntityId, GuidPrefix, Message, Submessage, Timestamp};
-use runnel_rtps::{Config, EndpointOptions, Event, Full, ParticipantWithWriters};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Message, Submessage, Timestamp};
+use runnel_rtps::{Config, EndpointOptions, Event, Full, NotSent, ParticipantWithWriters, Sample};
 
 /// Time that [`LoopbackParticipant::poll_once`] waits for a datagram.
 const WAIT: Duration = Duration::from_millis(5);
+
+/// When endpoints are created, and samples written.
+const CREATED: Timestamp = Timestamp { seconds: 1, fraction: 0 };
+const WRITTEN: Timestamp = Timestamp { seconds: 2, fraction: 0 };
 
 /// A participant with its socket and clock.
 pub struct LoopbackParticipant {
@@ -18,6 +22,8 @@ pub struct LoopbackParticipant {
     pub participant: ParticipantWithWriters<Arc<[u8]>>,
     /// All events of the engine.
     pub events: Vec<Event>,
+    /// All samples of the user's topics and services: reader, writer and payload.
+    pub samples: Vec<(EntityId, Guid, Vec<u8>)>,
     /// Datagrams with samples of this writer are dropped.
     pub muted: Option<EntityId>,
     socket: UdpSocket,
@@ -48,7 +54,14 @@ impl LoopbackParticipant {
         config.peers = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).collect();
         config.user_data = user_data.as_bytes().to_vec();
         let participant = ParticipantWithWriters::new(Instant(1), config);
-        Self { participant, events: Vec::new(), muted: None, socket, began: Clock::now() }
+        Self {
+            participant,
+            events: Vec::new(),
+            samples: Vec::new(),
+            muted: None,
+            socket,
+            began: Clock::now(),
+        }
     }
 
     fn now(&self) -> Instant {
@@ -68,13 +81,20 @@ impl LoopbackParticipant {
         user_data: &str,
         qos: QoS,
     ) -> EntityId {
-        let options = EndpointOptions {
-            topic: topic.to_owned(),
-            type_name: type_name.to_owned(),
-            qos,
-            user_data: user_data.as_bytes().to_vec(),
-        };
-        self.participant.create_writer(self.now(), Timestamp { seconds: 1, fraction: 0 }, options)
+        self.participant.create_writer(self.now(), CREATED, options(topic, type_name, user_data, qos))
+    }
+
+    /// Creates both ends of a service, of a client or a server, which reads and writes these topics with these types.
+    pub fn create_service_ends(&mut self, read: [&str; 2], written: [&str; 2]) -> (EntityId, EntityId) {
+        let options = |[topic, type_name]: [&str; 2]| options(topic, type_name, "", QoS::services_default());
+        let now = self.now();
+        let reader = self.participant.create_reader(now, CREATED, options(read));
+        (reader, self.participant.create_addressed_writer(now, CREATED, options(written)))
+    }
+
+    /// Removes an endpoint.
+    pub fn remove_endpoint(&mut self, endpoint: EntityId) {
+        self.participant.remove_endpoint(self.now(), WRITTEN, endpoint);
     }
 
     /// Writes a sample.
@@ -82,8 +102,16 @@ impl LoopbackParticipant {
     /// # Errors
     /// If the writer cannot take a sample now.
     pub fn write(&mut self, writer: EntityId, payload: Vec<u8>) -> Result<(), Full> {
-        let stamp = Timestamp { seconds: 2, fraction: 0 };
-        self.participant.write(self.now(), stamp, writer, payload.into()).map(drop)
+        self.participant.write(self.now(), WRITTEN, writer, payload.into()).map(drop)
+    }
+
+    /// Writes a sample for one reader, by a writer of a service.
+    ///
+    /// # Errors
+    /// If the reader is not matched, or the writer cannot take a sample now.
+    pub fn write_to(&mut self, writer: EntityId, reader: Guid, payload: Vec<u8>) -> Result<(), NotSent> {
+        let to = (payload.into(), (reader, None));
+        self.participant.write_to(self.now(), WRITTEN, writer, to).map(drop)
     }
 
     /// Receives one datagram, if one arrives soon, and sends everything that is due.
@@ -91,6 +119,12 @@ impl LoopbackParticipant {
         let mut datagram = vec![0; 65_536];
         if let Ok((len, from)) = self.socket.recv_from(&mut datagram) {
             self.participant.handle_datagram(self.now(), from, &datagram[..len]);
+            let samples = std::iter::from_fn(|| self.participant.poll_sample());
+            let kept = |sample: Sample| {
+                let payload = sample.payload.bytes(&datagram[..len]).to_vec();
+                (sample.reader, sample.writer, payload)
+            };
+            self.samples.extend(samples.map(kept));
         }
         let now = self.now();
         self.participant.handle_timeout(now);
@@ -101,6 +135,15 @@ impl LoopbackParticipant {
             }
         }
         self.events.extend(std::iter::from_fn(|| self.participant.poll_event()));
+    }
+}
+
+fn options(topic: &str, type_name: &str, user_data: &str, qos: QoS) -> EndpointOptions {
+    EndpointOptions {
+        topic: topic.to_owned(),
+        type_name: type_name.to_owned(),
+        qos,
+        user_data: user_data.as_bytes().to_vec(),
     }
 }
 

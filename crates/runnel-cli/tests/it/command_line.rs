@@ -111,6 +111,24 @@ fn invalid_value_error_names_the_parameter() {
     }
 }
 
+/// Nothing of a file that is broken at its end is set, and the master serves others.
+#[test]
+fn broken_yaml_sets_no_parameter() {
+    let graph = Graph::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("robot.yaml");
+    std::fs::write(&file, "speed: 5\nrate: 2\nlimits: [1, 2\n").expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    graph.answer(&["param", "set", "speed", "1"]);
+    let output = graph.runnel(&["param", "load", file]).output().expect("it starts");
+    let (code, output, error) = result(output);
+    assert_eq!((code, output.as_str()), (Some(1), ""), "{error}");
+    let is_named = error.starts_with(&format!("error: {file}: not YAML: ")) && error.contains("(line 4, ");
+    assert!(is_named && error.lines().count() == 1, "{error}");
+    assert_eq!(graph.answer(&["param", "get", "speed"]), "1\n");
+    assert_eq!(graph.answer(&["param", "list", "/rate"]), "");
+}
+
 #[test]
 fn failure_gives_exit_code_1_and_one_line() {
     for arguments in [&["interface", "show", "no_msgs/Such"][..], &["interface", "md5", "Such"]] {

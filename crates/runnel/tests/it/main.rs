@@ -70,6 +70,7 @@ mod receive_budget;
 mod ros2;
 mod ros2_action_requests;
 mod ros2_actions;
+mod ros2_bad_requests;
 mod ros2_dynamic;
 mod ros2_embedded;
 mod ros2_graph;
