@@ -73,8 +73,10 @@ pub fn report(found: &Found) -> String {
         let address = master.address.map_or("no address".to_owned(), |address| address.to_string());
         text += &lines([format!("master {} ({address})", master.uri)]);
     }
+    if !text.is_empty() {
+        text.push('\n');
+    }
     if let Some(graph) = &found.graph {
-        text += "\n";
         text += &hosts(graph);
         text += "\n";
         text += &nodes(graph);
