@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{GraphSnapshot, holder};
+use crate::originals::command_line::ACTION_LIST;
 
 /// The topics of each action in ROS 1, except that of its goals.
 const OTHER_TOPICS: [&str; 4] = ["cancel", "status", "feedback", "result"];
@@ -67,7 +68,7 @@ impl Actions {
     /// # Errors
     /// When there is none, or the master does not answer.
     pub fn one(snapshot: &GraphSnapshot, name: &str) -> Result<ActionSides, CliError> {
-        let none = || CliError::Failed(format!("no action {name} (see 'runnel action list')"));
+        let none = || CliError::Failed(format!("no action {name} (see '{ACTION_LIST}')"));
         Self::of(snapshot)?.0.remove(name).ok_or_else(none)
     }
 

@@ -10,6 +10,7 @@ use runnel_ros1::rpc::Uri;
 
 use crate::arguments::Arguments;
 use crate::error::CliError;
+use crate::originals::Original;
 use crate::output::Output;
 use crate::types::Types;
 
@@ -27,15 +28,6 @@ pub struct CliContext {
     interfaces: Vec<PathBuf>,
     /// The original in whose place this run is, if any.
     original: Option<Original>,
-}
-
-/// An original program in whose place this one runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Original {
-    /// A program of ROS 1, after which nodes are named.
-    Ros1(&'static str),
-    /// The command ros2, which knows only the ROS 2 graph.
-    Ros2,
 }
 
 impl CliContext {

@@ -46,6 +46,7 @@ use arguments::Arguments;
 use cli_context::CliContext;
 use commands::{Cli, Ros1Only};
 use error::CliError;
+use originals::{Original, advise_as};
 
 /// Runs the command of the process's arguments. Returns the exit code.
 pub fn main() -> ExitCode {
@@ -55,11 +56,13 @@ pub fn main() -> ExitCode {
         Ok(words) => words,
         Err(error) => return report(error),
     };
-    if let Some((program, words)) = ros1::called(&words) {
-        return ros1::run(program, words).into();
+    if let Some((program, rest)) = ros1::called(&words) {
+        advise_as(Original::Ros1(program.name()), &words);
+        return ros1::run(program, rest).into();
     }
-    if let Some(words) = ros2_program::called(&words) {
-        return ros2_program::run(&words).into();
+    if let Some(rest) = ros2_program::called(&words) {
+        advise_as(Original::Ros2, &words);
+        return ros2_program::run(&rest).into();
     }
     run(words).map_or_else(report, |()| ExitCode::SUCCESS)
 }

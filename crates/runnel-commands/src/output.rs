@@ -58,7 +58,7 @@ impl Output {
         text: impl FnOnce() -> String,
         json: impl FnOnce() -> Json,
     ) -> Result<(), CliError> {
-        if self.json || !is_coloured(io::stdout().is_terminal()) {
+        if self.json || !is_stdout_coloured() {
             return self.answer(text, json);
         }
         write(&with_levels(&sanitize::block(&text()), levels))
@@ -106,6 +106,11 @@ impl Output {
             print_error(text);
         }
     }
+}
+
+/// True if standard output has colours.
+pub fn is_stdout_coloured() -> bool {
+    is_coloured(io::stdout().is_terminal())
 }
 
 /// True if output has colours: on a terminal that has them, unless `NO_COLOR` is set.
@@ -232,6 +237,15 @@ pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
 /// A table: columns as wide as their widest cell, with two spaces between them. All columns but the first are
 /// right-aligned.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    aligned_table(head, rows, |column| column == 0)
+}
+
+/// The same, with all columns left-aligned.
+pub fn text_table(head: &[&str], rows: &[Vec<String>]) -> String {
+    aligned_table(head, rows, |_| true)
+}
+
+fn aligned_table(head: &[&str], rows: &[Vec<String>], is_left: fn(usize) -> bool) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| shown(cell).into_owned()).collect()).collect();
     let width = |column: usize| {
@@ -240,14 +254,14 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
-    lines([&head].into_iter().chain(&rows).map(|row| table_row(row, &widths)))
+    lines([&head].into_iter().chain(&rows).map(|row| table_row(row, &widths, is_left)))
 }
 
-fn table_row(row: &[String], widths: &[usize]) -> String {
+fn table_row(row: &[String], widths: &[usize], is_left: fn(usize) -> bool) -> String {
     let cells = row.iter().zip(widths).enumerate();
-    let padded = cells.map(|(column, (cell, width))| match column {
-        0 => format!("{cell:<width$}"),
-        _ => format!("{cell:>width$}"),
+    let padded = cells.map(|(column, (cell, width))| match is_left(column) {
+        true => format!("{cell:<width$}"),
+        false => format!("{cell:>width$}"),
     });
     padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
@@ -295,5 +309,6 @@ mod tests {
         let rows = [vec!["/a".to_owned(), "10.000".to_owned()], vec!["/longer".to_owned(), "9".to_owned()]];
         assert_eq!(table(&["topic", "rate"], &rows), "topic      rate\n/a       10.000\n/longer       9\n");
         assert_eq!(table(&["topic", "rate"], &[]), "topic  rate\n");
+        assert_eq!(text_table(&["topic", "rate"], &rows), "topic    rate\n/a       10.000\n/longer  9\n");
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema, TypeName};
-use runnel::{Context, EndpointType, Node, RawMessage, Ros2Graph};
+use runnel::{Context, Node, RawMessage, Ros2Graph};
 
 use crate::error::CliError;
+use crate::graphs::publishes;
 use crate::learned_types::{NotLearned, TypeLearner};
-use crate::types::Types;
+use crate::types::{Types, unknown_and};
 
 /// Most types of received messages that are kept: peers can name any number.
 const MOST_RECEIVED: usize = 256;
@@ -131,7 +131,7 @@ impl ReceivedTypes {
 
 /// The error for a type that is not known here and cannot be learned.
 pub fn not_learned(unknown: &CliError, why: &NotLearned) -> CliError {
-    CliError::Failed(format!("{unknown}. It cannot be learned from the graph: {why}"))
+    unknown_and(unknown, &format!("It cannot be learned from the graph: {why}"))
 }
 
 /// The types of the last received messages, by name and MD5 sum of their publishers. A topic has one or a few, so a
@@ -158,12 +158,8 @@ impl TypeCache {
 
 /// Whether a topic has a publisher of another type, or of another definition.
 fn has_other_types(graph: &Ros2Graph, topic: &str, [name, hash]: [&str; 2]) -> bool {
-    let publishers = graph.endpoints.iter().filter(|end| {
-        end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
-    });
-    publishers
-        .into_iter()
-        .any(|end| end.ros_type() != name || end.type_hash.as_deref().unwrap_or_default() != hash)
+    let mut publishers = graph.endpoints.iter().filter(|end| publishes(end, topic));
+    publishers.any(|end| end.ros_type() != name || end.type_hash.as_deref().unwrap_or_default() != hash)
 }
 
 /// The type that the connection header of a ROS 1 publisher defines, if it can be parsed.

@@ -12,6 +12,7 @@ use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graphs::Service;
 use crate::messages::{typed_message, wrong_values};
+use crate::originals::command_line::{INTERFACE_SHOW, SERVICE_LIST};
 
 /// Time-out of waits without a limit: practically endless.
 pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -68,7 +69,7 @@ impl<'a> Prober<'a> {
 pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
     node.service_info(service, PROBE).map_err(|error| match error {
         runnel::Error::Service { why: ServiceError::NoAnswer(ServiceFailure::NotProvided), .. } => {
-            CliError::Failed(format!("{error} (see 'runnel service list')"))
+            CliError::Failed(format!("{error} (see '{SERVICE_LIST}')"))
         }
         error => error.into(),
     })
@@ -76,7 +77,7 @@ pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
 
 /// The error of a service that no graph has.
 pub fn unknown(service: &str) -> CliError {
-    CliError::Failed(format!("no service {service} (see 'runnel service list')"))
+    CliError::Failed(format!("no service {service} (see '{SERVICE_LIST}')"))
 }
 
 /// The fields of a request.
@@ -91,7 +92,7 @@ pub fn arguments(schema: &ServiceSchema) -> Vec<String> {
 pub fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(schema, values).map_err(|error| {
         let name = &schema.def.name;
-        let see = "'runnel interface show' of the service's type";
-        CliError::Usage(wrong_values(&name.to_string(), &error, see))
+        let see = format!("'{INTERFACE_SHOW}' of the service's type");
+        CliError::Usage(wrong_values(&name.to_string(), &error, &see))
     })
 }

@@ -9,6 +9,7 @@ use runnel::core::schema::{Generation, Kind, Library, ResolveError, Schema, Serv
 use runnel::msgs;
 
 use crate::error::CliError;
+use crate::originals::command_line::definitions_advice;
 
 /// The variables that name folders with message definitions, in ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
@@ -99,13 +100,12 @@ impl Types {
         let ResolveError::Unknown { kind, name, required_by: None } = &error else {
             return CliError::failed(error);
         };
-        CliError::Failed(match self.similar(*kind, name) {
+        let [ros1, ros2] = FOLDER_VARIABLES;
+        let what = match self.similar(*kind, name) {
             Some(similar) => format!("{error}: did you mean {similar}?"),
-            None => format!(
-                "{error} (searched: built-in types and {}). Try: --interfaces FOLDER",
-                FOLDER_VARIABLES.join(", ")
-            ),
-        })
+            None => format!("{error} (searched: built-in types, {ros1} and {ros2})."),
+        };
+        CliError::Failed(format!("{what} {}", definitions_advice()))
     }
 
     /// The type with the most similar name, or else a type of this name in another package.
@@ -125,6 +125,21 @@ pub fn spelt(generation: Generation, kind: Kind, name: &TypeName) -> String {
     match generation {
         Generation::Ros1 => name.to_string(),
         Generation::Ros2 => format!("{}/{}/{}", name.package, kind.extension(), name.name),
+    }
+}
+
+/// The error for a server of a type whose definition here differs.
+pub fn other_definition(type_name: &str) -> CliError {
+    let what = format!("its server has another definition of {type_name} than the one known here");
+    CliError::Failed(format!("{what}. {}", definitions_advice()))
+}
+
+/// The error for an unknown type with another sentence, before the advice.
+pub fn unknown_and(unknown: &CliError, sentence: &str) -> CliError {
+    let text = unknown.to_string();
+    match text.strip_suffix(definitions_advice()) {
+        Some(what) => CliError::Failed(format!("{what}{sentence}. {}", definitions_advice())),
+        None => CliError::Failed(format!("{text}. {sentence}")),
     }
 }
 
@@ -165,16 +180,30 @@ mod tests {
             ("std_msgs/Twist", "geometry_msgs/Twist"),
             ("sensor_msg/Imu", "sensor_msgs/Imu"),
         ] {
-            let guessed = guess(text).contains(&format!("did you mean {meant}?"));
+            let guessed = guess(text).contains(&format!("did you mean {meant}? Try: source the workspace"));
             assert_eq!(guessed, meant != "no", "{}", guess(text));
         }
+    }
+
+    #[test]
+    fn advice_stays_at_the_end() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let unknown = types.message("no_msgs/Such").expect_err("unknown");
+        let error = unknown_and(&unknown, "It cannot be learned").to_string();
+        assert!(error.contains("AMENT_PREFIX_PATH). It cannot be learned. Try: source"), "{error}");
+        assert!(error.ends_with("--interfaces DIR"), "{error}");
+        let other = CliError::failed("its definition cannot be read");
+        let error = unknown_and(&other, "It cannot be learned").to_string();
+        assert_eq!(error, "its definition cannot be read. It cannot be learned");
     }
 
     #[test]
     fn unknown_type_error_lists_searched_places() {
         let types = Types::new(&[]).expect("no folder to read");
         let error = types.message("no_msgs/Such").expect_err("unknown").to_string();
-        assert!(error.starts_with("no no_msgs/Such.msg is known (searched: built-in types"), "{error}");
+        let expected = "no no_msgs/Such.msg is known (searched: built-in types, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH). \
+                        Try: source the workspace that defines it, or add --interfaces DIR";
+        assert_eq!(error, expected);
         assert!(matches!(types.message("String"), Err(CliError::Usage(_))));
     }
 }

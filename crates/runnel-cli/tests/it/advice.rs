@@ -3,8 +3,9 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use runnel::{Context, ContextOptions, EndpointInfo, EndpointType, Graphs, Ros2Graph};
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, Signal, deadline_in};
+use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
@@ -93,7 +94,11 @@ fn errors_name_the_next_step() {
     let graph = Graph::start("83");
     let cases: [(&[&str], i32, &str); 5] = [
         (&["service", "call", "/powr", "true"], 1, "(see 'runnel service list')"),
-        (&["interface", "show", "foo"], 1, "Try: --interfaces FOLDER"),
+        (
+            &["interface", "show", "foo"],
+            1,
+            "Try: source the workspace that defines it, or add --interfaces DIR",
+        ),
         (&["topic", "echo", "/scan", "--field", "ranges["], 2, "not a path such as"),
         (&["topic", "pub", "-1", "/a", "std_msgs/Int8", "{data: ["], 2, "error: not YAML: "),
         (&["master", "--host", "203.0.113.7"], 1, ": 203.0.113.7 is not an address of this host"),
@@ -116,4 +121,136 @@ fn interrupted_wait_for_an_action_server_is_named() {
         "{}",
         waits.output()
     );
+}
+
+/// In the original, too, a publisher whose messages nobody takes is no error.
+#[test]
+fn publisher_names_the_policy_of_subscribers_that_do_not_match() {
+    let graph = Graph::start("85");
+    let _echo = graph.peer(&[
+        "topic",
+        "echo",
+        "/wants",
+        "std_msgs/msg/String",
+        "--ros2",
+        "--qos-durability",
+        "transient_local",
+        "__name:=mapper",
+    ]);
+    graph.wait_for(&["topic", "info", "/wants", "--ros2"], |output| output.contains("Subscription count: 1"));
+    let publish = ["topic", "pub", "/wants", "std_msgs/msg/String", "hi", "--ros2"];
+    for limit in [&["-n", "1"][..], &["-1", "--qos-durability", "volatile", "--keep-alive", "0.5"]] {
+        let (code, _, error) = graph.ran(&[&publish, limit].concat());
+        assert_eq!(code, Some(0), "{error}");
+        let expected = "to subscription /mapper: incompatible QoS: durability VOLATILE is offered, TRANSIENT_LOCAL is \
+                        requested. Try: ";
+        assert!(
+            error.contains("message not delivered: no subscriber of /wants matches"),
+            "{limit:?}: {error}"
+        );
+        assert!(error.contains(expected), "{limit:?}: {error}");
+    }
+    let (code, output, error) = graph.ran(&[
+        "ros2",
+        "topic",
+        "pub",
+        "-1",
+        "/wants",
+        "std_msgs/msg/String",
+        "data: hi",
+        "--max-wait-time-secs",
+        "1",
+    ]);
+    assert_eq!(code, Some(1), "{output}{error}");
+    assert!(error.contains("durability VOLATILE is offered, TRANSIENT_LOCAL is requested"), "{error}");
+    assert!(error.contains("Timed out waiting for subscribers: expected 1, but there are 0"), "{error}");
+}
+
+/// Advice within the program `ros2` names commands that it has.
+#[test]
+fn advice_of_a_linked_program_names_its_own_commands() {
+    let graph = Graph::start("86");
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let (code, _, error) = graph.ran(&["ros2", "link", &folder.display().to_string()]);
+    assert_eq!(code, Some(0), "{error}");
+    let ros2 = |arguments: &[&str]| {
+        let mut command = Command::new(folder.join("ros2"));
+        command.args(arguments).stdin(Stdio::null()).env("ROS_DOMAIN_ID", graph.domain);
+        let output = command.output().expect("it starts");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for (line, advice) in [
+        (&["service", "call", "/powr", "std_srvs/srv/SetBool"][..], "(see 'ros2 service list')"),
+        (&["action", "info", "/fib"], "(see 'ros2 action list')"),
+        (&["lifecycle", "get", "/camera"], "(see 'ros2 lifecycle nodes')"),
+        (&["interface", "show", "no_msgs/msg/Such"], "Try: source the workspace that defines it"),
+        (&["tpoic", "list"], "did you mean topic?"),
+    ] {
+        let error = ros2(line);
+        assert!(error.contains(advice), "{line:?}: {error}");
+        assert!(!error.contains("runnel "), "{line:?}: {error}");
+    }
+    let (_, _, error) = graph.ran(&["ros2", "action", "info", "/fib"]);
+    assert!(error.contains("(see 'runnel ros2 action list')"), "{error}");
+}
+
+/// As in ROS 1, the master stops the node that registered first. Its ROS 2 half ends with it.
+#[test]
+fn dual_node_that_a_later_master_stops_says_so() {
+    require_private_network();
+    let port = free_port();
+    let uri = format!("http://127.0.0.1:{port}/");
+    let twin = || {
+        let mut command = runnel("87", &["topic", "pub", "/twins", "std_msgs/String", "hi", "__name:=twin"]);
+        command.env("ROS_MASTER_URI", &uri);
+        Peer::spawn("twin", command).expect("it starts")
+    };
+    let mut twins = [twin(), twin()];
+    let _master =
+        Peer::spawn("master", runnel("87", &["master", "--no-rosout", "--port", &port.to_string()]));
+    let expected = "node /twin, which is also in ROS 2, is stopped by the ROS 1 master: [/twin] Reason: new node \
+                    registered with same name";
+    let deadline = deadline_in(STEP);
+    while !twins.iter().any(|twin| twin.output().contains(expected)) {
+        let output = twins.each_ref().map(Peer::output);
+        assert!(Instant::now() < deadline, "{output:?}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let [one, other] = &mut twins;
+    let stopped = if one.output().contains(expected) { one } else { other };
+    stopped.wait_exit(deadline_in(STEP)).expect("it ends");
+}
+
+/// `runnel log` beside a node that collects lines is one participant of ROS 2.
+#[test]
+fn follower_of_log_lines_joins_ros_2_once() {
+    require_private_network();
+    let port = free_port();
+    let _master = Peer::spawn("master", runnel("88", &["master", "--port", &port.to_string()]));
+    let uri = format!("http://127.0.0.1:{port}/");
+    let deadline = deadline_in(STEP);
+    let gathers = || {
+        let mut list = runnel("88", &["topic", "list", "--ros1"]);
+        let output = list.env("ROS_MASTER_URI", &uri).output().expect("it starts");
+        String::from_utf8_lossy(&output.stdout).contains("/rosout_agg")
+    };
+    while !gathers() {
+        assert!(Instant::now() < deadline, "the master collects no lines");
+    }
+    let mut log = runnel("88", &["log"]);
+    log.env("ROS_MASTER_URI", &uri);
+    let _log = Peer::spawn("log", log).expect("it starts");
+    let options = ContextOptions::default().signals(false).graphs(Graphs::Ros2).domain_id(88);
+    let context = Context::with_options(options).expect("a context");
+    let _node = context.create_node("talker").expect("a node");
+    let follows = |graph: &Ros2Graph| {
+        let is_follower = |end: &EndpointInfo| {
+            end.endpoint_type == EndpointType::Subscription && end.dds_topic == "rt/rosout"
+        };
+        graph.endpoints.iter().any(is_follower)
+    };
+    assert!(context.wait_for_ros2_graph(std::time::Duration::from_secs(STEP), follows).expect("it waits"));
+    let graph = context.ros2_graph().expect("a graph").expect("it is in ROS 2");
+    assert_eq!(graph.participants.iter().filter(|one| !one.is_own).count(), 1, "{graph:?}");
 }

@@ -35,6 +35,7 @@ const VARIABLES: u16 = 69;
 const CIRCLE: u16 = 70;
 const HASHES: u16 = 71;
 const JSON: u16 = 72;
+const REPORT: u16 = 73;
 
 /// The finished run of a command in a domain without a master.
 fn doctor(domain: u16, words: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
@@ -180,6 +181,23 @@ fn action_with_missing_parts_is_reported() {
     expect(ACTION, &[], &[], 1, &texts);
 }
 
+/// As users expect of `ros2 doctor --report`.
+#[test]
+fn report_lists_nodes_topics_and_endpoints_with_qos() {
+    let publish = ["topic", "pub", "-r", "10", "/scan", "std_msgs/String", "hi", "--ros2", "__name:=lidar"];
+    let lidar = Peer::spawn("publisher", runnel(REPORT, &publish)).expect("it starts");
+    let node = format!("/lidar 127.0.0.1 {} Runnel", lidar.id());
+    let texts = [
+        "ROS 2 node host pid RMW pubs subs services",
+        &node,
+        "ROS 2 topic type pubs subs",
+        "/scan std_msgs/msg/String 1 0",
+        "/scan publisher /lidar RELIABLE, VOLATILE",
+        "ROS 2 service type servers clients",
+    ];
+    expect(REPORT, &["--report"], &[], 0, &texts);
+}
+
 #[test]
 fn incompatible_qos_names_both_ends_and_the_override() {
     let one = Spinning::in_ros2(QOS);
@@ -221,7 +239,11 @@ fn changed_field_of_a_definition_is_named() {
 fn name_of_two_nodes_is_reported() {
     let (one, other) = (Spinning::in_ros2(TWINS), Spinning::in_ros2(TWINS));
     let _nodes = [&one, &other].map(|side| side.context.create_node("twin").expect("a node"));
-    let texts = ["warning: /twin: 2 nodes have this name: Runnel at", "--ros-args -r __node:=twin_2"];
+    let texts = [
+        "warning: /twin: 2 nodes have this name: Runnel at",
+        &format!("(this host, process {})", std::process::id()),
+        "--ros-args -r __node:=twin_2",
+    ];
     expect(TWINS, &[], &[], 0, &texts);
 }
 
@@ -254,6 +276,7 @@ fn topic_of_both_graphs_without_a_carrier_is_reported() {
     let texts = [
         "warning: /chatter: published in ROS 1 by /old, subscribed to in ROS 2 by /new, and nothing joins the graphs",
         "-> runnel bridge --topics /chatter",
+        "info: /chatter and /count (ROS 1): published, but not subscribed to",
         "warning: /count: its type is std_msgs/String in ROS 1 (/old), and std_msgs/msg/Int32 in ROS 2 (/new)",
     ];
     expect(MIXED, &[&argument], &[], 0, &texts);

@@ -15,8 +15,6 @@ mod line_trace;
 mod log;
 mod master;
 pub mod node;
-#[cfg(not(all(feature = "bench", feature = "demo")))]
-mod not_built;
 mod param;
 mod ros1;
 mod ros1_only;
@@ -70,9 +68,6 @@ const EXIT_CODES: &str = "Exit codes: 0 success, or a running command ended by C
 pub enum Command {
     #[cfg(feature = "demo")]
     Demo(demo::Args),
-    /// Watch a simulated robot follow a line, and drive it yourself (not in this program)
-    #[cfg(not(feature = "demo"))]
-    Demo(not_built::Args),
     Master(master::Args),
     #[command(subcommand)]
     Topic(topic::Command),
@@ -99,9 +94,6 @@ pub enum Command {
     Ros2(ros2::Command),
     #[cfg(feature = "bench")]
     Bench(bench::Args),
-    /// Measure latency, rate and footprint, compared with the floor and roscpp (not in this program)
-    #[cfg(not(feature = "bench"))]
-    Bench(not_built::Args),
     Completion(completion::Args),
     #[cfg(feature = "demo")]
     #[command(hide = true)]
@@ -144,8 +136,6 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
         #[cfg(feature = "demo")]
         Command::Demo(args) => demo::run(&args, cli),
-        #[cfg(not(feature = "demo"))]
-        Command::Demo(_) => not_built::run("demo"),
         #[cfg(feature = "demo")]
         Command::LineTrace(args) => line_trace::run(&args),
         Command::Master(args) => master::run(args, cli),
@@ -164,8 +154,6 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Ros2(command) => ros2::run(&command, cli),
         #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(&args, cli),
-        #[cfg(not(feature = "bench"))]
-        Command::Bench(_) => not_built::run("bench"),
         #[cfg(feature = "bench")]
         Command::BenchPeer(args) => runnel_bench_ends::run(&args).map_err(CliError::failed),
         Command::Completion(args) => completion::run(&args),

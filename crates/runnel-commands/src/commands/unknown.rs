@@ -1,4 +1,4 @@
-//! Commands of ROS that Runnel does not have, and what to type instead.
+//! Commands of ROS that Runnel does not have, and commands that this program was built without, and what to type instead.
 
 use clap::error::{ContextKind, ContextValue};
 
@@ -11,7 +11,8 @@ pub fn explained(error: clap::Error) -> CliError {
         Some(ContextValue::String(word)) => word.as_str(),
         _ => return error.into(),
     };
-    let at_top = || is_at_top(&error).then(|| subcommand_instead_of(word)).flatten();
+    let at_top =
+        || is_at_top(&error).then(|| not_built(word).or_else(|| subcommand_instead_of(word))).flatten();
     instead_of(word).or_else(at_top).map_or_else(|| error.into(), CliError::Usage)
 }
 
@@ -19,6 +20,16 @@ pub fn explained(error: clap::Error) -> CliError {
 fn is_at_top(error: &clap::Error) -> bool {
     let usage = error.get(ContextKind::Usage).map(ToString::to_string);
     usage.is_some_and(|usage| usage.contains("runnel [OPTIONS]"))
+}
+
+/// How to install a command that has the name of its feature. Where it is built in, the parser knows it.
+fn not_built(word: &str) -> Option<String> {
+    matches!(word, "bench" | "demo").then(|| {
+        format!(
+            "runnel was installed without '{word}'. Try, in Runnel's source folder: \
+             cargo install --path crates/runnel-cli --features {word}"
+        )
+    })
 }
 
 /// Advice for the second word of a command of ROS, such as `echo` of `rostopic echo`.
@@ -64,8 +75,25 @@ mod tests {
     use crate::commands;
 
     fn refused(line: &str) -> String {
+        refused_by(commands::command(), line)
+    }
+
+    fn refused_by(command: clap::Command, line: &str) -> String {
         let words = ["runnel"].into_iter().chain(line.split(' '));
-        explained(commands::command().try_get_matches_from(words).expect_err("no such command")).to_string()
+        explained(command.try_get_matches_from(words).expect_err("no such command")).to_string()
+    }
+
+    #[test]
+    fn command_that_is_not_built_in_names_its_feature() {
+        let smaller =
+            clap::Command::new("runnel").arg(clap::arg!(--json)).subcommand(clap::Command::new("topic"));
+        for line in ["demo --ros2", "demo --help", "bench"] {
+            let word = line.split(' ').next().unwrap_or_default();
+            let expected = format!("--features {word}");
+            let refused = refused_by(smaller.clone(), line);
+            assert!(refused.ends_with(&expected), "{line}: {refused}");
+        }
+        assert!(!refused("topic demo").contains("installed without"), "it is no command of this name");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use runnel_ros1::rpc::{CallError, Uri, UriError};
 use runnel_ros1::xmlrpc::Value;
 
 use crate::error::{CliError, plain};
+use crate::originals::command_line::MASTER;
 pub use answers::{Connection, Drops, read_connections, read_drops, read_pairs};
 use answers::{dropped, known_connections, parts, text};
 use state::read_state;
@@ -262,7 +263,7 @@ impl<'a> Graph<'a> {
 
     fn no_answer(&self, why: &NoAnswer) -> CliError {
         let uri = self.context.master_uri();
-        let hint = "is it running? start one with 'runnel master', or set ROS_MASTER_URI";
+        let hint = format!("is it running? start one with '{MASTER}', or set ROS_MASTER_URI");
         CliError::Failed(format!("cannot reach the master at {uri}: {why} ({hint})"))
     }
 }

@@ -17,7 +17,7 @@ pub use services::{Ros2Service, Service, Services};
 pub use topic_query::TopicQuery;
 #[cfg(test)]
 pub use topics::tests;
-pub use topics::{Side, Topic, Topics, holder, is_hidden};
+pub use topics::{Side, Topic, Topics, holder, is_hidden, is_publisher, publishes};
 
 use runnel::core::schema::Generation;
 use runnel::{Context, Graphs, ParticipantInfo, Ros2Graph};
@@ -173,7 +173,16 @@ pub fn keys(ros1: bool, ros2: bool) -> Vec<&'static str> {
 
 /// Vendor and address of a participant.
 pub fn place(participant: &ParticipantInfo) -> String {
-    let here = if participant.is_same_host { " (this host)" } else { "" };
+    place_of_process(participant, None)
+}
+
+/// The same with the id of its process, if that is on this host and known.
+pub fn place_of_process(participant: &ParticipantInfo, pid: Option<i32>) -> String {
+    let here = match (participant.is_same_host, pid) {
+        (true, Some(pid)) => format!(" (this host, process {pid})"),
+        (true, None) => " (this host)".to_owned(),
+        (false, _) => String::new(),
+    };
     let at = participant.addresses.first().map_or(String::new(), |address| format!(" at {address}"));
     format!("{}{at}{here}", participant.vendor)
 }

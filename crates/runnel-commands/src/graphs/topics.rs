@@ -126,6 +126,15 @@ pub fn holder(end: &EndpointInfo) -> String {
     end.node.clone().unwrap_or_else(|| end.gid.to_string())
 }
 
+pub fn is_publisher(end: &EndpointInfo) -> bool {
+    end.endpoint_type == EndpointType::Publisher
+}
+
+/// Whether an endpoint publishes this topic of ROS.
+pub fn publishes(end: &EndpointInfo, topic: &str) -> bool {
+    is_publisher(end) && end.ros_topic() == Some(DdsTopic::Topic(topic))
+}
+
 /// True if a part of a name begins with an underscore: ROS 2 tools hide such names.
 pub fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('_'))

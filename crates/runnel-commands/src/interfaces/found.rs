@@ -7,6 +7,7 @@ use runnel::core::schema::{
 };
 
 use crate::error::CliError;
+use crate::originals::command_line::{INTERFACE_LIST, definitions_advice};
 use crate::types::{Types, spelt, type_name};
 
 /// A type of any kind.
@@ -42,8 +43,8 @@ impl Found {
             none if none.is_empty() => {
                 let package = |kind: Kind| types.every_name(kind).iter().any(|name| name.package == text);
                 Err(CliError::Failed(match Kind::ALL.into_iter().any(package) {
-                    true => format!("{text} is a package: see 'runnel interface list {text}'"),
-                    false => format!("no type {text} is known in any package. Try: --interfaces FOLDER"),
+                    true => format!("{text} is a package: see '{INTERFACE_LIST} {text}'"),
+                    false => format!("no type {text} is known in any package. {}", definitions_advice()),
                 }))
             }
             some => Ok(some),

@@ -1,6 +1,7 @@
 //! What programs that take the place of originals have in common: the name by which they are called, links with that
 //! name, and parsing of arguments as the originals do it.
 
+pub mod command_line;
 mod failure;
 mod link;
 
@@ -9,11 +10,31 @@ use std::path::Path;
 use clap::Command;
 use clap::error::{ContextKind, ErrorKind};
 
+pub use command_line::advise_as;
 pub use failure::Failure;
 pub use link::{is_in_path, link};
 
 /// Maximum width of help, in columns.
 const WIDTH: usize = 80;
+
+/// An original program in whose place this one runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// A program of ROS 1, after which nodes are named.
+    Ros1(&'static str),
+    /// The command ros2, which knows only the ROS 2 graph.
+    Ros2,
+}
+
+impl Original {
+    /// The name of the program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ros1(name) => name,
+            Self::Ros2 => "ros2",
+        }
+    }
+}
 
 /// The program that a command line calls, by the name of a link or as `runnel GROUP NAME`, and its arguments.
 pub fn called<P>(

@@ -1,8 +1,9 @@
-//! Messages as `ros2 topic echo` prints them: YAML as PyYAML writes it, lines of CSV, and single values as Python's
-//! `str` prints them.
+//! Messages as ros2 prints them: YAML as PyYAML writes it, lines of CSV, and messages and values as Python's `repr` and
+//! `str` print them.
 
 mod csv;
 mod dump;
+mod python_repr;
 
 use runnel::core::dynamic::{Array, DynamicMessage, Value, ValueRef};
 use runnel::core::schema::{Arity, Element, Field, Generation, Primitive};
@@ -11,8 +12,7 @@ use serde_json::Value as Json;
 
 pub use csv::to_csv;
 pub use dump::Tree;
-
-use crate::ros2::python_repr;
+pub use python_repr::python_repr;
 
 /// How much of a message is printed, and how.
 #[derive(Clone, Copy, Debug)]
@@ -186,7 +186,7 @@ fn array_text(array: &Array) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runnel::core::schema::{Schema, TypeName};
+    use runnel::core::schema::{Kind, Library, Schema, TypeName};
     use runnel::core::yaml::from_yaml;
     use std::sync::Arc;
 
@@ -228,6 +228,24 @@ mod tests {
         ] {
             assert!(bare.contains(line), "{line}{bare}");
         }
+    }
+
+    /// As printed by rosidl_runtime_py of Kilted.
+    #[test]
+    fn empty_and_nested_parts_read_as_in_ros2() {
+        let text = "bool a\nbyte b\nfloat32 c\nstring d\nint32[] e\np/Part[] f\np/Part g\np/Empty h\n\
+                    builtin_interfaces/Time i\nuint8[2] j\nstring[] k\n";
+        let mut library = Library::new();
+        for (name, text) in [("Whole", text), ("Part", "int8 x\nstring y\n"), ("Empty", "")] {
+            library.add_text(Kind::Message, TypeName::new("p", name), text, name);
+        }
+        let schema = library.message_in(Generation::Ros2, &TypeName::new("p", "Whole")).expect("a good text");
+        let values = "{a: true, b: 65, c: 0.1, d: '5', e: [1, 2], f: [{x: 1, y: z}, {}], g: {y: 'a: b'}, \
+                      i: {sec: 1, nanosec: 2}, k: ['', é]}";
+        let message = from_yaml(&schema, values, runnel::Time::default()).expect("good values");
+        let expected = "a: true\nb: A\nc: 0.10000000149011612\nd: '5'\ne:\n- 1\n- 2\nf:\n- x: 1\n  y: z\n- x: 0\n  y: ''\n\
+                        g:\n  x: 0\n  y: 'a: b'\nh: {}\ni:\n  sec: 1\n  nanosec: 2\nj:\n- 0\n- 0\nk:\n- ''\n- é\n";
+        assert_eq!(tree(&message, PrintOptions::default()).block(), expected);
     }
 
     #[test]

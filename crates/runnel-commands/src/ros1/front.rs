@@ -4,9 +4,9 @@ use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
 use crate::arguments::Arguments;
-use crate::cli_context::{CliContext, Original};
+use crate::cli_context::CliContext;
 use crate::logging;
-use crate::originals::{Failure, one_line_error};
+use crate::originals::{Failure, Original, one_line_error};
 
 /// The exit code `EX_USAGE`, which most originals return without a command.
 pub const EX_USAGE: u8 = 64;

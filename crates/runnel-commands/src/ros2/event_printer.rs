@@ -2,13 +2,13 @@
 
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::schema::Generation;
-use runnel::core::yaml::{self, EchoOptions};
+use runnel::core::yaml;
 use serde_json::json;
 
-use super::message_yaml::message_yaml;
 use super::service_event::EVENTS;
 use crate::error::CliError;
 use crate::output::Output;
+use crate::python_yaml::{PrintOptions, to_csv, tree};
 
 /// The form of the output.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,19 +38,18 @@ pub struct EventForm {
 #[derive(Clone, Copy, Debug)]
 pub struct EventPrinter {
     output: Output,
-    options: EchoOptions,
+    options: PrintOptions,
     csv: bool,
 }
 
 impl EventForm {
     /// A printer of this form.
     pub fn printer(&self, output: Output) -> EventPrinter {
-        let options = EchoOptions {
+        let options = PrintOptions {
             generation: Generation::Ros2,
             no_arr: self.no_arr,
             no_str: self.no_str,
             truncate: (!self.full_length).then_some(self.truncate_length),
-            ..EchoOptions::default()
         };
         EventPrinter { output, options, csv: self.csv }
     }
@@ -78,9 +77,9 @@ impl EventPrinter {
 
     fn text(&self, message: &DynamicMessage) -> String {
         if self.csv {
-            return yaml::to_csv(message, &self.options);
+            return to_csv(message, self.options);
         }
-        let text = message_yaml(message, &self.options) + "---";
+        let text = tree(message, self.options).block() + "---";
         match (event_name(message), text.split_once("event_type: ")) {
             (Some(event), Some((before, after))) => {
                 let rest = after.split_once('\n').map_or("", |(_, rest)| rest);

@@ -11,7 +11,8 @@ use runnel::{EndpointInfo, EndpointType, Node, Ros2Graph};
 
 use super::learned_types::described_types;
 use crate::error::CliError;
-use crate::types::{Types, type_name};
+use crate::originals::command_line::SERVICE_LIST;
+use crate::types::{Types, other_definition, type_name, unknown_and};
 
 /// The type that a server of a service announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,9 +65,8 @@ pub fn service_type(
 ) -> Result<Arc<ServiceSchema>, CliError> {
     let announced = announced_types(graph, service);
     let Some(server) = announced.first() else {
-        let typed = typed.ok_or_else(|| {
-            CliError::Failed(format!("no ROS 2 service {service} (see 'runnel service list')"))
-        })?;
+        let typed = typed
+            .ok_or_else(|| CliError::Failed(format!("no ROS 2 service {service} (see '{SERVICE_LIST}')")))?;
         return known(types, &type_name(typed)?).map(Arc::new);
     };
     let name = type_name(&server.name)?;
@@ -75,11 +75,14 @@ pub fn service_type(
     }
     let why = match known(types, &name) {
         Ok(schema) if server.is_of(&schema) => return Ok(Arc::new(schema)),
-        Ok(_) => format!("its server has another definition of {} than the one known here", server.name),
-        Err(error) => error.to_string(),
+        Ok(_) => other_definition(&server.name),
+        Err(error) => error,
     };
     let learned = learned(asker, graph, service, server).map(Arc::new);
-    learned.map_err(|error| CliError::Failed(format!("service {service}: {why}, and {error}")))
+    learned.map_err(|reason| {
+        let why = unknown_and(&why, &format!("It cannot be learned from its node: {reason}"));
+        CliError::Failed(format!("service {service}: {why}"))
+    })
 }
 
 fn known(types: &Types, name: &TypeName) -> Result<ServiceSchema, CliError> {

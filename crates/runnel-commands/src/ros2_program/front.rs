@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
 use super::{NAME, command, shared};
 use crate::arguments::Arguments;
-use crate::cli_context::{CliContext, Original};
+use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::logging;
-use crate::originals::{Failure, one_line_error};
+use crate::originals::{Failure, Original, one_line_error};
+
+/// The option of `runnel` for output that programs read.
+const JSON: &str = "--json";
 
 /// One run of the program.
 pub struct Front<'a> {
@@ -76,16 +79,31 @@ impl<'a> Front<'a> {
             ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 Failure::Output { code: 0, text: self.deepest().0.render_help().to_string() }
             }
-            ErrorKind::InvalidSubcommand => {
-                let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
-                let known = self.deepest().0;
-                let known: Vec<&str> = known.get_subcommands().map(Command::get_name).collect();
-                let word = word.unwrap_or_default();
-                Failure::usage(format!("no command {word} (choose from {})", known.join(", ")))
+            ErrorKind::InvalidSubcommand => self.unknown_command(error),
+            ErrorKind::UnknownArgument if text_of(error, ContextKind::InvalidArg) == JSON => {
+                let words = self.words.join(" ");
+                Failure::usage(format!("no such option: {JSON}. Try: runnel {words}"))
             }
             _ => Failure::usage(one_line_error(error)),
         }
     }
+
+    fn unknown_command(&self, error: &clap::Error) -> Failure {
+        let word = text_of(error, ContextKind::InvalidSubcommand);
+        let similar = match error.get(ContextKind::SuggestedSubcommand) {
+            // The most similar one is the last.
+            Some(ContextValue::Strings(similar)) => similar.last(),
+            _ => None,
+        };
+        let meant = similar.map_or_else(String::new, |similar| format!(": did you mean {similar}?"));
+        let known = self.deepest().0;
+        let known: Vec<&str> = known.get_subcommands().map(Command::get_name).collect();
+        Failure::usage(format!("no command {word}{meant} (choose from {})", known.join(", ")))
+    }
+}
+
+fn text_of(error: &clap::Error, kind: ContextKind) -> String {
+    error.get(kind).map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -112,6 +130,18 @@ mod tests {
     }
 
     #[test]
+    fn misspelt_group_gets_a_suggestion() {
+        for (line, meant) in [("tpoic list", "topic"), ("serivce list", "service"), ("nod list", "node")] {
+            let (code, text) = failure(line);
+            assert!(
+                code == 2 && text.contains(&format!(": did you mean {meant}? (choose from ")),
+                "{line}: {text}"
+            );
+        }
+        assert!(!failure("xyz").1.contains("did you mean"));
+    }
+
+    #[test]
     fn wrong_usage_is_one_line_after_the_path() {
         for (line, expected) in [
             ("topic echo", "ros2 topic echo: the following required arguments were not provided: <TOPIC>"),
@@ -120,6 +150,13 @@ mod tests {
                 "topic nope",
                 "ros2 topic: no command nope (choose from list, info, type, find, echo, pub, hz, bw, delay)",
             ),
+            (
+                "topic ehco /chatter",
+                "ros2 topic: no command ehco: did you mean echo? (choose from list, info, type, find, echo, pub, hz, bw, \
+                 delay)",
+            ),
+            ("topic list --json", "ros2 topic list: no such option: --json. Try: runnel topic list --json"),
+            ("param list --json", "ros2 param list: no such option: --json. Try: runnel param list --json"),
             ("node list a b", "ros2 node list: too many arguments: a"),
             ("param get /a", "ros2 param get: the following required arguments were not provided: <NAME>"),
             ("param set /a b", "ros2 param set: the following required arguments were not provided: <VALUE>"),

@@ -13,6 +13,7 @@ use crate::commands::topic::qos::AskedQos;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::Discovery;
+use crate::originals::command_line::ACTION_LIST;
 use crate::ros2::{EventForm, event_schema};
 use crate::streaming::Ending;
 use crate::types::Types;
@@ -80,7 +81,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     actions.add_ros2(&graph);
     let announced = actions.0.get(&action).map(|action| action.types()).unwrap_or_default();
     let type_name = args.type_name.as_deref().or(announced.first().copied());
-    let unknown = || CliError::Failed(format!("no ROS 2 action {action} (see 'runnel action list')"));
+    let unknown = || CliError::Failed(format!("no ROS 2 action {action} (see '{ACTION_LIST}')"));
     let schemas = schemas(&types, type_name.ok_or_else(unknown)?)?;
     let node = cli.node(&context, "action")?;
     let ending = Ending::of(&context);

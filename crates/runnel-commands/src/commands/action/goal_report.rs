@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::ros2::message_yaml;
+use crate::python_yaml::{PrintOptions, tree};
 
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug)]
@@ -120,5 +120,5 @@ impl Report {
 }
 
 fn ros2_yaml(message: &DynamicMessage) -> String {
-    message_yaml(message, &yaml::EchoOptions::default())
+    tree(message, PrintOptions::default()).block()
 }

@@ -20,7 +20,8 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::{Finding, Found, Target};
 use crate::messages::{typed_message, wrong_values};
-use crate::types::{Types, type_name};
+use crate::originals::command_line::INTERFACE_SHOW;
+use crate::types::{Types, other_definition, type_name};
 use crate::value_parsers;
 
 const EXAMPLES: &str = "\
@@ -157,7 +158,7 @@ pub(super) fn schema(types: &Types, generation: Generation, typed: &str) -> Resu
 fn goal(schema: &ActionSchema, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(&schema.goal, values).map_err(|error| {
         let name = &schema.name;
-        let see = format!("'runnel interface show {name}'");
+        let see = format!("'{INTERFACE_SHOW} {name}'");
         CliError::Usage(wrong_values(&format!("goal of {name}"), &error, &see))
     })
 }
@@ -182,10 +183,7 @@ fn check_ros2_type(graph: &Ros2Graph, action: &str, schema: &ActionSchema) -> Re
     let parts = [&*schema.goal, &*schema.result, &*schema.feedback];
     let [.., (_, feedback)] = ros2_action_messages(&schema.name, parts);
     if hash.is_some_and(|hash| hash != feedback) {
-        return Err(CliError::Failed(format!(
-            "action {action}: its server has another definition of {wanted} than the one known here. Try: --interfaces \
-             FOLDER"
-        )));
+        return Err(CliError::Failed(format!("action {action}: {}", other_definition(&wanted))));
     }
     Ok(())
 }

@@ -55,6 +55,8 @@ pub struct Finding {
     pub what: String,
     /// What to do.
     pub advice: String,
+    /// The graph that it is about, if it is one.
+    pub graph: Option<&'static str>,
 }
 
 impl Severity {
@@ -110,13 +112,30 @@ impl Finding {
             subject: clean(&subject.into()),
             what: clean(&what.into()),
             advice: clean(advice),
+            graph: None,
         }
     }
 
-    /// The finding in lines of at most `width` columns, with the advice on lines of its own.
-    pub fn text(&self, width: usize) -> String {
+    /// The same finding about the graph of ROS 1.
+    #[must_use]
+    pub fn in_ros1(self) -> Self {
+        Self { graph: Some("ROS 1"), ..self }
+    }
+
+    /// The same finding about the graph of ROS 2.
+    #[must_use]
+    pub fn in_ros2(self) -> Self {
+        Self { graph: Some("ROS 2"), ..self }
+    }
+
+    /// The finding in lines of at most `width` columns, with the advice on lines of its own. `names_graph`: also which
+    /// graph it is about.
+    pub fn text(&self, width: usize, names_graph: bool) -> String {
         let Self { severity, subject, what, advice, .. } = self;
-        let mut text = wrapped(&format!("{}: {subject}: {what}", severity.name()), width, ["", "    "]);
+        let graph =
+            self.graph.filter(|_| names_graph).map_or_else(String::new, |graph| format!(" ({graph})"));
+        let mut text =
+            wrapped(&format!("{}: {subject}{graph}: {what}", severity.name()), width, ["", "    "]);
         if !advice.is_empty() {
             text += &wrapped(advice, width, ["  -> ", "     "]);
         }
@@ -124,9 +143,11 @@ impl Finding {
     }
 
     pub fn json(&self) -> Json {
-        let Self { severity, area, subject, what, advice } = self;
+        let Self { severity, area, subject, what, advice, graph } = self;
         let (severity, area) = (severity.name(), area.name());
-        json!({ "severity": severity, "area": area, "who": subject, "what": what, "advice": advice })
+        json!({
+            "severity": severity, "area": area, "who": subject, "what": what, "advice": advice, "graph": graph,
+        })
     }
 }
 
@@ -183,14 +204,25 @@ mod tests {
     fn finding_fits_the_width_with_advice_below() {
         let what =
             "http://127.0.0.1:40001/ takes no connection any more: its process ended without unregistering";
-        let text = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text(WIDTH);
+        let text = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text(WIDTH, true);
         let expected = "error: /talker: http://127.0.0.1:40001/ takes no connection any more: its\n    \
                         process ended without unregistering\n  -> runnel node cleanup\n";
         assert_eq!(text, expected);
-        let long = Finding::info(Area::Topic, "/t", "x".repeat(100), "").text(WIDTH);
+        let long = Finding::info(Area::Topic, "/t", "x".repeat(100), "").text(WIDTH, true);
         assert_eq!(long.lines().count(), 2);
-        let wide = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text(200);
+        let wide = Finding::error(Area::Node, "/talker", what, "runnel node cleanup").text(200, true);
         assert_eq!(wide.lines().count(), 2, "{wide}");
+    }
+
+    #[test]
+    fn graph_is_named_if_there_are_two() {
+        let finding = Finding::warning(Area::Node, "/a", "twice", "").in_ros2();
+        assert_eq!(finding.text(WIDTH, false), "warning: /a: twice\n");
+        assert_eq!(finding.text(WIDTH, true), "warning: /a (ROS 2): twice\n");
+        assert_eq!(finding.json()["graph"], "ROS 2");
+        let both = Finding::warning(Area::Topic, "/t", "nothing joins the graphs", "");
+        assert_eq!(both.text(WIDTH, true), "warning: /t: nothing joins the graphs\n");
+        assert_eq!(both.json()["graph"], Json::Null);
     }
 
     #[test]

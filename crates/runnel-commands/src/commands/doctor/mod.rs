@@ -60,16 +60,21 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 fn judge(found: &Found) -> Vec<Finding> {
     let mut findings = process::judge(&found.here);
     if let Some(graph) = &found.graph {
-        findings.extend(nodes::judge(&found.here, graph));
-        findings.extend(topics::judge(graph));
-        findings.extend(links::judge(graph));
-        findings.extend(services::judge(graph));
-        findings.extend(clock::judge(graph));
+        let kinds = [
+            nodes::judge(&found.here, graph),
+            topics::judge(graph),
+            links::judge(graph),
+            services::judge(graph),
+            clock::judge(graph),
+        ];
+        findings.extend(kinds.into_iter().flatten().map(Finding::in_ros1));
     }
     if let Some(ros2) = &found.ros2 {
-        findings.extend(ros2::judge(ros2, found.graph.as_ref()));
+        findings.extend(ros2::judge(ros2).into_iter().map(Finding::in_ros2));
+        findings.extend(found.graph.iter().flat_map(|ros1| ros2::judge_both(ros2, ros1)));
     }
-    findings.extend(network::judge(&found.network, found.ros2.as_ref()));
+    let network = network::judge(&found.network, found.ros2.as_ref());
+    findings.extend(network.into_iter().map(Finding::in_ros2));
     findings.sort();
     findings.dedup();
     findings

@@ -95,7 +95,7 @@ fn shared_uris(graph: &GraphFound) -> BTreeMap<&String, Vec<&str>> {
 fn shared_uri(nodes: &[&str], graph: &GraphFound) -> Option<Finding> {
     let node = graph.nodes.get(*nodes.first()?)?;
     let answers = match &node.reported_name {
-        Some(name) => format!(", where {name} answers"),
+        Some(name) => format!(", where {name}{} answers", process_of(node)),
         None => String::new(),
     };
     let what = format!("all registered at {}{answers}", node.uri.as_deref().unwrap_or_default());
@@ -103,10 +103,16 @@ fn shared_uri(nodes: &[&str], graph: &GraphFound) -> Option<Finding> {
     Some(Finding::error(Area::Node, listed(nodes, NAMED), what, advice))
 }
 
+/// The process that answers for a node, if it reports its id.
+fn process_of(node: &NodeFound) -> String {
+    node.pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+}
+
 /// A node whose port another node has taken.
 fn other_node_finding(name: &str, node: &NodeFound) -> Option<Finding> {
     let other = node.reported_name.as_ref().filter(|other| *other != name)?;
-    let what = format!("{other} answers at {}", node.uri.as_deref().unwrap_or_default());
+    let uri = node.uri.as_deref().unwrap_or_default();
+    let what = format!("{other}{} answers at {uri}", process_of(node));
     let advice = "the node is gone and another has its port: restart the other, then runnel node cleanup";
     Some(Finding::error(Area::Node, name, what, advice))
 }
@@ -213,13 +219,14 @@ mod tests {
 
     #[test]
     fn other_node_at_the_address_is_named_once() {
-        let other = NodeFound { reported_name: Some("/b".into()), ..node("http://127.0.0.1:1/") };
+        let other =
+            NodeFound { reported_name: Some("/b".into()), pid: Some(7), ..node("http://127.0.0.1:1/") };
         let one = reported(&here(LOCAL, true), &graph(&[("/a", other.clone())]));
         let [(Severity::Error, _, text)] = &one[..] else { panic!("{one:?}") };
-        assert!(text.contains("/b answers"), "{text}");
+        assert!(text.contains("/b (process 7) answers"), "{text}");
         let both = reported(&here(LOCAL, true), &graph(&[("/a", other.clone()), ("/b", other)]));
         let [(Severity::Error, subject, text)] = &both[..] else { panic!("{both:?}") };
-        assert!(subject == "/a and /b" && text.contains("where /b answers"), "{text}");
+        assert!(subject == "/a and /b" && text.contains("where /b (process 7) answers"), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Severity};
 use super::found::{Found, GraphFound, NodeFound};
-use super::ros2::found::Ros2Found;
+use super::ros2::{self, found::Ros2Found};
 use crate::graph::names_of;
 use crate::output::{counted, lines, table};
 
@@ -18,7 +18,8 @@ pub fn count(findings: &[Finding], severity: Severity) -> usize {
 
 /// All findings, the most severe first; what was checked; and a last line of counts.
 pub fn text(found: &Found, findings: &[Finding], width: usize) -> String {
-    let text: String = findings.iter().map(|finding| finding.text(width)).collect();
+    let are_both_looked_at = found.graph.is_some() && found.here.has_ros2;
+    let text: String = findings.iter().map(|finding| finding.text(width, are_both_looked_at)).collect();
     let checked = match &found.graph {
         Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
@@ -72,12 +73,17 @@ pub fn report(found: &Found) -> String {
         let address = master.address.map_or("no address".to_owned(), |address| address.to_string());
         text += &lines([format!("master {} ({address})", master.uri)]);
     }
+    if !text.is_empty() {
+        text.push('\n');
+    }
     if let Some(graph) = &found.graph {
-        text += "\n";
         text += &hosts(graph);
         text += "\n";
         text += &nodes(graph);
         text += "\n";
+    }
+    if let Some(ros2) = found.ros2.as_ref().filter(|_| found.here.has_ros2) {
+        text += &ros2::report::text(ros2);
     }
     text
 }
@@ -121,7 +127,8 @@ fn report_json(found: &Found) -> Json {
             "answers": node.fault.is_none() })
     };
     let nodes: Option<Vec<Json>> = found.graph.as_ref().map(|graph| graph.nodes.iter().map(node).collect());
-    json!({ "variables": variables, "master": master, "nodes": nodes })
+    let ros2 = found.ros2.as_ref().map(ros2::report::json);
+    json!({ "variables": variables, "master": master, "nodes": nodes, "ros2": ros2 })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Area, Finding, Severity, shell_word};
 use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, ServerFault};
 use super::gather::CLOCK;
+use crate::originals::command_line::TOPIC_INFO;
 use crate::output::listed;
 use crate::similar::is_similar;
 
@@ -159,8 +160,9 @@ pub fn unmatched(graph: &GraphFound, options: &str) -> Vec<Finding> {
             None => unpublished.push(topic),
         }
     }
-    findings.extend(in_one_line(&unpublished, "subscribed to, but not published", "runnel topic info TOPIC"));
-    findings.extend(in_one_line(&unused, "published, but not subscribed to", "runnel topic info TOPIC"));
+    let advice = format!("{TOPIC_INFO} TOPIC");
+    findings.extend(in_one_line(&unpublished, "subscribed to, but not published", &advice));
+    findings.extend(in_one_line(&unused, "published, but not subscribed to", &advice));
     findings
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use runnel::core::schema::{Generation, Kind, TypeName};
 
 use crate::error::CliError;
+use crate::originals::command_line::{INTERFACE_PACKAGES, definitions_advice};
 use crate::types::{Types, spelt};
 
 /// One generation, if the user restricts the search.
@@ -62,8 +63,8 @@ impl Only {
             Generation::Ros1 => " in ROS 1",
             Generation::Ros2 => " in ROS 2",
         });
-        let hint = "see 'runnel interface packages', and name folders with --interfaces";
-        Err(CliError::Failed(format!("unknown package {package}{generation} ({hint})")))
+        let text = format!("no package {package} is known{generation} (see '{INTERFACE_PACKAGES}')");
+        Err(CliError::Failed(format!("{text}. {}", definitions_advice())))
     }
 }
 

@@ -11,6 +11,7 @@ use runnel::{Context, Graphs, Node, Ros2Graph};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graphs::{Discovery, is_hidden};
+use crate::originals::command_line::LIFECYCLE_NODES;
 
 /// How long a node may take to answer.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -67,7 +68,7 @@ impl LifecycleNodes {
         }
         let is_node = self.graph.nodes.iter().any(|node| node.full_name == name);
         let why = if is_node { "it is no lifecycle node" } else { "no ROS 2 node has this name" };
-        Err(CliError::Failed(format!("Node not found: {name}: {why} (see 'runnel lifecycle nodes')")))
+        Err(CliError::Failed(format!("Node not found: {name}: {why} (see '{LIFECYCLE_NODES}')")))
     }
 
     /// Calls a service of a node.

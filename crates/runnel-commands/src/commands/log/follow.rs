@@ -1,8 +1,6 @@
 //! `runnel log` without a command
 
 use std::collections::VecDeque;
-use std::env;
-use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex};
 
 use runnel::core::schema::{Generation, Schema};
@@ -16,7 +14,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, is_stdout_coloured};
 use crate::streaming::{Ending, lock};
 
 /// Most lines that wait while others are printed.
@@ -75,18 +73,7 @@ struct Printer {
 struct Recent(VecDeque<(Generation, String, Time, String)>);
 
 pub fn run(args: &Follow, cli: &CliContext) -> Result<(), CliError> {
-    let snapshot = GraphSnapshot::open_running(cli, args.filter, &args.discovery)?;
-    let is_gathered = snapshot.ros1().map(|graph| is_gathered(&graph)).transpose()?.unwrap_or_default();
-    // Where a master collects lines, the topics of its nodes need no other subscriber.
-    let both =
-        [(cli.running_context_in(Graphs::Ros1), GATHERED), (cli.running_context_in(Graphs::Ros2), EACH)];
-    let sources: Vec<(Context, &str)> = match (is_gathered, snapshot.context().graphs()) {
-        (true, Graphs::Both) => {
-            both.into_iter().map(|(context, topic)| Ok((context?, topic))).collect::<Result<_, CliError>>()?
-        }
-        (true, _) => vec![(snapshot.context().clone(), GATHERED)],
-        (false, _) => vec![(snapshot.context().clone(), EACH)],
-    };
+    let sources = sources(args, cli)?;
     let ending = Ending::of_all(sources.iter().map(|(context, _)| context.clone()).collect());
     let printer = Arc::new(Mutex::new(Printer::new(args, cli)?));
     let types = LogTypes::new(cli)?;
@@ -110,6 +97,25 @@ pub fn run(args: &Follow, cli: &CliContext) -> Result<(), CliError> {
         log::warn!("dropped {dropped}: they arrived faster than they could be printed");
     }
     Ok(())
+}
+
+/// The topics of lines, each with a context in the graphs where it is subscribed to. Where a master collects lines, the
+/// topics of its nodes need no other subscriber.
+fn sources(args: &Follow, cli: &CliContext) -> Result<Vec<(Context, &'static str)>, CliError> {
+    let graphs = args.filter.available_graphs(cli)?.graphs;
+    let is_gathered =
+        graphs != Graphs::Ros2 && is_gathered(&Graph::new(&cli.query_context_in(Graphs::Ros1)?))?;
+    Ok(match (is_gathered, graphs) {
+        (true, Graphs::Both) => vec![
+            (cli.running_context_in(Graphs::Ros1)?, GATHERED),
+            (cli.running_context_in(Graphs::Ros2)?, EACH),
+        ],
+        (true, _) => vec![(cli.running_context_in(graphs)?, GATHERED)],
+        (false, _) => {
+            let snapshot = GraphSnapshot::open_running(cli, args.filter, &args.discovery)?;
+            vec![(snapshot.context().clone(), EACH)]
+        }
+    })
 }
 
 fn take(printer: &mut Printer, ending: &Ending, line: &Line) {
@@ -169,7 +175,7 @@ impl Printer {
             nodes: nodes.collect::<Result<_, CliError>>()?,
             grep: args.grep.clone(),
             place: args.place,
-            colours: env::var_os("NO_COLOR").is_none() && io::stdout().is_terminal(),
+            colours: is_stdout_coloured(),
             left: args.count,
             recent: Recent::default(),
         })

@@ -15,6 +15,7 @@ use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::{Finding, Found, Target};
+use crate::originals::command_line::NODE_LIST;
 
 /// How long a node may take to answer.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -68,9 +69,9 @@ impl Loggers {
                          option enable_logger_service"
                     ),
                     (false, Some(why)) => {
-                        format!("no node {node} in ROS 2 (see 'runnel node list'), and {why}")
+                        format!("no node {node} in ROS 2 (see '{NODE_LIST}'), and {why}")
                     }
-                    (false, None) => format!("no node {node} with loggers (see 'runnel node list')"),
+                    (false, None) => format!("no node {node} with loggers (see '{NODE_LIST}')"),
                 }))
             }
         }

@@ -12,6 +12,7 @@ pub use ros2::Ros2Info;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
+use crate::originals::command_line::NODE_LIST;
 
 /// Inspect nodes, and shut them down (rosnode, ros2 node)
 #[derive(Debug, Subcommand)]
@@ -35,10 +36,10 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
 
 /// The error for a node that is in no graph.
 fn unknown(node: &str) -> CliError {
-    CliError::Failed(format!("no node {node} (see 'runnel node list')"))
+    CliError::Failed(format!("no node {node} (see '{NODE_LIST}')"))
 }
 
 /// The error for a node that the master does not know. It may be in ROS 2.
 fn unknown_to_master(node: &str) -> CliError {
-    CliError::Failed(format!("no ROS 1 node {node} (see 'runnel node list --ros1')"))
+    CliError::Failed(format!("no ROS 1 node {node} (see '{NODE_LIST} --ros1')"))
 }

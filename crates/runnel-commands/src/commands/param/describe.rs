@@ -7,6 +7,7 @@ use super::query::{Query, node_not_found};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::originals::command_line::NODE_LIST;
 
 /// Show description, type and range of parameters of a ROS 2 node
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
             return Err(node_not_found(cli, &name));
         }
         let text =
-            format!("no ROS 2 node {name} (see 'runnel node list'); ROS 1 has no descriptions of parameters");
+            format!("no ROS 2 node {name} (see '{NODE_LIST}'); ROS 1 has no descriptions of parameters");
         return Err(CliError::Failed(text));
     };
     let names: Vec<&str> = args.names.iter().map(String::as_str).collect();

@@ -5,6 +5,7 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::originals::command_line::PARAM_LIST;
 use crate::params::{ros2, yaml};
 
 /// Print a parameter
@@ -50,7 +51,7 @@ fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), Cli
 }
 
 fn print_ros1(cli: &CliContext, graph: &Graph<'_>, name: &str) -> Result<(), CliError> {
-    let unknown = || CliError::Failed(format!("parameter {name} is not set (see 'runnel param list')"));
+    let unknown = || CliError::Failed(format!("parameter {name} is not set (see '{PARAM_LIST}')"));
     let value = graph.param(name)?.ok_or_else(unknown)?;
     let text = yaml::to_text(&value)?;
     cli.output.answer(|| text, || yaml::to_json(&value))
@@ -64,7 +65,7 @@ fn print_ros2(
 ) -> Result<(), CliError> {
     let unknown = |why: &str| {
         let node = client.node_name();
-        CliError::Failed(format!("parameter {name} of {node} {why} (see 'runnel param list {node}')"))
+        CliError::Failed(format!("parameter {name} of {node} {why} (see '{PARAM_LIST} {node}')"))
     };
     let value = match client.get_parameter(name) {
         Err(runnel::Error::NodeParameter(_)) => return Err(unknown("is not declared")),

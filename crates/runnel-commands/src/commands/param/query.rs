@@ -9,6 +9,7 @@ use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::{Discovery, GraphFilter};
+use crate::originals::command_line::NODE_LIST;
 use crate::value_parsers;
 
 /// How long a node may take to appear.
@@ -149,7 +150,7 @@ pub fn node_not_found(cli: &CliContext, node: &str) -> CliError {
 }
 
 fn missing_text(node: &str) -> String {
-    format!("no ROS 2 node {node} (see 'runnel node list')")
+    format!("no ROS 2 node {node} (see '{NODE_LIST}')")
 }
 
 impl Ros2Node {

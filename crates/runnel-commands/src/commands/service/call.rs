@@ -14,8 +14,10 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::{Discovery, Finding, Found, GraphFilter, Target};
+use crate::originals::command_line::SERVICE_LIST;
 use crate::output;
-use crate::ros2::{python_repr, service_type};
+use crate::python_yaml::python_repr;
+use crate::ros2::service_type;
 use crate::services::{FOREVER, probe, request};
 use crate::types::{Types, type_name};
 use crate::value_parsers;
@@ -130,7 +132,7 @@ fn find(args: &Args, cli: &CliContext, context: &Context, service: &str) -> Resu
 }
 
 fn not_provided(service: &str) -> CliError {
-    CliError::Failed(format!("service {service}: no node provides it (see 'runnel service list')"))
+    CliError::Failed(format!("service {service}: no node provides it (see '{SERVICE_LIST}')"))
 }
 
 impl<'a> Typed<'a> {

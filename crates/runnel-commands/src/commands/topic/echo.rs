@@ -1,10 +1,9 @@
 //! `runnel topic echo`
 
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
-use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Kind, Library, Schema, TypeName};
 use runnel::core::yaml::{self, EchoOptions};
-use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
+use runnel::{Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
 use super::diagnostics::Diagnostics;
 use super::listen::ListenArgs;
@@ -13,7 +12,7 @@ use super::subject::{self, Subject};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::GraphSnapshot;
+use crate::graphs::{GraphSnapshot, publishes};
 use crate::measure::warn_of_losses;
 use crate::output::{Output, counted, json_text};
 use crate::python_yaml::{self, PrintOptions};
@@ -152,10 +151,8 @@ fn best_qos(snapshot: &GraphSnapshot, topic: &str, one_type: bool) -> QoS {
     if !one_type {
         return QoS::keep_last(DEPTH).reliability_best_available().durability_best_available();
     }
-    let publishes = |end: &&EndpointInfo| {
-        end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
-    };
-    let offered: Vec<QoS> = graph.endpoints.iter().filter(publishes).map(|end| end.qos).collect();
+    let ends = graph.endpoints.iter().filter(|end| publishes(end, topic));
+    let offered: Vec<QoS> = ends.map(|end| end.qos).collect();
     matching(&offered, DEPTH)
 }
 

@@ -13,6 +13,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph};
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
+use crate::originals::command_line::TOPIC_LIST;
 use crate::output::{lines, shown};
 
 /// Show a topic's type, publishers and subscribers
@@ -72,7 +73,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     }
     if ros1.is_none() && ros2.is_none() {
         let hint = match subject::meant(&snapshot.topics()?.state(), &topic).as_str() {
-            "" => " (see 'runnel topic list')".to_owned(),
+            "" => format!(" (see '{TOPIC_LIST}')"),
             meant => meant.to_owned(),
         };
         return Err(CliError::Failed(format!("no topic {topic}{hint}")));

@@ -4,6 +4,7 @@ use runnel::core::qos::Policy;
 use runnel::{DataRepresentation, EndpointInfo};
 
 use super::qos;
+use crate::graphs::holder;
 
 /// Advice for ends of different types.
 const ONE_TYPE: &str = "one type at both ends";
@@ -38,7 +39,7 @@ impl Reason {
 
 /// Why a ROS 2 publisher and subscription do not match; `None` if they do.
 pub fn reason(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<Reason> {
-    let (from, to) = (named(publisher), named(subscription));
+    let (from, to) = (holder(publisher), holder(subscription));
     let reason = |why: String, advice: String| Reason {
         what: format!("No messages from publisher {from} to subscription {to}: {why}"),
         advice,
@@ -64,10 +65,6 @@ pub fn reason(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<R
     let advice: Vec<String> = incompatible.iter().map(advise).collect();
     (!policies.is_empty())
         .then(|| reason(format!("incompatible QoS: {}", policies.join("; ")), advice.join("; ")))
-}
-
-fn named(end: &EndpointInfo) -> String {
-    end.node.clone().unwrap_or_else(|| end.gid.to_string())
 }
 
 fn value(end: &EndpointInfo, policy: Policy) -> String {

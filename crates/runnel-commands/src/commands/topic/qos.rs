@@ -203,6 +203,18 @@ pub fn text(qos: &QoS, has_history: bool) -> String {
     rows.iter().map(|(name, value)| format!("  {name}: {value}\n")).collect()
 }
 
+/// A profile on one line: reliability, durability, history if it is known, and what is unusual.
+pub fn in_words(qos: &QoS, has_history: bool) -> String {
+    let mut words = vec![reliability(qos.reliability).to_owned(), durability(qos.durability).to_owned()];
+    words.extend(has_history.then(|| history(qos, true)));
+    words.extend(qos.deadline.map(|_| format!("deadline {}", time(qos.deadline))));
+    words.extend(qos.lifespan.map(|_| format!("lifespan {}", time(qos.lifespan))));
+    let has_liveliness = qos.liveliness != Liveliness::Automatic || qos.liveliness_lease.is_some();
+    let named = || format!("liveliness {}, lease {}", liveliness(qos.liveliness), time(qos.liveliness_lease));
+    words.extend(has_liveliness.then(named));
+    words.join(", ")
+}
+
 /// The same for programs. Durations are in nanoseconds; null is infinite or unknown.
 pub fn to_json(qos: &QoS, has_history: bool) -> Json {
     let time = |of: Option<Duration>| of.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));

@@ -6,6 +6,7 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
+use crate::originals::command_line::TOPIC_LIST;
 use crate::output::{lines, shown};
 
 /// Print a topic's type
@@ -30,9 +31,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let topics = GraphSnapshot::open(cli, args.filter, &args.discovery)?.topics()?;
     let types = topics.0.get(&topic).map(|topic| topic.types()).unwrap_or_default();
     match types.as_slice() {
-        [] => {
-            Err(CliError::Failed(format!("the type of topic {topic} is not known (see 'runnel topic list')")))
-        }
+        [] => Err(CliError::Failed(format!("the type of topic {topic} is not known (see '{TOPIC_LIST}')"))),
         [only] => cli.output.answer(|| shown(only).into_owned(), || json!(only)),
         several => cli.output.answer(|| lines(several), || json!(several)),
     }

@@ -5,16 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runnel::core::dynamic::{DynamicErrorKind, DynamicMessage, ValueRef};
-use runnel::core::names::DdsTopic;
 use runnel::core::schema::Generation;
-use runnel::{EndpointType, QoS, RawMessage, SubscriptionOptions};
+use runnel::{QoS, RawMessage, SubscriptionOptions};
 
 use super::{DiscoveryArgs, Failure, interrupted, unpublished};
 use crate::cli_context::CliContext;
 use crate::commands::topic::{AskedQos, Diagnostics, matching};
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::GraphSnapshot;
+use crate::graphs::{GraphSnapshot, publishes};
 use crate::measure::warn_of_losses;
 use crate::output::{Output, shown};
 use crate::python_yaml::{PrintOptions, Tree, python_text, to_csv, tree};
@@ -161,10 +160,8 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
 
 /// Reliable and transient local where the publishers are; a publisher that offers less gets what it offers requested.
 fn best_qos(snapshot: &GraphSnapshot, topic: &str) -> QoS {
-    let publishers = snapshot.ros2.iter().flat_map(|graph| &graph.endpoints).filter(|end| {
-        end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
-    });
-    let offered: Vec<QoS> = publishers.map(|end| end.qos).collect();
+    let ends = snapshot.ros2.iter().flat_map(|graph| &graph.endpoints);
+    let offered: Vec<QoS> = ends.filter(|end| publishes(end, topic)).map(|end| end.qos).collect();
     matching(&offered, DEPTH)
 }
 

@@ -12,12 +12,12 @@ use runnel_io::clock;
 
 use super::{DiscoveryArgs, Failure, interrupted};
 use crate::cli_context::CliContext;
-use crate::commands::topic::AskedQos;
+use crate::commands::topic::{AskedQos, mismatches};
 use crate::completion;
 use crate::learned_types::TypeLearner;
 use crate::output::Output;
+use crate::python_yaml::python_repr;
 use crate::received_types::not_learned;
-use crate::ros2::python_repr;
 use crate::streaming::POLL_PERIOD;
 use crate::value_parsers;
 
@@ -171,6 +171,9 @@ impl Job<'_> {
             }
             if self.args.max_wait_time_secs.is_some_and(|most| now.since(start) >= most) {
                 let only = self.publisher.subscription_count();
+                for reason in mismatches(self.context, self.publisher.topic())? {
+                    self.output.note(&reason.with_advice());
+                }
                 return Err(Failure::failed(format!(
                     "Timed out waiting for subscribers: expected {count}, but there are {only}"
                 )));

@@ -129,10 +129,13 @@ impl Driver {
         }
     }
 
-    /// Handles a node that was asked to stop: it unregisters. The last one stops the program.
+    /// Handles a node that was asked to stop, usually since the master got a newer node of its name: it unregisters. The
+    /// last one stops the program, also if it is in ROS 2: one name is one node.
     fn stopped(&mut self, key: NodeKey, reason: String) {
         let Some(node) = self.nodes.get_mut(key) else { return };
-        node.say(log::Level::Warn, format_args!("asked to stop: {reason}"));
+        let graphs = if node.ros2 { ", which is also in ROS 2," } else { "" };
+        let line = format_args!("node {}{graphs} is stopped by the ROS 1 master: {reason}", node.name);
+        node.say(log::Level::Warn, line);
         self.begin_close(key, reason);
         if self.nodes.iter().all(|node| node.stopped.is_some()) {
             self.request_stop();

@@ -8,7 +8,7 @@ mod lines;
 mod value;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 
 use runnel_core::names::{Generation, validate_node_name};
 
@@ -101,6 +101,7 @@ fn text_of(file: &str) -> Result<String, String> {
     match read {
         Ok(read) if read as u64 > LONGEST => Err(format!("longer than {LONGEST} bytes")),
         Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err("it is not UTF-8 text".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -248,6 +249,28 @@ talker:
             ),
             ("a:\n  ros__parameters:\n    b:\n    - 'c", "line 4: b: 'c does not end with '"),
             ("- a", "line 1: an item of a list that has no name"),
+            (
+                "a:\n  ros__parameters:\n    b: 1\n      c: 2",
+                "line 4: c is indented by 6 spaces, and the keys before it in its map by 4",
+            ),
+            (
+                "a:\n  ros__parameters:\n      b: 1\n    c: 2",
+                "line 4: c is indented by 4 spaces, and the keys before it in its map by 6",
+            ),
+            ("a:\n  b: 1\n", "line 2: a.b is not below the name of a node and ros__parameters"),
+            (
+                "a:\n  ros__parameters:\n    b: &x [1]\n    c: *x",
+                "line 3: b: & is not supported. Try: plain values, lists and maps by indentation",
+            ),
+            (
+                "a:\n  ros__parameters:\n    c: *x",
+                "line 3: c: * is not supported. Try: plain values, lists and maps by indentation",
+            ),
+            (
+                "a:\n  ros__parameters:\n    b: [[1], [2]]",
+                "line 3: b: [ is not supported. Try: plain values, lists and maps by indentation",
+            ),
+            ("a:\n  ros__parameters:\n \t  b: 1", "line 3: a tab where spaces should indent"),
         ] {
             assert_eq!(parse(text).expect_err(text), expected);
         }
@@ -255,6 +278,15 @@ talker:
             assert_eq!(argument_value(text).expect_err(text), expected);
         }
         assert_eq!(argument_value(" 5 "), Ok(FileValue::Plain("5".into())));
+        let deep = format!("a: {{ros__parameters: {}1{}", "{b: ".repeat(10_000), "}".repeat(10_001));
+        let why = parse(&deep).expect_err("too deep");
+        assert!(why.ends_with("more than 32 maps within each other"), "{why}");
+        let path = std::env::temp_dir().join(format!("runnel-latin1-{}.yaml", std::process::id()));
+        let path = path.display().to_string();
+        std::fs::write(&path, b"a: {ros__parameters: {b: \xe9}}").expect("it is written");
+        let why = FileParams::read(std::slice::from_ref(&path)).expect_err("no UTF-8").to_string();
+        assert_eq!(why, format!("--params-file: {path}: it is not UTF-8 text"));
+        std::fs::remove_file(&path).expect("it is there");
         let gone = FileParams::read(&["/no/such.yaml".into()]).expect_err("there is none").to_string();
         assert_eq!(gone, "--params-file: /no/such.yaml: No such file or directory (os error 2)");
     }

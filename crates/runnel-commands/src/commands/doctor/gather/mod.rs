@@ -48,7 +48,7 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     };
     let (is_enough, has_master) = (AtomicBool::new(false), AtomicBool::new(false));
     let ros2_context = cli.query_context_in(Graphs::Ros2).ok();
-    let (ros1, ros2, mut network) = thread::scope(|scope| {
+    let (ros1, mut ros2, mut network) = thread::scope(|scope| {
         let ros2 = scope.spawn(|| ros2::gather(args, cli, ros2_context.as_ref(), &has_master));
         let network = scope.spawn(|| network::gather(ros2_context.as_ref(), &is_enough));
         let ros1 = match graphs {
@@ -62,6 +62,9 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
         (ros1, ros2, network.join().unwrap_or_default())
     });
     let (master, graph) = ros1?;
+    if let Some(found) = &mut ros2 {
+        found.pids = network.pids(&found.graph);
+    }
     network::look_elsewhere(cli, &mut network, ros2.as_ref(), graph.is_some());
     here.master = master;
     here.has_ros2 = ros2.as_ref().is_some_and(|found| found.has_nodes);

@@ -6,8 +6,8 @@ use runnel::Ros2Graph;
 
 use super::found::{NetworkFound, topic_of};
 use crate::commands::doctor::finding::{Area, Finding};
-use crate::commands::doctor::ros2::found::{Ros2Found, holder, is_publisher, names};
-use crate::graphs::is_hidden;
+use crate::commands::doctor::ros2::found::{Ros2Found, names};
+use crate::graphs::{holder, is_hidden, is_publisher};
 use crate::output::listed;
 
 /// Number of topics named in a finding.

@@ -1,9 +1,9 @@
 //! The gathered facts of the network of ROS 2.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use runnel::{DiscoveryRange, EndpointInfo, Ros2Graph};
+use runnel::{DiscoveryRange, EndpointInfo, Gid, ParticipantInfo, Ros2Graph};
 
 /// The network as this process sees it.
 #[derive(Clone, Debug, Default)]
@@ -83,13 +83,23 @@ impl RosProcess {
         format!("'{}' (process {})", self.command, self.pid)
     }
 
-    /// Whether this is the process of an address.
-    pub fn has_port(&self, port: u16) -> bool {
-        self.ports.contains(&port)
+    /// Whether a participant is in this process.
+    pub fn has(&self, participant: &ParticipantInfo) -> bool {
+        let has_port = |at: &SocketAddr| self.ports.contains(&at.port());
+        participant.is_same_host && participant.addresses.iter().any(has_port)
     }
 }
 
 impl NetworkFound {
+    /// The process ids of participants of this host, as far as `/proc` shows them.
+    pub fn pids(&self, graph: &Ros2Graph) -> BTreeMap<Gid, i32> {
+        let pid = |one: &ParticipantInfo| {
+            let process = self.processes_here().find(|process| process.has(one))?;
+            Some((one.gid, process.pid))
+        };
+        graph.participants.iter().filter_map(pid).collect()
+    }
+
     /// The processes of this domain.
     pub fn processes_here(&self) -> impl Iterator<Item = &RosProcess> {
         self.processes.iter().filter(|process| process.domain == self.domain)
@@ -99,10 +109,8 @@ impl NetworkFound {
 /// The names of the nodes of a process, if it was discovered; otherwise its command line.
 pub fn name_of(process: &RosProcess, graph: Option<&Ros2Graph>) -> String {
     let nodes = graph.into_iter().flat_map(|graph| {
-        let is_it = |one: &&runnel::ParticipantInfo| {
-            one.is_same_host && one.addresses.iter().any(|at| process.has_port(at.port()))
-        };
-        let participants: Vec<_> = graph.participants.iter().filter(is_it).map(|one| one.gid).collect();
+        let participants = graph.participants.iter().filter(|one| process.has(one));
+        let participants: Vec<_> = participants.map(|one| one.gid).collect();
         graph.nodes.iter().filter(move |node| participants.contains(&node.participant))
     });
     let names: Vec<&str> = nodes.map(|node| node.full_name.as_str()).collect();

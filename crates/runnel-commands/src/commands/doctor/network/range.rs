@@ -6,6 +6,7 @@ use super::found::{NetworkFound, RosProcess, name_of};
 use crate::commands::doctor::finding::{Area, Finding};
 use crate::commands::doctor::ros2::found::Ros2Found;
 use crate::graphs::place;
+use crate::originals::command_line::DOCTOR;
 use crate::output::listed;
 
 const RANGE: &str = "ROS_AUTOMATIC_DISCOVERY_RANGE";
@@ -85,8 +86,7 @@ fn peers(network: &NetworkFound, graph: Option<&Ros2Graph>) -> Vec<Finding> {
                  ROS_DOMAIN_ID, or a firewall is in between",
                 network.domain
             );
-            let advice =
-                format!("on {name}: runnel doctor; and let UDP ports {} through", ports(network.domain));
+            let advice = format!("on {name}: {DOCTOR}; and let UDP ports {} through", ports(network.domain));
             Some(Finding::warning(Area::Network, PEERS, what, &advice))
         }
     };
@@ -124,9 +124,6 @@ fn ranges(process: &RosProcess, network: &NetworkFound, graph: Option<&Ros2Graph
 /// A process with ports of this domain that was not discovered.
 fn undiscovered(process: &RosProcess, network: &NetworkFound, graph: Option<&Ros2Graph>) -> Option<Finding> {
     let participants = || graph.into_iter().flat_map(|graph| &graph.participants);
-    let is_it = |one: &&runnel::ParticipantInfo| {
-        one.is_same_host && one.addresses.iter().any(|at| process.has_port(at.port()))
-    };
     if process.is_stopped {
         let what = "is stopped (by Ctrl-Z or a debugger): it answers nothing";
         let advice = format!("kill -CONT {}", process.pid);
@@ -134,7 +131,7 @@ fn undiscovered(process: &RosProcess, network: &NetworkFound, graph: Option<&Ros
     }
     let is_off = |variables| limiting(variables).is_some_and(|(_, value)| value == "OFF");
     if !process.is_lasting
-        || participants().any(|one| is_it(&one))
+        || participants().any(|one| process.has(one))
         || is_off(&process.variables)
         || network.range == Some(DiscoveryRange::Off)
     {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use runnel::Gid;
 use runnel::core::names::DdsTopic;
 
-use super::found::{Ros2Found, holder, is_publisher, names};
+use super::found::{Ros2Found, names};
 use crate::commands::doctor::finding::{Area, Finding};
+use crate::graphs::{holder, is_publisher};
 use crate::output::listed;
 
 const SERVICES: [&str; 3] = ["send_goal", "cancel_goal", "get_result"];

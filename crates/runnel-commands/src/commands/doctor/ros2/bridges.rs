@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use runnel::bridge::{EndpointMark, bridge_of_node};
 use runnel::core::names::DdsTopic;
 
-use super::found::{Ros2Found, holder, is_publisher};
+use super::found::Ros2Found;
 use crate::commands::doctor::finding::{Area, Finding, shell_word};
 use crate::commands::doctor::found::GraphFound;
-use crate::graphs::is_hidden;
+use crate::graphs::{holder, is_hidden, is_publisher};
 use crate::output::listed;
 
 /// Topics that every node has in its own graph, and that bridges leave alone.

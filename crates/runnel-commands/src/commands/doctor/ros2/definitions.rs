@@ -2,15 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use runnel::core::schema::{DescribedField, DescribedType, TypeDescription};
+use runnel::core::schema::{DescribedType, TypeDescription};
 
 /// Number of differences that are named.
 const NAMED: usize = 5;
-
-/// First numbers of the kinds of arrays. Source: type_description_interfaces/msg/FieldType.
-const ARRAY: u8 = 48;
-const BOUNDED_SEQUENCE: u8 = 96;
-const SEQUENCE: u8 = 144;
 
 /// The fields of a type and of all types that it uses, with their types, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,18 +14,19 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The definition that a node describes: a type and those that it uses.
-    pub fn of_types<'t>(types: impl IntoIterator<Item = &'t DescribedType>) -> Self {
-        let field = |field: &DescribedField| {
-            let capacities = [field.capacity as u64, field.string_capacity as u64];
-            (field.name.clone(), type_text(field.type_id, capacities, &field.nested_type_name))
+    /// The definition that a node describes: a type and those that it uses. `None` if one of them cannot be written as
+    /// a definition.
+    pub fn of_types<'t>(types: impl IntoIterator<Item = &'t DescribedType>) -> Option<Self> {
+        let field = |line: &str| line.split_once(' ').map(|(of, name)| (name.to_owned(), of.to_owned()));
+        let fields = |described: &DescribedType| {
+            let definition = described.definition().ok()?;
+            Some((described.name.clone(), definition.lines().filter_map(field).collect()))
         };
-        let fields = |described: &DescribedType| described.fields.iter().map(field).collect();
-        Self { types: types.into_iter().map(|one| (one.name.clone(), fields(one))).collect() }
+        Some(Self { types: types.into_iter().map(fields).collect::<Option<_>>()? })
     }
 
     /// The definition that is known here.
-    pub fn of_description(description: &TypeDescription) -> Self {
+    pub fn of_description(description: &TypeDescription) -> Option<Self> {
         Self::of_types(std::iter::once(&description.own).chain(&description.referenced))
     }
 
@@ -80,43 +76,6 @@ fn field_differences(
     found
 }
 
-/// A type as definitions spell it.
-fn type_text(id: u8, [capacity, string_capacity]: [u64; 2], nested: &str) -> String {
-    let (base, suffix) = match id {
-        SEQUENCE.. => (id - SEQUENCE, "[]".to_owned()),
-        BOUNDED_SEQUENCE.. => (id - BOUNDED_SEQUENCE, format!("[<={capacity}]")),
-        ARRAY.. => (id - ARRAY, format!("[{capacity}]")),
-        _ => (id, String::new()),
-    };
-    const NAMES: [&str; 17] = [
-        "int8",
-        "uint8",
-        "int16",
-        "uint16",
-        "int32",
-        "uint32",
-        "int64",
-        "uint64",
-        "float32",
-        "float64",
-        "long double",
-        "char",
-        "wchar",
-        "bool",
-        "byte",
-        "string",
-        "wstring",
-    ];
-    let name = match base {
-        1 => nested.to_owned(),
-        2..=18 => NAMES[usize::from(base) - 2].to_owned(),
-        19 | 21 => format!("string<={string_capacity}"),
-        20 | 22 => format!("wstring<={string_capacity}"),
-        other => format!("type {other}"),
-    };
-    name + &suffix
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,26 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn types_are_spelt_as_in_definitions() {
-        let cases: [(u8, [u64; 2], &str); 8] = [
-            (2, [0, 0], "int8"),
-            (11, [0, 0], "float64"),
-            (15, [0, 0], "bool"),
-            (18, [0, 0], "wstring"),
-            (49, [4, 0], "std_msgs/msg/Header[4]"),
-            (97, [5, 0], "std_msgs/msg/Header[<=5]"),
-            (161, [0, 0], "string[]"),
-            (21, [0, 9], "string<=9"),
-        ];
-        for (id, capacities, expected) in cases {
-            assert_eq!(type_text(id, capacities, "std_msgs/msg/Header"), expected, "{id}");
-        }
-    }
-
-    #[test]
     fn known_definition_has_the_fields_of_its_text() {
-        let description = TypeDescription::of_message("p/msg/T", "float32 x\nstring[3] names\n").unwrap();
-        let expected = definition("p/msg/T", &[("x", "float32"), ("names", "string[3]")]);
-        assert_eq!(Definition::of_description(&description), expected);
+        let text = "float32 x\nstring[3] names\nstring<=9[<=5] short\nbyte[] raw\n";
+        let description = TypeDescription::of_message("p/msg/T", text).expect("a good text");
+        let fields =
+            [("x", "float32"), ("names", "string[3]"), ("short", "string<=9[<=5]"), ("raw", "byte[]")];
+        assert_eq!(Definition::of_description(&description), Some(definition("p/msg/T", &fields)));
+        let mut odd = description.own;
+        odd.fields[0].type_id = 12;
+        assert_eq!(Definition::of_types([&odd]), None, "messages have no long double");
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use runnel::bridge::EndpointMark;
 use runnel::diagnostics::ParticipantDetails;
-use runnel::{EndpointInfo, EndpointType, Gid, ParticipantInfo, Ros2Graph};
+use runnel::{EndpointInfo, Gid, ParticipantInfo, Ros2Graph};
 
 use super::definitions::Definition;
-use crate::graphs::place;
+use crate::graphs::place_of_process;
 use crate::output::listed;
 
 /// Number of nodes named in a finding.
@@ -30,6 +30,8 @@ pub struct Ros2Found {
     pub marks: BTreeMap<Gid, EndpointMark>,
     /// Definitions of types with several hashes, by hash.
     pub definitions: BTreeMap<String, Definition>,
+    /// The process ids of participants of this host, as far as they are known.
+    pub pids: BTreeMap<Gid, i32>,
     /// The clocks of other hosts.
     pub clocks: Vec<ClockReading>,
     /// The largest messages that were received, by topic and node.
@@ -55,6 +57,11 @@ pub struct LargestMessage {
 }
 
 impl Ros2Found {
+    /// Vendor, address and, if it is known, the process of a participant.
+    pub fn place(&self, participant: &ParticipantInfo) -> String {
+        place_of_process(participant, self.pids.get(&participant.gid).copied())
+    }
+
     /// The latest snapshot of the graph.
     pub fn latest(&self) -> &Ros2Graph {
         self.later.as_ref().unwrap_or(&self.graph)
@@ -64,7 +71,7 @@ impl Ros2Found {
     pub fn nodes_of(&self, participant: &ParticipantInfo) -> String {
         let nodes = self.graph.nodes.iter().filter(|node| node.participant == participant.gid);
         let names: Vec<&str> = nodes.map(|node| node.full_name.as_str()).collect();
-        if names.is_empty() { place(participant) } else { listed(&names, NAMED) }
+        if names.is_empty() { self.place(participant) } else { listed(&names, NAMED) }
     }
 
     /// The lease of a participant, and the time since it was last received.
@@ -76,15 +83,6 @@ impl Ros2Found {
     pub fn is_dual(&self, end: &EndpointInfo) -> bool {
         matches!(self.marks.get(&end.gid), Some(EndpointMark::DualNode(_)))
     }
-}
-
-/// The name of an endpoint's node, or its GID.
-pub fn holder(end: &EndpointInfo) -> String {
-    end.node.clone().unwrap_or_else(|| end.gid.to_string())
-}
-
-pub fn is_publisher(end: &EndpointInfo) -> bool {
-    end.endpoint_type == EndpointType::Publisher
 }
 
 /// Names once each, in order.

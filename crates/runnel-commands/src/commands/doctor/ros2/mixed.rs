@@ -7,9 +7,10 @@ use runnel::core::names::DdsTopic;
 use runnel::core::schema::TypeName;
 
 use super::bridges::foreign_bridges;
-use super::found::{Ros2Found, holder, is_publisher, names};
+use super::found::{Ros2Found, names};
 use crate::commands::doctor::finding::{Area, Finding, Severity, shell_word};
 use crate::commands::doctor::found::GraphFound;
+use crate::graphs::{holder, is_publisher};
 
 /// Topics that every node has in its own generation's form.
 const OWN: [&str; 2] = ["/rosout", "/parameter_events"];

@@ -1,4 +1,4 @@
-//! Findings in the ROS 2 graph, and between the graphs of both generations.
+//! Findings in the ROS 2 graph, and between the graphs of both generations; and a report of the ROS 2 graph.
 
 mod actions;
 mod bridges;
@@ -6,6 +6,7 @@ pub mod definitions;
 pub mod found;
 mod mixed;
 mod participants;
+pub mod report;
 mod services;
 mod topics;
 
@@ -18,13 +19,15 @@ use super::found::GraphFound;
 /// Number of findings of one kind that are listed: anyone can announce thousands of participants.
 const MOST: usize = 50;
 
-pub fn judge(found: &Ros2Found, ros1: Option<&GraphFound>) -> Vec<Finding> {
-    let mut kinds =
-        vec![topics::judge(found), services::judge(found), actions::judge(found), participants::judge(found)];
-    if let Some(ros1) = ros1 {
-        kinds.extend([mixed::judge(found, ros1), bridges::judge(found, ros1)]);
-    }
+pub fn judge(found: &Ros2Found) -> Vec<Finding> {
+    let kinds =
+        [topics::judge(found), services::judge(found), actions::judge(found), participants::judge(found)];
     kinds.into_iter().flat_map(limited).collect()
+}
+
+/// Findings between the graphs.
+pub fn judge_both(found: &Ros2Found, ros1: &GraphFound) -> Vec<Finding> {
+    [mixed::judge(found, ros1), bridges::judge(found, ros1)].into_iter().flat_map(limited).collect()
 }
 
 /// The most severe findings, and the number of others.

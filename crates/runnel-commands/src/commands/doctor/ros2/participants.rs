@@ -8,7 +8,7 @@ use runnel::{Gid, ParticipantInfo};
 
 use super::found::Ros2Found;
 use crate::commands::doctor::finding::{Area, Finding, shell_word};
-use crate::graphs::{is_hidden, place};
+use crate::graphs::is_hidden;
 use crate::output::listed;
 
 /// Length of the ids in announcements of nodes before Iron, in bytes.
@@ -42,7 +42,8 @@ fn duplicates(found: &Ros2Found) -> Vec<Finding> {
         holders.entry(&node.full_name).or_default().push(node.participant);
     }
     let finding = |(name, holders): (&str, Vec<Gid>)| {
-        let places = holders.iter().filter_map(|gid| found.graph.participant(*gid)).map(place);
+        let places =
+            holders.iter().filter_map(|gid| found.graph.participant(*gid)).map(|one| found.place(one));
         let what = format!(
             "{} nodes have this name: {}; services and parameters reach any of them",
             holders.len(),
@@ -92,7 +93,7 @@ fn unanswering(participant: &ParticipantInfo, found: &Ros2Found) -> Option<Findi
         "let UDP through in both directions on both hosts, for example: sudo ufw allow in proto udp from the other \
          host's address"
     };
-    Some(Finding::warning(Area::Node, place(participant), what, advice))
+    Some(Finding::warning(Area::Node, found.place(participant), what, advice))
 }
 
 /// A participant that answered and of which nothing has been received for most of its lease.

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use runnel::core::names::DdsTopic;
 use runnel::{EndpointInfo, Gid, Ros2Graph};
 
-use super::found::{Ros2Found, holder, is_publisher, names};
+use super::found::{Ros2Found, names};
 use crate::commands::doctor::finding::{Area, Finding};
+use crate::graphs::{holder, is_publisher};
+use crate::originals::command_line::SERVICE_LIST;
 use crate::output::listed;
 
 /// Number of services named in a finding.
@@ -212,8 +214,8 @@ fn without_server(services: &Services<'_>) -> Option<Finding> {
     };
     let nodes = names(waiting.iter().flat_map(|service| callers(service)));
     let what = format!("called by {nodes}, and no node provides it");
-    let advice = "runnel service list";
-    (!waiting.is_empty()).then(|| Finding::info(Area::Service, listed(&waiting, NAMED), what, advice))
+    let advice = SERVICE_LIST.to_string();
+    (!waiting.is_empty()).then(|| Finding::info(Area::Service, listed(&waiting, NAMED), what, &advice))
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use runnel::core::names::DdsTopic;
 use runnel::core::qos::Policy;
 use runnel::{EndpointInfo, Ros2Graph};
 
-use super::found::{Ros2Found, holder, is_publisher, names};
+use super::found::{Ros2Found, names};
 use crate::commands::doctor::finding::{Area, Finding, shell_word};
 use crate::commands::doctor::found::GraphFound;
 use crate::commands::doctor::topics::unmatched;
 use crate::commands::topic::{reason, setting};
-use crate::graphs::is_hidden;
+use crate::graphs::{holder, is_hidden, is_publisher};
+use crate::originals::command_line::{INTERFACE_SHOW, TOPIC_INFO};
 
 /// Number of mismatching pairs of a topic that are listed.
 const MOST_PAIRS: usize = 20;
@@ -90,7 +91,7 @@ impl<'g> Ends<'g> {
                 Area::Topic,
                 topic,
                 what,
-                &format!("runnel topic info -v {}", shell_word(topic)),
+                &format!("{TOPIC_INFO} -v {}", shell_word(topic)),
             ));
         }
         findings
@@ -116,9 +117,11 @@ impl<'g> Ends<'g> {
                 "the definitions of {name} differ: {}",
                 changes(found, [first.0, rest.0], [&one, &other])
             );
-            let advice = "build all nodes from the same definition: messages are misread or refused until then (compare \
-                          with 'runnel interface show')";
-            Some(Finding::error(Area::Topic, topic, what, advice))
+            let advice = format!(
+                "build all nodes from the same definition: messages are misread or refused until then (compare with \
+                 '{INTERFACE_SHOW} {name}')"
+            );
+            Some(Finding::error(Area::Topic, topic, what, &advice))
         };
         self.hashes().into_iter().filter_map(finding).collect()
     }

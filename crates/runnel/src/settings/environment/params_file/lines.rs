@@ -20,12 +20,16 @@ struct Key {
     line: usize,
     /// Whether a value or another key is below it.
     has_content: bool,
+    /// Indentation of the keys on the lines below it.
+    below: Option<usize>,
 }
 
 /// The keys above the current line, and the list below the last of them.
 #[derive(Default)]
 struct Reader {
     keys: Vec<Key>,
+    /// Indentation of the keys at the top.
+    top: Option<usize>,
     list: Option<(usize, Vec<FileValue>)>,
     entries: Vec<Entry>,
 }
@@ -68,9 +72,21 @@ impl Reader {
             None => {
                 self.end_list();
                 self.end_keys(indent)?;
+                self.check_indent(indent, text).map_err(|why| (number, why))?;
                 self.take_key(number, indent, text).map_err(|why| (number, why))
             }
         }
+    }
+
+    /// Checks that the key of a line has the same indentation as those of its map.
+    fn check_indent(&mut self, indent: usize, text: &str) -> Result<(), String> {
+        let others = self.keys.last_mut().map_or(&mut self.top, |key| &mut key.below);
+        let others = *others.get_or_insert(indent);
+        if others == indent {
+            return Ok(());
+        }
+        let key = key_and_value(text).map_or(text, |(key, _)| key);
+        Err(format!("{key} is indented by {indent} spaces, and the keys before it in its map by {others}"))
     }
 
     /// Handles an item of the list below the last key, which may have the same indentation as the key.
@@ -91,7 +107,7 @@ impl Reader {
         if let Some(above) = self.keys.last_mut() {
             above.has_content = true;
         }
-        self.keys.push(Key { indent, name, line: number, has_content: false });
+        self.keys.push(Key { indent, name, line: number, has_content: false, below: None });
         if self.keys.len() > DEEPEST {
             return Err(format!("more than {DEEPEST} maps within each other"));
         }

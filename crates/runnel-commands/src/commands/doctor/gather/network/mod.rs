@@ -17,8 +17,8 @@ use runnel_io::Datagrams;
 use super::reach;
 use crate::cli_context::CliContext;
 use crate::commands::doctor::network::found::{Buffers, NetworkFound, RosProcess, topic_of};
-use crate::commands::doctor::ros2::found::{Ros2Found, is_publisher};
-use crate::graphs::Discovery;
+use crate::commands::doctor::ros2::found::Ros2Found;
+use crate::graphs::{Discovery, is_publisher};
 
 /// The variables that concern discovery.
 pub const VARIABLES: [&str; 7] = [

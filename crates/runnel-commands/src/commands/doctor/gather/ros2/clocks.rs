@@ -13,6 +13,7 @@ use runnel::{Context, Gid, Node, Ros2Graph, Time};
 use runnel_io::clock;
 
 use crate::commands::doctor::ros2::found::ClockReading;
+use crate::graphs::is_publisher;
 
 /// Services of which nearly every node offers one. An empty request changes nothing.
 const PARAMETERS: &str = "/get_parameters";
@@ -44,7 +45,7 @@ pub fn hosts(graph: &Ros2Graph) -> BTreeMap<IpAddr, Vec<Asked>> {
         let Some(DdsTopic::ServiceRequest(service)) = end.ros_topic() else { continue };
         let parts =
             [PARAMETERS, DESCRIPTIONS].into_iter().find_map(|of| Some((service.strip_suffix(of)?, of)));
-        let Some((node, service)) = parts.filter(|_| !super::is_publisher(end)) else { continue };
+        let Some((node, service)) = parts.filter(|_| !is_publisher(end)) else { continue };
         let Some(participant) = graph.participant(end.gid).filter(|one| !one.is_same_host) else { continue };
         let Some(address) = participant.addresses.first() else { continue };
         let asked = Asked { participant: participant.gid, node: node.to_owned(), service };

@@ -38,7 +38,7 @@ fn known(types: &Types, hash: &str, end: &EndpointInfo) -> Option<Definition> {
     let name = end.ros_type();
     let schema = types.message_in(Generation::Ros2, &name).ok()?;
     let description = TypeDescription::of_message(&name, &schema.full_text).ok()?;
-    (description.hash == hash).then(|| Definition::of_description(&description))
+    (description.hash == hash).then(|| Definition::of_description(&description)).flatten()
 }
 
 /// The definition as a node that uses it describes it, with this hash.
@@ -48,6 +48,6 @@ fn from_nodes(node: &Node, graph: &Ros2Graph, hash: &str, ends: &[&EndpointInfo]
     let describes = |user: &&str| graph.count_services(&format!("{user}/{SERVICE}")) > 0;
     users.into_iter().filter(describes).take(MOST_NODES).find_map(|user| {
         let (_, types) = checked_types(node, graph, user, [&type_name, hash]).ok()?;
-        Some(Definition::of_types(&types))
+        Definition::of_types(&types)
     })
 }

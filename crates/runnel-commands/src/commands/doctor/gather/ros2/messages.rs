@@ -9,7 +9,7 @@ use runnel::{Node, QoS, RawMessage, Ros2Graph};
 
 use crate::commands::doctor::ros2::found::LargestMessage;
 use crate::error::CliError;
-use crate::graphs::is_hidden;
+use crate::graphs::{is_hidden, is_publisher};
 use crate::streaming::lock;
 
 /// Number of topics that are subscribed to.
@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// # Errors
 /// When sockets cannot be opened.
 pub fn gather(node: &Node, graph: &Ros2Graph) -> Result<Vec<LargestMessage>, CliError> {
-    let publishers = graph.endpoints.iter().filter(|end| super::is_publisher(end));
+    let publishers = graph.endpoints.iter().filter(|end| is_publisher(end));
     let topics: std::collections::BTreeSet<&str> = publishers
         .filter_map(|end| match end.ros_topic() {
             Some(DdsTopic::Topic(topic)) if !is_hidden(topic) => Some(topic),

@@ -11,7 +11,7 @@ use runnel::{Context, Node, Ros2Graph};
 
 use crate::cli_context::CliContext;
 use crate::commands::doctor::Args;
-use crate::commands::doctor::ros2::found::{Ros2Found, is_publisher};
+use crate::commands::doctor::ros2::found::Ros2Found;
 use crate::commands::doctor::ros2::{differing_hashes, has_suspects};
 use crate::error::CliError;
 use crate::graphs::{DiscoveredRos2, Discovery};
