@@ -191,16 +191,13 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
 
     /// Removes goals whose listing time has expired.
     pub(super) fn expire(&mut self, now: Instant) {
-        let KeepTimes { ros1, ros2 } = self.keep;
-        self.entries.retain(|entry| {
-            let keep = if entry.id.uuid().is_some() { ros2 } else { ros1 };
-            entry.ended.is_none_or(|ended| now.since(ended) <= keep)
-        });
+        let keep = self.keep;
+        self.entries.retain(|entry| entry.expiry(keep).is_none_or(|expiry| now <= expiry));
     }
 
-    /// Whether a goal has ended and will expire.
-    pub(super) fn has_ended_goals(&self) -> bool {
-        self.entries.iter().any(|entry| entry.ended.is_some())
+    /// When the listing time of the next goal expires; `None` if no goal has ended.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.entries.iter().filter_map(|entry| entry.expiry(self.keep)).min()
     }
 
     fn next_key(&mut self) -> Key {
@@ -239,6 +236,12 @@ impl<H, R> Entry<H, R> {
             decision: CancelDecision::None,
             requests: GoalRequests::default(),
         }
+    }
+
+    /// When its listing time expires, if it has ended.
+    fn expiry(&self, KeepTimes { ros1, ros2 }: KeepTimes) -> Option<Instant> {
+        let keep = if self.id.uuid().is_some() { ros2 } else { ros1 };
+        self.ended.map(|ended| ended + keep)
     }
 
     /// Whether the goal can be cancelled: a ROS 2 client can cancel it once it is accepted. Not while its owner is asked.

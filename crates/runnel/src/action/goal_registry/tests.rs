@@ -136,7 +136,9 @@ fn duplicate_goal_is_not_started_twice() {
 fn ended_goal_stays_listed_for_a_while() {
     let mut registry = registry(10, &[1, 2]);
     let first = key(&registry, 1);
+    assert_eq!(registry.next_expiry(), None);
     registry.set(first, GoalStatus::Rejected, "no", at(10));
+    assert_eq!(registry.next_expiry(), Some(at(15)));
     registry.expire(at(15));
     assert_eq!(statuses(&registry), [GoalStatus::Rejected, GoalStatus::Pending]);
     arrive(&mut registry, 1, stamp(1), at(15));

@@ -13,11 +13,16 @@ use crate::{Context, ContextOptions, Graphs};
 /// Longer than any step of these tests; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(60);
 
-fn core(name: &str, ros2: Duration) -> (Context, Arc<ServerCore<StaticTypes<TestAction>>>) {
+fn context(domain: u16) -> Context {
     require_private_network();
     let options = ContextOptions::default().signals(false).arguments([""; 0]);
-    let options = options.graphs(Graphs::Ros2).domain_id(173).ipc(false);
-    let context = Context::with_options(options).unwrap();
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(false)).unwrap()
+}
+
+type Core = Arc<ServerCore<StaticTypes<TestAction>>>;
+
+fn core(name: &str, ros2: Duration) -> (Context, Core) {
+    let context = context(173);
     let node = context.create_node(name).unwrap();
     let types = StaticTypes::<TestAction>::default();
     let ends = ServerEnds::new(&node, "/test", types.types()).unwrap();
@@ -25,21 +30,52 @@ fn core(name: &str, ros2: Duration) -> (Context, Arc<ServerCore<StaticTypes<Test
     (context, core)
 }
 
+/// A goal of a ROS 2 client, which is accepted.
+fn accepted(core: &Core, number: u8) -> Arc<ServerGoal<StaticTypes<TestAction>>> {
+    let (id, goal) = (GoalId::from([number; 16]), TestGoal { goal: number.into() });
+    let stamps = (Time::default(), Time { sec: 1, nanosec: 0 });
+    let goal = core.arrive("client", Arrived { id, stamps, goal, reply: None }).unwrap();
+    core.accept(&goal).unwrap();
+    goal
+}
+
+fn succeed(core: &Core, goal: &ServerGoal<StaticTypes<TestAction>>) {
+    core.finish(goal, Step::Succeed, &TestResult { result: 1 }, "").unwrap();
+}
+
+#[track_caller]
+fn spin_until(context: &Context, what: &str, is_done: impl Fn() -> bool) {
+    let until = clock::monotonic() + LONG;
+    while !is_done() {
+        assert!(clock::monotonic() < until, "timed out: {what}");
+        context.spin_once(Duration::from_millis(20)).unwrap();
+    }
+}
+
 #[test]
 fn results_of_idle_server_expire() {
     let (context, core) = core("idle", Duration::from_millis(20));
-    let id = GoalId::from([1; 16]);
-    let stamps = (Time::default(), Time { sec: 1, nanosec: 0 });
-    let goal =
-        core.arrive("client", Arrived { id, stamps, goal: TestGoal { goal: 1 }, reply: None }).unwrap();
-    core.accept(&goal).unwrap();
-    core.finish(&goal, Step::Succeed, &TestResult { result: 1 }, "").unwrap();
-    let until = clock::monotonic() + LONG;
-    let is_left = |now: Instant| now < until && !core.table().goals.entries().is_empty();
-    while is_left(clock::monotonic()) {
-        context.spin_once(LONG).unwrap();
+    succeed(&core, &accepted(&core, 1));
+    spin_until(&context, "no goal is listed", || core.table().goals.entries().is_empty());
+    core.end();
+}
+
+#[test]
+fn each_result_expires_after_its_time() {
+    let (_context, core) = core("results", Duration::from_secs(10));
+    let [first, second] = [1, 2].map(|number| accepted(&core, number));
+    succeed(&core, &first);
+    succeed(&core, &second);
+    for (goal, seconds_ago) in [(&first, 11), (&second, 6)] {
+        let ended = Instant(clock::monotonic().0 - seconds_ago * 1_000_000_000);
+        core.table().goals.set(goal.key, GoalStatus::Succeeded, "", ended);
     }
-    assert!(core.table().goals.entries().is_empty());
+    let timer = core.expiry.get().unwrap();
+    timer.cancel();
+    core.expire();
+    assert_eq!(core.table().goals.entries().len(), 1);
+    let left = timer.time_until_next().expect("it runs");
+    assert!(left <= Duration::from_secs(4), "{left:?}");
     core.end();
 }
 
