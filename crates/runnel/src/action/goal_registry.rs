@@ -169,6 +169,13 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
         decides
     }
 
+    /// The owner of a goal has failed to decide on a cancel request. The goal continues, and can be cancelled again.
+    pub(super) fn withdraw_cancel(&mut self, key: Key) {
+        if let Some(entry) = self.get_mut(key) {
+            entry.decision = CancelDecision::None;
+        }
+    }
+
     /// The owner of a goal has decided on a cancel request. False if it has refused.
     pub(super) fn conclude_cancel(&mut self, key: Key) -> bool {
         let Some(entry) = self.get_mut(key) else { return true };

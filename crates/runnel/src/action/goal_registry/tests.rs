@@ -169,3 +169,12 @@ fn goal_accepted_while_its_owner_is_asked_is_preempting() {
     assert!(registry.conclude_cancel(first));
     assert_eq!(statuses(&registry), [GoalStatus::Preempting]);
 }
+
+#[test]
+fn withdrawn_cancel_lets_goal_be_cancelled_again() {
+    let mut registry = registry(10, &[1]);
+    registry.cancel("1", Time::default(), at(0));
+    registry.withdraw_cancel(key(&registry, 1));
+    assert_eq!(statuses(&registry), [GoalStatus::Pending]);
+    assert_eq!(registry.cancel("1", Time::default(), at(0)).0.len(), 1);
+}

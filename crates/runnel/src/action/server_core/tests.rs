@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
@@ -76,6 +77,26 @@ fn each_result_expires_after_its_time() {
     assert_eq!(core.table().goals.entries().len(), 1);
     let left = timer.time_until_next().expect("it runs");
     assert!(left <= Duration::from_secs(4), "{left:?}");
+    core.end();
+}
+
+#[test]
+fn panic_of_cancel_callback_lets_goals_be_cancelled_again() {
+    let (_context, core) = core("panicking", Duration::from_secs(10));
+    let goals = [1, 2, 3].map(|number| accepted(&core, number));
+    let request = || core.table().goals.cancel_ros2([0; 16], Time::default(), clock::monotonic()).goals;
+    let mut asked = 0;
+    let mut panic_second = |_| {
+        asked += 1;
+        assert!(asked == 1, "the callback panics");
+    };
+    let requested = request();
+    let decided = catch_unwind(AssertUnwindSafe(|| core.decide_cancel(&requested, &mut panic_second)));
+    assert!(decided.is_err());
+    let statuses = goals.each_ref().map(|goal| core.status(goal));
+    assert_eq!(statuses, [GoalStatus::Preempting, GoalStatus::Active, GoalStatus::Active]);
+    assert_eq!(core.decide_cancel(&request(), &mut drop), [true, true]);
+    assert!(goals.iter().all(|goal| core.status(goal) == GoalStatus::Preempting));
     core.end();
 }
 
