@@ -176,6 +176,11 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
         }
     }
 
+    /// Gives up the requests for results whose clients have been gone for too long.
+    pub(super) fn drop_absent_clients(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.requests.drop_absent_clients());
+    }
+
     /// The owner of a goal has decided on a cancel request. False if it has refused.
     pub(super) fn conclude_cancel(&mut self, key: Key) -> bool {
         let Some(entry) = self.get_mut(key) else { return true };

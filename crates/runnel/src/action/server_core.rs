@@ -133,6 +133,11 @@ impl<A: ServerTypes> ServerCore<A> {
         }
     }
 
+    /// Gives up the requests for results whose clients have been gone for too long.
+    pub(super) fn drop_absent_clients(&self) {
+        self.table().goals.drop_absent_clients();
+    }
+
     /// Refuses the cancel request that is being decided.
     pub(super) fn refuse_cancel(&self, goal: &ServerGoal<A>) -> Result<(), Error> {
         let mut table = self.open_table()?;

@@ -8,6 +8,10 @@ impl ClientRequest for () {
     fn is_abandoned(&self) -> bool {
         false
     }
+
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 const KEEP: KeepTimes = KeepTimes { ros1: Duration::from_secs(5), ros2: Duration::from_secs(10) };

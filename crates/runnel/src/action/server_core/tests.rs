@@ -100,6 +100,35 @@ fn panic_of_cancel_callback_lets_goals_be_cancelled_again() {
     core.end();
 }
 
+/// The server is idle: no other request arrives.
+#[test]
+fn result_request_of_absent_client_is_dropped() {
+    let (near, far) = (context(174), context(174));
+    let (sender, goals) = std::sync::mpsc::channel();
+    let on_goal = move |goal| sender.send(goal).unwrap();
+    let server = near.create_node("server").unwrap();
+    let server = server.create_action_server::<TestAction>("absent", on_goal, drop).unwrap();
+    let client = far.create_node("client").unwrap().create_action_client::<TestAction>("absent").unwrap();
+    spin_until(&near, "the server is ready", || client.server_is_ready());
+    let sent = client.send_goal(&TestGoal { goal: 1 }).unwrap();
+    let arrived = std::cell::OnceCell::new();
+    spin_until(&near, "the goal arrives", || match goals.try_recv() {
+        Ok(goal) => arrived.set(goal).is_ok(),
+        Err(_) => false,
+    });
+    let arrived = arrived.into_inner().unwrap();
+    arrived.accept().unwrap();
+    let waiting = || server.core().table().goals.entries()[0].requests.waiting();
+    spin_until(&near, "the client requests the result", || {
+        // Any function of the client handles what it has received.
+        client.server_is_ready() && waiting() == 1
+    });
+    drop((sent, client));
+    far.shutdown();
+    spin_until(&near, "its request is dropped", || waiting() == 0);
+    assert_eq!(arrived.status(), GoalStatus::Active);
+}
+
 #[test]
 fn lines_are_logged_after_the_table_is_unlocked() {
     let (_context, core) = core("logging", Duration::from_secs(10));
