@@ -7,7 +7,7 @@ mod python_repr;
 mod service_event;
 mod service_types;
 
-pub use event_printer::EventForm;
+pub use event_printer::{EventForm, EventPrinter};
 pub use learned_types::described_types;
 pub use message_yaml::message_yaml;
 pub use python_repr::python_repr;
