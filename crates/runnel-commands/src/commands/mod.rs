@@ -8,6 +8,7 @@ pub mod completion;
 #[cfg(feature = "demo")]
 mod demo;
 mod doctor;
+mod event_echo;
 pub mod interface;
 mod lifecycle;
 #[cfg(feature = "demo")]

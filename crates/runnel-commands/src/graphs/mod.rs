@@ -4,6 +4,7 @@ mod discovery;
 mod filter;
 mod finding;
 mod not_found;
+mod query;
 mod services;
 mod topic_query;
 mod topics;
@@ -13,6 +14,7 @@ use filter::AvailableGraphs;
 pub use filter::GraphFilter;
 pub use finding::{Finding, Found, Target};
 pub use not_found::DiscoveredRos2;
+pub use query::Query;
 pub use services::{Ros2Service, Service, Services};
 pub use topic_query::TopicQuery;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Arguments of commands that list topics.
 
-use super::{Discovery, GraphFilter, GraphSnapshot, Presence, Topic, Topics, is_hidden};
+use super::{Presence, Query, Topic, Topics, is_hidden};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -12,10 +12,7 @@ pub struct TopicQuery {
     include_hidden_topics: bool,
 
     #[command(flatten)]
-    filter: GraphFilter,
-
-    #[command(flatten)]
-    discovery: Discovery,
+    query: Query,
 }
 
 impl TopicQuery {
@@ -24,7 +21,7 @@ impl TopicQuery {
     /// # Errors
     /// When a requested graph cannot be reached.
     pub fn topics(&self, cli: &CliContext) -> Result<(Topics, Presence), CliError> {
-        let snapshot = GraphSnapshot::open(cli, self.filter, &self.discovery)?;
+        let snapshot = self.query.open(cli)?;
         let mut topics = snapshot.topics()?;
         topics.0.retain(|name, topic| self.shows(name, topic));
         Ok((topics, snapshot.presence))

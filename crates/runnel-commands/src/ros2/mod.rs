@@ -5,7 +5,7 @@ mod learned_types;
 mod service_event;
 mod service_types;
 
-pub use event_printer::EventForm;
+pub use event_printer::{EventForm, EventPrinter};
 pub use learned_types::described_types;
 pub use service_event::event_schema;
 pub use service_types::service_type;

@@ -169,6 +169,18 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
         decides
     }
 
+    /// The owner of a goal has failed to decide on a cancel request. The goal continues, and can be cancelled again.
+    pub(super) fn withdraw_cancel(&mut self, key: Key) {
+        if let Some(entry) = self.get_mut(key) {
+            entry.decision = CancelDecision::None;
+        }
+    }
+
+    /// Gives up the requests for results whose clients have been gone for too long.
+    pub(super) fn drop_absent_clients(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.requests.drop_absent_clients());
+    }
+
     /// The owner of a goal has decided on a cancel request. False if it has refused.
     pub(super) fn conclude_cancel(&mut self, key: Key) -> bool {
         let Some(entry) = self.get_mut(key) else { return true };
@@ -191,16 +203,13 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
 
     /// Removes goals whose listing time has expired.
     pub(super) fn expire(&mut self, now: Instant) {
-        let KeepTimes { ros1, ros2 } = self.keep;
-        self.entries.retain(|entry| {
-            let keep = if entry.id.uuid().is_some() { ros2 } else { ros1 };
-            entry.ended.is_none_or(|ended| now.since(ended) <= keep)
-        });
+        let keep = self.keep;
+        self.entries.retain(|entry| entry.expiry(keep).is_none_or(|expiry| now <= expiry));
     }
 
-    /// Whether a goal has ended and will expire.
-    pub(super) fn has_ended_goals(&self) -> bool {
-        self.entries.iter().any(|entry| entry.ended.is_some())
+    /// When the listing time of the next goal expires; `None` if no goal has ended.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.entries.iter().filter_map(|entry| entry.expiry(self.keep)).min()
     }
 
     fn next_key(&mut self) -> Key {
@@ -239,6 +248,12 @@ impl<H, R> Entry<H, R> {
             decision: CancelDecision::None,
             requests: GoalRequests::default(),
         }
+    }
+
+    /// When its listing time expires, if it has ended.
+    fn expiry(&self, KeepTimes { ros1, ros2 }: KeepTimes) -> Option<Instant> {
+        let keep = if self.id.uuid().is_some() { ros2 } else { ros1 };
+        self.ended.map(|ended| ended + keep)
     }
 
     /// Whether the goal can be cancelled: a ROS 2 client can cancel it once it is accepted. Not while its owner is asked.

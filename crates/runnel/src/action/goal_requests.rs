@@ -19,6 +19,9 @@ pub(super) trait ClientRequest {
 
     /// Whether its client is gone, so that nothing waits for the answer.
     fn is_abandoned(&self) -> bool;
+
+    /// Whether its client has been gone for so long that it will not return.
+    fn is_absent(&self) -> bool;
 }
 
 /// The state of the requests. `R` answers one.
@@ -115,6 +118,11 @@ impl<R: ClientRequest> GoalRequests<R> {
         (sender != Some(from) && others.count() >= MOST_OF_OTHERS).then_some(MOST_OF_OTHERS)
     }
 
+    /// Gives up the requests for the result whose clients have been gone for too long.
+    pub(super) fn drop_absent_clients(&mut self) {
+        self.get_result.retain(|waiting| !waiting.is_absent());
+    }
+
     /// Keeps the response that holds the result. Returns the requests to which it is sent.
     pub(super) fn set_result(&mut self, response: Arc<[u8]>) -> Vec<R> {
         self.result = Some(response);
@@ -126,5 +134,11 @@ impl<R> GoalRequests<R> {
     /// The length of the response that holds the result; `None` without one.
     pub(super) fn result_len(&self) -> Option<usize> {
         self.result.as_ref().map(|response| response.len())
+    }
+
+    /// The number of requests that wait for the result.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.get_result.len()
     }
 }

@@ -18,8 +18,8 @@ pub(super) struct Request {
     pub(super) reply: Reply,
 }
 
-/// Sends the response to a request, on any thread. It must not be dropped without a response: the client would wait for
-/// ever.
+/// Sends the response to a request, on any thread. It must not be dropped without a response, unless the client is gone:
+/// the client would wait for ever.
 pub(super) struct Reply(Responder);
 
 impl Request {
@@ -50,6 +50,10 @@ impl ClientRequest for Reply {
 
     fn is_abandoned(&self) -> bool {
         self.0.is_abandoned()
+    }
+
+    fn is_absent(&self) -> bool {
+        self.0.is_absent()
     }
 }
 

@@ -7,7 +7,7 @@ use runnel_rtps::wire::EntityId;
 
 use super::ros2_request::Request;
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{CallPath, PendingCall, ServiceCore};
+use crate::data::{CallPath, LongWaits, PendingCall, ServiceCore};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
@@ -15,14 +15,16 @@ use crate::rtps::ServiceTypeNames;
 use crate::services::service::{ProvidedType, ServiceServer};
 
 /// Provides a service. The callback belongs to `group` and answers at any time. `refusal` is the response to requests
-/// beyond the limits of a service.
+/// beyond the limits of a service. `on_clients_gone` runs once clients have been gone for too long.
 pub(super) fn serve(
     node: &Node,
     (service, of): (String, ProvidedType),
     (group, refusal): (&Arc<ExclusiveGroup>, Vec<u8>),
     mut callback: impl FnMut(Request) + Send + 'static,
+    on_clients_gone: impl Fn() + Send + Sync + 'static,
 ) -> Result<ServiceServer, Error> {
-    node.provide_in_ros2((service, of), group, refusal, move |request| callback(Request::of(request)))
+    let long_waits = LongWaits { refusal: Arc::from(refusal), on_clients_gone: Box::new(on_clients_gone) };
+    node.provide_in_ros2((service, of), group, long_waits, move |request| callback(Request::of(request)))
 }
 
 /// The requests to a service that wait for its callback.

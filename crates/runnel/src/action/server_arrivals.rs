@@ -41,6 +41,26 @@ struct Outcome {
 /// Goals whose owners decide on a cancel request.
 pub(super) type CanceledGoals<A> = Vec<(Key, Weak<ServerGoal<A>>)>;
 
+/// The goals of a cancel request whose owners have yet to decide. If the user's callback panics, these goals continue and
+/// can be cancelled again.
+struct Undecided<'a, A: ServerTypes> {
+    core: &'a ServerCore<A>,
+    goals: &'a [(Key, Weak<ServerGoal<A>>)],
+}
+
+impl<A: ServerTypes> Drop for Undecided<'_, A> {
+    fn drop(&mut self) {
+        if self.goals.is_empty() {
+            return;
+        }
+        let mut table = self.core.table();
+        self.goals.iter().for_each(|(key, _)| table.goals.withdraw_cancel(*key));
+        drop(table);
+        // Owners of other goals may have decided before.
+        self.core.publish_lists();
+    }
+}
+
 impl<A: ServerTypes> ServerCore<A> {
     /// Handles a goal of a ROS 1 client. Returns the handle for the user's decision.
     ///
@@ -150,12 +170,14 @@ impl<A: ServerTypes> ServerCore<A> {
         concerned: &CanceledGoals<A>,
         ask: &mut dyn FnMut(Arc<ServerGoal<A>>),
     ) -> Vec<bool> {
-        let mut decide = |(key, goal): &(Key, Weak<ServerGoal<A>>)| {
+        let mut undecided = Undecided { core: self, goals: concerned.as_slice() };
+        let mut accepted = Vec::with_capacity(concerned.len());
+        while let [(key, goal), later @ ..] = undecided.goals {
             // A goal whose handles are all dropped ends anyway.
             goal.upgrade().into_iter().for_each(&mut *ask);
-            self.table().goals.conclude_cancel(*key)
-        };
-        let accepted: Vec<bool> = concerned.iter().map(&mut decide).collect();
+            undecided.goals = later;
+            accepted.push(self.table().goals.conclude_cancel(*key));
+        }
         if accepted.contains(&true) {
             self.publish_lists();
         }

@@ -120,18 +120,22 @@ impl<A: ServerTypes> ServerCore<A> {
     fn expire(&self) {
         let mut table = self.table();
         table.goals.expire(clock::monotonic());
-        let are_left = table.goals.has_ended_goals();
         drop(table);
-        if are_left {
-            self.await_expiry();
+        self.await_expiry();
+    }
+
+    /// Starts the timer after which the next ended goal is forgotten.
+    fn await_expiry(&self) {
+        let Some(timer) = self.expiry.get().filter(|timer| timer.is_canceled()) else { return };
+        let next = self.table().goals.next_expiry();
+        if let Some(next) = next {
+            timer.start(next.since(clock::monotonic()));
         }
     }
 
-    /// Starts the timer after which an ended goal is forgotten.
-    fn await_expiry(&self) {
-        if let Some(timer) = self.expiry.get().filter(|timer| timer.is_canceled()) {
-            timer.reset();
-        }
+    /// Gives up the requests for results whose clients have been gone for too long.
+    pub(super) fn drop_absent_clients(&self) {
+        self.table().goals.drop_absent_clients();
     }
 
     /// Refuses the cancel request that is being decided.

@@ -134,7 +134,8 @@ impl Ros2Inputs {
         let on_cancel = move |request| {
             server.on_cancel_request(request, &mut |goal| ServerCallbacks::call(&calls.on_cancel, goal));
         };
-        let server = Arc::clone(core);
+        let (server, waits) = (Arc::clone(core), Arc::clone(core));
+        let on_clients_gone = move || waits.drop_absent_clients();
         let on_result = move |request| server.on_result_request(request);
         let (result_group, unknown) = (Arc::new(ExclusiveGroup::new()), core.unknown_goal()?);
         let refused_goal = (goal_group, goal_response(None));
@@ -142,9 +143,15 @@ impl Ros2Inputs {
         let refused_result = (&result_group, unknown.to_vec());
         let cancel_goal = ProvidedType::of::<CancelGoal>(&node.inner);
         Ok(Self {
-            send_goal: serve(node, (name("send_goal")?, send_goal), refused_goal, on_goal)?,
-            get_result: serve(node, (name("get_result")?, get_result), refused_result, on_result)?,
-            cancel_goal: serve(node, (name("cancel_goal")?, cancel_goal), refused_cancel, on_cancel)?,
+            send_goal: serve(node, (name("send_goal")?, send_goal), refused_goal, on_goal, || ())?,
+            get_result: serve(
+                node,
+                (name("get_result")?, get_result),
+                refused_result,
+                on_result,
+                on_clients_gone,
+            )?,
+            cancel_goal: serve(node, (name("cancel_goal")?, cancel_goal), refused_cancel, on_cancel, || ())?,
         })
     }
 

@@ -19,6 +19,26 @@ use super::server_types::ServerTypes;
 use crate::error::Error;
 use crate::goal_status::GoalId;
 
+/// Answers a cancel request: as refused if the user's callback panics.
+struct CancelReply(Option<Reply>);
+
+impl CancelReply {
+    fn send(mut self, response: Vec<u8>) {
+        if let Some(reply) = self.0.take() {
+            reply.send(response);
+        }
+    }
+}
+
+impl Drop for CancelReply {
+    fn drop(&mut self) {
+        if let Some(reply) = self.0.take() {
+            let why = "the callback for cancel requests panicked".to_owned();
+            reply.refuse(cancel_response(CancelCode::Rejected as i8, &[]), why);
+        }
+    }
+}
+
 impl<A: ServerTypes> ServerCore<A> {
     /// Handles a request to `send_goal`. Returns the handle for the user's decision.
     pub(super) fn on_goal_request(self: &Arc<Self>, request: Request) -> Option<Arc<ServerGoal<A>>> {
@@ -53,6 +73,7 @@ impl<A: ServerTypes> ServerCore<A> {
                 return self.refuse(format_args!("{why}"));
             }
         };
+        let reply = CancelReply(Some(reply));
         let request = self.table().goals.cancel_ros2(uuid, stamp, clock::monotonic());
         let accepted = self.decide_cancel(&request.goals, ask);
         let code = request.code(&accepted) as i8;

@@ -34,7 +34,7 @@ pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{
-    ABSENCE, Addressee, ClientLink, EventPublishing, LocalClient, Replies, RequestIdentity, RequestKey,
+    ABSENCE, Addressee, ClientLink, EventPublishing, LocalClient, LongWaits, Replies, RequestIdentity, RequestKey,
     Responder, ServiceCall, ServiceCallback, ServiceCore, ServiceEnd, ServiceEvent, ServiceEventType,
     ServiceEvents, ServiceMemory, ServiceRequest, ServiceTypes, no_memory_for_response,
 };

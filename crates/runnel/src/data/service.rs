@@ -59,6 +59,14 @@ pub(crate) enum ServiceCallback {
     Defers(Box<dyn FnMut(ServiceRequest) + Send>),
 }
 
+/// What a service in ROS 2 needs whose requests may wait for long.
+pub(crate) struct LongWaits {
+    /// See [`ServiceCore::refusal`].
+    pub(crate) refusal: Arc<[u8]>,
+    /// Runs like the callback of the service once clients have been gone for too long: their requests can be given up.
+    pub(crate) on_clients_gone: Box<dyn Fn() + Send + Sync>,
+}
+
 /// One service of the user.
 pub(crate) struct ServiceCore {
     pub(crate) service: String,
@@ -70,8 +78,7 @@ pub(crate) struct ServiceCore {
     callback: TryMutex<ServiceCallback>,
     /// See [`ServiceCore::answers_at_once`].
     answers_at_once: bool,
-    /// See [`ServiceCore::refusal`].
-    refusal: Option<Arc<[u8]>>,
+    long_waits: Option<LongWaits>,
     scheduler: CallbackScheduler,
 }
 
@@ -80,6 +87,14 @@ struct Requests {
     waiting: VecDeque<Waiting>,
     /// It is in the ready queue, waits for its group, or its callback runs for one of these requests.
     scheduled: bool,
+    /// Clients have been gone for too long, which the service has not processed yet.
+    clients_gone: bool,
+}
+
+impl Requests {
+    fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && !self.clients_gone
+    }
 }
 
 struct Waiting {
@@ -94,20 +109,20 @@ pub(crate) struct ServiceRequest {
     pub(crate) responder: Responder,
 }
 
-/// Answers one request. When dropped, it answers that there is no response.
+/// Answers one request. When dropped, it answers that there is no response, unless the client is gone.
 pub(crate) struct Responder {
     requester: Requester,
     /// Length of the request in bytes.
     request_len: usize,
-    result: Result<Vec<u8>, String>,
+    /// `None` until the service has responded.
+    result: Option<Result<Vec<u8>, String>>,
     counted: Option<Counted>,
     events: Arc<ServiceEvents>,
 }
 
 impl Responder {
     fn new(requester: Requester, request_len: usize, counted: Counted, events: Arc<ServiceEvents>) -> Self {
-        let (counted, result) = (Some(counted), Err("the service has not responded".to_owned()));
-        Self { requester, request_len, counted, result, events }
+        Self { requester, request_len, counted: Some(counted), result: None, events }
     }
 
     /// The client, and the number of its request.
@@ -128,7 +143,7 @@ impl Responder {
 
     /// Sends the response, or the error text.
     pub(crate) fn respond(mut self, result: Result<Vec<u8>, String>) {
-        self.result = result;
+        self.result = Some(result);
     }
 
     /// Sends the error text `why` to a client that understands it, and `response` to any other.
@@ -141,11 +156,20 @@ impl Responder {
     pub(crate) fn is_abandoned(&self) -> bool {
         self.requester.is_abandoned()
     }
+
+    /// Whether the client has been gone for so long that it will not return.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.requester.is_absent()
+    }
 }
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        let result = std::mem::replace(&mut self.result, Ok(Vec::new()));
+        let result = self.result.take();
+        if result.is_none() && self.requester.is_abandoned() {
+            return self.requester.give_up();
+        }
+        let result = result.unwrap_or_else(|| Err("the service has not responded".to_owned()));
         if let Ok(response) = &result {
             self.requester.note(&self.events, ServiceEvent::ResponseSent, response);
         }
@@ -161,16 +185,16 @@ impl ServiceCore {
         (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         callback: ServiceCallback,
     ) -> Arc<Self> {
-        Self::with_refusal(service, types, (dispatch, group), callback, None)
+        Self::with_long_waits(service, types, (dispatch, group), callback, None)
     }
 
-    /// As [`ServiceCore::new`], with a response for requests that are refused.
-    pub(crate) fn with_refusal(
+    /// As [`ServiceCore::new`], for requests that may wait for long.
+    pub(crate) fn with_long_waits(
         service: String,
         types: ServiceTypes,
         (dispatch, group): (Dispatch, &Arc<ExclusiveGroup>),
         callback: ServiceCallback,
-        refusal: Option<Arc<[u8]>>,
+        long_waits: Option<LongWaits>,
     ) -> Arc<Self> {
         let answers = matches!(callback, ServiceCallback::Answers(_));
         let answers_at_once = answers && !matches!(dispatch, Dispatch::Taken);
@@ -182,14 +206,14 @@ impl ServiceCore {
             events: Arc::default(),
             callback: TryMutex::new(callback),
             answers_at_once,
-            refusal,
+            long_waits,
             scheduler: CallbackScheduler::in_group(dispatch, group, myself),
         })
     }
 
     /// The response in ROS 2 to requests that are refused, for clients that do not understand errors.
     pub(crate) fn refusal(&self) -> Option<&Arc<[u8]>> {
-        self.refusal.as_ref()
+        self.long_waits.as_ref().map(|waits| &waits.refusal)
     }
 
     /// True if the callback answers at once, also calls of this process on the calling thread.
@@ -253,7 +277,7 @@ impl ServiceCore {
         if let Some(count) = self.unanswered.note_refused() {
             console::warning!("{why}; requests refused: {count}");
         }
-        match &self.refusal {
+        match self.refusal() {
             Some(response) if !requester.reads_failures() => requester.answer(0, Ok(response.to_vec())),
             _ => requester.answer(request_len, Err(why)),
         }
@@ -272,20 +296,34 @@ impl ServiceCore {
         drop(left);
     }
 
-    /// Clients in ROS 2, each by its writer of requests, are gone: drops their waiting requests.
+    /// Clients in ROS 2, each by its writer of requests, have been gone for too long: drops their waiting requests, and
+    /// lets the service give up those that it has taken.
     pub(crate) fn forget_ros2_clients(&self, clients: &BTreeSet<Guid>) {
         let mut requests = lock(&self.requests);
         let all = std::mem::take(&mut requests.waiting);
         let is_of = |waiting: &Waiting| waiting.requester.gives_up(clients);
         let (left, waiting): (VecDeque<_>, _) = all.into_iter().partition(is_of);
         requests.waiting = waiting;
+        requests.clients_gone |= self.long_waits.is_some();
         self.unschedule_if_empty(&mut requests);
+        let schedule = !requests.is_empty() && !std::mem::replace(&mut requests.scheduled, true);
         drop(requests);
         drop(left);
+        if schedule {
+            self.scheduler.push();
+        }
+    }
+
+    /// Lets the service give up the requests of clients that have been gone for too long.
+    fn process_gone_clients(&self) {
+        let are_gone = std::mem::take(&mut lock(&self.requests).clients_gone);
+        if let Some(waits) = self.long_waits.as_ref().filter(|_| are_gone) {
+            (waits.on_clients_gone)();
+        }
     }
 
     fn unschedule_if_empty(&self, requests: &mut Requests) {
-        if requests.waiting.is_empty() && self.scheduler.unqueue() {
+        if requests.is_empty() && self.scheduler.unqueue() {
             requests.scheduled = false;
         }
     }
@@ -349,7 +387,7 @@ impl ServiceCore {
             return callback(request);
         }
         let ServiceRequest { bytes, mut responder } = request;
-        responder.result = Err("the callback panicked".to_owned());
+        responder.result = Some(Err("the callback panicked".to_owned()));
         let mut response = Vec::new();
         let encoding = responder.encoding();
         let done = self.answer(ServiceCall::Bytes { encoding, request: &bytes, response: &mut response });
@@ -371,6 +409,7 @@ impl Task for ServiceCore {
     fn run(&self) {
         let Some(entered) = self.scheduler.enter(CALLBACK) else { return };
         let _running = Running { core: self, entered: Some(entered) };
+        self.process_gone_clients();
         if let Some(request) = self.take() {
             self.serve(request);
         }
@@ -393,7 +432,7 @@ impl Drop for Running<'_> {
         // The group is released before the next request is scheduled.
         self.entered = None;
         let mut requests = lock(&self.core.requests);
-        requests.scheduled = !requests.waiting.is_empty();
+        requests.scheduled = !requests.is_empty();
         let left = requests.scheduled;
         drop(requests);
         if left {

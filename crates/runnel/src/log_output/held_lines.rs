@@ -2,17 +2,20 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 
 use super::console;
 
 thread_local! {
-    static HELD: RefCell<Held> = const { RefCell::new(Held { holders: 0, lines: Vec::new() }) };
+    static HELD: RefCell<Held> =
+        const { RefCell::new(Held { holders: 0, lines: ManuallyDrop::new(Vec::new()) }) };
 }
 
+/// Without a destructor, so that a thread can hold lines until it has ended.
 struct Held {
     holders: usize,
-    lines: Vec<(log::Level, String)>,
+    /// Empty, without memory, while nothing holds lines.
+    lines: ManuallyDrop<Vec<(log::Level, String)>>,
 }
 
 /// Holds back the lines of the library that this thread logs, until the last one of the thread is dropped.
@@ -32,7 +35,7 @@ impl Drop for HeldLines {
     fn drop(&mut self) {
         let lines = HELD.with_borrow_mut(|held| {
             held.holders -= 1;
-            if held.holders == 0 { mem::take(&mut held.lines) } else { Vec::new() }
+            if held.holders == 0 { mem::take(&mut *held.lines) } else { Vec::new() }
         });
         for (level, line) in lines {
             console::log_line(level, format_args!("{line}"));
@@ -42,13 +45,12 @@ impl Drop for HeldLines {
 
 /// Keeps a line for later if this thread holds lines back.
 pub(super) fn keep(level: log::Level, text: std::fmt::Arguments<'_>) -> bool {
-    HELD.with_borrow_mut(|held| {
-        let is_held = held.holders > 0;
-        if is_held {
-            held.lines.push((level, text.to_string()));
-        }
-        is_held
-    })
+    let is_held = HELD.with_borrow(|held| held.holders > 0);
+    if is_held {
+        let line = text.to_string();
+        HELD.with_borrow_mut(|held| held.lines.push((level, line)));
+    }
+    is_held
 }
 
 /// The number of lines that this thread holds back.
@@ -72,5 +74,36 @@ mod tests {
         assert!(line() && count() == 2);
         drop(outer);
         assert!(!line() && count() == 0);
+    }
+
+    /// A thread-local value of the user, which holds the handle of a goal.
+    struct Last;
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let lines = HeldLines::hold();
+            keep(log::Level::Debug, format_args!("a line"));
+            drop(lines);
+        }
+    }
+
+    thread_local! {
+        static LAST: Last = const { Last };
+    }
+
+    /// In either order of the thread's first uses. A panic would abort the process.
+    #[test]
+    fn thread_that_ends_holds_lines() {
+        let end_threads = [
+            std::thread::spawn(|| {
+                LAST.with(|_| {});
+                drop(HeldLines::hold());
+            }),
+            std::thread::spawn(|| {
+                drop(HeldLines::hold());
+                LAST.with(|_| {});
+            }),
+        ];
+        end_threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     }
 }

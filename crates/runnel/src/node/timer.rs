@@ -41,7 +41,12 @@ impl Timer {
 
     /// Starts a new period now, also if the timer was canceled or is a one-shot timer that has ticked.
     pub fn reset(&self) {
-        if self.entry.reset() {
+        self.start(self.period());
+    }
+
+    /// Starts the timer, also if it was canceled. It ticks next after `delay`.
+    pub(crate) fn start(&self, delay: Duration) {
+        if self.entry.start(delay) {
             self.node.wake_for_timers();
         }
     }

@@ -115,14 +115,14 @@ impl Timers {
         self.note_next(&due);
     }
 
-    /// Starts a new period of a timer now and removes a due tick. True if waiting threads must be woken for an earlier
+    /// Removes a due tick of a timer, which ticks next after `delay`. True if waiting threads must be woken for an earlier
     /// tick.
-    fn reset(&self, id: u64, timer: &TimerCore) -> bool {
+    fn reset(&self, id: u64, timer: &TimerCore, delay: Duration) -> bool {
         let mut due = lock(&self.due);
         // This must happen before the timer can tick again.
         timer.take();
         let before = due.wall.next_deadline();
-        due.start(id, timer, self.clock.is_simulated());
+        due.start((id, timer), delay, self.clock.is_simulated());
         let next = due.wall.next_deadline();
         self.note_next(&due);
         drop(due);
@@ -201,18 +201,17 @@ impl Timers {
 
 impl Due {
     fn insert(&mut self, id: u64, timer: Arc<TimerCore>, simulated: bool) {
-        self.start(id, &timer, simulated);
+        self.start((id, &timer), timer.schedule.period, simulated);
         self.timers.insert(id, timer);
     }
 
-    /// Starts a period of a timer.
-    fn start(&mut self, id: u64, timer: &TimerCore, simulated: bool) {
-        let Schedule { period, follows, .. } = timer.schedule;
+    /// Starts a timer, which ticks after `delay`.
+    fn start(&mut self, (id, timer): (u64, &TimerCore), delay: Duration, simulated: bool) {
         timer.is_canceled.store(false, Ordering::SeqCst);
-        if simulated && follows == Follows::Ros {
-            self.simulated.schedule(id, after(self.simulated_now, period));
+        if simulated && timer.schedule.follows == Follows::Ros {
+            self.simulated.schedule(id, after(self.simulated_now, delay));
         } else {
-            self.wall.schedule(id, clock::monotonic() + period);
+            self.wall.schedule(id, clock::monotonic() + delay);
         }
     }
 
@@ -236,7 +235,7 @@ impl Due {
         for (id, timer) in followers {
             self.wall.cancel(&id);
             self.simulated.cancel(&id);
-            self.start(id, &timer, simulated);
+            self.start((id, &timer), timer.schedule.period, simulated);
             // A thread that waits for this timer must wait for a different time.
             timer.scheduler.listeners().notify();
         }
@@ -328,9 +327,10 @@ impl TimerEntry {
         self.timers.cancel(self.id, &self.core);
     }
 
-    /// Starts a new period, also after a cancel. True if threads that wait for timers must be woken.
-    pub(crate) fn reset(&self) -> bool {
-        self.timers.reset(self.id, &self.core)
+    /// Starts the timer, also after a cancel: it ticks next after `delay`. True if threads that wait for timers must be
+    /// woken.
+    pub(crate) fn start(&self, delay: Duration) -> bool {
+        self.timers.reset(self.id, &self.core, delay)
     }
 
     /// True if it has no next tick.

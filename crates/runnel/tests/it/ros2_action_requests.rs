@@ -12,6 +12,7 @@ use crate::ros2_pair::{context, new_domain};
 use crate::scene::{goal, result};
 use crate::spinning::Spinning;
 use runnel::core::message::{Action, Service};
+use runnel::msgs::action_msgs::srv::{CancelGoal, CancelGoalRequest};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback};
 use runnel::msgs::unique_identifier_msgs::msg::UUID;
 use runnel::{Client, Context, Error, GoalStatus, PendingResponse, Ros2Graph};
@@ -124,6 +125,52 @@ fn cancel_status_is_seen_once_the_callback_has_decided() {
     decide.send(()).unwrap();
     wait_until("it is decided", || arrived.status() == GoalStatus::Preempting);
     wait_for_status(&sent, GoalStatus::Preempting);
+}
+
+#[test]
+fn panic_of_cancel_callback_refuses_the_request_once() {
+    let domain = new_domain();
+    let (near, far) = (context(domain, false), context(domain, false));
+    let (goals, arrived) = channel();
+    let mut is_asked_again = false;
+    let on_cancel =
+        move |_: Goal| assert!(std::mem::replace(&mut is_asked_again, true), "the callback panics");
+    let on_goal = move |goal: Goal| goals.send(goal).unwrap();
+    let _server =
+        near.create_node("server").unwrap().create_action_server("test", on_goal, on_cancel).unwrap();
+    let spin_until = |what: &str, is_done: &mut dyn FnMut() -> bool| {
+        wait_until(what, || {
+            // The panic ends the spin of the thread that calls back.
+            let spin = || near.spin_once(std::time::Duration::from_millis(1)).unwrap();
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(spin));
+            is_done()
+        });
+    };
+    let sender = client::<SendGoal>(&far, "sender", "send_goal");
+    let mut accepted = sender.send_request(&request([7; 16], 1), None).unwrap();
+    let mut goal = None;
+    spin_until("the goal arrives", &mut || {
+        goal = goal.take().or_else(|| arrived.try_recv().ok());
+        goal.is_some()
+    });
+    let goal: Goal = goal.unwrap();
+    goal.accept().unwrap();
+    spin_until("the goal is accepted", &mut || accepted.take().is_some());
+    let canceler = client::<CancelGoal>(&far, "canceler", "cancel_goal");
+    let cancel = || {
+        let mut pending = canceler.send_request(&CancelGoalRequest::default(), None).unwrap();
+        let mut response = None;
+        spin_until("the request is answered", &mut || {
+            response = pending.take();
+            response.is_some()
+        });
+        response.unwrap()
+    };
+    let error = cancel().unwrap_err().to_string();
+    assert!(error.contains("the callback for cancel requests panicked"), "{error}");
+    assert_eq!(goal.status(), GoalStatus::Active);
+    assert_eq!(cancel().unwrap().goals_canceling.len(), 1);
+    assert_eq!(goal.status(), GoalStatus::Preempting);
 }
 
 #[test]

@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use runnel::QoS;
 use runnel::core::schema::{Generation, Schema};
-use runnel::{Graphs, Node, QoS, Subscription, SubscriptionOptions};
 
 use super::send_goal::schema;
 use crate::actions::Actions;
 use crate::cli_context::CliContext;
-use crate::commands::topic::qos::AskedQos;
+use crate::commands::event_echo::EchoOptions;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::Discovery;
 use crate::originals::command_line::ACTION_LIST;
-use crate::ros2::{EventForm, event_schema};
-use crate::streaming::Ending;
+use crate::ros2::event_schema;
 use crate::types::Types;
 
 /// The parts of an action, with their names below `_action`.
@@ -46,17 +44,7 @@ pub struct Args {
     parts: Option<Parts>,
 
     #[command(flatten)]
-    form: EventForm,
-
-    #[command(flatten)]
-    qos: AskedQos,
-
-    /// Accepted: ROS 1 actions are topics, which 'runnel topic echo' prints
-    #[arg(long, hide = true)]
-    ros2: bool,
-
-    #[command(flatten)]
-    discovery: Discovery,
+    options: EchoOptions,
 }
 
 /// The parts to print, by their places in the table above.
@@ -74,25 +62,29 @@ fn parts(text: &str) -> Result<Parts, String> {
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let action = cli.resolve(&args.action)?;
-    let context = cli.running_context_in(Graphs::Ros2)?;
-    let graph = args.discovery.discover(cli, &context)?;
+    let mut echo = args.options.open(cli, "action")?;
     let types = cli.types()?;
     let mut actions = Actions::default();
-    actions.add_ros2(&graph);
+    actions.add_ros2(&echo.graph);
     let announced = actions.0.get(&action).map(|action| action.types()).unwrap_or_default();
     let type_name = args.type_name.as_deref().or(announced.first().copied());
     let unknown = || CliError::Failed(format!("no ROS 2 action {action} (see '{ACTION_LIST}')"));
     let schemas = schemas(&types, type_name.ok_or_else(unknown)?)?;
-    let node = cli.node(&context, "action")?;
-    let ending = Ending::of(&context);
-    // They end with this function.
-    let mut subscriptions = Vec::new();
-    for (index, schema) in schemas.iter().enumerate() {
+    for (index, (schema, (interface, suffix))) in schemas.iter().zip(INTERFACES).enumerate() {
         if args.parts.as_ref().is_none_or(|Parts(wanted)| wanted.contains(&index)) {
-            subscriptions.push(subscribe(args, cli, (&node, &ending), (&action, index), schema)?);
+            let topic = format!("{action}/_action/{suffix}");
+            echo.add(&topic, schema, default_qos(interface), Some(interface))?;
         }
     }
-    ending.wait()
+    echo.run()
+}
+
+/// The quality of service of a part without options.
+fn default_qos(interface: &str) -> QoS {
+    match interface {
+        "STATUS_TOPIC" => QoS::keep_last(1).transient_local(),
+        _ => QoS::services_default(),
+    }
 }
 
 /// The types of the parts, in the order of the table above.
@@ -111,24 +103,6 @@ fn schemas(types: &Types, type_name: &str) -> Result<[Arc<Schema>; 5], CliError>
         types.message_in(Generation::Ros2, &feedback)?,
         types.message_in(Generation::Ros2, "action_msgs/msg/GoalStatusArray")?,
     ])
-}
-
-fn subscribe(
-    args: &Args,
-    cli: &CliContext,
-    (node, ending): (&Node, &Ending),
-    (action, index): (&str, usize),
-    schema: &Arc<Schema>,
-) -> Result<Subscription, CliError> {
-    let (interface, suffix) = INTERFACES[index];
-    let default = match interface {
-        "STATUS_TOPIC" => QoS::keep_last(1).transient_local(),
-        _ => QoS::services_default(),
-    };
-    let options = SubscriptionOptions::from(args.qos.over(default)).strict_qos();
-    let (ending, printer) = (ending.clone(), args.form.printer(cli.output));
-    let print = move |message: &_| ending.check(printer.print(Some(interface), message));
-    Ok(node.create_dynamic_subscription(&format!("{action}/_action/{suffix}"), schema, options, print)?)
 }
 
 #[cfg(test)]

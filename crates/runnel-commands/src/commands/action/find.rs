@@ -3,11 +3,11 @@
 use runnel::core::schema::TypeName;
 use serde_json::json;
 
-use super::query::Query;
 use crate::actions::Actions;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::graphs::Query;
 use crate::output::lines;
 use crate::types::type_name;
 

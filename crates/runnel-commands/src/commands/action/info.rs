@@ -1,10 +1,10 @@
 //! `runnel action info`
 
-use super::query::Query;
 use crate::actions::{Action, Actions};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::graphs::Query;
 use crate::output::lines;
 
 /// Show the clients and servers of an action

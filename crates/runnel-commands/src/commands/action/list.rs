@@ -2,13 +2,12 @@
 
 use serde_json::json;
 
-use super::query::Query;
 use crate::actions::{ActionSides, Actions};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::graphs::{graph_names, keys};
+use crate::graphs::{Query, graph_names, keys};
 use crate::output::columns;
 
 /// List actions

@@ -6,7 +6,6 @@ mod goal_job;
 mod goal_report;
 mod info;
 mod list;
-mod query;
 mod send_goal;
 mod type_name;
 

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::query::Query;
 use crate::actions::Actions;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::graphs::Query;
 use crate::output::lines;
 
 /// Print an action's type

@@ -3,10 +3,11 @@
 use runnel::core::schema::TypeName;
 use serde_json::json;
 
-use super::query::{Hidden, Query};
+use super::hidden::Hidden;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::graphs::Query;
 use crate::output::lines;
 use crate::services::Prober;
 use crate::types::type_name;

@@ -3,12 +3,11 @@
 use serde_json::{Value as Json, json};
 
 use super::endpoints;
-use super::query::Query;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::graphs::Ros2Service;
+use crate::graphs::{Query, Ros2Service};
 use crate::output::lines;
 use crate::services::{Prober, arguments, unknown};
 

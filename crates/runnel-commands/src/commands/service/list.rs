@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use super::query::{Hidden, Query};
+use super::hidden::Hidden;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::graphs::{Service, graph_names, keys};
+use crate::graphs::{Query, Service, graph_names, keys};
 use crate::output::columns;
 use crate::services::Prober;
 

@@ -4,9 +4,9 @@ mod call;
 mod echo;
 mod endpoints;
 mod find;
+mod hidden;
 mod info;
 mod list;
-mod query;
 mod type_name;
 
 use clap::Subcommand;

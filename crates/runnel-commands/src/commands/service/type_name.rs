@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::query::Query;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
+use crate::graphs::Query;
 use crate::output::lines;
 use crate::services::{Prober, unknown};
 

@@ -8,6 +8,10 @@ impl ClientRequest for () {
     fn is_abandoned(&self) -> bool {
         false
     }
+
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 const KEEP: KeepTimes = KeepTimes { ros1: Duration::from_secs(5), ros2: Duration::from_secs(10) };
@@ -136,7 +140,9 @@ fn duplicate_goal_is_not_started_twice() {
 fn ended_goal_stays_listed_for_a_while() {
     let mut registry = registry(10, &[1, 2]);
     let first = key(&registry, 1);
+    assert_eq!(registry.next_expiry(), None);
     registry.set(first, GoalStatus::Rejected, "no", at(10));
+    assert_eq!(registry.next_expiry(), Some(at(15)));
     registry.expire(at(15));
     assert_eq!(statuses(&registry), [GoalStatus::Rejected, GoalStatus::Pending]);
     arrive(&mut registry, 1, stamp(1), at(15));
@@ -166,4 +172,13 @@ fn goal_accepted_while_its_owner_is_asked_is_preempting() {
     assert_eq!(registry.get(first).unwrap().status_if_cancelled(), GoalStatus::Preempting);
     assert!(registry.conclude_cancel(first));
     assert_eq!(statuses(&registry), [GoalStatus::Preempting]);
+}
+
+#[test]
+fn withdrawn_cancel_lets_goal_be_cancelled_again() {
+    let mut registry = registry(10, &[1]);
+    registry.cancel("1", Time::default(), at(0));
+    registry.withdraw_cancel(key(&registry, 1));
+    assert_eq!(statuses(&registry), [GoalStatus::Pending]);
+    assert_eq!(registry.cancel("1", Time::default(), at(0)).0.len(), 1);
 }

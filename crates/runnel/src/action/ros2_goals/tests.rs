@@ -9,7 +9,8 @@ use super::*;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 
 /// Handles are the numbers of goals, and requests are numbers: 10 to 19 of one client, 20 to 29 of the next, and so on,
-/// each of another participant. Those from 200 are of clients that are gone.
+/// each of another participant. Those from 200 are of clients that are gone, and those from 250 of clients that will not
+/// return.
 type Goals = GoalRegistry<u8, u8>;
 
 impl ClientRequest for u8 {
@@ -19,6 +20,10 @@ impl ClientRequest for u8 {
 
     fn is_abandoned(&self) -> bool {
         *self >= 200
+    }
+
+    fn is_absent(&self) -> bool {
+        *self >= 250
     }
 }
 
@@ -217,6 +222,20 @@ fn requests_of_clients_that_are_gone_make_room() {
     let entry_key = key(&goals, 1);
     let kept = goals.keep_result(entry_key, Arc::from([]));
     assert_eq!(kept.waiting, (0..=50).collect::<Vec<_>>());
+}
+
+#[test]
+fn requests_of_absent_clients_are_dropped() {
+    let mut goals = executing(2);
+    for (goal, number) in [(1, 1), (1, 250), (1, 100), (2, 251)] {
+        assert_eq!(goals.request_result(id(goal), number, at(1)), ResultRequest::Waits);
+    }
+    goals.drop_absent_clients();
+    let waiting = |goals: &mut Goals, number| {
+        let entry_key = key(goals, number);
+        goals.keep_result(entry_key, Arc::from([])).waiting
+    };
+    assert_eq!([waiting(&mut goals, 1), waiting(&mut goals, 2)], [vec![1, 100], vec![]]);
 }
 
 #[test]

@@ -88,6 +88,11 @@ impl ClientRequests {
         self.waiting.remove(&key);
     }
 
+    /// Whether a client that is no longer matched may be matched again.
+    pub(super) fn may_return(&self, client: Guid) -> bool {
+        self.gone.contains_key(&client)
+    }
+
     /// A client is no longer matched.
     pub(super) fn client_gone(&mut self, client: Guid, now: Instant) {
         self.gone.insert(client, now);
@@ -120,6 +125,15 @@ mod tests {
 
     fn client(participant: u8, number: u32) -> Guid {
         GuidPrefix([participant; 12]).with(EntityId::user_writer(number))
+    }
+
+    #[test]
+    fn client_may_return_until_it_is_absent() {
+        let mut requests = ClientRequests::default();
+        requests.client_gone(client(1, 1), Instant(0));
+        assert!(requests.may_return(client(1, 1)) && !requests.may_return(client(2, 1)));
+        requests.take_absent(Instant(0) + ABSENCE);
+        assert!(!requests.may_return(client(1, 1)));
     }
 
     #[test]

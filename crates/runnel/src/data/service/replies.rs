@@ -337,6 +337,11 @@ impl Ros2Request {
     pub(super) fn is_abandoned(&self) -> bool {
         !self.replies.end.rtps.has_endpoint(self.to.client)
     }
+
+    /// Whether it has been gone for longer than [`ABSENCE`](super::ABSENCE).
+    pub(super) fn is_absent(&self) -> bool {
+        self.is_abandoned() && !lock(&self.replies.state).requests.may_return(self.to.client)
+    }
 }
 
 impl Drop for Ros2Request {

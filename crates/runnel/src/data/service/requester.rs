@@ -120,6 +120,22 @@ impl Requester {
         }
     }
 
+    /// Whether its client in ROS 2 has been gone for so long that it will not return, or its client in this process has
+    /// given up.
+    pub(super) fn is_absent(&self) -> bool {
+        match self {
+            Self::Ros2(request) => request.is_absent(),
+            Self::Ros1 { .. } | Self::Local { .. } => self.is_abandoned(),
+        }
+    }
+
+    /// The client is gone: it gets no response. A request that it sends again is a new one.
+    pub(super) fn give_up(&self) {
+        if let Self::Ros2(request) = self {
+            request.give_up();
+        }
+    }
+
     /// Sends the response to a request of so many bytes, or the error text.
     pub(super) fn answer(&self, request_len: usize, result: Result<Vec<u8>, String>) {
         match self {

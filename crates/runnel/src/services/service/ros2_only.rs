@@ -6,25 +6,24 @@ use runnel_ros1::node::TopicError;
 
 use super::{ProvidedType, ServiceServer};
 use crate::callback_group::ExclusiveGroup;
-use crate::data::{ServiceCallback, ServiceCore, ServiceRequest};
+use crate::data::{LongWaits, ServiceCallback, ServiceCore, ServiceRequest};
 use crate::error::Error;
 use crate::node::Node;
 use crate::sync::{Class, Mutex};
 
 impl Node {
-    /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time. `refusal` is the
-    /// response to requests beyond the limits of a service.
+    /// Creates a service of this absolute name that is only in ROS 2. Its callback answers at any time.
     pub(crate) fn provide_in_ros2(
         &self,
         (service, ProvidedType { types, type_use }): (String, ProvidedType),
         group: &Arc<ExclusiveGroup>,
-        refusal: Vec<u8>,
+        long_waits: LongWaits,
         callback: impl FnMut(ServiceRequest) + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let callback = ServiceCallback::Defers(Box::new(callback));
         let scheduling = (self.inner.executor_dispatch(), group);
         let core =
-            ServiceCore::with_refusal(service.clone(), types, scheduling, callback, Some(Arc::from(refusal)));
+            ServiceCore::with_long_waits(service.clone(), types, scheduling, callback, Some(long_waits));
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
         let memory = self.inner.service_memory();
         let mut driver = self.inner.driver();

@@ -37,7 +37,7 @@ fn oneshot_timer_ticks_once_after_each_reset() {
     };
     assert_eq!(timer.time_until_next(), Some(second));
     assert_eq!([tick_by(2), tick_by(9)], [(true, true), (false, true)]);
-    timer.reset();
+    timer.start(timer.period());
     assert_eq!((timer.is_canceled(), timer.time_until_next()), (false, Some(second)));
     assert_eq!([tick_by(10), tick_by(19)], [(true, true), (false, true)]);
 }
@@ -55,12 +55,12 @@ fn canceled_timer_ticks_again_after_a_reset() {
     timers.simulate(true);
     timers.set_simulated_time(Time { sec: 80, nanosec: 0 });
     assert_eq!((timer.is_ready(), timer.time_until_next()), (false, None));
-    timer.reset();
+    timer.start(timer.period());
     timers.set_simulated_time(Time { sec: 84, nanosec: 0 });
     assert_eq!((timer.is_ready(), timer.time_until_next()), (false, Some(Duration::from_secs(6))));
     timers.set_simulated_time(Time { sec: 90, nanosec: 0 });
     assert!(timer.take() && !timer.is_canceled());
-    timer.reset();
+    timer.start(timer.period());
     assert_eq!(timer.time_until_next(), Some(period));
 }
 
@@ -84,11 +84,11 @@ fn late_timer_keeps_its_phase() {
 fn reset_reports_an_earlier_tick() {
     let timers = Arc::new(Timers::new(Arc::default()));
     let [rare, often] = [7200, 3600].map(|secs| taken(&timers, Duration::from_secs(secs), false));
-    assert!(!rare.reset(), "the other one is earlier");
+    assert!(!rare.start(rare.period()), "the other one is earlier");
     often.cancel();
-    assert!(often.reset() && !often.reset());
+    assert!(often.start(often.period()) && !often.start(often.period()));
     [&rare, &often].iter().for_each(|timer| timer.cancel());
-    assert!(timers.next().is_none() && rare.reset());
+    assert!(timers.next().is_none() && rare.start(rare.period()));
 }
 
 #[test]

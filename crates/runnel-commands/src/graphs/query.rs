@@ -1,10 +1,10 @@
-//! The graphs whose actions a command shows.
+//! Arguments of commands that ask the available graphs once.
 
+use super::{Discovery, GraphFilter, GraphSnapshot};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 
-/// Options of commands for actions.
+/// Arguments of commands that ask and end: graphs, discovery time.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Query {
     #[command(flatten)]
@@ -15,7 +15,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Opens the available graphs, for a command that asks and ends.
+    /// Opens the available graphs.
     ///
     /// # Errors
     /// When a requested graph cannot be reached.

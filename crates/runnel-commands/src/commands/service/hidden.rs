@@ -1,28 +1,7 @@
-//! The graphs whose services a command lists.
+//! Hidden services, which commands leave out unless an option includes them.
 
-use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::graphs::{Discovery, GraphFilter, GraphSnapshot, Services};
-
-/// Options of commands for services.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Query {
-    #[command(flatten)]
-    filter: GraphFilter,
-
-    #[command(flatten)]
-    discovery: Discovery,
-}
-
-impl Query {
-    /// Opens the available graphs, for a command that asks and ends.
-    ///
-    /// # Errors
-    /// When a requested graph cannot be reached.
-    pub fn open(&self, cli: &CliContext) -> Result<GraphSnapshot, CliError> {
-        GraphSnapshot::open(cli, self.filter, &self.discovery)
-    }
-}
+use crate::graphs::{GraphSnapshot, Services};
 
 /// Whether a command considers hidden services.
 #[derive(Clone, Copy, Debug, clap::Args)]
