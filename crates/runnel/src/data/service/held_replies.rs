@@ -2,6 +2,7 @@
 //! most gives way, so that one cannot displace the replies to others.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_rtps::wire::GuidPrefix;
@@ -20,11 +21,20 @@ struct Limits {
 const OF_SERVICE: Limits = Limits { replies: 20_000, bytes: 64 << 20 };
 const OF_PARTICIPANT: Limits = Limits { replies: 10_000, bytes: 16 << 20 };
 
+/// How long a reply waits for its client's reader.
+const HOLD: Duration = Duration::from_secs(10);
+
+/// How often a reply is tried after that time. Acknowledgements are received between two attempts: on a busy machine, those
+/// that arrive in time may be read late.
+const LAST_ATTEMPTS: u8 = 50;
+
 /// A reply that waits for its reader.
 pub(super) struct Held {
     pub(super) to: Addressee,
     pub(super) frame: Frame,
-    pub(super) until: Instant,
+    until: Instant,
+    /// Attempts that are left after `until`.
+    attempts: u8,
 }
 
 /// See the module's documentation.
@@ -59,6 +69,25 @@ impl Usage {
 }
 
 impl Held {
+    pub(super) fn new(to: Addressee, frame: Frame, now: Instant) -> Self {
+        Self { to, frame, until: now + HOLD, attempts: LAST_ATTEMPTS }
+    }
+
+    /// The same reply for another reader.
+    pub(super) fn redirected(&self, to: Addressee) -> Self {
+        Self { to, frame: self.frame.clone(), ..*self }
+    }
+
+    /// Whether the reply waits on after an attempt to send it. Its time begins anew if its client has taken another one.
+    pub(super) fn waits_on(&mut self, now: Instant, is_client_served: bool) -> bool {
+        if is_client_served {
+            (self.until, self.attempts) = (now + HOLD, LAST_ATTEMPTS);
+        } else if self.until <= now {
+            self.attempts = self.attempts.saturating_sub(1);
+        }
+        self.attempts > 0
+    }
+
     fn len(&self) -> usize {
         self.frame.as_ref().len()
     }
@@ -145,7 +174,7 @@ mod tests {
         let client = GuidPrefix([participant; 12]).with(EntityId::user_writer(1));
         let identity = RequestIdentity::Header(CallHeader { client: 1, number });
         let to = Addressee { client, reader: None, identity, reads_failures: false };
-        Held { to, frame: Frame::new(Encoding::Xcdr1, vec![0; len]), until: Instant(0) }
+        Held::new(to, Frame::new(Encoding::Xcdr1, vec![0; len]), Instant(0))
     }
 
     fn numbers(replies: impl IntoIterator<Item = Held>) -> Vec<(u8, i64)> {
@@ -177,6 +206,21 @@ mod tests {
         assert!(held.hold_new(reply(1, 4, 8)).1, "while the driver tries the others");
         held.put_back(taken);
         assert!(!held.hold_new(reply(1, 5, 8)).1);
+    }
+
+    #[test]
+    fn reply_is_tried_again_after_its_time() {
+        let mut held = reply(1, 0, 8);
+        let late = Instant(0) + HOLD;
+        assert!((0..1000).all(|_| held.waits_on(Instant(1), false)), "within its time");
+        assert_eq!(
+            (0..1000).take_while(|_| held.waits_on(late, false)).count(),
+            usize::from(LAST_ATTEMPTS) - 1
+        );
+        let mut held = reply(1, 0, 8);
+        (1..LAST_ATTEMPTS).for_each(|_| assert!(held.waits_on(late, false)));
+        assert!(held.waits_on(late, true), "its client takes replies");
+        assert!((0..1000).all(|_| held.waits_on(late, false)));
     }
 
     #[test]

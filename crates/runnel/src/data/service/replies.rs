@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
@@ -21,9 +20,6 @@ use crate::frame::Frame;
 use crate::log_output::console;
 use crate::rtps::{CallHeader, ServiceEnds, failure};
 use crate::sync::{Class, Mutex, lock};
-
-/// How long a reply waits for its client's reader.
-const HOLD: Duration = Duration::from_secs(10);
 
 /// Limit of replies that one client has not acknowledged; further ones are held.
 const MOST_UNACKNOWLEDGED: usize = 100;
@@ -153,21 +149,17 @@ impl Replies {
                 waiting.push(reply);
                 continue;
             }
-            let Held { to, frame, until } = reply;
-            let left = self.try_send(&to, &frame);
+            let left = self.try_send(&reply.to, &reply.frame);
             if left.is_empty() {
                 served.insert(client);
             } else {
                 blocked.insert(client);
             }
-            waiting.extend(left.into_iter().map(|to| Held { to, frame: frame.clone(), until }));
+            waiting.extend(left.into_iter().map(|to| reply.redirected(to)));
         }
         let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
         for mut reply in waiting {
-            if served.contains(&reply.to.client) {
-                reply.until = now + HOLD;
-            }
-            if reply.until > now {
+            if reply.waits_on(now, served.contains(&reply.to.client)) {
                 left.push_back(reply);
             } else {
                 dropped.push(reply);
@@ -188,7 +180,7 @@ impl Replies {
 
     fn send(&self, to: &Addressee, frame: Frame) {
         for to in self.try_send(to, &frame) {
-            self.hold(Held { to, frame: frame.clone(), until: clock::monotonic() + HOLD });
+            self.hold(Held::new(to, frame.clone(), clock::monotonic()));
         }
     }
 
