@@ -5,6 +5,7 @@ use super::timing::{LONGEST, Timing};
 use crate::count::CountVerdict;
 use crate::wire::{
     AckNack, BITS, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
+    VendorId,
 };
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -183,7 +184,10 @@ impl WriterProxy {
         // Samples requested a moment ago are in flight.
         let is_time = self.retry.at.is_none_or(|at| at <= now);
         let overdue = is_time.then_some(self.retry.overdue);
-        let (missing, fragments) = self.all_missing(now, overdue);
+        let (mut missing, fragments) = self.all_missing(now, overdue);
+        if missing.is_empty() && self.needs_preemptive_base() {
+            missing = SequenceSet::new(SequenceNumber::ZERO);
+        }
         if is_time || !self.is_missing_something() {
             self.plan_retry(now);
         }
@@ -193,6 +197,12 @@ impl WriterProxy {
         let (count, is_final) = (self.acknowledgements, self.has_first_heartbeat && !asks);
         let nack = fragments.map(|(number, missing)| NackFrag { reader, writer, number, missing, count });
         Some((AckNack { reader, writer, missing, count, is_final }, nack))
+    }
+
+    /// Returns whether a request for the first heartbeat has base 0, which is not a number of a sample: a writer of Fast
+    /// DDS whose samples are all acknowledged answers no other one. Other vendors ignore an invalid base.
+    fn needs_preemptive_base(&self) -> bool {
+        !self.has_first_heartbeat && self.spec.guid.prefix.is_of(VendorId::FAST_DDS)
     }
 
     /// Returns the completely missing samples that were not requested or are overdue, as many as a set holds, and the

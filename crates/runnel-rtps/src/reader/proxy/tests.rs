@@ -65,6 +65,29 @@ fn contradict(proxy: &mut WriterProxy, times: u32) {
 }
 
 #[test]
+fn first_heartbeat_of_fast_dds_is_requested_with_base_zero() {
+    let of_vendor = |vendor: VendorId| {
+        let mut spec = spec();
+        spec.guid.prefix.0[..2].copy_from_slice(&vendor.0);
+        WriterProxy::new(spec)
+    };
+    let base = |proxy: &mut WriterProxy, now| {
+        proxy.handle_timeout(now);
+        let (ack, _) = proxy.answer(now, READER).expect("a request");
+        assert!(ack.missing.is_empty() && !ack.is_final);
+        ack.missing.base
+    };
+    for (vendor, expected) in [(VendorId::FAST_DDS, 0), (VendorId::CYCLONE_DDS, 1), (VendorId::RUNNEL, 1)] {
+        let mut proxy = of_vendor(vendor);
+        let bases = [0, 1000, 2000].map(|millis| base(&mut proxy, at(millis)));
+        assert_eq!(bases, [number(expected); 3], "{vendor:?}");
+        heartbeat(&mut proxy, at(2001), 12, 11, 1);
+        proxy.probe(at(2001));
+        assert_eq!(base(&mut proxy, at(2001)), number(12), "{vendor:?}");
+    }
+}
+
+#[test]
 fn far_first_heartbeat_is_reverted() {
     let mut proxy = WriterProxy::new(spec());
     heartbeat(&mut proxy, at(0), FAR, FAR, 1);
