@@ -15,7 +15,7 @@ use runnel::core::message::{Action, Service};
 use runnel::msgs::action_msgs::srv::{CancelGoal, CancelGoalRequest};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback};
 use runnel::msgs::unique_identifier_msgs::msg::UUID;
-use runnel::{Client, Context, Error, GoalStatus, PendingResponse};
+use runnel::{Client, Context, EndpointInfo, EndpointType, Error, GoalStatus, PendingResponse};
 
 type SendGoal = <TestAction as Action>::SendGoal;
 type GetResult = <TestAction as Action>::GetResult;
@@ -45,9 +45,19 @@ fn numbered(number: usize) -> GoalRequest {
     request(id, 0)
 }
 
+/// The response to a request.
+fn response<S: Service>(mut pending: PendingResponse<S>) -> Result<S::Response, Error> {
+    let mut response = None;
+    wait_until("the request is answered", || {
+        response = pending.take();
+        response.is_some()
+    });
+    response.unwrap()
+}
+
 /// Whether the goal of a request is accepted.
 fn is_accepted(pending: PendingResponse<SendGoal>) -> Result<bool, Error> {
-    pollster::block_on(pending).map(|response| response.accepted)
+    response(pending).map(|response| response.accepted)
 }
 
 /// The number of goals at once, and of those that are accepted at most: every accepted goal makes the status list longer.
@@ -66,7 +76,7 @@ fn repeated_goal_is_accepted_again_and_runs_once() {
     arrived.accept().unwrap();
     assert!(is_accepted(first).unwrap());
     assert!(is_accepted(second).unwrap());
-    let stamps = [(); 2].map(|()| pollster::block_on(send(&sender)).unwrap().stamp);
+    let stamps = [(); 2].map(|()| response(send(&sender)).unwrap().stamp);
     assert_eq!(stamps, [arrived.stamp(); 2]);
     arrived.succeed(&result(1), "").unwrap();
     assert!(is_accepted(send(&sender)).unwrap(), "it was accepted before it ended");
@@ -184,30 +194,31 @@ fn result_requests_of_ended_clients_make_room() {
         let goal_id = UUID { uuid: sent.id().uuid().unwrap() };
         client.send_request(&ResultRequest { goal_id }, None).unwrap()
     };
-    let ending = context(domain, false);
-    let ending_client = client::<GetResult>(&ending, "ending", "get_result");
-    // The goal's own client has sent one.
-    let waiting: Vec<_> = (1..10).map(|_| ask(&ending_client)).collect();
-    let error = pollster::block_on(ask(&ending_client)).unwrap_err().to_string();
-    assert!(error.contains("10 requests wait for the result"), "{error}");
-    drop((waiting, ending_client));
-    ending.shutdown();
-    drop(ending);
-    let living = client::<GetResult>(&scene.far, "living", "get_result");
-    let refused = std::cell::Cell::new(0);
-    let mut response = None;
-    wait_until("the clients are gone", || {
-        let mut pending = response.take().unwrap_or_else(|| ask(&living));
-        let is_refused = pending.take().is_some();
-        refused.set(refused.get() + usize::from(is_refused));
-        response = (!is_refused).then_some(pending);
-        let graph = scene.near.context.ros2_graph().unwrap().unwrap();
-        !is_refused && !graph.nodes.iter().any(|node| node.full_name.contains("ending"))
+    let asking = context(domain, false);
+    let [ending, living] = ["ending", "living"].map(|node| client::<GetResult>(&asking, node, "get_result"));
+    let mut waiting: Vec<_> = (0..11).map(|_| ask(&ending)).collect();
+    let mut refused = None;
+    wait_until("a request is refused", || {
+        refused = waiting.iter_mut().find_map(PendingResponse::take);
+        refused.is_some()
     });
-    // The last request may have been sent before they were gone.
-    let response = ask(&living);
+    let error = refused.unwrap().unwrap_err().to_string();
+    assert!(error.contains("10 requests wait for the result"), "{error}");
+    let clients = || {
+        let graph = scene.near.context.ros2_graph().unwrap().unwrap();
+        let is_of_client = |endpoint: &&EndpointInfo| {
+            endpoint.dds_topic == "rq/test/_action/get_resultRequest"
+                && endpoint.endpoint_type == EndpointType::Publisher
+        };
+        graph.endpoints.iter().filter(is_of_client).count()
+    };
+    let all = clients();
+    drop((waiting, ending));
+    wait_until("the client is gone", || clients() < all);
+    // Its requests are not given up yet: it may return.
+    let asked = ask(&living);
     arrived.succeed(&result(5), "").unwrap();
-    let response = pollster::block_on(response).unwrap();
+    let response = response(asked).unwrap();
     assert_eq!((response.status, response.result), (4, result(5)));
 }
 
