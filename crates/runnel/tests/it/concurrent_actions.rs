@@ -1,9 +1,9 @@
 //! Action servers that execute their goals concurrently.
 
-use std::sync::{Arc, Barrier, Mutex, mpsc};
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 
-use crate::common::LONG;
+use crate::common::{LONG, wait_until};
 use crate::ros2_action_scene::{Goal, end, wait_for_status};
 use crate::ros2_pair::{context, new_domain};
 use crate::scene::{goal, result};
@@ -39,16 +39,15 @@ impl Pair {
 
 #[test]
 fn goals_are_executed_side_by_side_until_they_end() {
-    let both = Barrier::new(2);
+    let begun = AtomicUsize::new(0);
     let pair = Pair::new(move |goal| match goal.goal().goal {
         0 => {
-            both.wait();
+            begun.fetch_add(1, Ordering::SeqCst);
+            wait_until("both goals are executed", || begun.load(Ordering::SeqCst) == 2);
             goal.succeed(&result(1), "")
         }
         1 => {
-            while !goal.is_cancel_requested() {
-                thread::yield_now();
-            }
+            wait_until("a cancel request", || goal.is_cancel_requested());
             goal.canceled(&result(2), "")
         }
         2 => Err(Error::ShuttingDown),

@@ -45,9 +45,19 @@ fn numbered(number: usize) -> GoalRequest {
     request(id, 0)
 }
 
+/// The response to a request.
+fn response<S: Service>(mut pending: PendingResponse<S>) -> Result<S::Response, Error> {
+    let mut response = None;
+    wait_until("the request is answered", || {
+        response = pending.take();
+        response.is_some()
+    });
+    response.unwrap()
+}
+
 /// Whether the goal of a request is accepted.
 fn is_accepted(pending: PendingResponse<SendGoal>) -> Result<bool, Error> {
-    pollster::block_on(pending).map(|response| response.accepted)
+    response(pending).map(|response| response.accepted)
 }
 
 /// The number of goals at once, and of those that are accepted at most: every accepted goal makes the status list longer.
@@ -66,7 +76,7 @@ fn repeated_goal_is_accepted_again_and_runs_once() {
     arrived.accept().unwrap();
     assert!(is_accepted(first).unwrap());
     assert!(is_accepted(second).unwrap());
-    let stamps = [(); 2].map(|()| pollster::block_on(send(&sender)).unwrap().stamp);
+    let stamps = [(); 2].map(|()| response(send(&sender)).unwrap().stamp);
     assert_eq!(stamps, [arrived.stamp(); 2]);
     arrived.succeed(&result(1), "").unwrap();
     assert!(is_accepted(send(&sender)).unwrap(), "it was accepted before it ended");

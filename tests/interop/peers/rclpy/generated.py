@@ -1,5 +1,5 @@
-"""Packages of messages and actions that no wheel has: generated from their definitions by what comes with ROS 2 and
-compiled, once, into `target/peers/rclpy`. Jazzy would want one more kind of type support. Run as a program it makes all."""
+"""Packages of messages, services and actions that no wheel has: generated from their definitions by what comes with ROS 2
+and compiled, once, into `target/peers/rclpy`. Run as a program it makes all."""
 import concurrent.futures
 import fcntl
 import os
@@ -20,15 +20,27 @@ TEMPLATES = "/usr/lib/python3/dist-packages"
 # The packages, each with those of the messages that its messages hold, and with what these hold.
 NEEDS = {
     "actionlib": [],
+    "composition_interfaces": ["rcl_interfaces"],
     "example_interfaces": [],
+    "map_msgs": ["nav_msgs", "sensor_msgs", "geometry_msgs", "std_msgs", "builtin_interfaces"],
     "move_base_msgs": ["geometry_msgs", "std_msgs", "builtin_interfaces"],
     "raspimouse_msgs": [],
     "tf2_msgs": ["geometry_msgs", "std_msgs", "builtin_interfaces"],
 }
-# What the services and messages of an action hold.
-OF_ACTIONS = ["action_msgs", "builtin_interfaces", "service_msgs", "unique_identifier_msgs"]
+# What the messages of a service hold, and those of an action.
+OF_SERVICES = ["builtin_interfaces", "service_msgs"]
+OF_ACTIONS = [*OF_SERVICES, "action_msgs", "unique_identifier_msgs"]
+# Fast DDS 2 needs both kinds.
+TYPE_SUPPORTS = ["rosidl_typesupport_fastrtps_c", "rosidl_typesupport_introspection_c"]
+# A package's first module.
+LOAD = """import ctypes
+import pathlib
+
+for library in pathlib.Path(__file__).parent.glob("lib*.so"):
+    ctypes.CDLL(str(library))
+"""
 LIBRARIES = [
-    "rosidl_runtime_c", "rosidl_typesupport_c", "rosidl_typesupport_fastrtps_c", "rosidl_typesupport_fastrtps_cpp",
+    "rosidl_runtime_c", "rosidl_typesupport_c", *TYPE_SUPPORTS, "rosidl_typesupport_fastrtps_cpp",
     "fastcdr", "rosidl_dynamic_typesupport", "rmw", "rcutils",
 ]  # fmt: skip
 
@@ -40,9 +52,9 @@ def source_of(package):
 
 
 def definitions_of(package):
-    """The messages and actions of a package."""
+    """The messages, services and actions of a package."""
     source = source_of(package)
-    return sorted([*source.glob("msg/*.msg"), *source.glob("action/*.action")])
+    return sorted(path for ending in ["msg", "srv", "action"] for path in source.glob("{0}/*.{0}".format(ending)))
 
 
 def in_ros2(definition):
@@ -57,36 +69,43 @@ def generate(package, needs, made):
     sys.path.append(TEMPLATES)
     from rosidl_adapter.action import convert_action_to_idl
     from rosidl_adapter.msg import convert_msg_to_idl
+    from rosidl_adapter.srv import convert_srv_to_idl
     from rosidl_generator_c.cli import GenerateC
     from rosidl_generator_py.cli import GeneratePython
     from rosidl_typesupport_c.cli import GenerateCTypesupport
     from rosidl_typesupport_fastrtps_c.cli import GenerateFastRTPSCTypesupport
+    from rosidl_typesupport_introspection_c.cli import GenerateIntrospectionCTypesupport
 
+    converters = {".msg": convert_msg_to_idl, ".srv": convert_srv_to_idl, ".action": convert_action_to_idl}
     source = source_of(package)
     definitions = [path.relative_to(source) for path in definitions_of(package)]
     for definition in definitions:
         (made / definition).parent.mkdir(parents=True, exist_ok=True)
         (made / definition).write_text(in_ros2((source / definition).read_text()))
-        convert = convert_action_to_idl if definition.suffix == ".action" else convert_msg_to_idl
-        convert(made, package, definition, made / definition.parent)
+        converters[definition.suffix](made, package, definition, made / definition.parent)
     files = ["{}:{}".format(made, definition.with_suffix(".idl")) for definition in definitions]
-    for generator in [
-        GenerateC("c"),
-        GenerateFastRTPSCTypesupport("fastrtps_c"),
-        GenerateCTypesupport("c", typesupport_implementations=["rosidl_typesupport_fastrtps_c"]),
-        GeneratePython("py", typesupport_implementations=["rosidl_typesupport_c"]),
+    for generator, into in [
+        (GenerateC("c"), made),
+        (GenerateFastRTPSCTypesupport("fastrtps_c"), made),
+        # Its files have names of those of the first generator.
+        (GenerateIntrospectionCTypesupport("introspection_c"), introspection_of(package)),
+        (GenerateCTypesupport("c", typesupport_implementations=TYPE_SUPPORTS), made),
+        (GeneratePython("py", typesupport_implementations=["rosidl_typesupport_c"]), made),
     ]:
-        generator.generate(package, files, [str(RELEASE / "share" / need) for need in needs], made)
+        generator.generate(package, files, [str(RELEASE / "share" / need) for need in needs], into)
     sys.path.remove(TEMPLATES)
 
 
 def compile(package, needs, made):
-    """Makes one library of them, which Python imports."""
+    """Makes one library of them, which Python imports. Each kind of type support is found by the name of a library: one that
+    needs the first, and is loaded when the package is imported."""
     # Debian's Fast CDR is an older one.
     own = [RELEASE / "include", *RELEASE.glob("include/*/")]
-    headers = [made.parent, numpy.get_include(), sysconfig.get_paths()["include"], *own]
+    folders = [made, introspection_of(package)]
+    headers = [*(folder.parent for folder in folders), numpy.get_include(), sysconfig.get_paths()["include"], *own]
     options = ["-O1", "-fPIC", *("-I{}".format(folder) for folder in headers)]
-    sources = [(compiler, source) for compiler, ending in [("gcc", "*.c"), ("g++", "*.cpp")] for source in made.rglob(ending)]
+    compilers = [("gcc", "*.c"), ("g++", "*.cpp")]
+    sources = [(by, source) for by, ending in compilers for folder in folders for source in folder.rglob(ending)]
     objects = ["{}.o".format(source) for _, source in sources]
 
     def make(compiler, source):
@@ -96,11 +115,21 @@ def compile(package, needs, made):
         for done in [pool.submit(make, *source) for source in sources]:
             done.result()
     library = made / "{}_s__rosidl_typesupport_c.so".format(package)
-    kinds = ["generator_c", "typesupport_fastrtps_c", "typesupport_c", "generator_py"]
-    libraries = [*LIBRARIES, *("{}__rosidl_{}".format(need, kind) for need in needs for kind in kinds)]
+    kinds = [*TYPE_SUPPORTS, "rosidl_generator_c", "rosidl_typesupport_c", "rosidl_generator_py"]
+    libraries = [*LIBRARIES, *("{}__{}".format(need, kind) for need in needs for kind in kinds)]
     folder = RELEASE / "lib"
     wanted = ["-L{}".format(folder), "-Wl,-rpath,{}".format(folder), *("-l{}".format(name) for name in libraries)]
     subprocess.run(["g++", "-shared", "-o", library, *objects, *wanted], check=True)
+    for kind in TYPE_SUPPORTS:
+        support = "lib{}__{}.so".format(package, kind)
+        needed = ["-Wl,--no-as-needed,-soname,{}".format(support), library]
+        subprocess.run(["gcc", "-shared", "-o", made / support, *needed], check=True)
+    (made / "__init__.py").write_text(LOAD)
+
+
+def introspection_of(package):
+    """The folder of the sources of the second kind of type support."""
+    return INTO / "introspection" / package
 
 
 def prepare(package):
@@ -120,9 +149,10 @@ def prepare(package):
 
 
 def make(package):
-    needs = NEEDS[package]
-    if any(path.suffix == ".action" for path in definitions_of(package)):
-        needs = sorted({*needs, *OF_ACTIONS})
+    endings = {path.suffix for path in definitions_of(package)}
+    of_services = OF_SERVICES if ".srv" in endings else []
+    of_actions = OF_ACTIONS if ".action" in endings else []
+    needs = sorted({*NEEDS[package], *of_services, *of_actions})
     generate(package, needs, INTO / package)
     compile(package, needs, INTO / package)
 

@@ -63,7 +63,7 @@ def field_value(kind, value):
     if isinstance(kind, NamespacedType):
         return from_plain(class_of(kind), value)
     if isinstance(kind, BasicType) and kind.typename == "octet":
-        return bytes([value])
+        return bytes([value & 0xFF])
     return value
 
 

@@ -1,10 +1,10 @@
-//! Actions between Runnel and rclpy.
+//! Actions, and types of services, between Runnel and rclpy.
 
 use interop::ros2::{Distro, Origin};
 use interop::sheet::PASS;
 
 use super::Direction;
-use crate::{ros2_action_types, ros2_actions};
+use crate::{ros2_action_types, ros2_actions, ros2_service_types};
 
 /// The release of an rclpy client or server.
 fn distro((from, to): Direction) -> Option<Distro> {
@@ -14,7 +14,7 @@ fn distro((from, to): Direction) -> Option<Distro> {
     })
 }
 
-/// Whether an implementation has actions.
+/// Whether an implementation has services and actions.
 pub fn has(direction: Direction) -> bool {
     distro(direction).is_some()
 }
@@ -29,16 +29,22 @@ pub fn attempt(direction: Direction) -> String {
     PASS.to_owned()
 }
 
-/// Whether the types of all actions can be generated for an implementation.
-pub fn has_types(direction: Direction) -> bool {
-    distro(direction) == Some(Distro::Kilted)
+/// Every action type.
+pub fn attempt_types(direction: Direction) -> String {
+    let distro = distro(direction).expect("rclpy");
+    let types = match direction.0 {
+        Origin::Runnel => ros2_action_types::check_rclpy_server(distro),
+        _ => ros2_action_types::check_rclpy_client(distro),
+    };
+    format!("{types} types")
 }
 
-/// Every action type.
-pub fn attempt_types((from, _): Direction) -> String {
-    let types = match from {
-        Origin::Runnel => ros2_action_types::check_rclpy_server(),
-        _ => ros2_action_types::check_rclpy_client(),
+/// Every service type.
+pub fn attempt_service_types(direction: Direction) -> String {
+    let distro = distro(direction).expect("rclpy");
+    let types = match direction.0 {
+        Origin::Runnel => ros2_service_types::check_rclpy_server(distro),
+        _ => ros2_service_types::check_rclpy_client(distro),
     };
     format!("{types} types")
 }

@@ -22,7 +22,7 @@ const UNREPEATED: [usize; 7] = [0, 1, 1000, 65_000, 65_535, 100_000, 1_000_000];
 /// A feature: its name, and its test, which returns the cell's text; `None` if not available.
 type Feature = (&'static str, fn(Direction) -> Option<fn(Direction) -> String>);
 
-const FEATURES: [Feature; 9] = [
+const FEATURES: [Feature; 10] = [
     ("topics: text, and an array of bytes", |_| Some(exchange_messages)),
     ("arrays of 0 B to 8 MiB, reliable", |_| Some(all_sizes)),
     ("arrays of 0 B to 1 MB, best effort", |_| Some(some_sizes)),
@@ -36,11 +36,14 @@ const FEATURES: [Feature; 9] = [
     ("every standard type", |direction| {
         types::has_all(other(direction)).then_some(types::attempt as fn(Direction) -> String)
     }),
+    ("every service type of Runnel", |direction| {
+        actions::has(direction).then_some(actions::attempt_service_types as fn(Direction) -> String)
+    }),
     ("actions: feedback, cancellation, and every end", |direction| {
         actions::has(direction).then_some(actions::attempt as fn(Direction) -> String)
     }),
     ("every action type of Runnel", |direction| {
-        actions::has_types(direction).then_some(actions::attempt_types as fn(Direction) -> String)
+        actions::has(direction).then_some(actions::attempt_types as fn(Direction) -> String)
     }),
 ];
 
@@ -69,9 +72,6 @@ fn row(title: &str, attempt: impl Fn(Direction) -> Option<Attempt<()>>) -> Row<(
 /// What a node offers: a title, and the checks with the node of rclpy and with that of Runnel.
 type Offer = (&'static str, Option<fn(Distro)>, Option<fn(Distro)>);
 
-/// The row for which the wheels of Jazzy lack the type.
-const TRANSFORMS: &str = "transforms";
-
 const OFFERS: [Offer; 7] = [
     (
         "parameters",
@@ -87,7 +87,7 @@ const OFFERS: [Offer; 7] = [
     ("`/clock`", Some(ros2_node::check_clock_of_rclpy), None),
     ("type descriptions", None, Some(ros2_node_services::check_type_description)),
     ("logger services", None, Some(ros2_node_services::check_logger_services)),
-    (TRANSFORMS, Some(tf::check_broadcasters_of_rclpy), Some(tf::check_own_broadcasters)),
+    ("transforms", Some(tf::check_broadcasters_of_rclpy), Some(tf::check_own_broadcasters)),
 ];
 
 /// What every node offers, between Runnel and rclpy.
@@ -96,9 +96,6 @@ pub fn node_sheet() -> Sheet<()> {
         row(title, |(from, to)| {
             let check = if from == Origin::Runnel { (*ours)? } else { (*theirs)? };
             let Origin::Ros2(distro) = other((from, to)) else { return None };
-            if *title == TRANSFORMS && distro == Distro::Jazzy {
-                return None;
-            }
             Some(Box::new(move |()| {
                 check(distro);
                 PASS.to_owned()
@@ -117,7 +114,7 @@ const NODE_TEXT: &str = "\
 The program on the left of the arrow has the parameters, the log, the clock, the services or the transforms. The one on the
 right uses them, with the client of its library where there is one.
 
-- *Transforms*: the wheels of rclpy lack tf2_msgs. It is built from its definition, which only those of Kilted do.";
+- *Transforms*: the wheels of rclpy lack tf2_msgs, which is generated from its definition.";
 
 const TEXT: &str = "\
 The program on the left of the arrow publishes. Every message must arrive byte for byte, reliable ones all and in order.
@@ -127,8 +124,8 @@ The program on the left of the arrow publishes. Every message must arrive byte f
   implementation. Each end counts the pairs that it refused.
 - *Policies reported as incompatible*: for each set of policies that makes a writer incompatible, both ends must name the
   same policy as two rclpy programs do.
-- *Actions*: the program on the left of the arrow sends the goals. No wheel of Jazzy or Kilted has the action types that come
-  with Runnel, so they are generated for Kilted from the same definitions.
+- *Services, actions*: the program on the left of the arrow calls the services and sends the goals. The wheels of Jazzy and
+  Kilted lack all action types and some service types of Runnel. These are generated for rclpy from the same definitions.
 - *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
 - *to 100 kB*: RustDDS may stop receiving from a writer once it has lost a part of a best-effort message of 1 MB.";
 
