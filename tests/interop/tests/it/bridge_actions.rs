@@ -36,7 +36,7 @@ fn check_lines(mut client: Peer, others: [&Peer; 2], expected: &[&str]) {
     let exit = client.wait_exit(deadline_in(TIMEOUT));
     let printed = format!("{}\n{}\n{}", client.output(), others[0].output(), others[1].output());
     assert!(exit.unwrap_or_else(|error| panic!("{error}\n{printed}")).success(), "{printed}");
-    // A result may overtake feedback, which travels on another topic.
+    // A result may overtake feedback, which travels on another topic, and rclpy then drops the feedback.
     let lines: Vec<String> =
         client.lines().into_iter().filter(|line| !line.starts_with("feedback {")).collect();
     assert_eq!(lines, expected, "{printed}");
