@@ -192,7 +192,7 @@ fn empty_result_mentions_ros_2_where_it_could_help() {
     assert_eq!(ran(domain, &format!("param list {master}")), (Some(0), "/a\n".into(), String::new()));
     let (code, output, error) = ran_with_participant(domain, &format!("doctor {master}"));
     assert_eq!((code, error.as_str()), (Some(0), ""), "{output}");
-    assert!(output.starts_with("info: /t: published, but not subscribed to"), "{output}");
+    assert!(output.starts_with("info: /t (ROS 2): published, but not subscribed to"), "{output}");
 }
 
 #[test]
