@@ -77,8 +77,10 @@ pub(crate) struct Rtps {
     has_events: AtomicBool,
     /// A subscription has capacity again for messages that its reader holds back.
     wants_more: AtomicBool,
-    /// A service holds replies, or has messages from shared memory.
+    /// A service holds replies.
     services_due: AtomicBool,
+    /// A service has messages from shared memory.
+    has_service_messages: AtomicBool,
     /// Until when the driver sleeps; 0 if it does not.
     sleeps_until: AtomicU64,
     waker: Waker,
@@ -134,6 +136,7 @@ impl Rtps {
             has_events,
             wants_more,
             services_due,
+            has_service_messages: AtomicBool::new(false),
             sleeps_until,
             waker,
             bridge_mark: OnceLock::new(),
@@ -176,7 +179,7 @@ impl Rtps {
     pub(crate) fn fall_asleep(&self, until: Option<Instant>) -> bool {
         let until = until.map_or(NEVER, |at| at.0).max(1);
         self.sleeps_until.store(until, Ordering::SeqCst);
-        let is_busy = [&self.has_events, &self.wants_more, &self.services_due]
+        let is_busy = [&self.has_events, &self.wants_more, &self.services_due, &self.has_service_messages]
             .into_iter()
             .any(|flag| flag.load(Ordering::SeqCst));
         let sleeps = self.next_deadline() >= until && !is_busy;
@@ -249,7 +252,19 @@ impl Rtps {
         self.wants_more.load(Ordering::SeqCst) && self.wants_more.swap(false, Ordering::SeqCst)
     }
 
-    /// Records that a service holds a reply or has messages from shared memory: the driver has to look.
+    /// Records that a service has messages from shared memory. The caller is the event loop, which looks before it
+    /// sleeps: to wake it would cost two system calls for each message.
+    pub(crate) fn note_service_messages(&self) {
+        self.has_service_messages.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether that was recorded since the last call.
+    pub(crate) fn takes_service_messages(&self) -> bool {
+        self.has_service_messages.load(Ordering::SeqCst)
+            && self.has_service_messages.swap(false, Ordering::SeqCst)
+    }
+
+    /// Records that a service holds a reply: the driver has to look.
     pub(crate) fn note_services_due(&self) {
         self.services_due.store(true, Ordering::SeqCst);
         self.wake_sleeper();

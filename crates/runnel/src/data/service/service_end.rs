@@ -44,7 +44,7 @@ impl ServiceEnd {
         service: &str,
         (rtps, ends): (Arc<Rtps>, ServiceEnds),
         (reactor, pool): ServiceMemory,
-        receive: impl Fn(Guid, &[u8]) + Send + 'static,
+        receive: impl Fn(Guid, Vec<u8>) + Send + 'static,
     ) -> Self {
         let info = LinkInfo { publisher: service.to_owned(), md5: ANY.to_owned(), ..LinkInfo::default() };
         let options = PublicationOptions { bound: BOUND, latching: false, has_header: false };
@@ -67,7 +67,7 @@ impl ServiceEnd {
                 && let Some(gid) = from.gid
                 && let Ok(payload) = bytes.bytes().try_to_vec()
             {
-                receive(Guid::from_bytes(gid.0), &payload);
+                receive(Guid::from_bytes(gid.0), payload);
             }
             Ok(())
         });

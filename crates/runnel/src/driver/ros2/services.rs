@@ -85,10 +85,10 @@ impl Ros2 {
         let Some(rtps) = self.rtps.clone() else { return Ok(None) };
         let ends = rtps.create_service_ends(role, service, types)?;
         let (reader, writer) = (ends.reader, ends.writer.id());
-        let (received, woken) = (Arc::clone(&self.services.received), Arc::clone(&rtps));
-        let receive = move |from: Guid, payload: &[u8]| {
-            lock(&received).push_back((reader, from, payload.to_vec()));
-            woken.note_services_due();
+        let (received, noting) = (Arc::clone(&self.services.received), Arc::clone(&rtps));
+        let receive = move |from: Guid, payload: Vec<u8>| {
+            lock(&received).push_back((reader, from, payload));
+            noting.note_service_messages();
         };
         let end = ServiceEnd::new(service, (rtps, ends), memory, receive);
         let group = Arc::downgrade(&end.group);

@@ -101,3 +101,20 @@ fn sleeper_is_not_woken_by_later_timeout() {
     assert!(clock::monotonic().since(begun) >= Duration::from_millis(50), "it was woken for nothing");
     rtps.wake_up();
 }
+
+#[test]
+fn service_message_keeps_loop_awake_without_waking_it() {
+    require_private_network();
+    let reactor = Reactor::new().unwrap();
+    let rtps = Rtps::open(&settings(77, ""), reactor.waker().clone()).unwrap();
+    let until = rest(&rtps);
+    assert!(rtps.fall_asleep(Some(until)));
+    rtps.note_service_messages();
+    let mut events = Events::default();
+    reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
+    assert!(!events.woken(), "the event loop woke itself");
+    rtps.wake_up();
+    assert!(!rtps.fall_asleep(Some(until)), "it sleeps although messages are due");
+    assert!(rtps.takes_service_messages() && rtps.fall_asleep(Some(until)));
+    rtps.wake_up();
+}
