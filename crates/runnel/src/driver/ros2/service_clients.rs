@@ -16,6 +16,7 @@ use runnel_rtps::Sample;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp, VendorId};
 
 use super::Ros2;
+use super::lost_replies::LostReplies;
 use super::server_waits::ServerWaits;
 use super::service_calls::{PendingCalls, ReadyServer, SILENCE};
 use crate::data::{
@@ -48,6 +49,7 @@ pub(in crate::driver) struct ClientEnd {
     server: Option<Guid>,
     /// The server that has not acknowledged a request in time.
     silent: Option<Guid>,
+    lost_replies: LostReplies,
     /// The user has dropped it. It stays until its last call has ended.
     is_released: bool,
 }
@@ -118,6 +120,7 @@ impl Ros2 {
             waits: ServerWaits::default(),
             server: None,
             silent: None,
+            lost_replies: LostReplies::default(),
             is_released: false,
         };
         self.services.clients.clients.insert(reader, client);
@@ -300,6 +303,12 @@ impl ClientEnd {
             effects.schedule_if_earlier(Deadline::ServiceCalls, now + SILENCE);
         }
         self.calls.has_unsent() || self.silent == Some(server)
+    }
+
+    /// Counts replies that were lost while a call is pending. Returns the service and their number if it is to be logged.
+    pub(super) fn note_lost_replies(&mut self, count: u64) -> Option<(String, u64)> {
+        let lost = if self.calls.is_empty() { None } else { self.lost_replies.add(count) };
+        lost.map(|lost| (self.service.clone(), lost))
     }
 
     /// Takes a reply. Returns a warning if it cannot be right.
