@@ -7,6 +7,7 @@ mod graph;
 mod inbox;
 mod links;
 mod local_peers;
+mod lost_replies;
 mod matching;
 mod participant_details;
 mod qos;

@@ -121,6 +121,7 @@ impl Ros2 {
 
     /// Handles lost samples of a writer.
     fn samples_lost(&mut self, reader: EntityId, writer: Guid, count: u64) {
+        self.replies_lost(reader, writer, count);
         let Some(end) = self.readers.get(&reader) else { return };
         let Some(from) = end.links.get(&writer) else { return };
         // Where shared memory delivers too, the pair's receiver knows what is lost. Samples that are missing while a

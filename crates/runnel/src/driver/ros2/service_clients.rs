@@ -17,6 +17,7 @@ use runnel_rtps::Sample;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SampleIdentity, SequenceNumber, Timestamp, VendorId};
 
 use super::Ros2;
+use super::lost_replies::LostReplies;
 use super::server_waits::ServerWaits;
 use super::service_calls::{PendingCalls, ReadyServer, SILENCE};
 use crate::data::{
@@ -49,6 +50,7 @@ pub(in crate::driver) struct ClientEnd {
     server: Option<Guid>,
     /// The servers that have not acknowledged a request in time.
     silent: BTreeSet<Guid>,
+    lost_replies: LostReplies,
     /// The user has dropped it. It stays until its last call has ended.
     is_released: bool,
 }
@@ -119,6 +121,7 @@ impl Ros2 {
             waits: ServerWaits::default(),
             server: None,
             silent: BTreeSet::new(),
+            lost_replies: LostReplies::default(),
             is_released: false,
         };
         self.services.clients.clients.insert(reader, client);
@@ -328,6 +331,12 @@ impl ClientEnd {
         if self.calls.send_due(to, now, send) {
             effects.schedule_if_earlier(Deadline::ServiceCalls, now + SILENCE);
         }
+    }
+
+    /// Counts replies that were lost while a call is pending. Returns the service and their number if it is to be logged.
+    pub(super) fn note_lost_replies(&mut self, count: u64) -> Option<(String, u64)> {
+        let lost = if self.calls.is_empty() { None } else { self.lost_replies.add(count) };
+        lost.map(|lost| (self.service.clone(), lost))
     }
 
     /// Takes a reply. Returns a warning if it cannot be right.
