@@ -173,8 +173,10 @@ impl NodeInner {
         let ros1 = shared.settings.ros1.as_ref();
         let is_in_ros2 = shared.settings.ros2.is_some();
         let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
-        let is_graph_known = dual_node_id.is_none() || shared.event_loop.driver().ros2.has_ros1_graph();
-        let ros1_graph = if is_graph_known { None } else { context.ros1_graph(&full_name) };
+        // A node that does not wait for a master does not wait for this answer either.
+        let waits = dual_node_id.is_some() && ros1.is_some_and(|ros1| ros1.wait_for_master);
+        let is_asked = waits && !shared.event_loop.driver().ros2.has_ros1_graph();
+        let ros1_graph = if is_asked { context.ros1_graph(&full_name) } else { None };
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
         let mut driver = shared.event_loop.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
