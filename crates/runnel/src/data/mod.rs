@@ -34,9 +34,9 @@ pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::{Received, SharedMessage};
 pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{
-    ABSENCE, Addressee, ClientLink, EventPublishing, LocalClient, LongWaits, Replies, RequestIdentity, RequestKey,
-    Responder, ServiceCall, ServiceCallback, ServiceCore, ServiceEnd, ServiceEvent, ServiceEventType,
-    ServiceEvents, ServiceMemory, ServiceRequest, ServiceTypes, no_memory_for_response,
+    ABSENCE, Addressee, ClientLink, EventPublishing, LocalClient, LongWaits, Replies, RequestIdentity,
+    RequestKey, Responder, ServiceCall, ServiceCallback, ServiceCore, ServiceEnd, ServiceEvent,
+    ServiceEventType, ServiceEvents, ServiceMemory, ServiceRequest, ServiceTypes, no_memory_for_response,
 };
 pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{
