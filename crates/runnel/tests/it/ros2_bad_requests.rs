@@ -106,6 +106,7 @@ fn forged_replies_answer_no_call() {
     assert_eq!(response.recv_timeout(LONG).unwrap().unwrap(), said(true, "forged"), "it has that request");
     // It is no server any more, but its replies arrive.
     forger.peer.remove_endpoint(forger.reader);
+    forger.poll_until("the client has no server", |_| (!client.service_is_ready().unwrap()).then_some(()));
     let serving = Spinning::new(domain);
     let (sender, responders) = channel();
     let serve = move |_: SetBoolRequest, responder: Responder<SetBool>| sender.send(responder).unwrap();

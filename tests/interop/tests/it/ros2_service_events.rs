@@ -125,7 +125,9 @@ fn rclpy_receives_events_of_calls_within_a_process() {
     let graph = Ros2Graph::new();
     while_spinning(&graph, |context| {
         let _server = server(context, ServiceIntrospectionState::Contents);
-        call(&client(context, ServiceIntrospectionState::Contents));
+        // Its publisher of events keeps them for the listener.
+        let typed = client(context, ServiceIntrospectionState::Contents);
+        call(&typed);
         let mut listener = listener(&graph, Distro::Kilted);
         check(&events(&mut listener, 4), true, true);
         let name = TypeName::parse("std_srvs/srv/SetBool").unwrap();
