@@ -6,6 +6,7 @@
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 
 use libfuzzer_sys::fuzz_target;
+use runnel_bag::Error;
 use runnel_bag::rosbag::{Connection, ConnectionId, Writer};
 use runnel_core::time::Time;
 
@@ -100,7 +101,7 @@ fn messages(bag: &[u8]) -> Vec<(u32, &[u8])> {
 type Message = (u32, Vec<u8>);
 
 /// Writes a bag as described by the input. Returns the bag and its expected messages.
-fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<Message>)> {
+fn write(steps: &[u8], capacity: usize) -> Result<(Vec<u8>, Vec<Message>), Error> {
     let mut writer = Writer::new(Disk { file: Cursor::default(), capacity })?;
     let (mut connections, mut expected): (Vec<ConnectionId>, Vec<Message>) = Default::default();
     let mut rest = steps;
@@ -108,16 +109,14 @@ fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<Message>)> {
         let (bytes, later) = more.split_at(usize::from(*len).min(more.len()));
         rest = later;
         if kind % 4 == 0 || connections.is_empty() {
-            let text = &String::from_utf8_lossy(bytes);
-            let (topic, type_name, md5, definition, publisher) = (text, "p/T", "*", text, text);
-            let latching = *kind > 127;
+            let text = String::from_utf8_lossy(bytes).into_owned();
             connections.push(writer.add(&Connection {
-                topic,
-                type_name,
-                md5,
-                definition,
-                publisher,
-                latching,
+                topic: text.clone(),
+                type_name: "p/T".to_owned(),
+                md5: "*".to_owned(),
+                definition: text.clone(),
+                publisher: Some(text),
+                latching: *kind > 127,
             }));
             continue;
         }
