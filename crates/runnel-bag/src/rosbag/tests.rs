@@ -92,6 +92,15 @@ fn written_messages_are_read_by_time() {
     }
 }
 
+/// The bag has three chunks, and all messages have one time.
+#[test]
+fn messages_of_one_time_are_in_the_order_of_the_file() {
+    let script: Vec<Written> = (0..12).map(|number| ("/chatter", 7, vec![number])).collect();
+    let bag = bag(&script, Compression::None, true);
+    let read: Vec<u8> = read(&bag, &Selection::default()).iter().map(|(_, _, bytes)| bytes[0]).collect();
+    assert_eq!(read, (0..12).collect::<Vec<u8>>());
+}
+
 #[test]
 fn connections_and_chunks_are_read_as_written() {
     for finishes in [true, false] {
