@@ -47,6 +47,11 @@ pub enum Error {
         /// Id of the connection.
         id: u32,
     },
+    /// A message to write names a channel that was not added.
+    UnknownChannel {
+        /// Position of the channel.
+        index: usize,
+    },
     /// A message is longer than the format allows.
     TooLong {
         /// Length of the message in bytes.
@@ -72,6 +77,7 @@ impl fmt::Display for Error {
             Self::UnknownConnection { at, id } => {
                 write!(f, "chunk at byte {at}: a message of connection {id}, which the bag does not define")
             }
+            Self::UnknownChannel { index } => write!(f, "channel {index} was not added to the bag"),
             Self::TooLong { len, limit } => {
                 write!(f, "a message of {len} bytes is longer than the format allows ({limit} bytes)")
             }

@@ -4,11 +4,16 @@
 //! the input or output and the time of each message.
 #![forbid(unsafe_code)]
 
+mod bag;
 mod bytes;
+mod channel;
 mod compression;
+pub mod disk;
 mod error;
 pub mod rosbag;
 
+pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, NewMessage, Selection, Summary};
 pub use bytes::Bytes;
+pub use channel::{Channel, ChannelId, Encoding, Schema, SchemaLanguage};
 pub use compression::Compression;
 pub use error::Error;

@@ -1,0 +1,179 @@
+//! Bags of any format: reading and writing.
+
+use std::fmt;
+
+use runnel_core::wire;
+
+use crate::{Bytes, Channel, ChannelId, Compression, Error};
+
+/// A bag of any format that is read.
+pub trait BagReader {
+    /// What is known without reading the messages.
+    fn summary(&self) -> &Summary;
+
+    /// The channels; a [`ChannelId`] is a position in them.
+    fn channels(&self) -> &[Channel];
+
+    /// The first damage of the bag: everything before it is read. Damaged chunks of a bag that has its index are
+    /// errors of [`BagReader::messages`] instead.
+    fn damage(&self) -> Option<&Error>;
+
+    /// Iterates over the selected messages by log time; messages of one time are in the order of the bag. After an
+    /// error it continues with the next chunk.
+    fn messages(
+        &mut self,
+        selection: &Selection,
+    ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_>;
+}
+
+/// A bag of any format that is written.
+pub trait BagWriter {
+    /// Adds a channel, so that its messages can be written.
+    ///
+    /// # Errors
+    /// Those of the output, and when the format cannot have such a channel.
+    fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error>;
+
+    /// Adds a message. Messages of all channels should come in the order of their log times; those that do not are
+    /// found, but reading them takes more memory.
+    ///
+    /// # Errors
+    /// Those of the output, after which the bag cannot be continued. [`Error::TooLong`], and
+    /// [`Error::UnknownChannel`] for an id that [`BagWriter::add_channel`] did not return.
+    fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error>;
+
+    /// Ends the chunk and gives everything to the output: what has been written so far can be read from an unfinished
+    /// bag.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn flush(&mut self) -> Result<(), Error>;
+
+    /// Flushes, and waits until everything is safe from a power failure.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn sync(&mut self) -> Result<(), Error>;
+
+    /// Length of the bag so far, in bytes.
+    fn file_len(&self) -> u64;
+
+    /// Writes the rest and the index.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// A message to write.
+#[derive(Clone, Copy, Debug)]
+pub struct NewMessage<'a> {
+    /// The message's channel.
+    pub channel: ChannelId,
+    /// When it was received, in nanoseconds since 1970.
+    pub log_time: u64,
+    /// When it was published, in nanoseconds since 1970; the log time if that is unknown.
+    pub publish_time: u64,
+    /// Its number at its publisher, 0 if unknown. Formats that cannot store it leave it out.
+    pub sequence: u32,
+    /// The serialized message.
+    pub data: wire::Bytes<'a>,
+}
+
+/// A message of a bag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The message's channel.
+    pub channel: ChannelId,
+    /// When it was received, in nanoseconds since 1970.
+    pub log_time: u64,
+    /// When it was published, in nanoseconds since 1970; the log time in formats that do not store it.
+    pub publish_time: u64,
+    /// Its number at its publisher; 0 if unknown.
+    pub sequence: u32,
+    /// The serialized message.
+    pub data: Bytes,
+}
+
+/// The messages to read. Without limits it has all.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Only messages of these channels.
+    pub channels: Option<Vec<ChannelId>>,
+    /// Only messages of this log time and later, in nanoseconds since 1970.
+    pub start: Option<u64>,
+    /// Only messages of this log time and earlier, in nanoseconds since 1970.
+    pub end: Option<u64>,
+}
+
+/// What is known of a bag without reading its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The format.
+    pub format: Format,
+    /// Length of the bag's files, in bytes.
+    pub len: u64,
+    /// Whether the recorder finished the bag. An unfinished one has no index: opening it reads all of it.
+    pub is_finished: bool,
+    /// Log time of the earliest message, in nanoseconds since 1970; `None` without messages.
+    pub start: Option<u64>,
+    /// Log time of the latest message, in nanoseconds since 1970; `None` without messages.
+    pub end: Option<u64>,
+    /// Number of messages of each channel.
+    pub counts: Vec<u64>,
+    /// Number of chunks, and lengths of their data in the file and decompressed, in bytes, by compression.
+    pub chunks: Vec<(Compression, ChunkTotals)>,
+}
+
+/// Totals of some chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkTotals {
+    /// Number of chunks.
+    pub count: u64,
+    /// Length of their data in the file, in bytes.
+    pub stored: u64,
+    /// Length of their data decompressed, in bytes.
+    pub decompressed: u64,
+}
+
+/// Format of a bag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// `rosbag`'s format 2.0.
+    Rosbag,
+    /// One MCAP file.
+    Mcap,
+    /// A folder of `ros2 bag` with MCAP files.
+    Rosbag2Mcap,
+    /// A folder of `ros2 bag` with SQLite files.
+    Rosbag2Sqlite,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rosbag => "rosbag 2.0",
+            Self::Mcap => "MCAP",
+            Self::Rosbag2Mcap => "rosbag2 (MCAP)",
+            Self::Rosbag2Sqlite => "rosbag2 (SQLite)",
+        })
+    }
+}
+
+impl Selection {
+    /// Whether it has messages of this channel.
+    pub fn has_channel(&self, channel: ChannelId) -> bool {
+        self.channels.as_ref().is_none_or(|channels| channels.contains(&channel))
+    }
+
+    /// Whether it has messages of this log time.
+    pub fn has_time(&self, log_time: u64) -> bool {
+        self.overlaps(log_time, log_time)
+    }
+
+    /// Whether it has messages of a log time from `start` to `end`.
+    pub fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.start.is_none_or(|first| first <= end) && self.end.is_none_or(|last| start <= last)
+    }
+}
