@@ -38,6 +38,24 @@ pub fn faults(tree: &Tree, table: &str, path: &str) -> Vec<String> {
     faults
 }
 
+/// Counts the uses from layer to layer of a crate, each pair of modules once: a row for each layer, lowest first, with a
+/// number for each layer that it uses. Empty for a crate without layers.
+pub fn uses_between_layers(tree: &Tree, table: &str, of: &str) -> Vec<Vec<usize>> {
+    let table = Table::read(table);
+    let members = members(tree);
+    let (Some(member), Some(layers)) = (members.get(of), table.layers_of(of)) else { return Vec::new() };
+    let mut counts: Vec<Vec<usize>> = (1..=table.layers[of].len()).map(|used| vec![0; used]).collect();
+    let modules = Modules::of(tree, &format!("{}src/lib.rs", member.folder));
+    for (from, to) in modules.uses.keys() {
+        if let (Some(from), Some(to)) = (layers.get(from.as_str()), layers.get(to.as_str()))
+            && let Some(count) = counts[*from].get_mut(*to)
+        {
+            *count += 1;
+        }
+    }
+    counts
+}
+
 struct Check<'c> {
     table: Table,
     path: &'c str,

@@ -92,7 +92,7 @@ pub fn sheet() -> Sheet<Ros1Graph> {
     };
     Sheet {
         title: "On the wire",
-        text: "The program on the left of the arrow publishes, calls, sends goals, sets levels or starts later.\n\nA dash means that one of the two lacks the feature. In the last row it means that roscpp takes its name back from a newer\nnode, also from another roscpp node.",
+        text: "The program on the left of the arrow publishes, calls, sends goals, sets levels or starts later.\n\nA dash means that one of the two lacks the feature. In the last row: roscpp registers again and so ends the newer\nnode. It does this to other roscpp nodes, too.",
         columns: directions.iter().map(|direction| column(*direction)).collect(),
         rows: FEATURES.iter().map(row).collect(),
     }

@@ -122,8 +122,8 @@ The program on the left of the arrow publishes. Every message must arrive byte f
 - *Every pair of QoS*: each combination of reliability, durability, deadline (three), liveliness and its lease (three) at the
   writer and at the reader. A pair must match exactly when it matches between two programs of the other
   implementation. Each end counts the pairs that it refused.
-- *Policies reported as incompatible*: for each set of policies that makes a writer incompatible, both ends must name the
-  same policy as two rclpy programs do.
+- *Policies reported as incompatible*: for each incompatible combination, both ends must report the policy that
+  rclpy reports.
 - *Services, actions*: the program on the left of the arrow calls the services and sends the goals. The wheels of Jazzy and
   Kilted lack all action types and some service types of Runnel. These are generated for rclpy from the same definitions.
 - *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
