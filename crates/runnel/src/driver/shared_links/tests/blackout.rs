@@ -157,6 +157,74 @@ fn late_memory_samples_of_two_pairs_are_kept() {
     scene.check();
 }
 
+/// Ends the listener's IPC connections. It connects again later.
+fn end_ipc_connections(scene: &Scene) {
+    let driver = &mut *scene.node.inner.driver();
+    for ipc_connection in driver.ipc_connections.established.clone() {
+        driver.end_ipc_connection(ipc_connection, None);
+    }
+    driver.settle();
+}
+
+/// Number of samples from shared memory that wait for RTPS.
+fn held_of_memory(scene: &mut Scene) -> usize {
+    let Driver { ros2, ipc_connections, .. } = &mut *scene.node.inner.driver();
+    let receivers =
+        ros2.readers.values().flat_map(|end| end.links.keys().filter_map(|writer| end.receiver_of(*writer)));
+    let held = receivers.filter_map(|pair| {
+        let delivery = ipc_connections.memory_input(pair)?.delivery.as_ref()?;
+        Some(delivery.receiver.held())
+    });
+    held.sum()
+}
+
+/// Only the talker loses the pair, while samples from shared memory wait for earlier ones from RTPS. The link delivers
+/// all of these, so none may wait when RTPS delivers again.
+#[test]
+fn link_delivers_samples_that_wait_for_rtps() {
+    /// More than the listener holds.
+    const MANY: u32 = 1200;
+    let mut scene = Scene::joined_by_ros1(QoS::keep_all(), true);
+    for is_meant in [is_of_ros1, is_rtps] {
+        set_interest(&scene.node, Interest::Read, is_meant);
+    }
+    scene.spin_until("RTPS uses shared memory", |scene| {
+        scene.publish(1);
+        pair_uses_memory(scene)
+    });
+    scene.spin_until("the link is on standby", is_on_standby);
+    // Without acknowledgements, the talker sends only some of the long messages.
+    set_interest(&scene.talker, Interest::Nothing, is_rtps);
+    end_ipc_connections(&scene);
+    (0..COUNT).for_each(|_| scene.publish_long(WORDS));
+    scene.spin_until("RTPS uses shared memory again", pair_uses_memory);
+    scene.publish(COUNT);
+    scene.spin_until("samples wait for RTPS", |scene| held_of_memory(scene) == COUNT as usize);
+    set_interest(&scene.node, Interest::Nothing, is_rtps);
+    end_leases(&scene.talker);
+    for _ in 0..MANY {
+        scene.publish(1);
+        scene.listening.spin_once(Duration::ZERO).unwrap();
+    }
+    scene.spin_until("all is received", |scene| scene.received.lock().unwrap().len() as u32 == scene.next);
+    assert_eq!(held_of_memory(&mut scene), 0);
+    for node in [&scene.node, &scene.talker] {
+        set_interest(node, Interest::Read, is_rtps);
+    }
+    scene.spin_until("the link is on standby", |scene| {
+        scene.publish(1);
+        is_on_standby(scene)
+    });
+    scene.spin_until("RTPS uses shared memory", |scene| {
+        scene.publish(1);
+        pair_uses_memory(scene)
+    });
+    scene.publish(COUNT);
+    let lost = scene.subscription.lost();
+    scene.check();
+    assert_eq!(lost, 0);
+}
+
 /// Of more messages than the depth, the oldest are dropped and counted.
 #[test]
 fn samples_dropped_from_history_count_as_lost() {
