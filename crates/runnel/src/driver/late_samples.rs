@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use runnel_core::sorted::SortedMap;
 use runnel_delivery::{Credit, PairId};
 
 use crate::data::LinkInfo;
@@ -19,28 +20,67 @@ pub(super) struct LateSample {
 
 /// Samples that wait for a link.
 #[derive(Default)]
-pub(super) struct LateSamples {
+pub(super) struct LateSamples(SortedMap<PairId, LateOfPair>);
+
+/// Those of one pair.
+#[derive(Default)]
+struct LateOfPair {
     samples: Vec<LateSample>,
     bytes: usize,
 }
 
 impl LateSamples {
-    /// Drops the sample if more would wait than a writer may send without credit.
+    /// Drops the sample if more of its pair would wait than a writer may send without credit. The last one may exceed
+    /// the bytes, as at a sender that is paced.
     pub(super) fn push(&mut self, late: LateSample) {
-        let bytes = self.bytes + late.bytes.len();
-        if self.samples.len() < Credit::DEFAULT.messages as usize && bytes <= Credit::DEFAULT.bytes {
-            self.bytes = bytes;
-            self.samples.push(late);
+        let LateOfPair { samples, bytes } = self.0.entry(late.pair).or_default();
+        if samples.len() < Credit::DEFAULT.messages as usize && *bytes < Credit::DEFAULT.bytes {
+            *bytes += late.bytes.len();
+            samples.push(late);
         }
     }
 
     pub(super) fn has(&self, pair: PairId) -> bool {
-        self.samples.iter().any(|late| late.pair == pair)
+        self.0.contains_key(&pair)
     }
 
     pub(super) fn take(&mut self, pair: PairId) -> Vec<LateSample> {
-        let taken: Vec<_> = self.samples.extract_if(.., |late| late.pair == pair).collect();
-        self.bytes -= taken.iter().map(|late| late.bytes.len()).sum::<usize>();
-        taken
+        self.0.remove(&pair).unwrap_or_default().samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIRS: [PairId; 2] = [PairId { writer: 1, reader: 2 }, PairId { writer: 1, reader: 3 }];
+
+    fn late(pair: PairId, number: usize, len: usize) -> LateSample {
+        LateSample {
+            pair,
+            number: number as u64,
+            bytes: vec![0; len],
+            from: Arc::default(),
+            is_drained: true,
+        }
+    }
+
+    #[test]
+    fn each_pair_has_as_much_as_a_writer_may_send() {
+        let (most, mut samples) = (Credit::DEFAULT.messages as usize, LateSamples::default());
+        for number in 0..=most {
+            PAIRS.into_iter().for_each(|pair| samples.push(late(pair, number, 1)));
+        }
+        assert_eq!(PAIRS.map(|pair| samples.take(pair).len()), [most; 2]);
+        assert!(!PAIRS.into_iter().any(|pair| samples.has(pair)));
+    }
+
+    #[test]
+    fn last_late_sample_may_exceed_bytes() {
+        let (pair, most, mut samples) = (PAIRS[0], Credit::DEFAULT.bytes, LateSamples::default());
+        for (number, len) in [most - 1, most, 1].into_iter().enumerate() {
+            samples.push(late(pair, number, len));
+        }
+        assert!(samples.take(pair).iter().map(|late| late.number).eq([0, 1]));
     }
 }

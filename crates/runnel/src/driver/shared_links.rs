@@ -163,7 +163,9 @@ impl Driver {
                 return;
             };
             if let Some(receiver) = self.ros2.receiver_at(pair, &position) {
-                self.deliver_all(receiver);
+                // It must not hold samples that the link delivers: it would wait for RTPS, which never delivers the
+                // missing ones, and drop later ones.
+                self.finish_receiver(receiver, true);
             }
             self.ipc_connections.end_orphan(key, pair);
             if let Some(Socket::Input(input)) = self.sockets.get_mut(key) {

@@ -9,7 +9,8 @@
 //!
 //! `SOAK_SEEDS=100` runs this many seeds, from `SOAK_FIRST=25` on. `SOAK_MINUTES=30` runs one seed for that long. Then
 //! leases end, too, in one of a hundred changes or in `SOAK_SLOW=30` percent: `SOAK_MINUTES=30 cargo test -p runnel
-//! --test alone dual_soak -- --nocapture`.
+//! --test alone dual_soak -- --nocapture`. `SOAK_CHANGES=LoseDatagrams,Blackout` draws only these [changes](Change),
+//! each with the same probability.
 
 mod account;
 mod change;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use crate::child_process::run_role_if_child;
 use crate::process::alone;
-use change::Change;
+use change::{Change, Changes};
 use runnel_testkit::hosts::Host;
 use runnel_testkit::net::Rng;
 use scene::Scene;
@@ -57,7 +58,7 @@ enum Length {
     For(Duration),
 }
 
-fn soak(seed: u64, length: Length, slow: u32) {
+fn soak(seed: u64, length: Length, selection: &Changes) {
     let (mut rng, mut scene) = (Rng::new(seed), Scene::new());
     let (began, mut rounds, mut changes) = (Instant::now(), 0, BTreeMap::<String, u32>::new());
     scene.settle();
@@ -66,7 +67,7 @@ fn soak(seed: u64, length: Length, slow: u32) {
         Length::For(time) => began.elapsed() >= time,
     };
     while !is_over(rounds) {
-        let burst: Vec<Change> = (0..=rng.below(4)).map(|_| Change::draw(&mut rng, slow)).collect();
+        let burst: Vec<Change> = (0..=rng.below(4)).map(|_| selection.draw(&mut rng)).collect();
         // Long enough for handovers to complete, or not.
         scene.run_undisturbed(rng.between(Duration::ZERO, Duration::from_millis(800)));
         println!("seed {seed}, round {rounds}, {:.1} s: {burst:?}", began.elapsed().as_secs_f32());
@@ -94,11 +95,15 @@ fn dual_nodes_lose_and_double_nothing_during_handovers() {
         .map_or(Length::Rounds(ROUNDS), |minutes| Length::For(Duration::from_secs(60 * minutes)));
     let usual = if matches!(length, Length::For(_)) { 1 } else { 0 };
     let slow = number("SOAK_SLOW").map_or(usual, |percent| percent.try_into().expect("percent"));
+    let selection = match std::env::var("SOAK_CHANGES") {
+        Ok(names) => Changes::Only(names.split(',').map(|name| name.parse().unwrap()).collect()),
+        Err(_) => Changes::All { slow },
+    };
     let first = number("SOAK_FIRST").unwrap_or(0);
     for seed in first..first + number("SOAK_SEEDS").unwrap_or(1) {
         let host = Host::new();
         host.ip("link set lo multicast on");
         host.ip("route add 224.0.0.0/4 dev lo");
-        host.run(|| soak(seed, length, slow));
+        host.run(|| soak(seed, length, &selection));
     }
 }

@@ -43,13 +43,19 @@ impl Driver {
 
     fn finish_pair(&mut self, pair: Key) {
         let link_delivers_rest = self.link_delivers_rest(pair);
+        self.finish_receiver(pair, link_delivers_rest);
+        self.ipc_connections.remove_pair(pair, &mut self.effects);
+    }
+
+    /// Ends a pair's receiver after it has delivered what is due. Samples that wait for missing ones go to the user,
+    /// too, unless a ROS 1 link delivers all of these.
+    pub(in crate::driver) fn finish_receiver(&mut self, pair: Key, link_delivers_rest: bool) {
         if self.ipc_connections.begin_finish(pair, link_delivers_rest) {
             self.deliver_all(pair);
             let received_batch = self.ipc_connections.finish(pair, &mut self.effects);
             self.note_receiver(pair);
             self.dispatch_rtps(received_batch, &[]);
         }
-        self.ipc_connections.remove_pair(pair, &mut self.effects);
     }
 
     /// Whether a ROS 1 link delivers what is missing of a pair.

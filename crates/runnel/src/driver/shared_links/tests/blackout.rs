@@ -74,6 +74,41 @@ fn link_delivers_samples_missing_from_memory() {
     leases_end(true, QoS::keep_last(10_000));
 }
 
+/// Whether the listener has not read everything in shared memory.
+fn has_records(scene: &mut Scene) -> bool {
+    let ipc_connections = &scene.node.inner.driver().ipc_connections;
+    ipc_connections.established.iter().any(|ipc_connection| ipc_connections.has_record(*ipc_connection))
+}
+
+/// Publishes messages of these lengths while the talker's event loop does nothing. The listener receives meanwhile.
+fn publish_unnoticed(scene: &mut Scene, lengths: impl Iterator<Item = usize>) {
+    let (talker, done) = (scene.talker.clone(), std::sync::Barrier::new(2));
+    let held = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _driver = talker.inner.driver();
+            held.wait();
+            done.wait();
+        });
+        held.wait();
+        for words in lengths {
+            scene.publish_long(words);
+            scene.spin_until("shared memory is read", |scene| !has_records(scene));
+        }
+        done.wait();
+    });
+}
+
+/// The listener loses its pairs, which use shared memory. No datagram arrives from here on.
+fn lose_pairs(scene: &mut Scene) {
+    scene.spin_until("the link is on standby", is_on_standby);
+    for node in [&scene.node, &scene.talker] {
+        set_interest(node, Interest::Nothing, is_rtps);
+    }
+    end_leases(&scene.node);
+    scene.spin_until("the listener has lost the pairs", |scene| !has_matched_writer(scene));
+}
+
 /// The listener loses the pair while the talker continues in shared memory.
 #[test]
 fn late_memory_samples_precede_link_messages() {
@@ -85,35 +120,109 @@ fn late_memory_samples_precede_link_messages() {
         scene.publish(1);
         pair_uses_memory(scene)
     });
-    scene.spin_until("the link is on standby", is_on_standby);
-    for node in [&scene.node, &scene.talker] {
-        set_interest(node, Interest::Nothing, is_rtps);
-    }
-    end_leases(&scene.node);
-    let next = scene.next;
-    scene.spin_until("the listener has lost the pair", |scene| !has_matched_writer(scene));
-    let (talker, done) = (scene.talker.clone(), std::sync::Barrier::new(2));
-    let held = std::sync::Barrier::new(2);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            // The talker reads nothing meanwhile.
-            let _driver = talker.inner.driver();
-            held.wait();
-            done.wait();
-        });
-        held.wait();
-        for number in next..next + COUNT {
-            let data = vec![number; if number % 2 == 0 { 1 } else { WORDS }];
-            scene.publisher.publish(UInt32MultiArray { data, ..UInt32MultiArray::default() }).unwrap();
-        }
-        scene.next = next + COUNT;
-        for _ in 0..10 {
-            scene.listening.spin_once(Duration::from_millis(10)).unwrap();
-        }
-        done.wait();
-    });
+    lose_pairs(&mut scene);
+    publish_unnoticed(&mut scene, [1, WORDS].into_iter().cycle().take(COUNT as usize));
     scene.publish(COUNT);
     scene.check();
+}
+
+/// A writer sends each of its readers as much without an answer as if that was the only one.
+#[test]
+fn late_memory_samples_of_two_pairs_are_kept() {
+    /// More for two pairs than a writer sends one reader.
+    const MANY: usize = 600;
+    let mut scene = Scene::joined_by_ros1(QoS::keep_all(), true);
+    let second = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&second);
+    let take = move |numbers: &UInt32MultiArray| into.lock().unwrap().extend(numbers.data.first());
+    let _second = scene.node.create_subscription("count", QoS::keep_all(), take).unwrap();
+    for is_meant in [is_of_ros1, is_rtps] {
+        set_interest(&scene.node, Interest::Read, is_meant);
+    }
+    scene.spin_until("both pairs use shared memory", |scene| {
+        scene.publish(1);
+        pairs_in_memory(scene) == 2
+    });
+    lose_pairs(&mut scene);
+    publish_unnoticed(&mut scene, std::iter::repeat_n(1, MANY));
+    scene.publish(COUNT);
+    let next = scene.next;
+    scene.spin_until("both receive the last", |scene| {
+        let received = [&scene.received, &second].map(|received| received.lock().unwrap().last().copied());
+        received == [Some(next - 1); 2]
+    });
+    let second = std::mem::take(&mut *second.lock().unwrap());
+    assert_eq!(second, (second[0]..next).collect::<Vec<_>>());
+    assert!(second.len() > MANY);
+    scene.check();
+}
+
+/// Ends the listener's IPC connections. It connects again later.
+fn end_ipc_connections(scene: &Scene) {
+    let driver = &mut *scene.node.inner.driver();
+    for ipc_connection in driver.ipc_connections.established.clone() {
+        driver.end_ipc_connection(ipc_connection, None);
+    }
+    driver.settle();
+}
+
+/// Number of samples from shared memory that wait for RTPS.
+fn held_of_memory(scene: &mut Scene) -> usize {
+    let Driver { ros2, ipc_connections, .. } = &mut *scene.node.inner.driver();
+    let receivers =
+        ros2.readers.values().flat_map(|end| end.links.keys().filter_map(|writer| end.receiver_of(*writer)));
+    let held = receivers.filter_map(|pair| {
+        let delivery = ipc_connections.memory_input(pair)?.delivery.as_ref()?;
+        Some(delivery.receiver.held())
+    });
+    held.sum()
+}
+
+/// Only the talker loses the pair, while samples from shared memory wait for earlier ones from RTPS. The link delivers
+/// all of these, so none may wait when RTPS delivers again.
+#[test]
+fn link_delivers_samples_that_wait_for_rtps() {
+    /// More than the listener holds.
+    const MANY: u32 = 1200;
+    let mut scene = Scene::joined_by_ros1(QoS::keep_all(), true);
+    for is_meant in [is_of_ros1, is_rtps] {
+        set_interest(&scene.node, Interest::Read, is_meant);
+    }
+    scene.spin_until("RTPS uses shared memory", |scene| {
+        scene.publish(1);
+        pair_uses_memory(scene)
+    });
+    scene.spin_until("the link is on standby", is_on_standby);
+    // Without acknowledgements, the talker sends only some of the long messages.
+    set_interest(&scene.talker, Interest::Nothing, is_rtps);
+    end_ipc_connections(&scene);
+    (0..COUNT).for_each(|_| scene.publish_long(WORDS));
+    scene.spin_until("RTPS uses shared memory again", pair_uses_memory);
+    scene.publish(COUNT);
+    scene.spin_until("samples wait for RTPS", |scene| held_of_memory(scene) == COUNT as usize);
+    set_interest(&scene.node, Interest::Nothing, is_rtps);
+    end_leases(&scene.talker);
+    for _ in 0..MANY {
+        scene.publish(1);
+        scene.listening.spin_once(Duration::ZERO).unwrap();
+    }
+    scene.spin_until("all is received", |scene| scene.received.lock().unwrap().len() as u32 == scene.next);
+    assert_eq!(held_of_memory(&mut scene), 0);
+    for node in [&scene.node, &scene.talker] {
+        set_interest(node, Interest::Read, is_rtps);
+    }
+    scene.spin_until("the link is on standby", |scene| {
+        scene.publish(1);
+        is_on_standby(scene)
+    });
+    scene.spin_until("RTPS uses shared memory", |scene| {
+        scene.publish(1);
+        pair_uses_memory(scene)
+    });
+    scene.publish(COUNT);
+    let lost = scene.subscription.lost();
+    scene.check();
+    assert_eq!(lost, 0);
 }
 
 /// Of more messages than the depth, the oldest are dropped and counted.
