@@ -25,7 +25,6 @@ mod match_time;
 mod mutations;
 
 mod completeness;
-mod evidence_run;
 mod flow_control;
 mod paused_pairs;
 mod qos;
@@ -34,6 +33,7 @@ mod repairs;
 mod several_readers;
 mod soak;
 mod soak_churn;
+mod three_contradictions;
 mod topics;
 mod unproved;
 mod unrepeated;

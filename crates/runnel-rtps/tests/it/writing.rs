@@ -91,7 +91,8 @@ fn slow_pair(seed: u64, qos: QoS) -> (Net, EntityId, EntityId) {
     (net, writer, reader)
 }
 
-const LONG: usize = 840_000;
+/// Bytes of a sample that needs many datagrams.
+const LONG_SAMPLE: usize = 840_000;
 
 #[test]
 fn depth_one_long_samples_arrive_despite_short_period() {
@@ -101,7 +102,7 @@ fn depth_one_long_samples_arrive_despite_short_period() {
         let (mut net, writer, reader) = slow_pair(1, qos);
         for number in 0..30 {
             net.conditions.loss = loss;
-            net.write(0, writer, &sample(number, LONG)).unwrap();
+            net.write(0, writer, &sample(number, LONG_SAMPLE)).unwrap();
             net.run_for(millis(33));
         }
         let received = net.texts(1, reader).len();
@@ -109,7 +110,7 @@ fn depth_one_long_samples_arrive_despite_short_period() {
         net.conditions.loss = 0;
         net.run_for(secs(1));
         let last = net.texts(1, reader).pop().unwrap();
-        assert!(last == sample(29, LONG), "the last one arrives");
+        assert!(last == sample(29, LONG_SAMPLE), "the last one arrives");
     }
 }
 
@@ -119,7 +120,7 @@ fn sample_in_flight_for_long_contradicts_no_position() {
     for (loss, seed) in [0, 2, 20].into_iter().flat_map(|loss| (1..6).map(move |seed| (loss, seed))) {
         let (mut net, writer, reader) = slow_pair(seed, QoS::default());
         net.conditions.loss = loss;
-        net.write(0, writer, &sample(0, 5 * LONG)).unwrap();
+        net.write(0, writer, &sample(0, 5 * LONG_SAMPLE)).unwrap();
         net.write(0, writer, &sample(1, 100)).unwrap();
         net.run_until("both arrive", secs(10), |net| net.texts(1, reader).len() == 2);
         let is_correction = |event: &&Event| matches!(event, Event::Corrected { .. });
@@ -132,17 +133,17 @@ fn sample_in_flight_for_long_contradicts_no_position() {
 fn late_joiner_gets_depth_despite_long_sample_in_flight() {
     let (mut net, writer, _) = slow_pair(1, QoS::latched());
     for number in 0..3 {
-        net.write(0, writer, &sample(number, LONG)).unwrap();
+        net.write(0, writer, &sample(number, LONG_SAMPLE)).unwrap();
     }
     let late = net.reader(1, TOPIC, QoS::latched());
     net.run_for(secs(2));
-    assert!(net.texts(1, late) == [sample(2, LONG)]);
+    assert!(net.texts(1, late) == [sample(2, LONG_SAMPLE)]);
 }
 
 #[test]
 fn samples_of_silent_reader_are_released() {
     let (mut net, writer, reader) = slow_pair(1, QoS::keep_last(1));
-    net.write(0, writer, &sample(0, LONG)).unwrap();
+    net.write(0, writer, &sample(0, LONG_SAMPLE)).unwrap();
     net.nodes[1].stopped = true;
     for number in 1..10 {
         net.write(0, writer, &sample(number, 100_000)).unwrap();
