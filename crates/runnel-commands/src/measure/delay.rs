@@ -38,8 +38,8 @@ pub fn measure(
     of.note_subscribed(cli.output, &topic)?;
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
-        let news = lock(&delays).news();
-        end.check(report(output, &topic, news));
+        let summary = lock(&delays).take_summary();
+        end.check(report(output, &topic, summary));
     });
     let ended = ending.wait();
     warn_of_losses([&subscription]);

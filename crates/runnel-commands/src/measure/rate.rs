@@ -39,8 +39,9 @@ pub fn measure(
     }
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
-        let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
-        end.check(report(output, &news.collect::<Vec<_>>()));
+        let summaries =
+            measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).take_summary()));
+        end.check(report(output, &summaries.collect::<Vec<_>>()));
     });
     let ended = ending.wait();
     warn_of_losses(&subscriptions);
