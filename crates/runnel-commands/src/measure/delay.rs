@@ -72,8 +72,8 @@ fn header_field(schema: &Schema) -> Option<&str> {
 }
 
 /// Prints the delays, or that no messages came.
-pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
-    match news {
+pub fn report(output: Output, topic: &str, measured: Option<(Summary, usize)>) -> Result<(), CliError> {
+    match measured {
         Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
         Some((summary, window)) => output.paragraph(&text(&summary, window)),
         None if output.json => Ok(()),
