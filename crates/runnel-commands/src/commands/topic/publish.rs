@@ -14,7 +14,7 @@ use runnel_io::clock;
 
 use super::mismatch::Reason;
 use super::qos::AskedQos;
-use super::subscribers::{has_best_effort_subscription, has_subscriber, mismatches, ros1_only_count};
+use super::subscribers::{self, has_best_effort_subscription, mismatches, ros1_only_count};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -297,7 +297,7 @@ impl Job<'_> {
             let mismatches = self.mismatches()?;
             if !mismatches.is_empty() {
                 self.warn_of_mismatches(&mismatches);
-            } else if has_subscriber(snapshot, topic)? {
+            } else if subscribers::has_subscriber(snapshot, topic)? {
                 log::warn!(
                     "message not delivered: the subscribers of {topic} do not match (see '{TOPIC_INFO} {topic}')"
                 );
