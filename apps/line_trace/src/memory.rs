@@ -30,25 +30,46 @@ impl Memory {
 /// A process's name and its memory use, if known.
 pub type Process = (String, Option<Memory>);
 
-/// The column headings.
-pub const HEADS: [&str; 4] = ["resident", "shared", "Pss", "threads"];
+/// A column of the table.
+struct Column {
+    head: &'static str,
+    /// Its width on a terminal.
+    width: usize,
+    figure: fn(&Memory) -> Option<String>,
+}
 
-/// The figures of a process for the columns of [`HEADS`].
-pub fn figures(memory: Option<Memory>) -> [String; 4] {
-    let Some(Memory { resident, shared, proportional, threads }) = memory else {
-        return std::array::from_fn(|_| "-".to_owned());
-    };
-    let proportional = proportional.map_or("-".to_owned(), megabytes);
-    [megabytes(resident), megabytes(shared), proportional, threads.to_string()]
+const COLUMNS: [Column; 4] = [
+    Column { head: "resident", width: 11, figure: |memory| Some(megabytes(memory.resident)) },
+    Column { head: "shared", width: 11, figure: |memory| Some(megabytes(memory.shared)) },
+    Column { head: "Pss", width: 11, figure: |memory| memory.proportional.map(megabytes) },
+    Column { head: "threads", width: 9, figure: |memory| Some(memory.threads.to_string()) },
+];
+
+/// A label and a cell for each column.
+pub type Row = [String; 1 + COLUMNS.len()];
+
+/// The headings, below `label` the labels of the rows.
+pub fn heads(label: &str) -> Row {
+    row(label, |column| column.head.to_owned())
+}
+
+/// The figures of a process.
+pub fn figures((name, memory): &Process) -> Row {
+    row(name, |column| memory.as_ref().and_then(column.figure).unwrap_or_else(|| "-".to_owned()))
+}
+
+fn row(label: &str, cell: impl Fn(&Column) -> String) -> Row {
+    std::array::from_fn(|index| match index.checked_sub(1) {
+        None => label.to_owned(),
+        Some(column) => cell(&COLUMNS[column]),
+    })
 }
 
 /// The table for the terminal.
 pub fn table(processes: &[Process]) -> String {
     let mut text = String::from("Memory of each process at the end of the drive\n");
-    push_line(&mut text, "", &HEADS.map(str::to_owned));
-    for (name, memory) in processes {
-        push_line(&mut text, name, &figures(*memory));
-    }
+    push_line(&mut text, &heads(""));
+    processes.iter().for_each(|process| push_line(&mut text, &figures(process)));
     text
 }
 
@@ -57,9 +78,13 @@ fn megabytes(kilobytes: u64) -> String {
     format!("{:.2} MB", kilobytes as f64 * 1.024e-3)
 }
 
-fn push_line(text: &mut String, label: &str, [resident, shared, proportional, threads]: &[String; 4]) {
+fn push_line(text: &mut String, [label, cells @ ..]: &Row) {
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{label:<32}{resident:>11}{shared:>11}{proportional:>11}{threads:>9}");
+    let _ = write!(text, "{label:<32}");
+    for (Column { width, .. }, cell) in COLUMNS.iter().zip(cells) {
+        let _ = write!(text, "{cell:>width$}");
+    }
+    text.push('\n');
 }
 
 /// The number on the line that begins with `key`.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use runnel::core::sanitize;
 use serde_json::Value as Json;
 
+use runnel::diagnostics::painted;
 use runnel::logging::Level;
 
 use crate::error::CliError;
@@ -92,7 +93,7 @@ impl Output {
     /// Prints a log line, in the colour of its level if there is one. Continuation lines are marked.
     pub fn log_line(self, line: &str, colour: Option<Level>) -> Result<(), CliError> {
         let line = sanitize::log_text(line).into_owned();
-        write(&(colour.map_or_else(|| line.clone(), |level| level.painted(line.clone())) + "\n"))
+        write(&(colour.map_or_else(|| line.clone(), |level| painted(level, line.clone())) + "\n"))
     }
 
     /// Prints one JSON value on a line of its own.
@@ -124,7 +125,7 @@ fn with_levels(text: &str, levels: &[(&str, Level)]) -> String {
     let coloured = |line: &str| {
         let begun = levels.iter().find_map(|(word, level)| {
             let rest = line.strip_prefix(word).filter(|rest| rest.starts_with(':'))?;
-            Some(level.painted((*word).to_owned()) + rest)
+            Some(painted(*level, (*word).to_owned()) + rest)
         });
         begun.unwrap_or_else(|| line.to_owned())
     };
@@ -153,7 +154,7 @@ pub fn print_error(text: &str) {
 /// The same for a log line, in the colour of its level on a terminal.
 pub fn print_log(line: &str, level: Level) {
     let line = sanitize::log_text(line).into_owned();
-    let line = if is_coloured(io::stderr().is_terminal()) { level.painted(line) } else { line };
+    let line = if is_coloured(io::stderr().is_terminal()) { painted(level, line) } else { line };
     // As in `print_error`.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -45,13 +45,6 @@ enum Kind {
     Shared(SyncSender<Vec<u8>>),
 }
 
-impl Output {
-    /// Standard error.
-    pub fn standard_error() -> Self {
-        Self::to(io::stderr())
-    }
-}
-
 impl<D: AsFd> Output<D> {
     /// Another descriptor.
     pub fn to(target: D) -> Self {

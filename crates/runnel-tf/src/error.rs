@@ -6,6 +6,7 @@ use runnel_core::time::Time;
 
 /// Why a transform cannot be looked up. The variants are the exceptions of tf2.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TransformError {
     /// A frame is unknown: nothing was received about it yet, or its name is wrong. tf2's `LookupException`.
     Lookup {

@@ -60,10 +60,15 @@ impl BufferCore {
     }
 
     /// Whether [`lookup_transform`](Self::lookup_transform) has an answer.
+    pub fn can_transform(&self, target: &str, source: &str, at: Time) -> bool {
+        self.check_transform(target, source, at).is_ok()
+    }
+
+    /// As [`can_transform`](Self::can_transform), with the reason if there is no answer.
     ///
     /// # Errors
-    /// Why it has none.
-    pub fn can_transform(&self, target: &str, source: &str, at: Time) -> Result<(), TransformError> {
+    /// As [`lookup_transform`](Self::lookup_transform).
+    pub fn check_transform(&self, target: &str, source: &str, at: Time) -> Result<(), TransformError> {
         self.find((TARGET, target), (SOURCE, source), at).map(drop)
     }
 

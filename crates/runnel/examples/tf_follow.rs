@@ -25,7 +25,7 @@ fn main() -> Result<(), Error> {
     let buffer = Buffer::new(&context);
     let _listener = TransformListener::new(&node, &buffer)?;
     let start = node.now();
-    let mut rate = Rate::new(&context, 10.0);
+    let mut rate = Rate::new(&context, 10.0)?;
     while context.ok() {
         let angle = SPEED * (node.now() - start).as_secs_f64();
         let turned = Quaternion::from_rpy(0.0, 0.0, angle);

@@ -4,6 +4,7 @@ mod action;
 mod conversion;
 mod node_parameter;
 mod parameter;
+mod ros1_feature;
 mod service;
 
 use std::fmt;
@@ -22,6 +23,8 @@ use runnel_ros1::rpc::CallError;
 pub use action::ActionError;
 pub(crate) use conversion::ConversionError;
 pub use node_parameter::ParameterError;
+pub use parameter::WantedType;
+pub use ros1_feature::Ros1Feature;
 pub use service::ServiceError;
 
 /// Why an operation of the node API failed.
@@ -111,7 +114,7 @@ pub enum Error {
         /// The value as text, shortened; `None` if it is no single value.
         value: Option<String>,
         /// The requested type.
-        wanted: &'static str,
+        wanted: Box<WantedType>,
         /// True if the master holds it, until it is set or deleted; false if the node's arguments set it.
         in_master: bool,
         /// Where the value is from: `parameter server`, `arguments of the node`, `params file robot.yaml`.
@@ -150,7 +153,7 @@ pub enum Error {
     /// The request concerns ROS 1 only, and the context is only in ROS 2.
     Ros1Only {
         /// The subject of the request.
-        what: String,
+        feature: Ros1Feature,
     },
     /// The master, which the request needs, does not answer. The context continues in ROS 2.
     NoMaster {
@@ -160,6 +163,11 @@ pub enum Error {
         uri: String,
         /// Why the master does not answer.
         why: Box<CallError>,
+    },
+    /// The rate of a loop is not a positive number.
+    Rate {
+        /// The rate in hertz.
+        hertz: f64,
     },
     /// The context already has a node of this name. The ROS 1 master would stop the first one.
     NodeExists {
@@ -191,7 +199,12 @@ impl fmt::Display for Error {
             Self::Topic(error) => error.fmt(f),
             Self::Refused(why) => write!(f, "the master refuses: {why}"),
             Self::Blocked { topic, subscriber, waited } => {
-                write!(f, "topic {topic}: subscriber {subscriber} took nothing for {} ms", waited.as_millis())
+                write!(
+                    f,
+                    "topic {topic}: subscriber {subscriber} took nothing for {} ms. Try: QoS::keep_last, or a longer time \
+                     with set_max_blocking_time",
+                    waited.as_millis()
+                )
             }
             Self::TooLong { topic, length: LengthBeyondLimit { claimed, limit } } => {
                 write!(f, "topic {topic}: a message of {claimed} bytes is too long, the limit is {limit}")
@@ -207,9 +220,11 @@ impl fmt::Display for Error {
                     Some(value) => write!(f, "parameter {name} is the {is} {value} ({origin})")?,
                     None => write!(f, "parameter {name} is of kind {is} ({origin})")?,
                 }
-                let (advice, example) = parameter::advice(wanted);
-                write!(f, ", but the node needs {}. Try: ", parameter::short_name(wanted))?;
-                if *in_master { write!(f, "runnel param set {name} {example}") } else { f.write_str(advice) }
+                write!(f, ", but the node needs {wanted}. Try: ")?;
+                match in_master {
+                    true => write!(f, "runnel param set {name} {}", wanted.example),
+                    false => f.write_str(wanted.expected),
+                }
             }
             Self::ParameterRange { name, value } => write!(
                 f,
@@ -220,18 +235,19 @@ impl fmt::Display for Error {
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),
-            Self::NotInGraph { what } => write!(f, "{what} is in none of the graphs that this context is in"),
-            Self::Ros1Only { what } if what.starts_with("parameter ") => write!(
+            Self::NotInGraph { what } => {
+                write!(
+                    f,
+                    "{what}: it needs a graph that this context is not in. Try: another ContextOptions::graphs"
+                )
+            }
+            Self::Ros1Only { feature } => feature.fmt(f),
+            Self::NoMaster { what, uri, why } => write!(
                 f,
-                "{what}: only ROS 1 has parameters that nodes share; in ROS 2 each node has its own, such as rate or ~rate. \
-                 Try: ParameterClient for those of another node"
+                "{what}: no master answers at {uri}: {}. Try: start one with runnel master, or set ROS_MASTER_URI",
+                why.reason()
             ),
-            Self::Ros1Only { what } => write!(
-                f,
-                "{what}: only ROS 1 has it yet, and this context is only in ROS 2 (Graphs::Ros2). Try: \
-                 Graphs::Both with a master"
-            ),
-            Self::NoMaster { what, uri, why } => write!(f, "{what}: no master answers at {uri}: {why}"),
+            Self::Rate { hertz } => write!(f, "rate of {hertz} Hz: not a positive number"),
             Self::NodeExists { name } => write!(
                 f,
                 "node {name}: this context has a node of that name, and a ROS 1 master lets only the newest live. Try: another name"
@@ -249,10 +265,11 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.to_string();
-        // The variant's name already says that it is a call.
-        let text = if let Self::Call(_) = self { text.trim_start_matches("call of ") } else { &text };
-        write!(f, "{}: {text}", self.variant())
+        match self {
+            // The variant's name already says that it is a call.
+            Self::Call(error) => write!(f, "Call: {}: {}", error.call(), error.reason()),
+            _ => write!(f, "{}: {self}", self.variant()),
+        }
     }
 }
 
@@ -280,6 +297,7 @@ impl std::error::Error for Error {
             | Self::ParameterRange { .. }
             | Self::NotInGraph { .. }
             | Self::Ros1Only { .. }
+            | Self::Rate { .. }
             | Self::NodeExists { .. }
             | Self::NodeInExecutor { .. }
             | Self::OtherContext { .. }
@@ -314,6 +332,7 @@ impl Error {
             Self::NotInGraph { .. } => "NotInGraph",
             Self::Ros1Only { .. } => "Ros1Only",
             Self::NoMaster { .. } => "NoMaster",
+            Self::Rate { .. } => "Rate",
             Self::NodeExists { .. } => "NodeExists",
             Self::NodeInExecutor { .. } => "NodeInExecutor",
             Self::OtherContext { .. } => "OtherContext",

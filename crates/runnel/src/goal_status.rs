@@ -27,9 +27,9 @@ pub enum GoalStatus {
     Aborted,
     /// The server did not accept it.
     Rejected,
-    /// It was cancelled before it was accepted. Only in ROS 1.
+    /// It was canceled before it was accepted. Only in ROS 1.
     Recalled,
-    /// It was cancelled while the server worked on it. In ROS 2: CANCELED.
+    /// It was canceled while the server worked on it. In ROS 2: CANCELED.
     Preempted,
     /// The server does not know it any more, has not reported it for 30 s, has not sent its result for 30 s, or has
     /// sent something that cannot be read.
@@ -56,7 +56,7 @@ impl Step {
         match self {
             Self::Accept => "active",
             Self::Reject => "rejected",
-            Self::RequestCancel | Self::Cancel => "cancelled",
+            Self::RequestCancel | Self::Cancel => "canceled",
             Self::Abort | Self::Abandon => "aborted",
             Self::Succeed => "succeeded",
         }
@@ -92,7 +92,7 @@ impl GoalStatus {
         !matches!(self, Self::Pending | Self::Active | Self::Recalling | Self::Preempting)
     }
 
-    /// True after a cancel request, until the goal is cancelled.
+    /// True after a cancel request, until the goal is canceled.
     pub fn is_cancel_requested(self) -> bool {
         matches!(self, Self::Recalling | Self::Preempting)
     }

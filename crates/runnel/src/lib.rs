@@ -78,20 +78,6 @@ pub use action::{
     DynamicGoalHandle, DynamicServerGoalHandle, FeedbackStream, GoalHandleBase, GoalOutcome,
     ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
-pub use topics::borrowed::Borrowed;
-/// Bridges between the graphs, for Runnel's own programs. Not part of the API.
-#[doc(hidden)]
-pub mod bridge {
-    pub use crate::data::bridge_node::{bridge_node_name, bridge_of_node};
-    pub use crate::rtps::{BridgeMark, EndpointMark};
-    pub use crate::services::raw_services::{RawServiceClient, RawServiceRequest};
-    pub use crate::topics::bridging::PublisherDescription;
-}
-/// What Runnel's own diagnostics need to know. Not part of the API.
-#[doc(hidden)]
-pub mod diagnostics {
-    pub use crate::ros2_graph::participant_details::ParticipantDetails;
-}
 pub use callback_group::CallbackGroup;
 #[cfg(feature = "master")]
 pub use context::master::MasterOptions;
@@ -99,7 +85,7 @@ pub use context::rate::Rate;
 pub use context::{Context, ContextOptions};
 pub use data::outgoing::Publishable;
 pub use driver::ServiceInfo;
-pub use error::{ActionError, Error, ParameterError, ServiceError};
+pub use error::{ActionError, Error, ParameterError, Ros1Feature, ServiceError, WantedType};
 pub use goal_status::{GoalId, GoalStatus};
 #[cfg(feature = "lifecycle")]
 pub use lifecycle::{
@@ -111,13 +97,14 @@ pub use node::callback_output::CallbackOutput;
 pub use node::jump_handler::JumpHandler;
 pub use node::node_options::NodeOptions;
 pub use node::options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};
+pub use node::timer::Timer;
 pub use node_parameters::parameter_client::ParameterClient;
 pub use node_parameters::params::ParamWatch;
 pub use node_parameters::qos_overrides::{QosOverridingOptions, QosPolicyKind};
 pub use parameters::parameter_value::{FromParameter, ParameterValue};
 pub use parameters::{
-    DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallback, ParameterDeclaration, RangedType,
-    parameter_type_name,
+    DeclaredType, IntoParameterDeclaration, Parameter, ParameterCallbackHandle, ParameterDeclaration,
+    RangedType, parameter_type_name,
 };
 pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
@@ -128,20 +115,50 @@ pub use ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
 pub use runnel_core as core;
+pub use runnel_core::bounds::LengthBeyondLimit;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
-pub use runnel_core::time::Time;
+pub use runnel_core::time::{Duration as RosDuration, Time};
+pub use runnel_msgs as msgs;
+pub use runnel_msgs::include_interfaces;
+pub use runnel_ros1::node::{ServiceFailure, TopicError};
+pub use runnel_ros1::rpc::{CallError, Uri};
+pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use runtime::executor::Executor;
 pub use runtime::polling::PollingPolicy;
-pub use services::client::{Client, DynamicClient};
+pub use runtime::wait_set::{WaitKey, WaitSet};
+pub use services::client::Client;
+pub use services::dynamic_client::DynamicClient;
 pub use services::introspection::ServiceIntrospectionState;
 pub use services::pending_response::PendingResponse;
 pub use services::responder::{RequestId, Responder};
+pub use services::service::ServiceServer;
 pub use settings::environment::{Graphs, Range as DiscoveryRange};
 pub use settings::receive_budget::ReceiveBudget;
+pub use taking::TakenMessage;
+pub use time::time_jumps::{ClockChange, JumpThreshold, TimeJump};
+pub use topics::borrowed::Borrowed;
 pub use topics::loan::Loan;
 pub use topics::message_info::MessageInfo;
 pub use topics::message_stream::{MessageStream, ReceivedMessage};
 pub use topics::publisher::{DynamicPublisher, Publisher, PublisherBase};
+pub use topics::subscription::{RawMessage, Subscription};
+
+/// Bridges between the graphs, for Runnel's own programs. Not part of the API.
+#[doc(hidden)]
+pub mod bridge {
+    pub use crate::data::bridge_node::{bridge_node_name, bridge_of_node};
+    pub use crate::rtps::{BridgeMark, EndpointMark};
+    pub use crate::services::raw_services::{RawServiceClient, RawServiceRequest};
+    pub use crate::topics::bridging::PublisherDescription;
+}
+
+/// What Runnel's own programs need to show. Not part of the API.
+#[doc(hidden)]
+pub mod diagnostics {
+    pub use crate::log_output::painted;
+    pub use crate::ros2_graph::participant_details::ParticipantDetails;
+}
+
 /// Entry points of the fuzz targets into private modules.
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing {
@@ -153,15 +170,3 @@ pub mod fuzzing {
         crate::ipc::play::play(input);
     }
 }
-pub use node::timer::Timer;
-pub use runnel_core::bounds::LengthBeyondLimit;
-pub use runnel_msgs as msgs;
-pub use runnel_msgs::include_interfaces;
-pub use runnel_ros1::node::{ServiceFailure, TopicError};
-pub use runnel_ros1::rpc::{CallError, Uri};
-pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
-pub use runtime::wait_set::{WaitKey, WaitSet};
-pub use services::service::ServiceServer;
-pub use taking::TakenMessage;
-pub use time::time_jumps::{ClockChange, JumpThreshold, TimeJump};
-pub use topics::subscription::{RawMessage, Subscription};

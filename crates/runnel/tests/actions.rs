@@ -158,8 +158,8 @@ fn invalid_goal_transition_is_refused() {
 #[test]
 fn client_cancels_one_goal() {
     let scene = Scene::new();
-    let (cancelled, goals) = (Arc::new(Mutex::new(Vec::new())), channel());
-    let into = Arc::clone(&cancelled);
+    let (canceled, goals) = (Arc::new(Mutex::new(Vec::new())), channel());
+    let into = Arc::clone(&canceled);
     let server = scene.near.create_node("server").unwrap().create_action_server::<TestAction>(
         "test",
         move |goal| goals.0.send(goal).unwrap(),
@@ -184,7 +184,7 @@ fn client_cancels_one_goal() {
     assert_eq!(arrived[0].status(), GoalStatus::Preempting);
     arrived[0].canceled(&result(0), "").unwrap();
     assert_eq!(sent[0].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Preempted);
-    wait_until("the callback has had both", || *cancelled.lock().unwrap() == [1, 0]);
+    wait_until("the callback has had both", || *canceled.lock().unwrap() == [1, 0]);
     assert_eq!(sent[2].wait_for_result(SHORT).unwrap(), None);
 }
 
@@ -200,7 +200,7 @@ fn client_cancels_goals_by_time() {
     let (first, second) = (send(1), send(2));
     assert!(first.0.stamp() < second.0.stamp());
     client.cancel_goals_at_and_before_time(first.0.stamp()).unwrap();
-    wait_until("the first is to be cancelled", || first.1.is_cancel_requested());
+    wait_until("the first is to be canceled", || first.1.is_cancel_requested());
     assert!(!second.1.is_cancel_requested());
     client.cancel_all_goals().unwrap();
     wait_until("the second is, too", || second.1.is_cancel_requested());

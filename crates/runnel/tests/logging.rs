@@ -136,6 +136,25 @@ fn throttle_counts_per_call_site() {
 }
 
 #[test]
+fn macros_evaluate_node_and_level_once() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    let (mut nodes, mut levels) = (0, 0);
+    let mut node = || {
+        nodes += 1;
+        &node
+    };
+    let mut level = || {
+        levels += 1;
+        Level::Info
+    };
+    runnel::log_throttle!(node(), level(), Duration::ZERO, "throttled");
+    runnel::log_once!(node(), level(), "once");
+    runnel::log_at!(node(), level(), "each time");
+    assert_eq!((nodes, levels), (3, 3));
+}
+
+#[test]
 fn argument_sets_initial_log_level() {
     let graph = Graph::new();
     let level = |text: &str| {

@@ -137,12 +137,13 @@ fn add_latency_figures(page: &mut String, latencies: &[(&'static str, Joined)]) 
 
 fn add_memory(page: &mut String, processes: &[Process]) {
     page.push_str("<h2>Memory of the processes</h2>\n");
-    let rows = processes.iter().map(|(name, memory)| {
-        let [resident, shared, proportional, threads] = memory::figures(*memory);
-        [name.clone(), resident, shared, proportional, threads]
-    });
-    let [resident, shared, proportional, threads] = memory::HEADS;
-    table(page, "memory", ["process", resident, shared, proportional, threads], rows.collect());
+    let heads = memory::heads("process");
+    table(
+        page,
+        "memory",
+        heads.each_ref().map(String::as_str),
+        processes.iter().map(memory::figures).collect(),
+    );
 }
 
 /// Adds the published averages next to this drive's average of the same topic.
@@ -153,7 +154,7 @@ fn add_comparison(page: &mut String, latencies: &[(&'static str, Joined)]) {
     };
     let _ = writeln!(
         page,
-        "<h2>Beside a published study</h2>\n<p>Average latency of <code>{}</code>, in this drive and in a 2024 thesis on \
+        "<h2>Comparison with a published study</h2>\n<p>Average latency of <code>{}</code>, in this drive and in a 2024 thesis on \
          mROS 2, which was measured on other computers. Memory is not compared here: each process of this drive is the \
          whole command <code>runnel</code>, and the thesis measured single nodes.</p>",
         latency::PUBLISHED_TOPIC

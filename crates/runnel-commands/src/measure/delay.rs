@@ -38,8 +38,8 @@ pub fn measure(
     of.note_subscribed(cli.output, &topic)?;
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
-        let news = lock(&delays).news();
-        end.check(report(output, &topic, news));
+        let summary = lock(&delays).take_summary();
+        end.check(report(output, &topic, summary));
     });
     let ended = ending.wait();
     warn_of_losses([&subscription]);
@@ -72,8 +72,8 @@ fn header_field(schema: &Schema) -> Option<&str> {
 }
 
 /// Prints the delays, or that no messages came.
-pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
-    match news {
+pub fn report(output: Output, topic: &str, measured: Option<(Summary, usize)>) -> Result<(), CliError> {
+    match measured {
         Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
         Some((summary, window)) => output.paragraph(&text(&summary, window)),
         None if output.json => Ok(()),

@@ -16,7 +16,7 @@ use crate::streaming::{Ending, lock};
 type Shared = Arc<Mutex<Intervals>>;
 
 /// For each topic the intervals and the number of messages, if any came since the last report.
-type News<'a> = [(&'a str, Option<(Summary, usize)>)];
+type Summaries<'a> = [(&'a str, Option<(Summary, usize)>)];
 
 /// Measures topics, and reports once a second until Ctrl-C.
 pub fn measure(
@@ -24,7 +24,7 @@ pub fn measure(
     context: &Context,
     topics: Vec<String>,
     of: Measured,
-    report: fn(Output, &News<'_>) -> Result<(), CliError>,
+    report: fn(Output, &Summaries<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let node = cli.node(context, "hz")?;
     let ending = Ending::of(context);
@@ -39,8 +39,9 @@ pub fn measure(
     }
     let (output, end) = (cli.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
-        let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
-        end.check(report(output, &news.collect::<Vec<_>>()));
+        let summaries =
+            measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).take_summary()));
+        end.check(report(output, &summaries.collect::<Vec<_>>()));
     });
     let ended = ending.wait();
     warn_of_losses(&subscriptions);
@@ -48,14 +49,15 @@ pub fn measure(
 }
 
 /// Prints a paragraph for one topic, and a table for several.
-pub fn report(output: Output, measured: &News<'_>) -> Result<(), CliError> {
-    let news: Vec<_> = measured.iter().filter_map(|(topic, news)| Some((*topic, (*news)?))).collect();
+pub fn report(output: Output, measured: &Summaries<'_>) -> Result<(), CliError> {
+    let summaries: Vec<_> =
+        measured.iter().filter_map(|(topic, summary)| Some((*topic, (*summary)?))).collect();
     if output.json {
-        return news
+        return summaries
             .iter()
             .try_for_each(|(topic, (summary, window))| output.json(&to_json(topic, summary, *window)));
     }
-    match news.as_slice() {
+    match summaries.as_slice() {
         [] => output.line("no new messages"),
         [(_, (summary, window))] if measured.len() == 1 => output.paragraph(&text(summary, *window)),
         several => output.paragraph(&table(&COLUMNS, &rows(several))),

@@ -58,7 +58,7 @@ impl Window {
     }
 
     /// Statistics of the window, if a number was added since the last call.
-    fn news(&mut self) -> Option<Summary> {
+    fn take_summary(&mut self) -> Option<Summary> {
         if !std::mem::take(&mut self.fresh) {
             return None;
         }
@@ -87,8 +87,8 @@ impl Intervals {
     }
 
     /// Statistics of the intervals and the number of messages; `None` if none came since the last call.
-    pub fn news(&mut self) -> Option<(Summary, usize)> {
-        let summary = self.window.news()?;
+    pub fn take_summary(&mut self) -> Option<(Summary, usize)> {
+        let summary = self.window.take_summary()?;
         Some((summary, self.window.numbers.len() + 1))
     }
 }
@@ -111,8 +111,8 @@ impl Delays {
     }
 
     /// Statistics of the ages and the number of messages; `None` if none came since the last call.
-    pub fn news(&mut self) -> Option<(Summary, usize)> {
-        let summary = self.window.news()?;
+    pub fn take_summary(&mut self) -> Option<(Summary, usize)> {
+        let summary = self.window.take_summary()?;
         Some((summary, self.window.numbers.len()))
     }
 }
@@ -177,15 +177,15 @@ mod tests {
     fn intervals_lie_between_messages() {
         let mut intervals = Intervals::new(WIDEST);
         intervals.arrived(at(5000));
-        assert_eq!(intervals.news(), None);
+        assert_eq!(intervals.take_summary(), None);
         for time in [5100, 5200, 5400] {
             intervals.arrived(at(time));
         }
-        let (summary, window) = intervals.news().expect("three intervals");
+        let (summary, window) = intervals.take_summary().expect("three intervals");
         assert_eq!(window, 4);
         assert!(close(summary.mean, 0.4 / 3.0) && close(summary.min, 0.1) && close(summary.max, 0.2));
         assert!(close(summary.std_dev, (2.0_f64 / 9.0).sqrt() / 10.0), "{}", summary.std_dev);
-        assert_eq!(intervals.news(), None, "nothing new");
+        assert_eq!(intervals.take_summary(), None, "nothing new");
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         for time in [0, 1000, 1100, 1200] {
             intervals.arrived(at(time));
         }
-        let (summary, window) = intervals.news().expect("two intervals");
+        let (summary, window) = intervals.take_summary().expect("two intervals");
         assert_eq!(window, 3);
         assert!(close(summary.max, 0.1));
     }
@@ -219,11 +219,11 @@ mod tests {
     #[test]
     fn delays_may_be_negative() {
         let mut delays = Delays::new(2);
-        assert_eq!(delays.news(), None);
+        assert_eq!(delays.take_summary(), None);
         for age in [9.0, -0.5, 0.5] {
             delays.arrived(age);
         }
-        let (summary, window) = delays.news().expect("two messages");
+        let (summary, window) = delays.take_summary().expect("two messages");
         assert_eq!((summary.mean, summary.min, summary.max, window), (0.0, -0.5, 0.5, 2));
     }
 }

@@ -216,7 +216,7 @@ impl Nodes<'_> {
         };
         self.line(&format!("pinging {node} with a timeout of 3.0s"))?;
         let (mut pings, mut total) = (0, 0.0);
-        let mut rate = Rate::new(self.context, 1.0);
+        let mut rate = Rate::new(self.context, 1.0)?;
         while self.context.ok() {
             let start = clock::monotonic();
             if let Err(error) = self.graph.pid(&uri) {

@@ -207,7 +207,7 @@ impl Services<'_> {
             if args.verbose {
                 self.paragraph(&format!("{}\n---", text(&request)))?;
             }
-            self.paragraph(&text(&client.call(&request, None)?))
+            self.paragraph(&text(&client.call(&request)?))
         };
         if !args.values.is_empty() || schema.request.def.fields.is_empty() {
             return call(&args.values);

@@ -45,7 +45,7 @@ fn key_has_one_deadline() {
 }
 
 #[test]
-fn cancelled_deadline_is_not_popped() {
+fn canceled_deadline_is_not_popped() {
     let mut timers = Timers::new();
     timers.schedule('a', Instant(5));
     timers.schedule('b', Instant(6));

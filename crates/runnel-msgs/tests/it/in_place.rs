@@ -323,7 +323,7 @@ fn has_its_length<M: Message>() {
 }
 
 #[test]
-fn a_wire_form_has_the_length_that_is_told() {
+fn encoded_message_has_announced_length() {
     each!(has_its_length:
         std_msgs::msg { Empty, String, Header, Bool, ByteMultiArray, Float64MultiArray }
         geometry_msgs::msg { Twist, PoseWithCovarianceStamped, PolygonStamped }

@@ -162,12 +162,11 @@ impl fmt::Display for UpdateFault {
     }
 }
 
-/// Queue of events. A shutdown request is never dropped.
+/// Queue of events. If the driver takes none, the oldest are dropped, but never a shutdown request.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     waiting: VecDeque<MasterEvent>,
     shutdown: Option<MasterEvent>,
-    dropped: u64,
 }
 
 impl Events {
@@ -179,7 +178,6 @@ impl Events {
         }
         if self.waiting.len() >= WAITING {
             self.waiting.pop_front();
-            self.dropped += 1;
         }
         self.waiting.push_back(event);
     }
@@ -187,11 +185,6 @@ impl Events {
     /// Takes the next event.
     pub(super) fn pop(&mut self) -> Option<MasterEvent> {
         self.waiting.pop_front().or_else(|| self.shutdown.take())
-    }
-
-    /// Events dropped because the driver did not take them.
-    pub(super) fn dropped(&self) -> u64 {
-        self.dropped
     }
 }
 
@@ -208,7 +201,6 @@ mod tests {
         for number in 0..=WAITING {
             events.push(MasterEvent::NodeLost { name: number.to_string(), uri: String::new() });
         }
-        assert_eq!(events.dropped(), 1);
         assert_eq!(events.pop(), Some(MasterEvent::NodeLost { name: "1".into(), uri: String::new() }));
         assert_eq!(std::iter::from_fn(|| events.pop()).last(), Some(shutdown));
     }

@@ -157,11 +157,6 @@ impl Master {
         self.state.credit.withheld()
     }
 
-    /// Events that were dropped because the driver did not take them.
-    pub fn dropped_events(&self) -> u64 {
-        self.state.events.dropped()
-    }
-
     /// Whether a connection belongs to the master and is not known to be closed.
     pub fn owns(&self, conn: ConnId) -> bool {
         self.rpc.owns(conn)

@@ -136,7 +136,7 @@ impl Node {
         self.ask_master(now);
     }
 
-    /// Method and parameters of the registration call; `None` if it was cancelled.
+    /// Method and parameters of the registration call; `None` if it was canceled.
     pub(super) fn parameter_registration(&self, role: Role, key: &str) -> Option<(&'static str, [Value; 3])> {
         let name = Value::from(self.config.name.as_str());
         match role {

@@ -101,20 +101,33 @@ impl CallError {
             | Self::TooManyCalls { call } => call,
         }
     }
+
+    /// The reason as text, without the call.
+    pub fn reason(&self) -> impl fmt::Display + '_ {
+        Reason(self)
+    }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "call of {}: {}", self.call(), self.reason())
+    }
+}
+
+/// See [`CallError::reason`].
+struct Reason<'a>(&'a CallError);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let because = |why: &Option<String>| why.as_ref().map_or(String::new(), |why| format!(": {why}"));
-        write!(f, "call of {}: ", self.call())?;
-        match self {
-            Self::Unreachable { why, .. } => write!(f, "cannot connect{}", because(why)),
-            Self::TimedOut { .. } => f.write_str("no answer in time"),
-            Self::Closed { why, .. } => write!(f, "connection closed before the answer{}", because(why)),
-            Self::Fault { fault, .. } => fault.fmt(f),
-            Self::BadResponse { why, .. } => write!(f, "bad answer: {why}"),
-            Self::BadRequest { why, .. } => write!(f, "cannot be sent: {why}"),
-            Self::TooManyCalls { .. } => f.write_str("too many calls are waiting"),
+        match self.0 {
+            CallError::Unreachable { why, .. } => write!(f, "cannot connect{}", because(why)),
+            CallError::TimedOut { .. } => f.write_str("no answer in time"),
+            CallError::Closed { why, .. } => write!(f, "connection closed before the answer{}", because(why)),
+            CallError::Fault { fault, .. } => fault.fmt(f),
+            CallError::BadResponse { why, .. } => write!(f, "bad answer: {why}"),
+            CallError::BadRequest { why, .. } => write!(f, "cannot be sent: {why}"),
+            CallError::TooManyCalls { .. } => f.write_str("too many calls are waiting"),
         }
     }
 }

@@ -163,7 +163,7 @@ fn unanswered_udpros_request_is_repeated() {
 }
 
 #[test]
-fn late_answer_to_cancelled_request_is_ignored() {
+fn late_answer_to_canceled_request_is_ignored() {
     let mut net = Net::new(1);
     let master = net.fake_master();
     let listener = net.node("/listener", "l");

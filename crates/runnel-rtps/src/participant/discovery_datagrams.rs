@@ -235,14 +235,14 @@ impl Participant {
         not_before
     }
 
-    /// Appends answers of our discovery readers.
+    /// Appends ACKNACKs of our discovery readers.
     fn fill_of_readers(&mut self, now: Instant, prefix: GuidPrefix, limit: usize) {
         for (writer, reader) in DISCOVERY {
             if self.out.len() + OF_READER > limit {
                 break;
             }
             let proxy = self.readers.get_mut(&reader).and_then(|of| of.writer_mut(prefix.with(writer)));
-            let Some((ack, nack)) = proxy.and_then(|proxy| proxy.answer(now, reader)) else { continue };
+            let Some((ack, nack)) = proxy.and_then(|proxy| proxy.take_acknack(now, reader)) else { continue };
             if let Some(nack) = nack {
                 nack.emit(self.out.out());
             }
@@ -250,11 +250,11 @@ impl Participant {
         }
     }
 
-    /// Queues a participant if a discovery reader has an answer for it, and arms the timer.
-    pub(super) fn wake_discovery_answer(&mut self, reader: EntityId, prefix: GuidPrefix, writer: EntityId) {
+    /// Queues a participant if a discovery reader has an ACKNACK for it, and arms the timer.
+    pub(super) fn wake_discovery_acknack(&mut self, reader: EntityId, prefix: GuidPrefix, writer: EntityId) {
         let proxy = self.readers.get(&reader).and_then(|of| of.writer(prefix.with(writer)));
         let Some(proxy) = proxy else { return };
-        if proxy.has_answer_due() {
+        if proxy.is_acknack_due() {
             self.wake_discovery(prefix);
         }
         self.arm_discovery(prefix);

@@ -107,7 +107,7 @@ impl Participant {
                 self.reads.changed.insert(writer);
                 self.distrust_discovery(writer.prefix);
             }
-            self.wake_answer(reader, writer);
+            self.wake_acknack(reader, writer);
         }
     }
 
@@ -131,7 +131,7 @@ impl Participant {
                 proxy.read_again(now);
             }
             self.continue_read(now, reader, writer);
-            self.wake_answer(reader, writer);
+            self.wake_acknack(reader, writer);
         }
     }
 

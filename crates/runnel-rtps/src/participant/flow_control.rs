@@ -79,6 +79,6 @@ impl Participant {
         if let Some(proxy) = self.writer_of(reader, writer) {
             proxy.acknowledge_progress();
         }
-        self.wake_answer(reader, writer);
+        self.wake_acknack(reader, writer);
     }
 }

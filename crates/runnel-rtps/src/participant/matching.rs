@@ -131,7 +131,7 @@ impl Participant {
         let reader = self.readers.get_mut(&local)?;
         reader.match_writer(spec);
         if let Some(heartbeat) = self.early.remove(&(remote, local)) {
-            reader.writer_mut(remote)?.heartbeat(now, &heartbeat);
+            reader.writer_mut(remote)?.handle_heartbeat(now, &heartbeat);
         }
         let readers = self.readers_by_writer.entry(remote).or_default();
         if readers.contains(&local) {
@@ -139,7 +139,7 @@ impl Participant {
         }
         readers.push(local);
         self.monitor_liveliness(now, local, remote, &qos);
-        self.wake_answer(local, remote);
+        self.wake_acknack(local, remote);
         Some(true)
     }
 

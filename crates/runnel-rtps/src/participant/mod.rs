@@ -123,7 +123,7 @@ enum Timer {
     Search,
     Peer(GuidPrefix),
     Discovery(GuidPrefix),
-    Answer(EntityId, Guid),
+    AckNack(EntityId, Guid),
     Monitor(Monitored),
     /// Liveliness assertion of our writers.
     AssertLiveliness,
@@ -329,7 +329,7 @@ impl Participant {
                 Timer::Search => self.search(now),
                 Timer::Peer(prefix) => self.peer_due(now, prefix),
                 Timer::Discovery(prefix) => self.discovery_due(now, prefix),
-                Timer::Answer(reader, writer) => self.answer_due(now, reader, writer),
+                Timer::AckNack(reader, writer) => self.acknack_due(now, reader, writer),
                 Timer::Monitor(what) => self.monitor_due(now, what),
                 Timer::AssertLiveliness => self.assert_own_liveliness(now),
             }
@@ -348,10 +348,10 @@ impl Participant {
         self.readers.get_mut(&reader)?.writer_mut(writer)
     }
 
-    fn answer_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+    fn acknack_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         let Some(proxy) = self.writer_of(reader, writer) else { return };
         proxy.handle_timeout(now);
-        self.wake_answer(reader, writer);
+        self.wake_acknack(reader, writer);
     }
 }
 

@@ -105,7 +105,7 @@ impl Participant {
             Submessage::Data(data) => self.handle_data(context, data),
             Submessage::DataFrag(frag) => self.handle_fragments(context, frag),
             Submessage::Heartbeat(heartbeat) => self.handle_heartbeat(context, heartbeat),
-            Submessage::HeartbeatFrag(heartbeat) => self.handle_heartbeat_fragments(context, heartbeat),
+            Submessage::HeartbeatFrag(heartbeat) => self.handle_heartbeat_frag(context, heartbeat),
             Submessage::Gap(gap) => self.handle_gap(context, gap),
             Submessage::NackFrag(nack) => self.handle_nack_fragments(context, nack),
         }
@@ -179,7 +179,7 @@ impl Participant {
         if let Some(proxy) = self.writer_of(reader, writer) {
             proxy.postpone(number);
         }
-        self.wake_answer(reader, writer);
+        self.wake_acknack(reader, writer);
     }
 
     /// Passes a sample to the user in its datagram.
@@ -242,7 +242,7 @@ impl Participant {
         if reader.is_builtin() {
             self.continue_read(now, reader, writer);
         }
-        self.wake_answer(reader, writer);
+        self.wake_acknack(reader, writer);
     }
 
     /// Delivers the held sample that is next, if there is capacity. Returns whether it did.
@@ -317,7 +317,7 @@ impl Participant {
         }
         for reader in self.local_readers(heartbeat.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
-                proxy.heartbeat(context.now, heartbeat);
+                proxy.handle_heartbeat(context.now, heartbeat);
             }
             if heartbeat.liveliness {
                 self.note_occurrence(context.now, Monitored::Liveliness(reader, writer));
@@ -349,11 +349,11 @@ impl Participant {
         }
     }
 
-    fn handle_heartbeat_fragments(&mut self, context: &Context<'_>, heartbeat: &HeartbeatFrag) {
+    fn handle_heartbeat_frag(&mut self, context: &Context<'_>, heartbeat: &HeartbeatFrag) {
         let writer = context.source.with(heartbeat.writer);
         for reader in self.local_readers(heartbeat.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
-                proxy.heartbeat_fragments(context.now, heartbeat);
+                proxy.handle_heartbeat_frag(context.now, heartbeat);
             }
             self.finish_handling(context.now, reader, writer);
         }

@@ -188,7 +188,7 @@ impl Participant {
         };
         let doubtful: Vec<_> = self.readers.iter_mut().filter_map(doubtful).collect();
         for (reader, writers) in doubtful {
-            writers.into_iter().for_each(|writer| self.wake_answer(reader, writer));
+            writers.into_iter().for_each(|writer| self.wake_acknack(reader, writer));
         }
     }
 

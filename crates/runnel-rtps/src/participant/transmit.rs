@@ -31,14 +31,14 @@ pub(super) enum Work {
     Call(GuidPrefix, SocketAddr),
     /// A vendor message to one participant.
     VendorMessage(GuidPrefix),
-    /// The answer of a reader to a writer.
-    Answer(EntityId, Guid),
+    /// An ACKNACK of a reader to a writer.
+    AckNack(EntityId, Guid),
     /// Our farewell.
     Farewell,
 }
 
 impl Participant {
-    /// Returns the next datagram to send, until none may be sent now: first answers of readers, then discovery, at a
+    /// Returns the next datagram to send, until none may be sent now: first ACKNACKs of readers, then discovery, at a
     /// limited rate. [`Participant::poll_timeout`] returns when to try again.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         while let Some(work) = self.work.pop_front().or_else(|| self.discovery.pop(now)) {
@@ -69,36 +69,36 @@ impl Participant {
             Work::Discovery(prefix) => self.compose_discovery(now, prefix),
             Work::Call(prefix, to) => self.compose_search(prefix, to),
             Work::VendorMessage(prefix) => self.compose_vendor_message(prefix),
-            Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
+            Work::AckNack(reader, writer) => self.compose_acknack(now, reader, writer),
             Work::Farewell => self.compose_farewell(),
         }
     }
 
-    /// Queues the answer of a reader to a writer if due, and arms its timer.
-    pub(super) fn wake_answer(&mut self, reader: EntityId, writer: Guid) {
+    /// Queues the ACKNACK of a reader to a writer if due, and arms its timer.
+    pub(super) fn wake_acknack(&mut self, reader: EntityId, writer: Guid) {
         if reader.is_builtin() {
-            return self.wake_discovery_answer(reader, writer.prefix, writer.entity);
+            return self.wake_discovery_acknack(reader, writer.prefix, writer.entity);
         }
         let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
             return;
         };
-        if proxy.has_answer_due() && !proxy.queued {
+        if proxy.is_acknack_due() && !proxy.queued {
             proxy.queued = true;
-            self.work.push_back(Work::Answer(reader, writer));
+            self.work.push_back(Work::AckNack(reader, writer));
         }
         let at = proxy.timeout();
-        self.arm(Timer::Answer(reader, writer), at);
+        self.arm(Timer::AckNack(reader, writer), at);
     }
 
-    fn compose_answer(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
+    fn compose_acknack(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
         let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
             return false;
         };
         proxy.queued = false;
-        let answer = proxy.answer(now, reader);
+        let acknack = proxy.take_acknack(now, reader);
         let (at, to) = (proxy.timeout(), proxy.address());
-        self.arm(Timer::Answer(reader, writer), at);
-        let Some((ack, nack)) = answer else { return false };
+        self.arm(Timer::AckNack(reader, writer), at);
+        let Some((ack, nack)) = acknack else { return false };
         self.out.begin(self.config.prefix, writer.prefix);
         self.out.to.push(to);
         if let Some(nack) = nack {

@@ -47,14 +47,14 @@ fn receive(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
 }
 
 fn missing(proxy: &mut WriterProxy, now: Instant) -> Vec<i64> {
-    let (ack, _) = proxy.answer(now, READER).expect("an answer");
+    let (ack, _) = proxy.take_acknack(now, READER).expect("an answer");
     ack.missing.iter().map(|number| number.0).collect()
 }
 
 #[test]
 fn writer_without_heartbeat_is_asked_for_earlier_samples() {
     let mut proxy = proxy(true);
-    let _ = proxy.answer(at(0), READER);
+    let _ = proxy.take_acknack(at(0), READER);
     assert_eq!(receive(&mut proxy, at(1), 5), Arrival::Early);
     assert!(proxy.take_held().is_none());
     assert!(proxy.handle_timeout(at(20)));
@@ -67,13 +67,13 @@ fn writer_without_heartbeat_is_asked_for_earlier_samples() {
 #[test]
 fn missing_sample_is_requested_once_per_repair_time() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    let _ = proxy.answer(at(0), READER);
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.take_acknack(at(0), READER);
     assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     assert_eq!(receive(&mut proxy, at(2), 3), Arrival::Early);
     assert_eq!(missing(&mut proxy, at(2)), [2]);
-    proxy.heartbeat(at(3), &heartbeat(1, 3, 2));
-    assert!(!proxy.has_answer_due(), "it is in flight");
+    proxy.handle_heartbeat(at(3), &heartbeat(1, 3, 2));
+    assert!(!proxy.is_acknack_due(), "it is in flight");
     let retry = proxy.timeout().expect("a time");
     assert!(retry > at(2) && retry <= at(13));
     assert!(proxy.handle_timeout(retry));
@@ -86,10 +86,10 @@ fn missing_sample_is_requested_once_per_repair_time() {
 #[test]
 fn samples_before_first_are_lost_unless_held() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     assert_eq!(receive(&mut proxy, at(1), 3), Arrival::Early);
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(5), SequenceNumber(7)));
-    proxy.heartbeat(at(2), &heartbeat(9, 9, 2));
+    proxy.handle_heartbeat(at(2), &heartbeat(9, 9, 2));
     assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(3));
     assert_eq!(proxy.take_lost(), 5 - 1 + 4 - 3, "1, 2, 4, 7 and 8");
     assert_eq!(receive(&mut proxy, at(3), 9), Arrival::Deliver);
@@ -102,22 +102,22 @@ fn best_effort_gap_is_lost_and_late_sample_ignored() {
     assert_eq!(proxy.take_lost(), 0, "earlier samples are unknown");
     assert_eq!(receive(&mut proxy, at(1), 13), Arrival::Deliver);
     assert_eq!((proxy.take_lost(), receive(&mut proxy, at(2), 12)), (2, Arrival::Late));
-    assert!(!proxy.has_answer_due());
+    assert!(!proxy.is_acknack_due());
 }
 
 #[test]
 fn overtaken_heartbeat_is_ignored() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 5, u32::MAX));
-    proxy.heartbeat(at(1), &heartbeat(3, 6, 2));
-    proxy.heartbeat(at(2), &heartbeat(5, 9, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 5, u32::MAX));
+    proxy.handle_heartbeat(at(1), &heartbeat(3, 6, 2));
+    proxy.handle_heartbeat(at(2), &heartbeat(5, 9, 1));
     assert_eq!((proxy.take_lost(), missing(&mut proxy, at(3))), (2, alloc::vec![3, 4, 5, 6]));
 }
 
 #[test]
 fn held_samples_stay_within_limit() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     assert!(proxy.hold(at(1), SequenceNumber(3), copy_sample(&[0; 900], None, false)));
     assert!(!proxy.hold(at(1), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
 }
@@ -125,12 +125,12 @@ fn held_samples_stay_within_limit() {
 #[test]
 fn samples_beyond_capacity_are_requested_later() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     assert!(proxy.hold(at(1), SequenceNumber(3), copy_sample(&[0; 900], None, false)));
-    proxy.heartbeat(at(1), &heartbeat(1, 9, 2));
+    proxy.handle_heartbeat(at(1), &heartbeat(1, 9, 2));
     assert_eq!(missing(&mut proxy, at(1)), [1, 2, 4, 5, 6, 7, 8, 9]);
     assert!(!proxy.hold(at(2), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
-    assert!(!proxy.has_answer_due(), "all are requested");
+    assert!(!proxy.is_acknack_due(), "all are requested");
     proxy.handle_timeout(at(20));
     assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be discarded");
     assert_eq!(receive(&mut proxy, at(21), 1), Arrival::Deliver);
@@ -142,7 +142,7 @@ fn silent_writer_is_asked_while_matched() {
     let mut proxy = proxy(true);
     let (mut now, mut requests) = (at(0), 0);
     while now < at(60_000) {
-        requests += u32::from(proxy.answer(now, READER).is_some());
+        requests += u32::from(proxy.take_acknack(now, READER).is_some());
         now = proxy.timeout().expect("it is requested again");
         proxy.handle_timeout(now);
     }
@@ -152,11 +152,11 @@ fn silent_writer_is_asked_while_matched() {
 #[test]
 fn frequent_heartbeats_do_not_delay_retry() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 1, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 1, 1));
     assert_eq!(missing(&mut proxy, at(1)), [1]);
     // Each heartbeat requires an answer, though nothing new is missing.
     for count in 2..100 {
-        proxy.heartbeat(at(2), &Heartbeat { is_final: false, ..heartbeat(1, 1, count) });
+        proxy.handle_heartbeat(at(2), &Heartbeat { is_final: false, ..heartbeat(1, 1, count) });
         assert!(missing(&mut proxy, at(2)).is_empty(), "it is in flight");
     }
     assert_eq!(proxy.timeout(), Some(at(11)));
@@ -180,10 +180,10 @@ fn gap(proxy: &mut WriterProxy, start: i64, end: i64) {
 #[test]
 fn gaps_beyond_limit_are_requested_again() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     // Each second one, from 3 on: 300 ranges.
     (0..300).for_each(|index| gap(&mut proxy, 3 + 2 * index, 4 + 2 * index));
-    proxy.heartbeat(at(1), &heartbeat(1, 700, 2));
+    proxy.handle_heartbeat(at(1), &heartbeat(1, 700, 2));
     assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     // 256 of them are remembered: the last is 513. A range that touches another takes no entry, and one between two
     // frees one.
@@ -201,11 +201,11 @@ fn gaps_beyond_limit_are_requested_again() {
 #[test]
 fn gap_at_position_counts_beyond_limit() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     (0..300).for_each(|index| gap(&mut proxy, 3 + 2 * index, 4 + 2 * index));
     gap(&mut proxy, 1, 3);
     assert_eq!(proxy.due(), Some(SequenceNumber(4)));
-    proxy.heartbeat(at(1), &heartbeat(1000, 1000, 2));
+    proxy.handle_heartbeat(at(1), &heartbeat(1000, 1000, 2));
     assert_eq!(
         (proxy.due(), receive(&mut proxy, at(1), 1000)),
         (Some(SequenceNumber(1000)), Arrival::Deliver)
@@ -215,19 +215,19 @@ fn gap_at_position_counts_beyond_limit() {
 #[test]
 fn overlapping_gaps_count_losses_once() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     for (start, end) in [(5, 9), (6, 8), (8, 11), (3, 5), (20, 21), (3, 11)] {
         gap(&mut proxy, start, end);
     }
     // 1, 2 and 11 to 19 are lost.
-    proxy.heartbeat(at(1), &heartbeat(21, 21, 2));
+    proxy.handle_heartbeat(at(1), &heartbeat(21, 21, 2));
     assert_eq!((proxy.take_lost(), proxy.due()), (11, Some(SequenceNumber(21))));
 }
 
 #[test]
 fn wait_for_capacity_does_not_slow_repairs() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 2, 1));
     assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
     for number in [SequenceNumber(1), SequenceNumber(2)] {
         assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
@@ -235,7 +235,7 @@ fn wait_for_capacity_does_not_slow_repairs() {
     }
     // There is capacity five seconds later; missing samples are then requested as soon as before.
     assert!(proxy.take_held().is_some() && proxy.take_held().is_some());
-    proxy.heartbeat(at(5001), &heartbeat(1, 3, 2));
+    proxy.handle_heartbeat(at(5001), &heartbeat(1, 3, 2));
     assert_eq!(missing(&mut proxy, at(5001)), [3]);
     assert!(proxy.timeout().is_some_and(|retry| retry <= at(5011)));
 }
@@ -244,8 +244,8 @@ fn wait_for_capacity_does_not_slow_repairs() {
 /// average number of requests for each of the last lost ones.
 fn requests_per_loss(takes: u64) -> f64 {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    let _ = proxy.answer(at(0), READER);
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.take_acknack(at(0), READER);
     let mut in_flight = VecDeque::new();
     let mut requests = BTreeMap::<i64, u32>::new();
     for millis in 10..20_000 {
@@ -279,7 +279,7 @@ fn slow_repairs_are_requested_once() {
 #[test]
 fn fast_link_requests_lost_repair_immediately() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     for turn in 0..20 {
         let (now, number) = (at(100 * turn), 2 * turn as i64 + 2);
         receive(&mut proxy, now, number);
@@ -295,9 +295,9 @@ fn fast_link_requests_lost_repair_immediately() {
 #[test]
 fn recent_requests_are_not_repeated_with_older_ones() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 2, 1));
     assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
-    proxy.heartbeat(at(9), &heartbeat(1, 4, 2));
+    proxy.handle_heartbeat(at(9), &heartbeat(1, 4, 2));
     assert_eq!(missing(&mut proxy, at(9)), [3, 4]);
     assert!(proxy.handle_timeout(at(10)));
     assert_eq!(missing(&mut proxy, at(10)), [1, 2]);
@@ -308,7 +308,7 @@ fn recent_requests_are_not_repeated_with_older_ones() {
 #[test]
 fn progressing_repairs_keep_retry_interval() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 30, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 30, 1));
     for turn in 0..30 {
         let now = proxy.timeout().unwrap_or(at(0));
         proxy.handle_timeout(now);
@@ -326,13 +326,13 @@ fn progressing_repairs_keep_retry_interval() {
 #[test]
 fn reader_without_capacity_answers_only_for_losses() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    let _ = proxy.answer(at(0), READER);
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.take_acknack(at(0), READER);
     for number in 1..100 {
         let number = SequenceNumber(number);
         assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
         assert!(proxy.hold(at(1), number, copy_sample(&[0; 8], None, false)));
-        assert!(!proxy.has_answer_due(), "nothing is missing");
+        assert!(!proxy.is_acknack_due(), "nothing is missing");
     }
     assert_eq!(receive(&mut proxy, at(2), 101), Arrival::Early);
     assert_eq!(missing(&mut proxy, at(2)), [100]);
@@ -341,7 +341,7 @@ fn reader_without_capacity_answers_only_for_losses() {
 #[test]
 fn missing_samples_are_found_up_to_greatest_number() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
     assert_eq!(receive(&mut proxy, at(1), i64::MAX), Arrival::Early);
     assert_eq!(receive(&mut proxy, at(1), 2), Arrival::Early);
@@ -358,15 +358,15 @@ fn missing_samples_are_found_up_to_greatest_number() {
 #[test]
 fn rematched_writer_continues_and_restarted_one_begins() {
     let mut first = proxy(true);
-    first.heartbeat(at(0), &heartbeat(1, 0, 1));
+    first.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     (1..=5).for_each(|number| assert_eq!(receive(&mut first, at(1), number), Arrival::Deliver));
-    let last_count = first.answer(at(1), READER).expect("an answer").0.count;
+    let last_count = first.take_acknack(at(1), READER).expect("an answer").0.count;
     let again = |last| {
         let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
-        let requests = proxy.answer(at(9), READER).expect("a greeting").0;
+        let requests = proxy.take_acknack(at(9), READER).expect("a greeting").0;
         assert!(requests.count > last_count, "the writer would ignore it");
         proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
-        proxy.heartbeat(at(9), &heartbeat(3, last, 9));
+        proxy.handle_heartbeat(at(9), &heartbeat(3, last, 9));
         (proxy.due().map(|number| number.0), proxy.take_lost())
     };
     assert_eq!((again(7), again(5)), ((Some(6), 0), (Some(6), 0)));
@@ -379,11 +379,11 @@ fn runnel_writer_never_counts_as_restarted() {
         let prefix = GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
         let spec = WriterSpec { guid: prefix.with(WRITER), ..spec(reliable) };
         let mut first = WriterProxy::new(spec.clone());
-        first.heartbeat(at(0), &heartbeat(1, 0, 1));
+        first.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
         (1..=50).for_each(|number| assert_eq!(receive(&mut first, at(1), number), Arrival::Deliver));
         let mut proxy = WriterProxy::rematched(spec, first.unmatched_state());
         // It begins with the samples that it holds, or the HEARTBEAT was overtaken.
-        proxy.heartbeat(at(9), &heartbeat(31, 33, 9));
+        proxy.handle_heartbeat(at(9), &heartbeat(31, 33, 9));
         (31..=50).for_each(|number| assert_eq!(receive(&mut proxy, at(9), number), Arrival::Late));
         assert_eq!(receive(&mut proxy, at(9), 51), Arrival::Deliver);
         assert_eq!(proxy.take_lost(), 0);
@@ -393,7 +393,7 @@ fn runnel_writer_never_counts_as_restarted() {
 #[test]
 fn former_position_outlasts_alternate_path() {
     let mut first = proxy(true);
-    first.heartbeat(at(0), &heartbeat(1, 0, 1));
+    first.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
     (1..=5).for_each(|number| assert_eq!(receive(&mut first, at(1), number), Arrival::Deliver));
     let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
     assert!(proxy.hold(at(9), SequenceNumber(2), copy_sample(&[0; 8], None, false)));
@@ -404,7 +404,7 @@ fn former_position_outlasts_alternate_path() {
 #[test]
 fn alternate_path_samples_are_neither_requested_nor_lost() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 3, 1));
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 3, 1));
     assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     proxy.note_received(SequenceNumber(4), SequenceNumber(9));
     assert_eq!(missing(&mut proxy, at(1)), [2, 3]);
@@ -426,15 +426,15 @@ fn receive_fragment(proxy: &mut WriterProxy, now: Instant, number: i64, fragment
 
 /// Returns the requested fragments, if any.
 fn missing_fragments(proxy: &mut WriterProxy, now: Instant) -> Option<(i64, Vec<u32>)> {
-    let (_, nack) = proxy.answer(now, READER)?;
+    let (_, nack) = proxy.take_acknack(now, READER)?;
     nack.map(|nack| (nack.number.0, nack.missing.iter().collect()))
 }
 
 #[test]
 fn next_sample_triggers_fragment_requests() {
     let mut proxy = proxy(true);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    let _ = proxy.answer(at(0), READER);
+    proxy.handle_heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.take_acknack(at(0), READER);
     receive_fragment(&mut proxy, at(1), 1, 1);
     receive_fragment(&mut proxy, at(1), 1, 3);
     assert_eq!(missing_fragments(&mut proxy, at(1)), None, "more may be in flight");
@@ -476,7 +476,7 @@ fn acknowledgement_counts_ascend_after_forgotten_writers() {
     let count = |reader: &mut Reader, number: u32| {
         let proxy = reader.writer_mut(named(number).guid).expect("it was joined");
         proxy.acknowledge_progress();
-        proxy.answer(at(0), READER).map(|(ack, _)| ack.count).expect("an answer")
+        proxy.take_acknack(at(0), READER).map(|(ack, _)| ack.count).expect("an answer")
     };
     let mut last = Vec::new();
     for number in 0..2000 {

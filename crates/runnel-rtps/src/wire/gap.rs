@@ -16,7 +16,8 @@ use alloc::vec::Vec;
 /// |                     list: number of bits                      |
 /// |                     list: words                               |
 /// ```
-/// Source: RTPS 2.5, sections 8.3.8.4 and 9.4.5.6.
+/// Source: RTPS 2.5, sections 8.3.8.4 and 9.4.5.6. The group fields that follow with flag G are not read: they serve
+/// access in the order of several writers of a publisher (PRESENTATION), which ROS does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The reader, or unknown for all.

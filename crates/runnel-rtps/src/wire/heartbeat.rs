@@ -18,7 +18,8 @@ const LIVELINESS: u8 = 4;
 /// |                       last (8 bytes)                          |
 /// |                            count                              |
 /// ```
-/// Source: RTPS 2.5, sections 8.3.8.6 and 9.4.5.7.
+/// Source: RTPS 2.5, sections 8.3.8.6 and 9.4.5.7. The group fields that follow with flag G are not read: they serve
+/// access in the order of several writers of a publisher (PRESENTATION), which ROS does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
     /// The reader, or unknown for all.

@@ -87,7 +87,7 @@ fn last_kind_of_transform_replaces_the_other() {
     set_static(&mut buffer, "base", "camera", along_x(1.0));
     set(&mut buffer, "base", "camera", 1000, along_x(2.0));
     assert_eq!(x(&buffer, "base", "camera", 0), 2.0);
-    assert!(buffer.can_transform("base", "camera", at(2000)).is_err());
+    assert!(!buffer.can_transform("base", "camera", at(2000)));
     set_static(&mut buffer, "base", "camera", along_x(3.0));
     assert_eq!(x(&buffer, "base", "camera", 2000), 3.0);
     assert_eq!(buffer.transform_count(), 1);
@@ -159,7 +159,7 @@ fn backward_jump_of_time_leaves_static_transforms() {
     assert_eq!(x(&buffer, "base", "camera", 0), 1.0);
     assert_eq!((buffer.transform_count(), buffer.frames().len()), (1, 2));
     assert_eq!(buffer.frame("camera").unwrap().authority, "/test");
-    assert!(buffer.can_transform("map", "base", LATEST).is_err());
+    assert!(!buffer.can_transform("map", "base", LATEST));
     set(&mut buffer, "map", "base", 10, along_x(4.0));
     assert_eq!(x(&buffer, "map", "camera", 10), 5.0, "earlier times are known again");
 }

@@ -67,11 +67,11 @@ impl<A: Action> ActionClient<A> {
         self.core.action()
     }
 
-    /// Waits at most `timeout` until an action server is connected, on all topics and services of a graph. False if none is. A goal that is
-    /// sent earlier is lost. No thread needs to spin, and a callback may wait.
+    /// Waits at most `timeout` until an action server is connected, on all topics and services of a graph. False if none
+    /// is. A goal that is sent earlier is lost. No thread needs to spin, and a callback may wait.
     ///
     /// # Errors
-    /// [`Error::ShuttingDown`] when the context ends.
+    /// [`Error::ShuttingDown`] when the context ends first; [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
         self.core.wait_for_server(timeout)
     }
@@ -84,7 +84,9 @@ impl<A: Action> ActionClient<A> {
     /// Sends a goal. The client tracks it until it ends or its last handle is dropped, which does not cancel it.
     ///
     /// # Errors
-    /// When the goal is too long, or too many goals are being tracked.
+    /// [`Error::Action`] with [`ActionError::TooManyGoals`](crate::ActionError::TooManyGoals) if the client tracks as many
+    /// goals as it can; [`Error::TooLong`], [`Error::NoMemory`], [`Error::Encode`] or [`Error::Transcode`] if the goal
+    /// cannot be sent; [`Error::ShuttingDown`] when the context ends.
     pub fn send_goal(&self, goal: &A::Goal) -> Result<ClientGoalHandle<A>, Error> {
         self.send(goal, None)
     }

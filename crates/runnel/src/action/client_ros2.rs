@@ -2,7 +2,7 @@
 //!
 //! Replies wait in a queue, as messages of topics do: a spinning thread handles them, or a thread that waits for a goal.
 //! Handling one may make the next call: once a goal is accepted, its result is requested, and its cancellation if it was
-//! cancelled before. So a client needs no timer, and a result cannot expire before it is requested.
+//! canceled before. So a client needs no timer, and a result cannot expire before it is requested.
 
 use std::sync::{Arc, Weak};
 
@@ -210,7 +210,7 @@ fn on_cancel_response(goal: &Goal, response: &[u8]) -> Update {
     if goal.id.uuid().is_some_and(|uuid| is_cancel_refused(response, uuid) == Ok(true)) {
         goal.on_cancel_refused();
     }
-    // Otherwise the goal ends, is being cancelled, or the response with its result says that it is lost.
+    // Otherwise the goal ends, is being canceled, or the response with its result says that it is lost.
     Update::Unchanged
 }
 

@@ -22,7 +22,7 @@ pub(super) enum State {
     Active,
     /// The server has listed the goal as ended, and the result has not arrived.
     WaitingForResult,
-    /// The client has cancelled the goal, and the server has not confirmed it.
+    /// The client has canceled the goal, and the server has not confirmed it.
     WaitingForCancelAck,
     Recalling,
     Preempting,
@@ -95,7 +95,7 @@ impl ClientStateMachine {
         must_notify
     }
 
-    /// The server has answered that it accepts the goal, as in ROS 2. True if the goal was cancelled before, and the
+    /// The server has answered that it accepts the goal, as in ROS 2. True if the goal was canceled before, and the
     /// server must be notified now.
     pub(super) fn on_accepted(&mut self) -> bool {
         self.acknowledged = true;
@@ -146,7 +146,7 @@ impl ClientStateMachine {
     }
 
     /// Handles a list without the goal: the goal is lost, unless the server may not have received it or the result may
-    /// be under way, and not for too long. Unlike in actionlib, a goal that was cancelled at once is not lost before it
+    /// be under way, and not for too long. Unlike in actionlib, a goal that was canceled at once is not lost before it
     /// was listed.
     pub(super) fn on_missing_status(&mut self, now: Instant) -> Update {
         let waits_for_result = self.state == State::WaitingForResult;

@@ -106,7 +106,7 @@ impl ClientCore {
         }
     }
 
-    /// Cancels a goal: requests its server to do so, unless it cannot be cancelled any more. In ROS 2 the request waits
+    /// Cancels a goal: requests its server to do so, unless it cannot be canceled any more. In ROS 2 the request waits
     /// until the server has accepted the goal.
     pub(super) fn cancel(&self, goal: &Arc<Goal>) -> Result<(), Error> {
         self.process_received();

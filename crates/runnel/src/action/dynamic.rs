@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::ActionSchema;
+use runnel_core::time::Time;
 use runnel_core::wire::Reader;
 
 use super::client::{GoalOutcome, event_callback};
@@ -14,7 +15,7 @@ use super::content::DynamicContent;
 use super::core::ClientCore;
 use super::goal::Callback;
 use super::goal_handle::GoalHandleBase;
-use super::types::ActionTypes;
+use super::server_types::{DynamicTypes, ServerTypes};
 use crate::error::Error;
 use crate::node::Node;
 use crate::ready::Dispatch;
@@ -31,10 +32,9 @@ impl Node {
         action: &str,
         schema: &Arc<ActionSchema>,
     ) -> Result<DynamicActionClient, Error> {
-        let mappings = Arc::new(Mappings::of(schema));
-        let parts = [&mappings.goal, &*mappings.result, &*mappings.feedback];
-        let core = ClientCore::new(self, action, ActionTypes::of_schema(schema, parts))?;
-        Ok(DynamicActionClient { core, mappings })
+        let types = Arc::new(DynamicTypes::of(schema));
+        let core = ClientCore::new(self, action, types.types())?;
+        Ok(DynamicActionClient { core, types })
     }
 }
 
@@ -42,22 +42,7 @@ impl Node {
 #[derive(Clone)]
 pub struct DynamicActionClient {
     core: Arc<ClientCore>,
-    mappings: Arc<Mappings>,
-}
-
-/// The action's messages, with their definitions in each generation.
-struct Mappings {
-    goal: TypeMapping,
-    result: Arc<TypeMapping>,
-    feedback: Arc<TypeMapping>,
-}
-
-impl Mappings {
-    fn of(action: &ActionSchema) -> Self {
-        let [result, feedback] =
-            [&action.result, &action.feedback].map(|part| Arc::new(TypeMapping::of(part)));
-        Self { goal: TypeMapping::of(&action.goal), result, feedback }
-    }
+    types: Arc<DynamicTypes>,
 }
 
 /// As [`ClientGoalHandle`](crate::ClientGoalHandle), for a type known only at run time.
@@ -76,7 +61,7 @@ impl DynamicActionClient {
     /// As [`ActionClient::wait_for_server`](crate::ActionClient::wait_for_server).
     ///
     /// # Errors
-    /// [`Error::ShuttingDown`] when the context ends.
+    /// As [`ActionClient::wait_for_server`](crate::ActionClient::wait_for_server).
     pub fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
         self.core.wait_for_server(timeout)
     }
@@ -104,10 +89,26 @@ impl DynamicActionClient {
         feedback: impl FnMut(&DynamicMessage) + Send + 'static,
         done: impl FnOnce(GoalOutcome<DynamicMessage>) + Send + 'static,
     ) -> Result<DynamicGoalHandle, Error> {
-        let Mappings { result, feedback: of_feedback, .. } = &*self.mappings;
+        let DynamicTypes { result, feedback: of_feedback, .. } = &*self.types;
         let action = self.core.action().to_owned();
         let callback = event_callback(action, decoder(of_feedback), decoder(result), feedback, done);
         self.send(goal, Some((self.core.executor_dispatch(), callback)))
+    }
+
+    /// As [`ActionClient::cancel_all_goals`](crate::ActionClient::cancel_all_goals).
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish).
+    pub fn cancel_all_goals(&self) -> Result<(), Error> {
+        self.core.cancel_many(Time::default())
+    }
+
+    /// As [`ActionClient::cancel_goals_at_and_before_time`](crate::ActionClient::cancel_goals_at_and_before_time).
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish).
+    pub fn cancel_goals_at_and_before_time(&self, time: Time) -> Result<(), Error> {
+        self.core.cancel_many(time)
     }
 
     fn send(
@@ -115,10 +116,9 @@ impl DynamicActionClient {
         goal: &DynamicMessage,
         callback: Option<(Dispatch, Callback)>,
     ) -> Result<DynamicGoalHandle, Error> {
-        let goal =
-            self.core.send(&DynamicContent { message: goal, mapping: &self.mappings.goal }, callback)?;
+        let goal = self.core.send(&DynamicContent { message: goal, mapping: &self.types.goal }, callback)?;
         let base = GoalHandleBase::new(&self.core, goal);
-        Ok(DynamicGoalHandle { base, result: Arc::clone(&self.mappings.result) })
+        Ok(DynamicGoalHandle { base, result: Arc::clone(&self.types.result) })
     }
 }
 

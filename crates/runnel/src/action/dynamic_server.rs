@@ -23,21 +23,14 @@ impl Node {
         &self,
         action: impl Into<ServerOptions>,
         schema: &Arc<ActionSchema>,
-        on_goal: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
-        on_cancel: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
+        mut on_goal: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
+        mut on_cancel: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
     ) -> Result<DynamicActionServer, Error> {
-        let (on_goal, on_cancel) = (with_handle(on_goal, false), with_handle(on_cancel, true));
+        let on_goal = move |goal| on_goal(DynamicServerGoalHandle { goal, is_asked: false });
+        let on_cancel = move |goal| on_cancel(DynamicServerGoalHandle { goal, is_asked: true });
         let types = DynamicTypes::of(schema);
         Ok(DynamicActionServer { parts: self.start_action_server(action.into(), types, on_goal, on_cancel)? })
     }
-}
-
-/// Converts a callback for handles to one for goals. `is_asked` is true for the cancel callback.
-fn with_handle(
-    mut callback: impl FnMut(DynamicServerGoalHandle) + Send + 'static,
-    is_asked: bool,
-) -> impl FnMut(Arc<ServerGoal<DynamicTypes>>) + Send + 'static {
-    move |goal| callback(DynamicServerGoalHandle { goal, is_asked })
 }
 
 /// As [`ActionServer`](crate::ActionServer), for a type known only at run time.
@@ -76,16 +69,13 @@ impl DynamicServerGoalHandle {
 
     /// As [`ServerGoalHandle::status`](crate::ServerGoalHandle::status).
     pub fn status(&self) -> GoalStatus {
-        match self.is_asked {
-            true => self.goal.core.status_if_cancelled(&self.goal),
-            false => self.goal.core.status(&self.goal),
-        }
+        self.goal.status(self.is_asked)
     }
 
     /// As [`ServerGoalHandle::accept`](crate::ServerGoalHandle::accept).
     ///
     /// # Errors
-    /// As that function; also for the following ones.
+    /// As [`ServerGoalHandle::accept`](crate::ServerGoalHandle::accept).
     pub fn accept(&self) -> Result<(), Error> {
         self.goal.core.accept(&self.goal)
     }
@@ -93,7 +83,7 @@ impl DynamicServerGoalHandle {
     /// As [`ServerGoalHandle::refuse_cancel`](crate::ServerGoalHandle::refuse_cancel).
     ///
     /// # Errors
-    /// As that function.
+    /// As [`ServerGoalHandle::refuse_cancel`](crate::ServerGoalHandle::refuse_cancel).
     pub fn refuse_cancel(&self) -> Result<(), Error> {
         self.goal.core.refuse_cancel(&self.goal)
     }
@@ -101,7 +91,7 @@ impl DynamicServerGoalHandle {
     /// As [`ServerGoalHandle::publish_feedback`](crate::ServerGoalHandle::publish_feedback).
     ///
     /// # Errors
-    /// As that function.
+    /// As [`ServerGoalHandle::publish_feedback`](crate::ServerGoalHandle::publish_feedback).
     pub fn publish_feedback(&self, feedback: &DynamicMessage) -> Result<(), Error> {
         let core = &self.goal.core;
         core.publish_feedback(&self.goal, &core.types.feedback(feedback))
@@ -115,27 +105,29 @@ impl DynamicServerGoalHandle {
         self.finish(Step::Reject, None, text)
     }
 
-    /// As [`ServerGoalHandle::succeed`](crate::ServerGoalHandle::succeed). Without a result, the default is sent; also by
-    /// the following functions.
+    /// As [`ServerGoalHandle::succeed`](crate::ServerGoalHandle::succeed). Without a
+    /// result, the default one is sent.
     ///
     /// # Errors
-    /// As that function.
+    /// As [`ServerGoalHandle::succeed`](crate::ServerGoalHandle::succeed).
     pub fn succeed(&self, result: Option<&DynamicMessage>, text: &str) -> Result<(), Error> {
         self.finish(Step::Succeed, result, text)
     }
 
-    /// As [`ServerGoalHandle::abort`](crate::ServerGoalHandle::abort).
+    /// As [`ServerGoalHandle::abort`](crate::ServerGoalHandle::abort). Without a
+    /// result, the default one is sent.
     ///
     /// # Errors
-    /// As that function.
+    /// As [`ServerGoalHandle::abort`](crate::ServerGoalHandle::abort).
     pub fn abort(&self, result: Option<&DynamicMessage>, text: &str) -> Result<(), Error> {
         self.finish(Step::Abort, result, text)
     }
 
-    /// As [`ServerGoalHandle::canceled`](crate::ServerGoalHandle::canceled).
+    /// As [`ServerGoalHandle::canceled`](crate::ServerGoalHandle::canceled). Without a
+    /// result, the default one is sent.
     ///
     /// # Errors
-    /// As that function.
+    /// As [`ServerGoalHandle::canceled`](crate::ServerGoalHandle::canceled).
     pub fn canceled(&self, result: Option<&DynamicMessage>, text: &str) -> Result<(), Error> {
         self.finish(Step::Cancel, result, text)
     }

@@ -130,7 +130,7 @@ impl Goal {
     }
 
     /// The server has accepted the goal, by a response of its own. True if the server must be notified now that the goal
-    /// was cancelled before.
+    /// was canceled before.
     pub(super) fn on_accepted(&self) -> bool {
         let must_cancel = lock(&self.state).state_machine.on_accepted();
         self.listeners.notify();

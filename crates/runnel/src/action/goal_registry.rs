@@ -40,7 +40,7 @@ pub(super) struct Entry<H, R> {
 enum CancelDecision {
     /// No request awaits one.
     None,
-    /// The owner is being asked. Without a refusal, the goal will be cancelled.
+    /// The owner is being asked. Without a refusal, the goal will be canceled.
     Pending,
     Refused,
 }
@@ -52,7 +52,7 @@ pub(super) enum Arrival {
     New,
     /// It was received before.
     Known,
-    /// It was cancelled before it arrived.
+    /// It was canceled before it arrived.
     Recalled,
     /// Too many goals are active to keep it.
     Full,
@@ -66,7 +66,7 @@ pub(super) struct GoalRegistry<H, R> {
     key: Key,
     limit: usize,
     keep: KeepTimes,
-    /// ROS 1 goals with this stamp or an earlier one are cancelled, also those that arrive later.
+    /// ROS 1 goals with this stamp or an earlier one are canceled, also those that arrive later.
     last_cancel: Time,
 }
 
@@ -117,7 +117,7 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
         let stamp = if stamp.is_zero() { came } else { stamp };
         let mut entry = Entry::new(key, id.clone(), stamp);
         if recalled {
-            "all goals of its time and before were cancelled".clone_into(&mut entry.text);
+            "all goals of its time and before were canceled".clone_into(&mut entry.text);
             (entry.status, entry.ended) = (GoalStatus::Recalled, Some(now));
         } else {
             entry.handle = Some(handle(key));
@@ -127,7 +127,7 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
     }
 
     /// Handles a ROS 1 request: cancels the goal with this id, those with this stamp or an earlier one, or (with
-    /// neither) all. Returns newly cancelled goals. A request for an unknown id waits for its goal; false if the
+    /// neither) all. Returns newly canceled goals. A request for an unknown id waits for its goal; false if the
     /// registry is full.
     pub(super) fn cancel(&mut self, id: &str, stamp: Time, now: Instant) -> (Vec<(Key, H)>, bool) {
         let all = id.is_empty() && stamp.is_zero();
@@ -169,7 +169,7 @@ impl<H: Clone, R: ClientRequest> GoalRegistry<H, R> {
         decides
     }
 
-    /// The owner of a goal has failed to decide on a cancel request. The goal continues, and can be cancelled again.
+    /// The owner of a goal has failed to decide on a cancel request. The goal continues, and can be canceled again.
     pub(super) fn withdraw_cancel(&mut self, key: Key) {
         if let Some(entry) = self.get_mut(key) {
             entry.decision = CancelDecision::None;
@@ -256,7 +256,7 @@ impl<H, R> Entry<H, R> {
         self.ended.map(|ended| ended + keep)
     }
 
-    /// Whether the goal can be cancelled: a ROS 2 client can cancel it once it is accepted. Not while its owner is asked.
+    /// Whether the goal can be canceled: a ROS 2 client can cancel it once it is accepted. Not while its owner is asked.
     pub(super) fn is_cancelable(&self) -> bool {
         let is_known = self.id.uuid().is_none() || self.status.ros2_number().is_some();
         let is_open = self.status.after(Step::RequestCancel).is_some();
@@ -264,7 +264,7 @@ impl<H, R> Entry<H, R> {
     }
 
     /// The status as the cancel callback sees it, while it decides on a request.
-    pub(super) fn status_if_cancelled(&self) -> GoalStatus {
+    pub(super) fn status_if_canceled(&self) -> GoalStatus {
         let next =
             self.status.after(Step::RequestCancel).filter(|_| self.decision == CancelDecision::Pending);
         next.unwrap_or(self.status)

@@ -1,4 +1,4 @@
-//! Actions: long-running goals with feedback, which can be cancelled.
+//! Actions: long-running goals with feedback, which can be canceled.
 //!
 //! In ROS 1 an action is five topics below its name. The client publishes `goal` and `cancel`. The server publishes
 //! `status` (the list of all goals that it knows, several times a second), `feedback` and `result`.

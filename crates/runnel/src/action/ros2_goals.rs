@@ -1,4 +1,4 @@
-//! Rules of ROS 2 for the goals of an action server: cancelling with return codes, results, and the status list.
+//! Rules of ROS 2 for the goals of an action server: canceling with return codes, results, and the status list.
 //!
 //! Source: rcl_action, `action_server.h` and the documentation of `rcl_action_process_cancel_request` and
 //! `rcl_action_expire_goals`; action_msgs, `CancelGoal.srv`.
@@ -23,7 +23,7 @@ pub(super) enum CancelCode {
     /// The user has refused to cancel any of the goals.
     Rejected = 1,
     UnknownGoal = 2,
-    /// The goal has ended, or is being cancelled already.
+    /// The goal has ended, or is being canceled already.
     GoalTerminated = 3,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct CancelRequest<H> {
 }
 
 impl<H> CancelRequest<H> {
-    /// The code after the owners have decided: for each goal whether it is being cancelled.
+    /// The code after the owners have decided: for each goal whether it is being canceled.
     pub(super) fn code(&self, accepted: &[bool]) -> CancelCode {
         if self.goals.is_empty() || accepted.contains(&true) { self.code } else { CancelCode::Rejected }
     }

@@ -47,11 +47,12 @@ impl Node {
     pub fn create_action_server<A: Action>(
         &self,
         action: impl Into<ServerOptions>,
-        on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
-        on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        mut on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        mut on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
         let types = StaticTypes::<A>::default();
-        let (on_goal, on_cancel) = (with_handle(on_goal, false), with_handle(on_cancel, true));
+        let on_goal = move |goal| on_goal(ServerGoalHandle { goal, is_asked: false });
+        let on_cancel = move |goal| on_cancel(ServerGoalHandle { goal, is_asked: true });
         let parts = self.start_action_server(action.into(), types, on_goal, on_cancel)?;
         Ok(ActionServer { parts })
     }
@@ -125,14 +126,6 @@ impl Node {
             number => Ok(number?.unwrap_or(default)),
         }
     }
-}
-
-/// Converts a callback for handles to one for goals. `is_asked` is true for the cancel callback.
-fn with_handle<A: Action>(
-    mut callback: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
-    is_asked: bool,
-) -> impl FnMut(Arc<ServerGoal<StaticTypes<A>>>) + Send + 'static {
-    move |goal| callback(ServerGoalHandle { goal, is_asked })
 }
 
 /// An action that a node provides. Dropping it ends the action: accepted goals are aborted, and pending or unread goals
@@ -226,13 +219,10 @@ impl<A: Action> ServerGoalHandle<A> {
         &self.goal.goal
     }
 
-    /// The goal's status. A cancel request changes it once the cancel callback has not refused it; the callback's own
-    /// handle has the changed status already.
+    /// The goal's status. A cancel request changes it when the cancel callback returns without refusing it. The handle that
+    /// the callback gets has the changed status from the start.
     pub fn status(&self) -> GoalStatus {
-        match self.is_asked {
-            true => self.goal.core.status_if_cancelled(&self.goal),
-            false => self.goal.core.status(&self.goal),
-        }
+        self.goal.status(self.is_asked)
     }
 
     /// Whether a client has requested to cancel the goal, the cancel callback has not refused that, and the goal has not
@@ -244,8 +234,8 @@ impl<A: Action> ServerGoalHandle<A> {
     /// Accepts the goal, which becomes active.
     ///
     /// # Errors
-    /// [`Error::Action`] when it was already accepted or has ended, or the server has ended; also for the following
-    /// functions.
+    /// [`Error::Action`] with [`ActionError::ServerEnded`](crate::ActionError::ServerEnded) if the server has ended, or
+    /// [`ActionError::WrongStatus`](crate::ActionError::WrongStatus) if the goal was accepted before or has ended.
     pub fn accept(&self) -> Result<(), Error> {
         self.goal.core.accept(&self.goal)
     }
@@ -254,7 +244,8 @@ impl<A: Action> ServerGoalHandle<A> {
     /// called: afterwards clients rely on the cancellation.
     ///
     /// # Errors
-    /// [`Error::Action`] when no cancel request awaits the decision, or the server has ended.
+    /// [`Error::Action`] with [`ActionError::ServerEnded`](crate::ActionError::ServerEnded) if the server has ended, or
+    /// [`ActionError::WrongStatus`](crate::ActionError::WrongStatus) if no cancel request awaits the decision.
     pub fn refuse_cancel(&self) -> Result<(), Error> {
         self.goal.core.refuse_cancel(&self.goal)
     }
@@ -267,7 +258,7 @@ impl<A: Action> ServerGoalHandle<A> {
     /// Publishes feedback about the goal.
     ///
     /// # Errors
-    /// As [`Publisher::publish`](crate::Publisher::publish), and when the server has ended.
+    /// As [`Publisher::publish`](crate::Publisher::publish); [`Error::Action`] if the server has ended.
     pub fn publish_feedback(&self, feedback: &A::Feedback) -> Result<(), Error> {
         self.goal.core.publish_feedback(&self.goal, feedback)
     }
@@ -275,20 +266,26 @@ impl<A: Action> ServerGoalHandle<A> {
     /// Rejects the goal, which must not have been accepted. A ROS 2 client gets neither the result nor the text.
     ///
     /// # Errors
-    /// As [`ServerGoalHandle::accept`], and when the result is too long; also for the following functions.
+    /// [`Error::Action`] with [`ActionError::ServerEnded`](crate::ActionError::ServerEnded) if the server has ended, or
+    /// [`ActionError::WrongStatus`](crate::ActionError::WrongStatus) if the goal was accepted before or has ended.
+    /// [`Error::TooLong`], [`Error::NoMemory`], [`Error::Encode`] or [`Error::Transcode`] if the result cannot be sent;
+    /// the goal then continues.
     pub fn reject(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.finish(Step::Reject, result, text)
     }
 
-    /// Ends the goal as succeeded.
+    /// Ends the goal as succeeded. A ROS 2 client gets the result, but no text.
     ///
     /// # Errors
-    /// When it was not accepted or has ended before, and as [`ServerGoalHandle::reject`].
+    /// [`Error::Action`] with [`ActionError::ServerEnded`](crate::ActionError::ServerEnded) if the server has ended, or
+    /// [`ActionError::WrongStatus`](crate::ActionError::WrongStatus) if the goal was not accepted or has ended.
+    /// [`Error::TooLong`], [`Error::NoMemory`], [`Error::Encode`] or [`Error::Transcode`] if the result cannot be sent;
+    /// the goal then continues.
     pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.finish(Step::Succeed, result, text)
     }
 
-    /// Ends the goal as aborted.
+    /// Ends the goal as aborted. A ROS 2 client gets the result, but no text.
     ///
     /// # Errors
     /// As [`ServerGoalHandle::succeed`].
@@ -296,11 +293,14 @@ impl<A: Action> ServerGoalHandle<A> {
         self.finish(Step::Abort, result, text)
     }
 
-    /// Ends the goal as cancelled, also without a client's request: recalled if it was not accepted, otherwise
-    /// preempted. ROS 2 clients get no text, here and in the functions above.
+    /// Ends the goal as canceled, also without a client's request: recalled if it was not accepted, otherwise
+    /// preempted. A ROS 2 client gets the result, but no text.
     ///
     /// # Errors
-    /// When it has ended before, and as [`ServerGoalHandle::reject`].
+    /// [`Error::Action`] with [`ActionError::ServerEnded`](crate::ActionError::ServerEnded) if the server has ended, or
+    /// [`ActionError::WrongStatus`](crate::ActionError::WrongStatus) if the goal has ended.
+    /// [`Error::TooLong`], [`Error::NoMemory`], [`Error::Encode`] or [`Error::Transcode`] if the result cannot be sent;
+    /// the goal then continues.
     pub fn canceled(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.finish(Step::Cancel, result, text)
     }

@@ -42,7 +42,7 @@ struct Outcome {
 pub(super) type CanceledGoals<A> = Vec<(Key, Weak<ServerGoal<A>>)>;
 
 /// The goals of a cancel request whose owners have yet to decide. If the user's callback panics, these goals continue and
-/// can be cancelled again.
+/// can be canceled again.
 struct Undecided<'a, A: ServerTypes> {
     core: &'a ServerCore<A>,
     goals: &'a [(Key, Weak<ServerGoal<A>>)],
@@ -164,7 +164,7 @@ impl<A: ServerTypes> ServerCore<A> {
     }
 
     /// Asks the owners of goals about a cancel request, and publishes the lists. Returns for each goal whether it is
-    /// being cancelled.
+    /// being canceled.
     pub(super) fn decide_cancel(
         &self,
         concerned: &CanceledGoals<A>,

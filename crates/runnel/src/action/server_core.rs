@@ -36,6 +36,13 @@ pub(super) struct ServerGoal<A: ServerTypes> {
     pub(super) end: OnceLock<GoalStatus>,
 }
 
+impl<A: ServerTypes> ServerGoal<A> {
+    /// Its status; with `is_asked`, as the cancel callback sees it.
+    pub(super) fn status(&self, is_asked: bool) -> GoalStatus {
+        if is_asked { self.core.status_if_canceled(self) } else { self.core.status(self) }
+    }
+}
+
 impl<A: ServerTypes> Drop for ServerGoal<A> {
     fn drop(&mut self) {
         self.core.abandon(self);
@@ -148,15 +155,15 @@ impl<A: ServerTypes> ServerCore<A> {
         Err(ActionError::WrongStatus { goal, status, wanted: "active" }.of(&self.action))
     }
 
-    pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
+    fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
         self.table().status(goal)
     }
 
     /// The status as the cancel callback sees it.
-    pub(super) fn status_if_cancelled(&self, goal: &ServerGoal<A>) -> GoalStatus {
+    fn status_if_canceled(&self, goal: &ServerGoal<A>) -> GoalStatus {
         let table = self.table();
         let entry = table.goals.get(goal.key).filter(|_| goal.end.get().is_none());
-        entry.map_or_else(|| table.status(goal), Entry::status_if_cancelled)
+        entry.map_or_else(|| table.status(goal), Entry::status_if_canceled)
     }
 
     /// Accepts a goal.

@@ -37,7 +37,7 @@ impl<A: ServerTypes> ServerCore<A> {
         number.map(|number| result_response(number, result, self.action())).transpose()
     }
 
-    /// In ROS 2 only a goal that is being cancelled becomes cancelled.
+    /// In ROS 2 only a goal that is being canceled becomes canceled.
     pub(super) fn list_as_canceling(
         &self,
         table: &mut GoalTable<A>,

@@ -1,4 +1,5 @@
-//! Types of an action as its server uses them: known when the program is compiled, or only at run time.
+//! Types of an action as its server, and a client of dynamic types, use them: known when the program is compiled, or only
+//! at run time.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -77,9 +78,9 @@ impl<A: Action> ServerTypes for StaticTypes<A> {
 /// Types that are known only at run time.
 pub(super) struct DynamicTypes {
     schema: Arc<ActionSchema>,
-    goal: TypeMapping,
-    result: Arc<TypeMapping>,
-    feedback: Arc<TypeMapping>,
+    pub(super) goal: TypeMapping,
+    pub(super) result: Arc<TypeMapping>,
+    pub(super) feedback: Arc<TypeMapping>,
 }
 
 /// A message of such a type.

@@ -213,7 +213,7 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.goal.status()
     }
 
-    /// Whether the goal must end: a client has cancelled it, a newer one has arrived, or the server or the context
+    /// Whether the goal must end: a client has canceled it, a newer one has arrived, or the server or the context
     /// ends. End it then, for example with [`SimpleGoalHandle::preempted`].
     pub fn is_preempt_requested(&self) -> bool {
         let ends = self.slot.ended.load(Ordering::SeqCst) || !self.goal.is_context_running();
@@ -236,7 +236,7 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// Ends the goal as succeeded.
     ///
     /// # Errors
-    /// As [`ServerGoalHandle::succeed`]; also for the following functions.
+    /// As [`ServerGoalHandle::succeed`].
     pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.ended(self.goal.succeed(result, text))
     }
@@ -244,15 +244,15 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// Ends the goal as aborted.
     ///
     /// # Errors
-    /// As [`SimpleGoalHandle::succeed`].
+    /// As [`ServerGoalHandle::abort`].
     pub fn abort(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.ended(self.goal.abort(result, text))
     }
 
-    /// Ends the goal as cancelled or preempted.
+    /// Ends the goal as canceled or preempted.
     ///
     /// # Errors
-    /// As [`SimpleGoalHandle::succeed`].
+    /// As [`ServerGoalHandle::canceled`].
     pub fn preempted(&self, result: &A::Result, text: &str) -> Result<(), Error> {
         self.ended(self.goal.canceled(result, text))
     }

@@ -8,9 +8,9 @@ pub(super) struct SingleGoalSlot<H> {
     next: Option<H>,
     /// Stamp of the newest goal of a ROS 1 client.
     newest: Option<Time>,
-    /// The current goal must end: it was cancelled or superseded.
+    /// The current goal must end: it was canceled or superseded.
     preempted: bool,
-    /// The next goal was cancelled before its start.
+    /// The next goal was canceled before its start.
     next_preempted: bool,
 }
 
@@ -58,7 +58,7 @@ impl<H> SingleGoalSlot<H> {
         self.current.as_ref()
     }
 
-    /// Whether the current goal must end: it was cancelled, or a newer one has arrived.
+    /// Whether the current goal must end: it was canceled, or a newer one has arrived.
     pub(super) fn is_preempted(&self) -> bool {
         self.preempted
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn goal_cancelled_while_waiting_starts_preempted() {
+    fn goal_canceled_while_waiting_starts_preempted() {
         let mut slot = SingleGoalSlot::default();
         offer(&mut slot, 1, false);
         slot.take();
@@ -130,7 +130,7 @@ mod tests {
         slot.cancel(|goal| *goal == 3);
         offer(&mut slot, 4, false);
         slot.take();
-        assert!(!slot.is_preempted(), "the cancelled goal was replaced");
+        assert!(!slot.is_preempted(), "the canceled goal was replaced");
         slot.cancel(|goal| *goal == 4);
         assert!(slot.is_preempted());
     }

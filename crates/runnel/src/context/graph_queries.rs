@@ -68,7 +68,7 @@ impl Context {
         timeout: Duration,
         mut done: impl FnMut(&Ros2Graph) -> bool,
     ) -> Result<bool, Error> {
-        let not_in_graph = || Error::NotInGraph { what: "the ROS 2 graph".to_owned() };
+        let not_in_graph = || Error::NotInGraph { what: "wait_for_ros2_graph".to_owned() };
         let until = clock::monotonic() + timeout;
         let mut graph = self.ros2_graph()?.ok_or_else(not_in_graph)?;
         // The user's condition may call the library, so no lock is held.

@@ -254,8 +254,8 @@ impl Context {
         let jumps = Arc::clone(&simulation.jumps);
         let [limit, share] = options.shared_memory;
         let pool = Arc::new(Pool::new(limit, share));
-        let (turned, ended, memory) = (Arc::clone(&reactor), Arc::clone(&stop), Arc::clone(&pool));
-        let driver = Driver::new(turned, ended, simulation, memory, &settings);
+        let driver =
+            Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation, Arc::clone(&pool), &settings);
         let shared = Shared {
             event_loop: Arc::new(EventLoop::new(driver, Arc::clone(&stop), waker)),
             ready,

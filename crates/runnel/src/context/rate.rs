@@ -20,17 +20,25 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A rate of `hertz` in ROS time, which may be simulated. Anything but a positive number counts as 1.
-    pub fn new(context: &Context, hertz: f64) -> Self {
-        let hertz = if hertz.is_finite() && hertz > 0.0 { hertz } else { 1.0 };
+    /// A rate of `hertz` in ROS time, which may be simulated.
+    ///
+    /// # Errors
+    /// [`Error::Rate`] if `hertz` is not a positive number.
+    pub fn new(context: &Context, hertz: f64) -> Result<Self, Error> {
+        if !(hertz.is_finite() && hertz > 0.0) {
+            return Err(Error::Rate { hertz });
+        }
         let period = Duration::try_from_secs_f64(1.0 / hertz).unwrap_or(Duration::MAX);
         let next = clock::monotonic() + period;
-        Self { context: context.clone(), period, wall: false, next, next_simulated: None }
+        Ok(Self { context: context.clone(), period, wall: false, next, next_simulated: None })
     }
 
-    /// A rate by the wall clock, even if time is simulated.
-    pub fn wall(context: &Context, hertz: f64) -> Self {
-        Self { wall: true, ..Self::new(context, hertz) }
+    /// A rate of `hertz` by the wall clock, even if time is simulated.
+    ///
+    /// # Errors
+    /// As [`Rate::new`].
+    pub fn wall(context: &Context, hertz: f64) -> Result<Self, Error> {
+        Ok(Self { wall: true, ..Self::new(context, hertz)? })
     }
 
     /// Sleeps for the rest of the cycle. A cycle that took longer than the period does not shorten the next ones.

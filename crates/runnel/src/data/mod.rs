@@ -18,6 +18,7 @@ mod sample_info;
 mod service;
 mod stream_path;
 mod subscription;
+mod switch_outcome;
 mod unsent;
 
 pub(crate) use deadline_monitor::Monitored;
@@ -42,4 +43,5 @@ pub(crate) use stream_path::StreamPath;
 pub(crate) use subscription::{
     Delivery, LinkInfo, PairPosition, SubscriptionCore, SubscriptionSpec, Taken, Unreadable,
 };
+pub(crate) use switch_outcome::SwitchOutcome;
 pub(crate) use unsent::Unsent;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use runnel_io::{Interest, Reactor, Stream, Token};
 
+use crate::data::SwitchOutcome;
 use crate::ipc::{Sender, Tally};
 
 /// See the module's documentation.
@@ -89,22 +90,27 @@ impl StreamPath {
         reactor.modify(&*self.stream, self.token, interest)
     }
 
-    /// Switches to an IPC connection, on which `token` identifies the link. Returns false if that is not possible yet.
-    /// The driver is woken when it is: by the peer once the ring has free space, or once our header is sent. The IPC
-    /// connection then carries the rest of the stream, also from within a message.
-    pub(crate) fn switch_to_memory(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
+    /// Switches to an IPC connection, on which `token` identifies the link. If that is possible later, the driver is
+    /// woken by the peer once the ring has free space, or once our header is sent. The IPC connection then carries the
+    /// rest of the stream, also from within a message.
+    pub(crate) fn switch_to_memory(
+        &mut self,
+        reactor: &Reactor,
+        sender: &Arc<Sender>,
+        token: u128,
+    ) -> SwitchOutcome {
         if self.channel.is_some() {
-            return true;
+            return SwitchOutcome::NotNeeded;
         }
         if self.header > 0 {
             self.pending_switch = Some(Arc::clone(sender));
-            return false;
+            return SwitchOutcome::Later;
         }
-        let Some(number) = sender.open(token, self.sent) else { return false };
+        let Some(number) = sender.open(token, self.sent) else { return SwitchOutcome::Later };
         // The connection only reports its end from now on.
         let _ = self.watch(reactor, false);
         self.channel = Some(Channel { sender: Arc::clone(sender), number });
-        true
+        SwitchOutcome::Switched
     }
 
     /// The channel, if it belongs to this IPC connection.
@@ -162,14 +168,16 @@ mod tests {
         // A new doorbell is ready once.
         is_rung();
         let (mut path, sender) = (StreamPath::new(stream, Token(1), 10), sender(&own_doorbell));
-        assert!(!path.switch_to_memory(&reactor, &sender, 5));
+        assert_eq!(path.switch_to_memory(&reactor, &sender, 5), SwitchOutcome::Later);
         assert_eq!(path.send(&[0; 4]).unwrap(), 4);
-        assert!(!is_rung() && !path.switch_to_memory(&reactor, &sender, 5));
+        assert!(!is_rung());
+        assert_eq!(path.switch_to_memory(&reactor, &sender, 5), SwitchOutcome::Later);
         assert_eq!(path.send(&[0; 16]).unwrap(), 16);
         assert!(is_rung(), "the driver tries again");
-        assert!(path.switch_to_memory(&reactor, &sender, 5) && path.is_channel());
+        assert_eq!(path.switch_to_memory(&reactor, &sender, 5), SwitchOutcome::Switched);
+        assert!(path.is_channel());
         assert_eq!(path.sent, 10);
-        assert!(path.switch_to_memory(&reactor, &sender, 5), "it has gone over");
+        assert_eq!(path.switch_to_memory(&reactor, &sender, 5), SwitchOutcome::NotNeeded);
         assert!(!is_rung());
     }
 }

@@ -37,6 +37,7 @@ use super::ipc_connections::Readable;
 use super::sockets::Socket;
 use super::table::{Key, Owner};
 use super::{Driver, NO_WAIT, PollOutcome};
+use crate::data::SwitchOutcome;
 
 /// Order in which ready sockets are read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -255,9 +256,8 @@ impl Driver {
         }
     }
 
-    /// Applies effects and polls engines until neither is left.
+    /// Applies effects and polls engines until neither is left. True if there were any.
     #[inline]
-    /// True if there were any.
     pub(crate) fn settle(&mut self) -> bool {
         // Most messages have no effects.
         let has_effects = !(self.effects.queue.is_empty() && self.ros1.unpolled.is_empty());
@@ -366,7 +366,7 @@ impl Driver {
 
     fn switch_path(&mut self, ipc_connection: Key, link: Key, token: u128) {
         let Some(sender) = self.ipc_connections.sender(ipc_connection) else { return };
-        if !self.sockets.switch_path(link, &sender, token, &mut self.effects) {
+        if self.sockets.switch_path(link, &sender, token, &mut self.effects) == SwitchOutcome::Later {
             self.ipc_connections.defer_switch(ipc_connection, token);
         }
     }

@@ -104,7 +104,7 @@ impl fmt::Display for ParameterError {
             Self::NotSet { name } => {
                 write!(f, "parameter {name} has no value. Try: -p {name}:=VALUE, or declare it with a default")
             }
-            Self::ReadOnly { name } => write!(f, "parameter {name} is read-only"),
+            Self::ReadOnly { name } => write!(f, "parameter {name} is read-only. Try: -p {name}:=VALUE at the start of the node"),
             Self::WrongType { name, declared, given, origin } => {
                 write!(f, "parameter {name} is of type {declared}, and the value is the {given}")?;
                 write_origin(f, origin.as_deref())

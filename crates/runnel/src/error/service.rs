@@ -39,7 +39,10 @@ impl fmt::Display for ServiceError {
             Self::TooLong(length) => write!(f, "the request: {length}"),
             Self::NotEncodable(why) => write!(f, "the request: {why}"),
             Self::NoMemory(refused) => write!(f, "the request: {refused}"),
-            Self::Busy => f.write_str("it is of this process, and its callback was under way all the time"),
+            Self::Busy => f.write_str(
+                "it is of this process, and its callback did not end in time: it calls the service itself, or runs for long. \
+                 Try: another callback group, or create_deferred_service",
+            ),
         }
     }
 }

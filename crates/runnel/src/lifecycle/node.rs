@@ -38,6 +38,7 @@ use crate::topics::publisher::Publisher;
 /// `~/get_transition_graph`, and publishes `~/transition_event`. Transitions that other nodes request run on a spinning
 /// thread.
 #[derive(Clone)]
+#[must_use = "a node leaves the graph when its last handle is dropped: bind it to a name, `let node = ...`, not `let _ = ...`"]
 pub struct LifecycleNode {
     inner: Arc<Inner>,
 }
@@ -188,7 +189,7 @@ impl LifecycleNode {
     /// Configures the node: unconfigured to inactive. Returns the result of `on_configure`.
     ///
     /// # Errors
-    /// If the node is in another state, or a transition is in progress.
+    /// [`TransitionError`] if the node is in another state, which it names, or a transition is in progress.
     pub fn trigger_configure(&self) -> Result<CallbackReturn, TransitionError> {
         self.trigger_transition("configure")
     }
@@ -196,7 +197,7 @@ impl LifecycleNode {
     /// Cleans the node up: inactive to unconfigured. Returns the result of `on_cleanup`.
     ///
     /// # Errors
-    /// If the node is in another state, or a transition is in progress.
+    /// [`TransitionError`] if the node is in another state, which it names, or a transition is in progress.
     pub fn trigger_cleanup(&self) -> Result<CallbackReturn, TransitionError> {
         self.trigger_transition("cleanup")
     }
@@ -204,7 +205,7 @@ impl LifecycleNode {
     /// Activates the node: inactive to active. Returns the result of `on_activate`.
     ///
     /// # Errors
-    /// If the node is in another state, or a transition is in progress.
+    /// [`TransitionError`] if the node is in another state, which it names, or a transition is in progress.
     pub fn trigger_activate(&self) -> Result<CallbackReturn, TransitionError> {
         self.trigger_transition("activate")
     }
@@ -212,7 +213,7 @@ impl LifecycleNode {
     /// Deactivates the node: active to inactive. Returns the result of `on_deactivate`.
     ///
     /// # Errors
-    /// If the node is in another state, or a transition is in progress.
+    /// [`TransitionError`] if the node is in another state, which it names, or a transition is in progress.
     pub fn trigger_deactivate(&self) -> Result<CallbackReturn, TransitionError> {
         self.trigger_transition("deactivate")
     }
@@ -220,7 +221,7 @@ impl LifecycleNode {
     /// Shuts the node down: any primary state to finalized. Returns the result of `on_shutdown`.
     ///
     /// # Errors
-    /// If the node is finalized, or a transition is in progress.
+    /// [`TransitionError`] if the node is finalized, or a transition is in progress.
     pub fn trigger_shutdown(&self) -> Result<CallbackReturn, TransitionError> {
         self.trigger_transition("shutdown")
     }

@@ -48,7 +48,7 @@ impl LifecycleState {
         Self::ErrorProcessing,
     ];
 
-    /// The number.
+    /// The number in ROS 2 (`lifecycle_msgs/msg/State`).
     pub fn id(self) -> u8 {
         self as u8
     }

@@ -11,7 +11,7 @@ use log::LevelFilter;
 use runnel_core::sanitize;
 use runnel_io::output::Output;
 
-use super::{Level, held_lines};
+use super::{held_lines, painted};
 use crate::sync::{Class, Mutex, assert_may_lock, assert_not_locked, lock};
 
 /// The variable with the lowest level of the library's own lines, used without a logger of the program.
@@ -115,7 +115,7 @@ pub(crate) fn forward(level: log::Level, text: fmt::Arguments<'_>) -> bool {
 pub(crate) fn write_own_line(level: log::Level, text: fmt::Arguments<'_>) {
     if level <= shown_level() {
         let line = sanitize::log_text(&format!("[{level}] {text}")).into_owned();
-        write(&if colours() { Level::from(level).painted(line) } else { line });
+        write(&if colours() { painted(level.into(), line) } else { line });
     }
 }
 

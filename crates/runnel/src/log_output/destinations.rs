@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::console::{self, Stream};
 use super::file::LogFile;
 use super::format::Line;
+use super::painted;
 
 /// A format of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Destinations {
     pub(crate) fn write_to_console(&self, line: &Line<'_>) {
         if let Some(output) = &self.console {
             let text = self.template.render(line);
-            let text = if output.has_colours { line.level.painted(text) } else { text };
+            let text = if output.has_colours { painted(line.level, text) } else { text };
             console::write_to(output.stream, &text);
         }
     }

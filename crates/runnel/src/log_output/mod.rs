@@ -59,17 +59,17 @@ impl Level {
             Self::Fatal => 50,
         }
     }
+}
 
-    /// A line for a terminal, in roscpp's colour of this level.
-    pub fn painted(self, line: String) -> String {
-        let colour = match self {
-            Self::Debug => 32,
-            Self::Info => return line,
-            Self::Warn => 33,
-            Self::Error | Self::Fatal => 31,
-        };
-        format!("\x1b[{colour}m{line}\x1b[0m")
-    }
+/// A line for a terminal, in roscpp's colour of the level.
+pub fn painted(level: Level, line: String) -> String {
+    let colour = match level {
+        Level::Debug => 32,
+        Level::Info => return line,
+        Level::Warn => 33,
+        Level::Error | Level::Fatal => 31,
+    };
+    format!("\x1b[{colour}m{line}\x1b[0m")
 }
 
 impl fmt::Display for Level {

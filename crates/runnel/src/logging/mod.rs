@@ -76,8 +76,12 @@ macro_rules! log_at {
 macro_rules! log_throttle {
     ($node:expr, $level:expr, $period:expr, $($text:tt)+) => {{
         static PASSED: $crate::logging::Throttled = $crate::logging::Throttled::new();
-        if $node.logger().is_enabled($level) && PASSED.passes($period) {
-            $crate::log_at!($node, $level, $($text)+);
+        match ($node.logger(), $level) {
+            (logger, level) => {
+                if logger.is_enabled(level) && PASSED.passes($period) {
+                    $crate::log_at!(logger, level, $($text)+);
+                }
+            }
         }
     }};
 }
@@ -86,7 +90,7 @@ macro_rules! log_throttle {
 #[macro_export]
 macro_rules! log_once {
     ($node:expr, $level:expr, $($text:tt)+) => {
-        $crate::log_throttle!($node, $level, std::time::Duration::MAX, $($text)+)
+        $crate::log_throttle!($node, $level, ::std::time::Duration::MAX, $($text)+)
     };
 }
 

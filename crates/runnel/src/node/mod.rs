@@ -26,7 +26,7 @@ use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::node::node_options::NodeOptions;
 use crate::node_log::{Logger, NodeLog, Rosout};
-use crate::parameters::NodeParameters;
+use crate::parameters::{NodeParameters, Overrides, argument_overrides};
 use crate::ready::{Dispatch, NodeQueue};
 use crate::rtps::random_dual_node_id;
 use crate::runtime::event_loop::DriverGuard;
@@ -37,6 +37,15 @@ use publishing::Publishers;
 
 /// A node of the ROS graph. It leaves the graph when its last handle is dropped, including those in its publishers,
 /// subscriptions, services, clients, timers and watches.
+///
+/// # Parameters
+/// | To | use |
+/// |---|---|
+/// | have parameters of the node's own, with types, which other programs may set | [`declare_parameter`](Self::declare_parameter), [`get_parameter`](Self::get_parameter), [`set_parameter`](Self::set_parameter), [`has_parameter`](Self::has_parameter) |
+/// | read parameters that ROS 1 nodes share; without a declaration, also values that the arguments give this node | [`param`](Self::param), [`get_param`](Self::get_param), [`has_param`](Self::has_param) |
+/// | change parameters that ROS 1 nodes share | [`set_param`](Self::set_param), [`delete_param`](Self::delete_param) |
+/// | follow parameters that ROS 1 nodes share | [`watch_param`](Self::watch_param) |
+/// | read and set the parameters of another ROS 2 node | [`create_parameter_client`](Self::create_parameter_client) |
 #[derive(Clone)]
 #[must_use = "a node leaves the graph when its last handle is dropped: bind it to a name, `let node = ...`, not `let _ = ...`"]
 pub struct Node {
@@ -55,6 +64,8 @@ pub(crate) struct NodeInner {
     pub(crate) queue: Arc<NodeQueue>,
     /// Its parameters, made when the first is declared, so that a node without any does not link them.
     pub(crate) parameters: OnceLock<Arc<NodeParameters>>,
+    /// The parameters that files and arguments give it.
+    pub(crate) overrides: Overrides,
     remapping: Remapping,
     /// Locked from the lookup of a publisher end until it is created or removed.
     publishers: Mutex<Publishers>,
@@ -163,6 +174,8 @@ impl NodeInner {
         let arguments = options.arguments(shared);
         let remapping = arguments.remapping(&namespace, name)?;
         let full_name = names::resolve(&namespace, name, name)?;
+        let files = options.use_global_arguments.then_some(&shared.settings.params);
+        let overrides = argument_overrides(files, arguments, &full_name, name)?;
         let (graphs, clock) = (shared.settings.graphs(), Arc::clone(&shared.clock));
         let (reactor, pool) = (Arc::clone(&shared.reactor), Arc::clone(&shared.pool));
         let has_rosout = shared.rosout && options.enable_rosout && !arguments.disable_rosout_logs;
@@ -199,6 +212,7 @@ impl NodeInner {
             options,
             queue,
             parameters,
+            overrides,
             remapping,
             publishers,
         })

@@ -36,7 +36,7 @@ pub(crate) struct PublisherEnd {
 }
 
 /// One user publisher of an end, shared by its clones.
-pub(crate) struct Offering {
+pub(crate) struct UserPublisher {
     pub(crate) end: Arc<PublisherEnd>,
     pub(crate) group: Arc<WriterGroup>,
     pub(crate) events: Arc<QosEvents>,
@@ -44,21 +44,21 @@ pub(crate) struct Offering {
 
 impl Node {
     /// Creates a publisher of a topic. The node's first publisher of it also creates the end.
-    pub(crate) fn offering(
+    pub(crate) fn create_user_publisher(
         &self,
         topic: &Topic,
         qos: QoS,
         events: Arc<QosEvents>,
-    ) -> Result<Arc<Offering>, Error> {
+    ) -> Result<Arc<UserPublisher>, Error> {
         let (inner, name) = (&self.inner, &topic.name);
         let (mut publishers, end) = inner.publishers_and(name)?;
         if let Some(end) = end {
-            let offering = Offering::new(end, qos, events);
-            let publication = &offering.end.publication;
-            let advertised = inner.driver().advertise(inner.key, topic, &offering.group, publication);
+            let publisher = UserPublisher::new(end, qos, events);
+            let publication = &publisher.end.publication;
+            let advertised = inner.driver().advertise(inner.key, topic, &publisher.group, publication);
             // If this is the last handle of the end, dropping it needs the lock.
             drop(publishers);
-            return advertised.map(|()| offering);
+            return advertised.map(|()| publisher);
         }
         let own = inner.log().rosout().filter(|_| name == ROSOUT);
         let new = || {
@@ -91,9 +91,9 @@ impl Node {
         });
         publishers.insert(name.clone(), Arc::downgrade(&end));
         drop(publishers);
-        let offering = Arc::new(Offering { end, group, events });
+        let publisher = Arc::new(UserPublisher { end, group, events });
         inner.wait_topic_registered(Role::Publisher, topic)?;
-        Ok(offering)
+        Ok(publisher)
     }
 }
 
@@ -128,14 +128,14 @@ impl NodeInner {
     }
 }
 
-impl Offering {
+impl UserPublisher {
     fn new(end: Arc<PublisherEnd>, qos: QoS, events: Arc<QosEvents>) -> Arc<Self> {
         let group = end.publication.writer_group(qos, &events);
         Arc::new(Self { end, group, events })
     }
 }
 
-impl Drop for Offering {
+impl Drop for UserPublisher {
     /// Withdraws this publisher's offer unless another publisher has the same. The offer of the topic's last publisher
     /// ends with the publisher end.
     fn drop(&mut self) {

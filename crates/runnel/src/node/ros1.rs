@@ -1,6 +1,5 @@
 //! A node's part in the ROS 1 graph: an engine with two listeners, and the master's answers.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use runnel_ros1::rpc::CallError;
 
 use super::NodeInner;
 use crate::driver::{Driver, Ros1End};
-use crate::error::Error;
+use crate::error::{Error, Ros1Feature};
 use crate::runtime::shared::Shared;
 use crate::settings::environment::Ros1Settings;
 use crate::types::announced::Topic;
@@ -69,9 +68,9 @@ impl NodeInner {
     }
 
     /// # Errors
-    /// When the node is not in ROS 1, which `what` requires.
-    pub(crate) fn needs_ros1(&self, what: impl fmt::Display) -> Result<(), Error> {
-        if self.is_in_ros1() { Ok(()) } else { Err(Error::Ros1Only { what: what.to_string() }) }
+    /// When the node is not in ROS 1, which the feature requires.
+    pub(crate) fn needs_ros1(&self, feature: impl FnOnce() -> Ros1Feature) -> Result<(), Error> {
+        if self.is_in_ros1() { Ok(()) } else { Err(Error::Ros1Only { feature: feature() }) }
     }
 
     /// Calls `work` with the node's engine.

@@ -89,8 +89,7 @@ impl fmt::Debug for Timer {
 
 impl Node {
     /// Calls `callback` every `period` of ROS time, which `/clock` may define, while the context spins. The period may
-    /// be given as [`TimerOptions`]. A period of zero becomes 1 ns. An error that the callback returns is logged, here and
-    /// below.
+    /// be given as [`TimerOptions`]. A period of zero becomes 1 ns. An error that the callback returns is logged.
     pub fn create_timer<O: CallbackOutput>(
         &self,
         period: impl Into<TimerOptions>,
@@ -100,7 +99,7 @@ impl Node {
     }
 
     /// Calls `callback` every `period` of the wall clock, also while `/clock` defines ROS time. A period of zero
-    /// becomes 1 ns.
+    /// becomes 1 ns. An error that the callback returns is logged.
     pub fn create_wall_timer<O: CallbackOutput>(
         &self,
         period: impl Into<TimerOptions>,
@@ -110,7 +109,7 @@ impl Node {
     }
 
     /// Calls `callback` once, after `delay` of ROS time, and once more after each [`Timer::reset`]. A delay of
-    /// zero becomes 1 ns.
+    /// zero becomes 1 ns. An error that the callback returns is logged.
     pub fn create_oneshot_timer<O: CallbackOutput>(
         &self,
         delay: impl Into<TimerOptions>,

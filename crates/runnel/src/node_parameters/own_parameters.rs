@@ -9,14 +9,14 @@ use runnel_msgs::rcl_interfaces::msg::{ListParametersResult, ParameterDescriptor
 use crate::error::{Error, ParameterError};
 use crate::node::node_options::NodeOptions;
 use crate::node::{Node, NodeInner};
-use crate::parameters::parameter_value::{FromParameter, ParameterValue};
+use crate::parameters::parameter_value::{FromParameter, ParameterValue, wanted_type};
 use crate::parameters::{
-    DeclaredType, IntoParameterDeclaration, NodeParameters, Parameter, ParameterCallback,
+    DeclaredType, IntoParameterDeclaration, NodeParameters, Parameter, ParameterCallbackHandle,
     ParameterDeclaration,
 };
 use crate::runtime::shared::NodeSetup;
 
-/// The node's own parameters.
+/// The node's own parameters. Those that ROS 1 nodes share are [others](Node#parameters).
 impl Node {
     /// Declares a parameter, and returns its value: that of the arguments (`-p rate:=5.0`, `--params-file`), or else the
     /// default. Other ROS 2 nodes can then read and set it. In ROS 1 it is at the parameter server below the node's own
@@ -57,7 +57,7 @@ impl Node {
     ) -> Result<Option<T>, Error> {
         let ParameterDeclaration { mut descriptor, default, ignore_override } = declaration;
         name.clone_into(&mut descriptor.name);
-        let parameters = self.inner.parameters()?;
+        let parameters = self.inner.parameters();
         let further = if ignore_override { None } else { self.override_at_master(name)? };
         let value = parameters.declare(descriptor, default.map(Into::into), ignore_override, further)?;
         value.map(|value| self.read_parameter(name, &value)).transpose()
@@ -68,7 +68,7 @@ impl Node {
     /// # Errors
     /// [`Error::NodeParameter`] if it is not declared, or read-only.
     pub fn undeclare_parameter(&self, name: &str) -> Result<(), Error> {
-        Ok(self.inner.parameters()?.undeclare(name)?)
+        Ok(self.inner.parameters().undeclare(name)?)
     }
 
     /// Whether a parameter is declared.
@@ -81,7 +81,7 @@ impl Node {
     /// # Errors
     /// [`Error::NodeParameter`] if it is not declared or has no value; [`Error::Parameter`] if it has another type.
     pub fn get_parameter<T: FromParameter>(&self, name: &str) -> Result<T, Error> {
-        let value = self.inner.parameters()?.get(name)?;
+        let value = self.inner.parameters().get(name)?;
         let value = value.ok_or_else(|| ParameterError::NotSet { name: name.to_owned() })?;
         self.read_parameter(name, &value)
     }
@@ -112,19 +112,18 @@ impl Node {
     /// [`Error::NodeParameter`] if it is not declared or is read-only, the value has another type or is out of range, or
     /// a callback refuses it.
     pub fn set_parameter(&self, name: &str, value: impl Into<ParameterValue>) -> Result<(), Error> {
-        Ok(self.inner.parameters()?.set(Parameter::new(name, value))?)
+        Ok(self.inner.parameters().set(Parameter::new(name, value))?)
     }
 
-    /// Sets parameters, each on its own. The results have the order of the parameters.
-    ///
-    /// # Errors
-    /// Only if the arguments of the node are malformed.
+    /// Sets parameters, each on its own. The results have the order of the parameters; the errors are those of
+    /// [`Node::set_parameter`].
+    #[must_use = "a parameter may be refused: check each result"]
     pub fn set_parameters(
         &self,
         parameters: impl IntoIterator<Item = Parameter>,
-    ) -> Result<Vec<Result<(), ParameterError>>, Error> {
-        let own = self.inner.parameters()?;
-        Ok(parameters.into_iter().map(|parameter| own.set(parameter)).collect())
+    ) -> Vec<Result<(), ParameterError>> {
+        let own = self.inner.parameters();
+        parameters.into_iter().map(|parameter| own.set(parameter)).collect()
     }
 
     /// Sets all of these parameters, or none of them. Callbacks get them together, and there is one event for all.
@@ -144,7 +143,7 @@ impl Node {
         &self,
         parameters: impl IntoIterator<Item = Parameter>,
     ) -> Result<(), Error> {
-        Ok(self.inner.parameters()?.set_atomically(parameters.into_iter().collect())?)
+        Ok(self.inner.parameters().set_atomically(parameters.into_iter().collect())?)
     }
 
     /// Description, type, range and so on of a declared parameter.
@@ -152,7 +151,7 @@ impl Node {
     /// # Errors
     /// [`Error::NodeParameter`] if it is not declared.
     pub fn describe_parameter(&self, name: &str) -> Result<ParameterDescriptor, Error> {
-        Ok(self.inner.parameters()?.describe(name)?)
+        Ok(self.inner.parameters().describe(name)?)
     }
 
     /// The names of declared parameters, and their prefixes. `depth` is the number of parts that a name has at most, below
@@ -169,15 +168,12 @@ impl Node {
 impl Node {
     /// Adds a callback that can change the list of parameters before they are set, for example to set a second one with
     /// the first. An emptied list is refused. It is not called at a declaration.
-    ///
-    /// # Errors
-    /// If the arguments of the node are malformed.
     pub fn add_pre_set_parameters_callback(
         &self,
         callback: impl FnMut(&mut Vec<Parameter>) + Send + 'static,
-    ) -> Result<ParameterCallback, Error> {
-        let parameters = self.inner.parameters()?;
-        Ok(ParameterCallback::new(parameters, parameters.add_pre_set(callback)))
+    ) -> ParameterCallbackHandle {
+        let parameters = self.inner.parameters();
+        ParameterCallbackHandle::new(parameters, parameters.add_pre_set(callback))
     }
 
     /// Adds a callback that accepts new values, or refuses all of them with a reason. It is also called at declarations.
@@ -187,49 +183,38 @@ impl Node {
     /// ```no_run
     /// use runnel::{Parameter, ParameterValue};
     ///
-    /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
+    /// # fn on_node(node: &runnel::Node) {
     /// let _even = node.add_on_set_parameters_callback(|parameters: &[Parameter]| {
     ///     match parameters.iter().find(|parameter| parameter.name == "count").map(|count| &count.value) {
     ///         Some(Some(ParameterValue::Integer(count))) if count % 2 != 0 => Err(format!("count {count} is odd")),
     ///         _ => Ok(()),
     ///     }
-    /// })?;
-    /// # Ok(())
+    /// });
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// If the arguments of the node are malformed.
     pub fn add_on_set_parameters_callback(
         &self,
         callback: impl FnMut(&[Parameter]) -> Result<(), String> + Send + 'static,
-    ) -> Result<ParameterCallback, Error> {
-        let parameters = self.inner.parameters()?;
-        Ok(ParameterCallback::new(parameters, parameters.add_on_set(callback)))
+    ) -> ParameterCallbackHandle {
+        let parameters = self.inner.parameters();
+        ParameterCallbackHandle::new(parameters, parameters.add_on_set(callback))
     }
 
     /// Adds a callback that is called after parameters were set or declared.
-    ///
-    /// # Errors
-    /// If the arguments of the node are malformed.
     pub fn add_post_set_parameters_callback(
         &self,
         callback: impl FnMut(&[Parameter]) + Send + 'static,
-    ) -> Result<ParameterCallback, Error> {
-        let parameters = self.inner.parameters()?;
-        Ok(ParameterCallback::new(parameters, parameters.add_post_set(callback)))
+    ) -> ParameterCallbackHandle {
+        let parameters = self.inner.parameters();
+        ParameterCallbackHandle::new(parameters, parameters.add_post_set(callback))
     }
 }
 
 /// Parameters without a declaration.
 impl Node {
     /// Whether parameters can be set without a declaration. Their types are dynamic. False by default.
-    ///
-    /// # Errors
-    /// If the arguments of the node are malformed.
-    pub fn allow_undeclared_parameters(&self, allowed: bool) -> Result<(), Error> {
-        self.inner.parameters()?.allow_undeclared(allowed);
-        Ok(())
+    pub fn allow_undeclared_parameters(&self, allowed: bool) {
+        self.inner.parameters().allow_undeclared(allowed);
     }
 
     /// Declares every parameter that arguments and files give the node and that is not declared yet, with a dynamic type.
@@ -237,7 +222,7 @@ impl Node {
     /// # Errors
     /// As [`Node::declare_parameter`].
     pub fn declare_parameters_from_overrides(&self) -> Result<(), Error> {
-        let parameters = self.inner.parameters()?;
+        let parameters = self.inner.parameters();
         for name in parameters.override_names().into_iter().filter(|name| !parameters.has(name)) {
             let declaration = ParameterDeclaration::<ParameterValue>::without_default();
             self.declare_optional_parameter(&name, declaration)?;
@@ -250,7 +235,7 @@ impl Node {
             name: name.to_owned(),
             is: value.kind(),
             value: value.short_text(),
-            wanted: std::any::type_name::<T>(),
+            wanted: wanted_type::<T>(),
             in_master: false,
             origin: format!("a parameter of {}", self.full_name()),
         })
@@ -281,7 +266,7 @@ fn apply_options(node: Arc<dyn Any + Send + Sync>) -> Result<(), Error> {
     let Ok(inner) = node.downcast::<NodeInner>() else { return Ok(()) };
     let node = Node { inner };
     let options = &node.inner.options;
-    node.allow_undeclared_parameters(options.allow_undeclared_parameters)?;
+    node.allow_undeclared_parameters(options.allow_undeclared_parameters);
     if options.automatically_declare_parameters_from_overrides {
         node.declare_parameters_from_overrides()?;
     }
@@ -295,18 +280,11 @@ impl NodeInner {
     }
 
     /// The node's parameters.
-    ///
-    /// # Errors
-    /// If the value of an argument is malformed, which is found at the creation of the node.
-    pub(crate) fn parameters(self: &Arc<Self>) -> Result<&Arc<NodeParameters>, Error> {
-        if let Some(parameters) = self.parameters.get() {
-            return Ok(parameters);
-        }
-        let overrides = self.argument_overrides()?;
-        Ok(self.parameters.get_or_init(|| {
-            let parameters = NodeParameters::new(overrides, false);
+    pub(crate) fn parameters(self: &Arc<Self>) -> &Arc<NodeParameters> {
+        self.parameters.get_or_init(|| {
+            let parameters = NodeParameters::new(self.overrides.clone(), false);
             self.mirror_at_master(&parameters);
             parameters
-        }))
+        })
     }
 }

@@ -98,7 +98,7 @@ impl ParameterClient {
     /// Waits at most `timeout` until all six services of the other node are there. False if they are not.
     ///
     /// # Errors
-    /// When the operating system refuses to wait.
+    /// As [`Client::wait_for_service`].
     pub fn wait_for_services(&self, timeout: Duration) -> Result<bool, Error> {
         let until = clock::monotonic() + timeout;
         let left = || until.since(clock::monotonic());
@@ -116,6 +116,15 @@ impl ParameterClient {
     /// [`Error::Service`] if there is no response; [`Error::NodeParameter`] if the other node has not declared it.
     pub fn get_parameter(&self, name: &str) -> Result<Option<ParameterValue>, Error> {
         Ok(self.get_parameters(&[name])?.into_iter().next().flatten())
+    }
+
+    /// As [`get_parameter`](Self::get_parameter), as a future.
+    pub fn get_parameter_async(
+        &self,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<ParameterValue>, Error>> + Send + use<> {
+        let values = self.get_parameters_async(&[name]);
+        async move { Ok(values.await?.into_iter().next().flatten()) }
     }
 
     /// The values of parameters, in the order of the names; `None` for each that is not set.
@@ -144,6 +153,16 @@ impl ParameterClient {
     pub fn get_parameter_types(&self, names: &[&str]) -> Result<Vec<u8>, Error> {
         let types = self.call(&self.get_types, &GetParameterTypesRequest { names: owned(names) })?.types;
         complete(names, types)
+    }
+
+    /// As [`get_parameter_types`](Self::get_parameter_types), as a future.
+    pub fn get_parameter_types_async(
+        &self,
+        names: &[&str],
+    ) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
+        let names = owned(names);
+        let response = self.get_types.call_async(&GetParameterTypesRequest { names: names.clone() });
+        async move { complete(&names, response.await?.types) }
     }
 
     /// The descriptors of parameters.
@@ -207,8 +226,16 @@ impl ParameterClient {
     /// # Errors
     /// [`Error::Service`] if there is no response; [`Error::NodeParameter`] with the other node's reason if it sets none.
     pub fn set_parameters_atomically(&self, parameters: &[Parameter]) -> Result<(), Error> {
-        let request = SetParametersAtomicallyRequest { parameters: set_request(parameters).parameters };
-        Ok(result(self.call(&self.set_atomically, &request)?.result)?)
+        Ok(result(self.call(&self.set_atomically, &set_atomically_request(parameters))?.result)?)
+    }
+
+    /// As [`set_parameters_atomically`](Self::set_parameters_atomically), as a future.
+    pub fn set_parameters_atomically_async(
+        &self,
+        parameters: &[Parameter],
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let response = self.set_atomically.call_async(&set_atomically_request(parameters));
+        async move { Ok(result(response.await?.result)?) }
     }
 
     /// Calls `callback` for every change of the other node's parameters, on a spinning thread.
@@ -261,6 +288,10 @@ fn values(
 
 fn set_request(parameters: &[Parameter]) -> SetParametersRequest {
     SetParametersRequest { parameters: parameters.iter().map(Parameter::to_message).collect() }
+}
+
+fn set_atomically_request(parameters: &[Parameter]) -> SetParametersAtomicallyRequest {
+    SetParametersAtomicallyRequest { parameters: parameters.iter().map(Parameter::to_message).collect() }
 }
 
 fn results(count: usize, response: SetParametersResponse) -> Result<Vec<Result<(), ParameterError>>, Error> {

@@ -30,7 +30,7 @@ impl NodeInner {
     pub(crate) fn start_parameter_services(self: &Arc<Self>) -> Result<(), Error> {
         let (read, set) = (|| Dispatch::Inline, || self.executor_dispatch());
         let services =
-            Services { parameters: Arc::clone(self.parameters()?), is_over_limit_logged: Arc::default() };
+            Services { parameters: Arc::clone(self.parameters()), is_over_limit_logged: Arc::default() };
         services.add::<DescribeParameters>(
             self,
             "describe_parameters",

@@ -13,10 +13,10 @@ use runnel_ros1::xmlrpc::Value;
 
 use crate::callback_group::CallbackGroup;
 use crate::data::WatchCore;
-use crate::error::Error;
+use crate::error::{Error, Ros1Feature};
 use crate::node::options::WatchOptions;
 use crate::node::{Node, NodeInner};
-use crate::parameters::parameter_value::{FromParameter, OutOfRange, ParameterValue};
+use crate::parameters::parameter_value::{FromParameter, OutOfRange, ParameterValue, wanted_type};
 use crate::ready::Dispatch;
 use crate::settings::environment::Graphs;
 use crate::time::ros_clock::USE_SIM_TIME;
@@ -25,6 +25,7 @@ pub(crate) use arguments::ros1_value;
 /// How long to wait for an answer of the master.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Parameters that ROS 1 nodes share. The node's own parameters are [others](Node#parameters).
 impl Node {
     /// The value of a parameter; `None` if it is not set. `~name` is below the node's own name.
     ///
@@ -49,7 +50,7 @@ impl Node {
                     true => "parameter server".to_owned(),
                     false => self.inner.own_param_origin(&key),
                 };
-                let (is, value, wanted) = (value.kind(), value.short_text(), std::any::type_name::<T>());
+                let (is, value, wanted) = (value.kind(), value.short_text(), wanted_type::<T>());
                 Err(Error::Parameter { name: key, is, value, wanted, in_master, origin })
             }
         }
@@ -111,7 +112,7 @@ impl Node {
     /// As [`Node::set_param`].
     pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
         let key = self.resolve(name)?;
-        self.inner.needs_ros1(format_args!("parameter {key}"))?;
+        self.inner.needs_ros1(|| Ros1Feature::SharedParameter(key.clone()))?;
         Ok(self.query_master("deleteParam", &[key.into()])?.0)
     }
 
@@ -122,7 +123,7 @@ impl Node {
     /// [`Error::Refused`] if its answer cannot be read; [`Error::ShuttingDown`] when the context ends before there is a
     /// master; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
-        self.inner.needs_ros1(format_args!("parameter {name}"))?;
+        self.inner.needs_ros1(|| Ros1Feature::SharedParameter(name.to_owned()))?;
         let (found, value) = self.query_master("searchParam", &[name.into()])?;
         Ok(value.as_str().filter(|_| found).map(str::to_owned))
     }
@@ -152,7 +153,7 @@ impl Node {
     ) -> Result<ParamWatch, Error> {
         let WatchOptions { name, group } = name.into();
         let key = self.resolve(&name)?;
-        self.inner.needs_ros1(format_args!("parameter {key}"))?;
+        self.inner.needs_ros1(|| Ros1Feature::SharedParameter(key.clone()))?;
         let group = CallbackGroup::for_entity(group.as_ref());
         let core = WatchCore::new(key, (self.inner.executor_dispatch(), &group), callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };

@@ -63,7 +63,7 @@ impl Default for QosOverridingOptions {
 }
 
 impl QosOverridingOptions {
-    /// These policies.
+    /// Lets parameters override these policies.
     pub fn new(policies: &[QosPolicyKind]) -> Self {
         Self { policies: policies.to_vec(), id: None, validation: None }
     }

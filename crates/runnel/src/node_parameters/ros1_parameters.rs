@@ -19,7 +19,7 @@ impl Node {
     /// # Errors
     /// If the context ends during the wait for a master.
     pub(crate) fn override_at_master(&self, name: &str) -> Result<Option<Override>, Error> {
-        let parameters = self.inner.parameters()?;
+        let parameters = self.inner.parameters();
         if parameters.override_of(name).is_some() || parameters.has(name) {
             return Ok(None);
         }

@@ -34,7 +34,7 @@ impl NodeInner {
     /// # Errors
     /// If the arguments give it a value that is no boolean.
     fn declare_sim_time(self: &Arc<Self>) -> Result<(), Error> {
-        let parameters = self.parameters()?;
+        let parameters = self.parameters();
         if self.context.shared.sim_time && self.options.sim_time {
             let node = Arc::downgrade(self);
             parameters.add_observer(Arc::new(move |change| follow_sim_time(&node, change)));
@@ -62,7 +62,7 @@ impl NodeInner {
         let group = publication.writer_group(qos, &Arc::default());
         self.driver().add_publication(self.key, &topic, &group, &publication)?;
         let (node, clock) = (self.full_name().to_owned(), Arc::clone(&shared.clock));
-        self.parameters()?.add_observer(Arc::new(move |change| {
+        self.parameters().add_observer(Arc::new(move |change| {
             if let Some(event) = event_message(&node, clock.now(), change) {
                 // An event that is too long to send is dropped.
                 drop(publication.publish(typed(event), &group));

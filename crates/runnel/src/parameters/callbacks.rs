@@ -88,18 +88,18 @@ pub(super) fn post_set(callbacks: &[Callback], parameters: &[Parameter]) {
 
 /// A callback for changes of a node's parameters. It is removed when this is dropped.
 #[must_use = "a callback is removed when this is dropped: bind it to a name, `let _limits = ...`, not `let _ = ...`"]
-pub struct ParameterCallback {
+pub struct ParameterCallbackHandle {
     of: Weak<NodeParameters>,
     id: CallbackId,
 }
 
-impl ParameterCallback {
+impl ParameterCallbackHandle {
     pub(crate) fn new(of: &Arc<NodeParameters>, id: CallbackId) -> Self {
         Self { of: Arc::downgrade(of), id }
     }
 }
 
-impl Drop for ParameterCallback {
+impl Drop for ParameterCallbackHandle {
     fn drop(&mut self) {
         if let Some(parameters) = self.of.upgrade() {
             parameters.remove_callback(self.id);
@@ -107,8 +107,8 @@ impl Drop for ParameterCallback {
     }
 }
 
-impl fmt::Debug for ParameterCallback {
+impl fmt::Debug for ParameterCallbackHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParameterCallback").finish_non_exhaustive()
+        f.debug_struct("ParameterCallbackHandle").finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! The rules are those of rclcpp 28 (`NodeParameters`, `ParameterService`) unless a comment names another.
 
+mod argument_overrides;
 mod callbacks;
 mod check;
 mod declaration;
@@ -20,7 +21,8 @@ mod yaml_value;
 
 use crate::parameters::parameter_value::ParameterValue;
 
-pub use callbacks::ParameterCallback;
+pub(crate) use argument_overrides::{ARGUMENTS, argument_overrides};
+pub use callbacks::ParameterCallbackHandle;
 pub use declaration::{DeclaredType, IntoParameterDeclaration, ParameterDeclaration, RangedType};
 pub(crate) use event::{PARAMETER_EVENTS, event_message};
 pub(crate) use message::from_message;
@@ -32,7 +34,7 @@ pub(crate) use requests::{
     set_parameters_atomically,
 };
 pub(crate) use store::{Change, fitted};
-pub(crate) use yaml_value::file_value;
+use yaml_value::file_value;
 
 /// A parameter: its name, and its value unless it has none. Setting one without a value deletes it, if its type is
 /// dynamic.

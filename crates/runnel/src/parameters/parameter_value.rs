@@ -7,6 +7,7 @@ mod ros1;
 use std::collections::BTreeMap;
 
 pub use read::FromParameter;
+pub(crate) use read::wanted_type;
 pub(crate) use ros1::OutOfRange;
 
 /// Limit of a value's text in messages, in characters.

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use runnel_io::host;
 use runnel_rtps::announce::{Endpoint, Role};
-use runnel_rtps::wire::{EntityId, Guid};
+use runnel_rtps::wire::Guid;
 
 use super::Rtps;
 use crate::sync::lock;
@@ -85,18 +85,6 @@ impl Rtps {
             awaited.extend(nodes.iter().filter(|(id, address)| at.contains(address) && ids.contains(id)));
         }
         awaited
-    }
-
-    /// The DDS topic of an endpoint of this process.
-    pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
-        let core = lock(&self.core);
-        let guid = core.participant.prefix().with(endpoint);
-        core.participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
-    }
-
-    /// How often wrong state of other endpoints was corrected that concerned an endpoint of this process.
-    pub(crate) fn corrections_of(&self, endpoint: EntityId) -> u64 {
-        lock(&self.core).participant.corrections(endpoint)
     }
 }
 

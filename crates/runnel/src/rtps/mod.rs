@@ -14,6 +14,7 @@ mod alternate_path;
 mod bridge_mark;
 mod discovered_publisher;
 mod dual_node_id;
+mod endpoints;
 mod outbox;
 mod publishing;
 mod sample;
@@ -286,19 +287,6 @@ impl Rtps {
     /// Withdraws a reader's capacity. Output of RTPS for other readers stays until it is taken.
     pub(crate) fn withdraw_capacity(&self, reader: EntityId) {
         self.work(|participant, now| participant.set_capacity(now, reader, 0));
-    }
-
-    /// The discovered endpoints of a ROS topic.
-    pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
-        let core = lock(&self.core);
-        let all = core.participant.peers().flat_map(|peer| peer.endpoints());
-        let on_topic = |endpoint: &&Endpoint| endpoint.topic.strip_prefix(TOPIC) == Some(topic);
-        all.filter(on_topic).cloned().collect()
-    }
-
-    /// An endpoint of this process or a discovered one.
-    pub(crate) fn endpoint(&self, guid: Guid) -> Option<Endpoint> {
-        lock(&self.core).participant.endpoint(guid).cloned()
     }
 
     /// Updates the addresses of the host, whose interfaces may have changed.

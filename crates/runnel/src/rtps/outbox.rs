@@ -1,8 +1,8 @@
 //! Outbox: datagrams from the participant or a writer for the sockets. They are put in while the source is locked, and
 //! sent when it is not.
 //!
-//! Datagrams stay in order, since one thread at a time sends: it has the turn. Threads that put in datagrams meanwhile
-//! leave them to it and continue, unless the outbox is full. The next thread relieves one that has sent for others for
+//! Datagrams stay in order, since one thread at a time sends. Threads that put in datagrams meanwhile leave them to
+//! it and continue, unless the outbox is full. The next thread relieves one that has sent for others for
 //! long.
 
 use std::mem;
@@ -21,7 +21,7 @@ const MAX_BATCHES: u32 = 64;
 /// See the module's documentation.
 pub(super) struct Outbox<P> {
     queue: Mutex<Queue<P>>,
-    /// Signalled when a batch has been sent, or the turn is free.
+    /// Signalled when a batch has been sent, or no thread sends any more.
     changed: Condvar,
 }
 
@@ -29,8 +29,8 @@ struct Queue<P> {
     filled: Batch<P>,
     /// Memory for the next batch.
     spare: Batch<P>,
-    /// Batches that the thread with the turn has sent; `None` if the turn is free.
-    sent_in_turn: Option<u32>,
+    /// Batches that the sending thread has sent; `None` if no thread sends.
+    sent_by_thread: Option<u32>,
     /// Batches sent since the beginning.
     sent: u64,
     /// Threads that wait for a change.
@@ -40,7 +40,7 @@ struct Queue<P> {
 impl<P: Lend> Outbox<P> {
     pub(super) fn new() -> Self {
         let (filled, spare) = (Batch::default(), Batch::default());
-        let queue = Queue { filled, spare, sent_in_turn: None, sent: 0, waiting: 0 };
+        let queue = Queue { filled, spare, sent_by_thread: None, sent: 0, waiting: 0 };
         Self { queue: Mutex::new(Class::RtpsOutbox, queue), changed: Condvar::new() }
     }
 
@@ -49,27 +49,27 @@ impl<P: Lend> Outbox<P> {
         lock(&self.queue).filled.fill(take);
     }
 
-    /// Takes the turn and the first batch. `None` if there is nothing to send, or another thread has the turn and
-    /// sends it.
-    pub(super) fn take_turn(&self) -> Option<Batch<P>> {
+    /// Makes this thread the one that sends, and takes the first batch. `None` if there is nothing to send, or another
+    /// thread sends it.
+    pub(super) fn begin_sending(&self) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
         while queue.needs_relief() {
             queue = self.wait(queue);
         }
-        if queue.sent_in_turn.is_some() || queue.filled.is_empty() {
+        if queue.sent_by_thread.is_some() || queue.filled.is_empty() {
             return None;
         }
-        queue.sent_in_turn = Some(0);
+        queue.sent_by_thread = Some(0);
         let spare = mem::take(&mut queue.spare);
         Some(mem::replace(&mut queue.filled, spare))
     }
 
-    /// Returns a sent batch, and takes the next one. `None` if there is none, or another thread relieves this one: the
-    /// turn is free then.
+    /// Returns a sent batch, and takes the next one. `None` if there is none, or another thread relieves this
+    /// one, which then sends no more.
     pub(super) fn next_batch(&self, sent: Batch<P>) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
         queue.sent += 1;
-        queue.sent_in_turn = queue.sent_in_turn.map(|sent| sent + 1);
+        queue.sent_by_thread = queue.sent_by_thread.map(|sent| sent + 1);
         let is_relieved = queue.waiting > 0 && queue.needs_relief();
         if queue.waiting > 0 {
             self.changed.notify_all();
@@ -77,12 +77,12 @@ impl<P: Lend> Outbox<P> {
         if queue.filled.is_empty() {
             // The same memory is filled next, so that an outbox used by few threads has memory for one batch only.
             queue.spare = mem::replace(&mut queue.filled, sent);
-            queue.sent_in_turn = None;
+            queue.sent_by_thread = None;
             return None;
         }
         if is_relieved {
             queue.spare = sent;
-            queue.sent_in_turn = None;
+            queue.sent_by_thread = None;
             return None;
         }
         Some(mem::replace(&mut queue.filled, sent))
@@ -92,15 +92,15 @@ impl<P: Lend> Outbox<P> {
     pub(super) fn wait_until_sent(&self) -> bool {
         let mut queue = lock(&self.queue);
         let before = queue.sent;
-        while queue.sent_in_turn.is_some() && queue.sent == before {
+        while queue.sent_by_thread.is_some() && queue.sent == before {
             queue = self.wait(queue);
         }
-        queue.sent_in_turn.is_none() && queue.filled.is_empty()
+        queue.sent_by_thread.is_none() && queue.filled.is_empty()
     }
 
     fn wait<'a>(&self, mut queue: MutexGuard<'a, Queue<P>>) -> MutexGuard<'a, Queue<P>> {
         queue.waiting += 1;
-        // The thread with the turn locks no class before this one to end it.
+        // The sending thread locks no class before this one to end.
         let mut queue = self.changed.wait_for(queue, Class::Rtps);
         queue.waiting -= 1;
         queue
@@ -109,7 +109,7 @@ impl<P: Lend> Outbox<P> {
 
 impl<P> Queue<P> {
     fn needs_relief(&self) -> bool {
-        self.sent_in_turn.is_some_and(|sent| sent >= MAX_BATCHES)
+        self.sent_by_thread.is_some_and(|sent| sent >= MAX_BATCHES)
     }
 }
 
@@ -190,32 +190,32 @@ mod tests {
     #[test]
     fn one_thread_at_a_time_has_the_turn() {
         let outbox = Outbox::<CdrFrame>::new();
-        assert!(outbox.take_turn().is_none());
+        assert!(outbox.begin_sending().is_none());
         put(&outbox);
-        let mut batch = outbox.take_turn().unwrap();
+        let mut batch = outbox.begin_sending().unwrap();
         put(&outbox);
-        assert!(outbox.take_turn().is_none());
+        assert!(outbox.begin_sending().is_none());
         for _ in 0..2 {
             assert_eq!(batch.datagrams().len(), 1);
             batch.release();
             let Some(next) = outbox.next_batch(batch) else { break };
             batch = next;
         }
-        assert!(outbox.take_turn().is_none() && outbox.wait_until_sent());
+        assert!(outbox.begin_sending().is_none() && outbox.wait_until_sent());
         put(&outbox);
-        assert!(outbox.take_turn().is_some());
+        assert!(outbox.begin_sending().is_some());
     }
 
     #[test]
     fn next_thread_relieves_long_sender() {
         let outbox = Outbox::<CdrFrame>::new();
         put(&outbox);
-        let mut batch = outbox.take_turn().unwrap();
+        let mut batch = outbox.begin_sending().unwrap();
         for _ in 0..2 * MAX_BATCHES {
             batch = send(&outbox, batch).expect("no other thread takes over");
         }
         std::thread::scope(|scope| {
-            let next = scope.spawn(|| outbox.take_turn().map(|batch| batch.datagrams().len()));
+            let next = scope.spawn(|| outbox.begin_sending().map(|batch| batch.datagrams().len()));
             while !is_awaited(&outbox) {
                 std::thread::yield_now();
             }
@@ -229,6 +229,6 @@ mod tests {
         let outbox = Outbox::<CdrFrame>::new();
         outbox.fill(|_| true);
         outbox.fill(|_| panic!("it is full"));
-        assert_eq!(outbox.take_turn().unwrap().datagrams().len(), MOST_AT_ONCE);
+        assert_eq!(outbox.begin_sending().unwrap().datagrams().len(), MOST_AT_ONCE);
     }
 }

@@ -149,7 +149,7 @@ impl Rtps {
 
     /// Sends the content of an outbox, and calls `refill` when it was full. No lock is held during a system call.
     fn drain<P: Lend>(&self, outbox: &Outbox<P>, refill: impl Fn() -> bool) {
-        let mut next = outbox.take_turn();
+        let mut next = outbox.begin_sending();
         while let Some(mut batch) = next {
             self.sockets.send(batch.datagrams());
             let has_more = batch.is_full();

@@ -7,7 +7,7 @@ use runnel_ros1::xmlrpc::Value;
 
 use crate::context::Context;
 use crate::driver::{Driver, Engine, Key};
-use crate::error::Error;
+use crate::error::{Error, Ros1Feature};
 use crate::sync::lock;
 
 /// Maximum total time of the calls to one server, in multiples of the time for one call.
@@ -21,7 +21,8 @@ impl Context {
     /// graph.
     pub fn call_master(&self, method: &str, params: &[Value], timeout: Duration) -> Result<Value, Error> {
         let ros1 = self.shared.settings.ros1.as_ref();
-        let ros1 = ros1.ok_or_else(|| Error::Ros1Only { what: format!("{method} of the master") })?;
+        let ros1 =
+            ros1.ok_or_else(|| Error::Ros1Only { feature: Ros1Feature::MasterMethod(method.to_owned()) })?;
         self.call(&ros1.master, method, params, timeout)
     }
 

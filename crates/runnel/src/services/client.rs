@@ -6,22 +6,18 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::message::Service;
-use runnel_core::schema::{Generation, ServiceSchema};
 use runnel_core::time::Instant;
-use runnel_core::wire::{self, Bytes, Encoding, GrowingSink, Wire, cdr};
+use runnel_core::wire::{self, Encoding, GrowingSink, Wire, cdr};
 use runnel_io::clock;
 use runnel_ros1::node::ServiceClientSpec;
 
-use crate::data::{ServiceCall, ServiceCore, ServiceEventType, ServiceTypes};
+use crate::data::{ServiceCall, ServiceCore, ServiceTypes};
 use crate::driver::ServiceInfo;
-use crate::error::{Error, ServiceError};
+use crate::error::{Error, Ros1Feature, ServiceError};
 use crate::node::Node;
-use crate::rtps::{ServiceMessageType, ServiceTypeNames};
 use crate::services::caller::{Caller, Request, ResponseBytes, error};
 use crate::types::TypeUse;
-use crate::types::type_mapping::TypeMapping;
 
 impl Node {
     /// Creates a client of a service. Each call goes to the service of this process if there is one, else to a server that
@@ -29,7 +25,8 @@ impl Node {
     /// only in ROS 2, a call waits until there is a server.
     ///
     /// # Errors
-    /// When the name is not valid, or the operating system has no random bytes.
+    /// [`Error::Name`] if the name is not valid; [`Error::NotInGraph`] if the node is only in ROS 2 and the type cannot be
+    /// represented there; [`Error::Io`] if the operating system has no random bytes.
     pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
         Client::new(self, self.resolve(service)?, false)
     }
@@ -44,23 +41,10 @@ impl Node {
         Client::new(self, self.resolve(service)?, true)
     }
 
-    /// Creates a client of a service whose type is known only at run time.
-    ///
-    /// # Errors
-    /// As [`Node::create_client`]; [`Error::NotInGraph`] if the type cannot be represented in a graph of the
-    /// context.
-    pub fn create_dynamic_client(
-        &self,
-        service: &str,
-        schema: &Arc<ServiceSchema>,
-    ) -> Result<DynamicClient, Error> {
-        DynamicClient::new(self, self.resolve(service)?, schema)
-    }
-
     /// Waits at most `timeout` until a node provides the service. False if none does.
     ///
     /// # Errors
-    /// When the name is not valid, or the operating system refuses to wait.
+    /// [`Error::Name`] if the name is not valid, and as [`Client::wait_for_service`].
     pub fn wait_for_service(&self, service: &str, timeout: Duration) -> Result<bool, Error> {
         self.untyped_caller(service)?.wait_until_ready(timeout)
     }
@@ -73,7 +57,7 @@ impl Node {
     /// [`Context::ros2_graph`](crate::Context::ros2_graph).
     pub fn service_info(&self, service: &str, timeout: Duration) -> Result<ServiceInfo, Error> {
         let caller = self.untyped_caller(service)?;
-        self.inner.needs_ros1(format_args!("the provider of service {}", caller.service()))?;
+        self.inner.needs_ros1(|| Ros1Feature::ServiceProvider(caller.service().to_owned()))?;
         caller.info(Some(clock::monotonic() + timeout))
     }
 
@@ -135,13 +119,17 @@ impl<S: Service> Client<S> {
         self.call_until(request, None)
     }
 
-    /// As [`Client::call`], but waits at most `timeout` for another process. The time does not limit the callback of a
-    /// service of this process.
+    /// As [`Client::call`], but waits at most `timeout` for another process, without a limit if it is `None`. The time
+    /// does not limit the callback of a service of this process.
     ///
     /// # Errors
     /// As [`Client::call`].
-    pub fn call_timeout(&self, request: &S::Request, timeout: Duration) -> Result<S::Response, Error> {
-        self.call_until(request, Some(clock::monotonic() + timeout))
+    pub fn call_timeout(
+        &self,
+        request: &S::Request,
+        timeout: impl Into<Option<Duration>>,
+    ) -> Result<S::Response, Error> {
+        self.call_until(request, deadline(timeout))
     }
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
@@ -176,7 +164,7 @@ impl<S: Service> Client<S> {
         timeout: Option<Duration>,
         callback: impl FnOnce(Result<S::Response, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        let until = timeout.map(|timeout| clock::monotonic() + timeout);
+        let until = deadline(timeout);
         let service = self.service().to_owned();
         let callback = move |response: Result<ResponseBytes, Error>| {
             callback(response.and_then(|response| read_response::<S>(&service, &response)));
@@ -185,10 +173,10 @@ impl<S: Service> Client<S> {
     }
 
     /// Waits at most `timeout` until a node of any graph provides the service. False if none does. In ROS 2 the node is
-    /// ready once it is known to hear requests and to be heard.
+    /// ready once it is known to receive requests, and its replies are known to be received.
     ///
     /// # Errors
-    /// When the operating system refuses to wait.
+    /// [`Error::ShuttingDown`] when the context ends first; [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_service(&self, timeout: Duration) -> Result<bool, Error> {
         self.caller.wait_until_ready(timeout)
     }
@@ -198,10 +186,15 @@ impl<S: Service> Client<S> {
     /// one second.
     ///
     /// # Errors
-    /// When the operating system refuses to wait.
+    /// [`Error::ShuttingDown`] when the context ends; [`Error::Io`] if the operating system refuses to wait.
     pub fn service_is_ready(&self) -> Result<bool, Error> {
         self.caller.is_ready()
     }
+}
+
+/// When a call with this time limit ends.
+pub(crate) fn deadline(timeout: impl Into<Option<Duration>>) -> Option<Instant> {
+    timeout.into().map(|timeout| clock::monotonic() + timeout)
 }
 
 /// A request whose type is known when the program is compiled.
@@ -224,88 +217,4 @@ pub(crate) fn read_response<S: Service>(
     let ResponseBytes { encoding, bytes } = response;
     let read = if encoding.is_ros1() { wire::decode(bytes) } else { cdr::decode(bytes) };
     read.map_err(|why| error(service, ServiceError::Malformed(why)))
-}
-
-/// A client of one service, whose type is known only at run time.
-pub struct DynamicClient {
-    caller: Caller,
-    /// Its name in ROS 2.
-    ros2_name: String,
-    /// Request and response.
-    types: [TypeMapping; 2],
-}
-
-impl DynamicClient {
-    fn new(node: &Node, service: String, schema: &Arc<ServiceSchema>) -> Result<Self, Error> {
-        let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
-        let response_len = schema.response.ros1_fixed_len();
-        let types = [&schema.request, &schema.response].map(TypeMapping::of);
-        let names = node.inner.service_in_ros2(&service, names_in_ros2(&types))?;
-        let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };
-        let caller = Caller::new(Arc::clone(&node.inner), wanted, response_len, names.as_ref())?;
-        Ok(Self { caller, ros2_name: schema.ros2_name.clone(), types })
-    }
-
-    /// The service's absolute name.
-    pub fn service(&self) -> &str {
-        self.caller.service()
-    }
-
-    pub(crate) fn caller(&self) -> &Caller {
-        &self.caller
-    }
-
-    /// `None` if the service cannot be represented in ROS 2.
-    pub(crate) fn event_type(&self) -> Option<ServiceEventType> {
-        events_in_ros2(&self.ros2_name, &self.types)
-    }
-
-    /// Calls the service with a request of its type. Without a `timeout` there is no time limit.
-    ///
-    /// # Errors
-    /// As [`Client::call`].
-    pub fn call(&self, request: &DynamicMessage, timeout: Option<Duration>) -> Result<DynamicMessage, Error> {
-        let until = timeout.map(|timeout| clock::monotonic() + timeout);
-        let [request_type, response_type] = &self.types;
-        let request = Dynamic { request, mapping: request_type };
-        let ResponseBytes { encoding, bytes } =
-            self.caller.call(self.caller.local()?.as_deref(), &request, until)?;
-        let malformed = |error: DynamicError| self.caller.error(ServiceError::Unreadable(error.to_string()));
-        response_type.decode(Bytes::from(&*bytes), encoding).map_err(malformed)
-    }
-}
-
-/// A request whose type is known only at run time.
-struct Dynamic<'a> {
-    request: &'a DynamicMessage,
-    mapping: &'a TypeMapping,
-}
-
-impl Request for Dynamic<'_> {
-    fn write(&self, encoding: Encoding, out: &mut GrowingSink) -> Result<(), String> {
-        self.mapping.encode(self.request, encoding, out).map_err(|error| error.to_string())
-    }
-}
-
-/// The message types of a service in ROS 2; `None` if one of them cannot be represented
-/// there.
-pub(crate) fn names_in_ros2([request, response]: &[TypeMapping; 2]) -> Option<ServiceTypeNames> {
-    let name = |mapping: &TypeMapping| {
-        let schema = mapping.in_generation(Generation::Ros2).ok()?;
-        let (dds_type, rihs01) = (schema.def.dds_name(), schema.rihs01()?);
-        Some(ServiceMessageType { dds_type, rihs01 })
-    };
-    Some(ServiceTypeNames { request: name(request)?, response: name(response)? })
-}
-
-/// The type of a service's events; `None` if the request or the response cannot be represented in ROS 2.
-pub(crate) fn events_in_ros2(service: &str, types: &[TypeMapping; 2]) -> Option<ServiceEventType> {
-    let [request, response] = types.each_ref().map(|mapping| mapping.in_generation(Generation::Ros2).ok());
-    Some(ServiceEventType::of_schemas(service, [request?, response?]))
-}
-
-impl fmt::Debug for DynamicClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicClient").field("service", &self.caller.service()).finish_non_exhaustive()
-    }
 }

@@ -10,7 +10,8 @@ use crate::data::{EventPublishing, ServiceEventType, ServiceEvents};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::services::caller::Caller;
-use crate::services::client::{Client, DynamicClient};
+use crate::services::client::Client;
+use crate::services::dynamic_client::DynamicClient;
 use crate::services::service::ServiceServer;
 use crate::sync::lock;
 use crate::topics::publisher::PublisherBase;
@@ -23,15 +24,15 @@ pub enum ServiceIntrospectionState {
     /// Nothing.
     #[default]
     Off,
-    /// When which client's request or response was sent and received.
+    /// Client, sequence number and time of each request and response.
     Metadata,
     /// Also the requests and responses.
     Contents,
 }
 
 impl ServiceServer {
-    /// Publishes events about the requests and responses of clients in ROS 2 from now on, with this QoS, or no longer. As
-    /// rclpy's `Service.configure_introspection`.
+    /// Starts, changes or (with [`ServiceIntrospectionState::Off`]) stops publishing events about the requests and
+    /// responses of clients in ROS 2, with this QoS. As rclpy's `Service.configure_introspection`.
     ///
     /// # Errors
     /// [`Error::NotInGraph`] if the service is not in ROS 2; otherwise as
@@ -52,8 +53,8 @@ impl ServiceServer {
 }
 
 impl<S: Service> Client<S> {
-    /// Publishes events about the client's requests and responses in ROS 2 from now on, with this QoS, or no longer. As
-    /// rclpy's `Client.configure_introspection`.
+    /// Starts, changes or (with [`ServiceIntrospectionState::Off`]) stops publishing events about the client's requests
+    /// and responses in ROS 2, with this QoS. As rclpy's `Client.configure_introspection`.
     ///
     /// # Errors
     /// As [`ServiceServer::configure_introspection`].
@@ -96,7 +97,7 @@ fn configure_client(
 }
 
 fn not_in_ros2(service: &str) -> Error {
-    Error::NotInGraph { what: format!("service {service}, whose events are only in ROS 2,") }
+    Error::NotInGraph { what: format!("service {service}, whose events are only in ROS 2") }
 }
 
 /// Configures events. Returns the publisher that they need.
@@ -141,7 +142,7 @@ mod tests {
     use runnel_msgs::rcl_interfaces::srv::SetParameters;
 
     use super::*;
-    use crate::services::client::events_in_ros2;
+    use crate::services::dynamic_client::events_in_ros2;
     use crate::types::type_mapping::TypeMapping;
 
     #[test]

@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use runnel_core::message::Service;
-use runnel_io::clock;
+use runnel_core::time::Instant;
 
 use crate::data::PendingCall;
 use crate::error::Error;
 use crate::ready::Waitable;
 use crate::runtime::task_waiter::TaskWaiter;
-use crate::services::caller::Caller;
-use crate::services::client::{Client, Typed, read_response};
+use crate::services::caller::{Caller, Request, ResponseBytes};
+use crate::services::client::{Client, Typed, deadline, read_response};
 
 /// A pending service call: a future of its response, for any async runtime. Dropping it abandons the call.
 ///
@@ -32,11 +32,16 @@ use crate::services::client::{Client, Typed, read_response};
 /// [take](PendingResponse::take) the response.
 #[must_use = "a call is abandoned when it is dropped: await it or bind it to a name, `let response = ...`, not `let _ = ...`"]
 pub struct PendingResponse<S> {
+    bytes: PendingBytes,
+    service: PhantomData<fn(S)>,
+}
+
+/// A pending service call of any type. Dropping it abandons the call.
+pub(crate) struct PendingBytes {
     caller: Arc<Caller>,
     pending: Arc<PendingCall>,
     waiter: TaskWaiter,
     is_taken: bool,
-    service: PhantomData<fn(S)>,
 }
 
 impl<S: Service> Client<S> {
@@ -78,25 +83,23 @@ impl<S: Service> Client<S> {
         request: &S::Request,
         timeout: Option<Duration>,
     ) -> Result<PendingResponse<S>, Error> {
-        let until = timeout.map(|timeout| clock::monotonic() + timeout);
-        let caller = Arc::clone(self.caller());
-        let pending = caller.send(&Typed(request), until)?;
-        let waitable: Arc<dyn Waitable> = Arc::<PendingCall>::clone(&pending);
-        let waiter = TaskWaiter::new(caller.shared(), vec![waitable]);
-        Ok(PendingResponse { caller, pending, waiter, is_taken: false, service: PhantomData })
+        let bytes = PendingBytes::send(self.caller(), &Typed(request), deadline(timeout))?;
+        Ok(PendingResponse { bytes, service: PhantomData })
     }
 }
 
 impl<S: Service> PendingResponse<S> {
     /// Takes the response, or why there is none, once. `None` while it is pending.
     pub fn take(&mut self) -> Option<Result<S::Response, Error>> {
-        let response = self.caller.take(&self.pending)?;
-        self.is_taken = true;
-        Some(response.and_then(|response| read_response::<S>(self.caller.service(), &response)))
+        self.bytes.take().map(|response| self.read(&response?))
     }
 
     pub(crate) fn pending(&self) -> &Arc<PendingCall> {
-        &self.pending
+        &self.bytes.pending
+    }
+
+    fn read(&self, response: &ResponseBytes) -> Result<S::Response, Error> {
+        read_response::<S>(self.bytes.caller.service(), response)
     }
 }
 
@@ -104,6 +107,33 @@ impl<S: Service> Future for PendingResponse<S> {
     type Output = Result<S::Response, Error>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        self.bytes.poll(task).map(|response| self.read(&response?))
+    }
+}
+
+impl PendingBytes {
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// As [`Client::call_with`].
+    pub(crate) fn send(
+        caller: &Arc<Caller>,
+        request: &dyn Request,
+        until: Option<Instant>,
+    ) -> Result<Self, Error> {
+        let pending = caller.send(request, until)?;
+        let waitable: Arc<dyn Waitable> = Arc::<PendingCall>::clone(&pending);
+        let waiter = TaskWaiter::new(caller.shared(), vec![waitable]);
+        Ok(Self { caller: Arc::clone(caller), pending, waiter, is_taken: false })
+    }
+
+    fn take(&mut self) -> Option<Result<ResponseBytes, Error>> {
+        let response = self.caller.take(&self.pending)?;
+        self.is_taken = true;
+        Some(response)
+    }
+
+    pub(crate) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<ResponseBytes, Error>> {
         self.waiter.register(task);
         match self.take() {
             Some(response) => Poll::Ready(response),
@@ -115,11 +145,12 @@ impl<S: Service> Future for PendingResponse<S> {
 
 impl<S> fmt::Debug for PendingResponse<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingResponse").field("service", &self.caller.service()).finish_non_exhaustive()
+        let service = self.bytes.caller.service();
+        f.debug_struct("PendingResponse").field("service", &service).finish_non_exhaustive()
     }
 }
 
-impl<S> Drop for PendingResponse<S> {
+impl Drop for PendingBytes {
     fn drop(&mut self) {
         if !self.is_taken {
             self.caller.end(&self.pending);

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::node::Node;
 use crate::node::options::ServerOptions;
 use crate::services::caller::{Caller, Request, ResponseBytes};
-use crate::services::client::{events_in_ros2, names_in_ros2};
+use crate::services::dynamic_client::{events_in_ros2, names_in_ros2};
 use crate::services::service::ServiceServer;
 use crate::types::type_mapping::TypeMapping;
 

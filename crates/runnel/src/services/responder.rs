@@ -38,12 +38,16 @@ impl Node {
         service: impl Into<ServerOptions>,
         mut callback: impl FnMut(S::Request, Responder<S>) + Send + 'static,
     ) -> Result<ServiceServer, Error> {
-        let hear = move |request| {
+        let on_request = move |request| {
             if let Some((request, responder)) = Responder::of_request(request) {
                 callback(request, responder);
             }
         };
-        self.provide::<S>(service, self.inner.executor_dispatch(), ServiceCallback::Defers(Box::new(hear)))
+        self.provide::<S>(
+            service,
+            self.inner.executor_dispatch(),
+            ServiceCallback::Defers(Box::new(on_request)),
+        )
     }
 }
 
@@ -75,7 +79,8 @@ pub struct Responder<S> {
 }
 
 impl<S: Service> Responder<S> {
-    /// Sends the response.
+    /// Sends the response. If it cannot be encoded, the client gets the reason as an error in its place, as by
+    /// [`fail`](Self::fail).
     pub fn respond(self, response: &S::Response) {
         let mut bytes = Vec::new();
         let written = write_response(response, self.responder.encoding(), &mut bytes);

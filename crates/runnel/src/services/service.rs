@@ -100,7 +100,9 @@ impl Node {
     /// Returns once the service is registered with the master, as [`Node::create_publisher`] does.
     ///
     /// # Errors
-    /// When the name is not valid, the node already provides a service of that name, or the master refuses.
+    /// [`Error::Name`] if the name is not valid; [`Error::Topic`] if the node already provides a service of that name;
+    /// [`Error::Refused`] if the master refuses; [`Error::NotInGraph`] if the node is only in ROS 2 and the type cannot be
+    /// represented there; [`Error::Io`] if sockets cannot be opened; [`Error::ShuttingDown`] when the context ends.
     pub fn create_service<S: Service, E: fmt::Display>(
         &self,
         service: impl Into<ServerOptions>,
@@ -163,7 +165,7 @@ impl NodeInner {
         }
         if types.is_none() && !is_in_ros1 {
             return Err(Error::NotInGraph {
-                what: format!("service {service}, whose type cannot be represented in ROS 2,"),
+                what: format!("service {service}, whose type cannot be represented in ROS 2"),
             });
         }
         Ok(types)

@@ -32,12 +32,19 @@ impl<S: Service> Client<S> {
     /// # Errors
     /// [`Error::ShuttingDown`] when the context ends.
     pub fn wait_for_service_async(&self) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<S> {
-        let mut wait = ServiceWait::begin(self.caller());
-        poll_fn(move |task| match &mut wait {
-            Ok(wait) => wait.poll(task),
-            Err(_) => Poll::Ready(Err(Error::ShuttingDown)),
-        })
+        until_ready(self.caller())
     }
+}
+
+/// Waits until a node provides the service.
+pub(crate) fn until_ready(
+    caller: &Arc<Caller>,
+) -> impl Future<Output = Result<(), Error>> + Send + Unpin + use<> {
+    let mut wait = ServiceWait::begin(caller);
+    poll_fn(move |task| match &mut wait {
+        Ok(wait) => wait.poll(task),
+        Err(_) => Poll::Ready(Err(Error::ShuttingDown)),
+    })
 }
 
 /// A wait for a service, which ends when dropped.

@@ -47,7 +47,7 @@ impl TransformBroadcaster {
         Self::with_qos(node, QoS::keep_last(DEPTH))
     }
 
-    /// The same with another QoS.
+    /// Creates the publisher of `/tf` with this QoS.
     ///
     /// # Errors
     /// As [`Node::create_publisher`].

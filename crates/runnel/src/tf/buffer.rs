@@ -83,11 +83,16 @@ impl Buffer {
     }
 
     /// Whether [`lookup_transform`](Self::lookup_transform) has an answer now.
+    pub fn can_transform(&self, target: &str, source: &str, at: Time) -> bool {
+        self.store.read(|core| core.can_transform(target, source, at))
+    }
+
+    /// As [`can_transform`](Self::can_transform), with the reason if there is no answer.
     ///
     /// # Errors
-    /// Why it has none.
-    pub fn can_transform(&self, target: &str, source: &str, at: Time) -> Result<(), TransformError> {
-        self.store.read(|core| core.can_transform(target, source, at))
+    /// As [`lookup_transform`](Self::lookup_transform).
+    pub fn check_transform(&self, target: &str, source: &str, at: Time) -> Result<(), TransformError> {
+        self.store.read(|core| core.check_transform(target, source, at))
     }
 
     /// Waits until a transform is known, at most for `timeout` of real time, and returns it. Callbacks may wait, too.
@@ -157,8 +162,8 @@ impl Buffer {
     /// Stores a transform that `authority` has determined.
     ///
     /// # Errors
-    /// If a number is not finite or the quaternion has not the length 1, the transform is too old or known already, or a
-    /// limit of the buffer is reached.
+    /// The variants of [`InsertError`]: a frame name is empty or names both frames, a number is not finite, the
+    /// quaternion has not the length 1, the transform is too old or known already, or a limit of the buffer is reached.
     pub fn set_transform(
         &self,
         transform: &TransformStamped,

@@ -18,7 +18,7 @@
 //! | tf2 | here |
 //! |---|---|
 //! | `tf2_ros::Buffer`, `tf2_ros::TransformListener` | [`Buffer`], [`TransformListener`] |
-//! | `lookupTransform`, `canTransform` | [`Buffer::lookup_transform`], [`Buffer::can_transform`] |
+//! | `lookupTransform`, `canTransform` | [`Buffer::lookup_transform`], [`Buffer::can_transform`] (with the reason: [`Buffer::check_transform`]) |
 //! | the same with a timeout, `waitForTransform` | [`Buffer::wait_for_transform`], [`Buffer::wait_for_transform_async`] |
 //! | the same with a fixed frame | [`Buffer::lookup_transform_full`] |
 //! | `buffer.transform(point, "map")` | [`Buffer::transform`] |

@@ -139,7 +139,7 @@ pub(super) fn is_hopeless(error: &TransformError) -> bool {
 
 impl Waitable for Awaited {
     fn is_ready(&self) -> bool {
-        let checked = self.store.read(|core| core.can_transform(&self.target, &self.source, self.at));
+        let checked = self.store.read(|core| core.check_transform(&self.target, &self.source, self.at));
         checked.as_ref().map_or_else(is_hopeless, |()| true)
     }
 

@@ -1,4 +1,4 @@
-//! Publishers and subscriptions, and what they give out and take.
+//! Publishers, subscriptions, loaned and received messages.
 
 pub(crate) mod borrowed;
 pub(crate) mod bridging;

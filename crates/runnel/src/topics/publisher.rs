@@ -26,7 +26,7 @@ use crate::data::{
 use crate::error::Error;
 use crate::node::Node;
 use crate::node::options::PublisherOptions;
-use crate::node::publishing::{Offering, PublisherEnd};
+use crate::node::publishing::{PublisherEnd, UserPublisher};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
 use crate::runtime::event_loop::EventLoop;
 #[cfg(feature = "tf")]
@@ -72,7 +72,7 @@ pub struct PublisherBase {
     /// The publication of `end`, which each message uses.
     publication: Arc<Publication>,
     event_loop: Arc<EventLoop>,
-    offering: Arc<Offering>,
+    user_publisher: Arc<UserPublisher>,
     max_blocking: Duration,
 }
 
@@ -157,7 +157,7 @@ impl Node {
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
         let group = CallbackGroup::for_entity(group.as_ref());
         let events = QosEvents::new(callbacks, (self.inner.executor_dispatch(), &group));
-        Ok(PublisherBase::new(self.offering(topic, qos, Arc::new(events))?))
+        Ok(PublisherBase::new(self.create_user_publisher(topic, qos, Arc::new(events))?))
     }
 }
 
@@ -169,38 +169,38 @@ impl PublisherBase {
 
     /// The number of connected subscribers.
     pub fn subscription_count(&self) -> usize {
-        self.end.publication.subscriber_count(&self.offering.group)
+        self.end.publication.subscriber_count(&self.user_publisher.group)
     }
 
     /// The offered QoS, with best-available policies resolved.
     pub fn qos(&self) -> QoS {
-        self.offering.group.qos
+        self.user_publisher.group.qos
     }
 
     /// Asserts the publisher's liveliness, as publishing does. Needed within each lease if its liveliness is manual;
     /// no effect if it is automatic.
     pub fn assert_liveliness(&self) {
-        self.offering.group.assert_liveliness();
+        self.user_publisher.group.assert_liveliness();
     }
 
     /// Counts of matched subscriptions.
     pub fn matched_status(&self) -> Matched {
-        self.offering.events.statuses().matched
+        self.user_publisher.events.statuses().matched
     }
 
     /// Number of deadline periods in which nothing was published.
     pub fn deadline_missed_status(&self) -> DeadlineMissed {
-        self.offering.events.statuses().deadline
+        self.user_publisher.events.statuses().deadline
     }
 
     /// Count of expired liveliness leases of the publisher.
     pub fn liveliness_lost_status(&self) -> LivelinessLost {
-        self.offering.events.statuses().liveliness_lost
+        self.user_publisher.events.statuses().liveliness_lost
     }
 
     /// Count of subscriptions that requested more than the publisher offers.
     pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
-        self.offering.events.statuses().incompatible_qos
+        self.user_publisher.events.statuses().incompatible_qos
     }
 
     /// The number of subscribers in other processes of this host that use shared memory.
@@ -257,7 +257,7 @@ impl PublisherBase {
     /// [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let shared = &self.end.node.context.shared;
-        let (publication, group) = (&self.end.publication, &self.offering.group);
+        let (publication, group) = (&self.end.publication, &self.user_publisher.group);
         shared.wait(timeout, |_| publication.ready_count(group) >= count)
     }
 }
@@ -283,16 +283,16 @@ impl fmt::Debug for PublisherBase {
 }
 
 impl PublisherBase {
-    pub(crate) fn new(offering: Arc<Offering>) -> Self {
-        let end = Arc::clone(&offering.end);
+    pub(crate) fn new(user_publisher: Arc<UserPublisher>) -> Self {
+        let end = Arc::clone(&user_publisher.end);
         let (publication, event_loop) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.event_loop));
-        Self { end, publication, event_loop, offering, max_blocking: DEFAULT_MAX_BLOCKING }
+        Self { end, publication, event_loop, user_publisher, max_blocking: DEFAULT_MAX_BLOCKING }
     }
 
     /// What publishes its messages, for parts of the library that may not own the node.
     pub(crate) fn publication_and_group(&self) -> (Arc<Publication>, Arc<WriterGroup>) {
-        (Arc::clone(&self.publication), Arc::clone(&self.offering.group))
+        (Arc::clone(&self.publication), Arc::clone(&self.user_publisher.group))
     }
 
     /// The static transforms that the node's broadcasters have sent.
@@ -303,7 +303,7 @@ impl PublisherBase {
 
     /// Whether only ROS 2 subscribers are to get messages.
     pub(crate) fn has_only_ros2_subscribers(&self) -> bool {
-        self.publication.has_only_ros2_subscribers(&self.offering.group)
+        self.publication.has_only_ros2_subscribers(&self.user_publisher.group)
     }
 
     /// Memory for a message of `bytes` bytes in an encoding.
@@ -319,13 +319,13 @@ impl PublisherBase {
     /// Publishes a loaned message like [`PublisherBase::publish`].
     pub(crate) fn publish_loan(&self, loan: WrittenLoan<'_>) -> Result<(), Error> {
         self.publish_outgoing(loan, self.max_blocking, |publication, loan| {
-            publication.publish_loan(loan, &self.offering.group)
+            publication.publish_loan(loan, &self.user_publisher.group)
         })
     }
 
     /// Publishes a message. With keep-all history, waits until no queue would drop a message, at most for `timeout`.
     fn publish(&self, message: impl Outgoing, timeout: Duration) -> Result<(), Error> {
-        let group = &*self.offering.group;
+        let group = &*self.user_publisher.group;
         self.publish_outgoing(message, timeout, |publication, message| publication.publish(message, group))
     }
 
@@ -372,7 +372,7 @@ impl PublisherBase {
             }
             context
                 .shared
-                .wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
+                .wait(timeout - waited, |_| publication.has_capacity(bytes, &self.user_publisher.group))?;
         }
     }
 }

@@ -12,6 +12,9 @@ use super::spinning::Spinning;
 
 pub type Goal = ServerGoalHandle<TestAction>;
 
+/// A goal that the server refuses to cancel.
+pub const REFUSES_CANCEL: i32 = 13;
+
 /// A server in a context that spins, and a client in one that does not.
 pub struct Scene {
     pub server: ActionServer<TestAction>,
@@ -34,7 +37,7 @@ impl Scene {
         let node = near.context.create_node("server").unwrap();
         let on_goal = move |goal| goal_sender.send(goal).unwrap();
         let on_cancel = move |goal: Goal| {
-            if goal.goal().goal == 13 {
+            if goal.goal().goal == REFUSES_CANCEL {
                 goal.refuse_cancel().unwrap();
             }
             cancel_sender.send(goal).unwrap();

@@ -130,9 +130,9 @@ fn goal_without_stamp_survives_cancel_by_time() {
     let (_server, goals) = scene.server();
     let client = scene.client();
     let before = client.send_goal(&goal(1)).unwrap();
-    let cancelled = goals.recv_timeout(LONG).unwrap();
+    let canceled = goals.recv_timeout(LONG).unwrap();
     client.cancel_goals_at_and_before_time(Time { sec: i32::MAX, nanosec: 0 }).unwrap();
-    wait_until("the cancel arrives", || cancelled.is_cancel_requested());
+    wait_until("the cancel arrives", || canceled.is_cancel_requested());
     raw_goals(&scene).publish(goal_with_id("unstamped", 2)).unwrap();
     let arrived = goals.recv_timeout(LONG).unwrap();
     assert_eq!((arrived.id().text(), arrived.status()), (Some("unstamped"), GoalStatus::Pending));

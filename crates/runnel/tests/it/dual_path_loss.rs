@@ -96,7 +96,7 @@ fn check(listener: &Listener, from_here: u32, last: u32) {
 }
 
 /// ROS 1 delivers the first message, RTPS the later ones.
-fn later_subscriptions_hear_what_ros2_keeps() {
+fn later_subscriptions_receive_what_ros2_keeps() {
     let graph = Graph::new();
     let [a, b] = [0, 1].map(|_| Context::with_options(graph.options().graphs(Graphs::Both)).unwrap());
     DROP_DATAGRAMS.into_iter().for_each(nft);
@@ -154,7 +154,7 @@ fn late_subscription_gets_kept_ros2_messages_once() {
             let host = Host::new();
             host.ip("link set lo multicast on");
             host.ip("route add 224.0.0.0/4 dev lo");
-            host.run(later_subscriptions_hear_what_ros2_keeps);
+            host.run(later_subscriptions_receive_what_ros2_keeps);
         });
     });
 }

@@ -142,7 +142,10 @@ fn dropped_timer_drops_its_callback() {
 fn rate_does_not_exceed_its_frequency() {
     let graph = Graph::new();
     let context = graph.context();
-    let mut rate = Rate::new(&context, 500.0);
+    for hertz in [0.0, -5.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(Rate::new(&context, hertz), Err(Error::Rate { .. })), "{hertz}");
+    }
+    let mut rate = Rate::new(&context, 500.0).unwrap();
     let start = clock::monotonic();
     (0..10).for_each(|_| rate.sleep().unwrap());
     assert!(clock::monotonic().since(start) >= Duration::from_millis(20));
@@ -180,7 +183,7 @@ fn stopped_node_creates_no_endpoints() {
 fn rate_ends_with_the_context() {
     let graph = Graph::new();
     let context = graph.context();
-    let mut rate = Rate::new(&context, 0.001);
+    let mut rate = Rate::new(&context, 0.001).unwrap();
     let (begun, begins) = channel();
     let sleeper = thread::spawn(move || {
         begun.send(()).unwrap();

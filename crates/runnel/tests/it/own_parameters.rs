@@ -105,7 +105,7 @@ fn undeclared_overrides_are_declared_on_request() {
     );
     node.set_parameter("c", 5).unwrap();
     assert_eq!(why(node.set_parameter("d", 5)), "parameter d is not declared");
-    node.allow_undeclared_parameters(true).unwrap();
+    node.allow_undeclared_parameters(true);
     node.set_parameter("d", 5).unwrap();
     assert!(node.has_parameter("d"));
 }
@@ -135,7 +135,7 @@ fn callbacks_accept_and_follow_changes() {
     node.declare_parameter("low", 1).unwrap();
     node.declare_parameter("high", 2).unwrap();
     let inner = node.clone();
-    let ordered = node.add_on_set_parameters_callback(move |group| {
+    let _ordered = node.add_on_set_parameters_callback(move |group| {
         let value = |name: &str| {
             let given =
                 group.iter().find(|parameter| parameter.name == name).and_then(|one| one.value.clone());
@@ -148,15 +148,14 @@ fn callbacks_accept_and_follow_changes() {
             _ => Ok(()),
         }
     });
-    let _ordered = ordered.unwrap();
     let followed = Arc::new(Mutex::new(0));
     let count = Arc::clone(&followed);
-    let _follow = node.add_post_set_parameters_callback(move |_| *count.lock().unwrap() += 1).unwrap();
+    let _follow = node.add_post_set_parameters_callback(move |_| *count.lock().unwrap() += 1);
     assert_eq!(why(node.set_parameter("low", 5)), "low 5 is above high 2");
     let group = [Parameter::new("low", 5), Parameter::new("high", 9)];
     node.set_parameters_atomically(group.clone()).unwrap();
     assert_eq!((node.get_parameter("low").unwrap(), *followed.lock().unwrap()), (5, 1));
-    let each = node.set_parameters([Parameter::new("high", 8), Parameter::new("low", 9)]).unwrap();
+    let each = node.set_parameters([Parameter::new("high", 8), Parameter::new("low", 9)]);
     assert_eq!(each, [Ok(()), Err(ParameterError::Refused { reason: "low 9 is above high 8".into() })]);
 }
 
@@ -276,6 +275,30 @@ fn client_uses_parameters_of_another_context() {
     assert_eq!(unknown.to_string(), "parameter rate or nope is not declared");
     assert_eq!(client.list_parameters(&[], 0).unwrap().names, ["rate", "use_sim_time"]);
     assert_eq!(client.describe_parameters(&["rate"]).unwrap()[0].type_, 3);
+    own.shutdown();
+    spins.join().unwrap();
+}
+
+#[test]
+fn each_operation_of_client_is_also_a_future() {
+    use futures_lite::future::block_on;
+    let domain = new_domain();
+    let (own, other) = (ros2_context(domain, &[]), ros2_context(domain, &[]));
+    let node = own.create_node("arm").unwrap();
+    node.declare_parameter("rate", 1.5).unwrap();
+    node.declare_parameter("frame", "base").unwrap();
+    let spinning = own.clone();
+    let spins = std::thread::spawn(move || spinning.spin().unwrap());
+    let client = other.create_node("tool").unwrap().create_parameter_client("/arm").unwrap();
+    assert!(client.wait_for_services(LONG).unwrap());
+    assert_eq!(block_on(client.get_parameter_async("rate")).unwrap(), Some(1.5.into()));
+    assert_eq!(block_on(client.get_parameter_types_async(&["frame", "rate"])).unwrap(), [4, 3]);
+    let set = [Parameter::new("rate", 2.5), Parameter::new("frame", "map")];
+    block_on(client.set_parameters_atomically_async(&set)).unwrap();
+    let refused = [Parameter::new("rate", 3.5), Parameter::new("frame", 5)];
+    assert!(block_on(client.set_parameters_atomically_async(&refused)).is_err());
+    let values = (node.get_parameter("rate").unwrap(), node.get_parameter("frame").unwrap());
+    assert_eq!(values, (2.5, "map".to_owned()));
     own.shutdown();
     spins.join().unwrap();
 }

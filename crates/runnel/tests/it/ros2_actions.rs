@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG, wait_until};
 use crate::dual_scene;
-use crate::ros2_action_scene::{Goal, Scene, end, wait_for_status};
+use crate::ros2_action_scene::{Goal, REFUSES_CANCEL, Scene, end, wait_for_status};
 use crate::ros2_pair::{context, new_domain};
 use crate::scene::{goal, result};
 use crate::spinning::Spinning;
@@ -65,7 +65,7 @@ fn every_end_reaches_its_ros2_client() {
 }
 
 #[test]
-fn cancelled_goal_is_being_cancelled_until_its_owner_ends_it() {
+fn canceled_goal_is_being_canceled_until_its_owner_ends_it() {
     let scene = Scene::new();
     let (sent, arrived) = scene.send(1);
     sent.cancel().unwrap();
@@ -80,7 +80,7 @@ fn cancelled_goal_is_being_cancelled_until_its_owner_ends_it() {
 #[test]
 fn refused_cancel_lets_goal_succeed() {
     let scene = Scene::new();
-    let (sent, arrived) = scene.send(13);
+    let (sent, arrived) = scene.send(REFUSES_CANCEL);
     arrived.accept().unwrap();
     wait_for_status(&sent, GoalStatus::Active);
     for _ in 0..2 {

@@ -104,7 +104,7 @@ fn dynamic_client_publishes_events() {
         client.configure_introspection(qos(), ServiceIntrospectionState::Contents).unwrap();
         let mut request = DynamicMessage::default_of(&schema.request).unwrap();
         request.set("data", true).unwrap();
-        let response = client.call(&request, Some(LONG)).unwrap();
+        let response = client.call_timeout(&request, LONG).unwrap();
         assert_eq!(response.get("success"), Ok(ValueRef::Bool(true)));
         scene.check_call();
     }

@@ -380,14 +380,48 @@ fn service_type_can_be_queried_and_used() {
         assert_eq!(known, ("/server", SetBool::TYPE, SetBool::MD5));
         let client = node.create_dynamic_client("power", &schema).unwrap();
         let mut request = DynamicMessage::default_of(&schema.request).unwrap();
-        let error = why(client.call(&request, Some(LONG)).unwrap_err());
+        let error = why(client.call_timeout(&request, LONG).unwrap_err());
         assert_eq!(error, ServiceError::Failed("it must stay on".into()));
         request.set("data", true).unwrap();
-        let response = client.call(&request, Some(LONG)).unwrap();
+        let response = client.call_timeout(&request, LONG).unwrap();
         assert_eq!(response.get("message"), Ok(ValueRef::String("on")));
         let error = node.service_info("nothing", LONG).unwrap_err();
         assert!(error.to_string().contains("/nothing"), "{error}");
     }
+}
+
+#[test]
+fn dynamic_client_has_the_calls_of_a_typed_one() {
+    let scene = Scene::new("server");
+    let name = TypeName::parse("std_srvs/SetBool").unwrap();
+    let schema = Arc::new(runnel::msgs::library().service(&name).unwrap());
+    let client = scene.far.create_node("client").unwrap().create_dynamic_client("power", &schema).unwrap();
+    assert!(client.wait_for_service(LONG).unwrap() && client.service_is_ready().unwrap());
+    futures_lite::future::block_on(client.wait_for_service_async()).unwrap();
+    let mut request = DynamicMessage::default_of(&schema.request).unwrap();
+    let refused = futures_lite::future::block_on(client.clone().call_async(&request)).unwrap_err();
+    assert_eq!(why(refused), ServiceError::Failed("it must stay on".into()));
+    request.set("data", true).unwrap();
+    let response = futures_lite::future::block_on(client.call_async(&request)).unwrap();
+    assert_eq!(response.get("message"), Ok(ValueRef::String("on")));
+    let (sender, responses) = channel();
+    client.call_with(&request, Some(LONG), move |response| sender.send(response).unwrap()).unwrap();
+    let mut response = None;
+    spin_until(&scene.far, "the response arrives", || {
+        response = responses.try_recv().ok();
+        response.is_some()
+    });
+    assert_eq!(response.unwrap().unwrap().get("message"), Ok(ValueRef::String("on")));
+}
+
+#[test]
+fn wait_for_service_fails_when_the_context_ends() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let waiting = thread::spawn(move || client.wait_for_service(LONG * 10));
+    context.shutdown();
+    assert!(matches!(waiting.join().unwrap(), Err(Error::ShuttingDown)));
 }
 
 /// A length-prefixed frame.

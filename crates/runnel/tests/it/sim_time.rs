@@ -153,7 +153,7 @@ fn sleep_and_rate_use_simulated_time() {
     let sleeper = thread::spawn({
         let (context, slept) = (context.clone(), Arc::clone(&slept));
         move || {
-            let mut rate = Rate::new(&context, 10.0);
+            let mut rate = Rate::new(&context, 10.0).unwrap();
             context.sleep(Duration::from_secs(1)).unwrap();
             slept.store(1, Ordering::SeqCst);
             rate.sleep().unwrap();

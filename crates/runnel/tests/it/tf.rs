@@ -198,9 +198,9 @@ fn message_is_transformed_with_its_time() {
     assert_eq!(full.transform.translation.x, -1.0);
     assert_eq!(buffer.latest_common_time("map", "base"), Ok(at(2000)));
     assert_eq!(buffer.frames_between("map", "base").unwrap(), ["base", "map"]);
-    assert!(buffer.can_transform("map", "base", at(1500)).is_ok());
+    assert!(buffer.can_transform("map", "base", at(1500)));
     buffer.clear();
-    assert!(buffer.can_transform("map", "base", at(1500)).is_err() && buffer.frames().is_empty());
+    assert!(!buffer.can_transform("map", "base", at(1500)) && buffer.frames().is_empty());
 }
 
 #[test]
@@ -262,5 +262,5 @@ fn dropped_listener_leaves_the_buffer_as_it_is() {
     assert!(listener.subscriptions().iter().all(|subscription| subscription.dropped() == 0));
     drop((listener, node));
     wait_until("the subscription is gone", || broadcaster.publisher().subscription_count() == 0);
-    assert!(buffer.can_transform("map", "base", at(1000)).is_ok());
+    assert!(buffer.can_transform("map", "base", at(1000)));
 }

@@ -129,7 +129,7 @@ fn source_change_is_reported_as_jump() {
 fn rate_sleeps_one_period_after_backward_jump() {
     let world = World::new();
     world.set_time(1000);
-    let mut rate = Rate::new(&world.context, 1.0);
+    let mut rate = Rate::new(&world.context, 1.0).unwrap();
     let context = world.context.clone();
     let cycles = Arc::new(Mutex::new(0));
     let count = Arc::clone(&cycles);

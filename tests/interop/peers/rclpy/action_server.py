@@ -1,5 +1,5 @@
 """Action server of test_msgs/action/Fibonacci. Order 1 sends feedback and succeeds, 2 is aborted, 3 is rejected, 4 sends
-feedback and works until it is cancelled, 5 refuses to be cancelled and then succeeds. Prints `ready`, `goal ORDER` and
+feedback and works until it is canceled, 5 refuses to be canceled and then succeeds. Prints `ready`, `goal ORDER` and
 `cancel ORDER`. `--timeout` is the time in seconds for which results are kept."""
 import argparse
 import sys

@@ -1,5 +1,5 @@
 """Server of an action of actionlib/Test with concurrent goals. Goal 1 succeeds, 2 is aborted, 3 is rejected; 4 is active,
-with feedback 7, until it is cancelled; 5 is pending until it is cancelled."""
+with feedback 7, until it is canceled; 5 is pending until it is canceled."""
 import actionlib
 from actionlib.msg import TestAction, TestFeedback, TestResult
 

@@ -1,5 +1,5 @@
 """Server of test_msgs/FibonacciAction, as peers/rclpy/action_server.py is one: order 1 sends feedback and succeeds, 2 is
-aborted, 3 is rejected, 4 sends feedback and works until it is cancelled, 5 succeeds once it is to be cancelled. Prints
+aborted, 3 is rejected, 4 sends feedback and works until it is canceled, 5 succeeds once it is to be canceled. Prints
 `ready`, `goal ORDER` and `cancel ORDER`. The file named last has the definition of the action, which is not installed for
 ROS 1."""
 import sys

@@ -1,5 +1,5 @@
 //! Action server of `actionlib/Test` for any number of goals at once. Goal 1 succeeds, 2 is aborted, 3 is rejected, 4
-//! is accepted and sends feedback of 7 until it is cancelled, 5 waits until it is cancelled.
+//! is accepted and sends feedback of 7 until it is canceled, 5 waits until it is canceled.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Error> {
     let on_cancel = |goal: ServerGoalHandle<TestAction>| {
         let number = goal.goal().goal;
         println!("cancel {number}");
-        goal.canceled(&TestResult { result: number }, "as you wish").expect("a goal can be cancelled");
+        goal.canceled(&TestResult { result: number }, "as you wish").expect("a goal can be canceled");
     };
     let _server = node.create_action_server(&options.topic, on_goal, on_cancel)?;
     println!("ready");

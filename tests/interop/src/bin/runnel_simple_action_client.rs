@@ -23,10 +23,10 @@ fn main() -> Result<(), Error> {
     for number in [1, 2] {
         Sent::new(&client, number)?.print_outcome()?;
     }
-    let cancelled = Sent::new(&client, 4)?;
-    cancelled.wait_for_feedback()?;
-    cancelled.handle.cancel()?;
-    cancelled.print_outcome()?;
+    let canceled = Sent::new(&client, 4)?;
+    canceled.wait_for_feedback()?;
+    canceled.handle.cancel()?;
+    canceled.print_outcome()?;
     if options.flag("--preempt") {
         let first = Sent::new(&client, 4)?;
         first.wait_for_feedback()?;

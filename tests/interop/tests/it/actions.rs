@@ -205,7 +205,7 @@ fn send_goal_exit_code_gives_result() {
             "Feedback:",
             "    feedback: 7",
             "",
-            "time-out: cancelling the goal",
+            "time-out: canceling the goal",
             "Result:",
             "    result: 4",
             "",
@@ -230,7 +230,7 @@ fn ctrl_c_cancels_the_sent_goal() {
     command.signal(Signal::INT).unwrap();
     assert_eq!(command.wait_exit(deadline_in(TIMEOUT)).unwrap().code(), Some(1));
     let printed = command.lines();
-    assert!(printed.contains(&"interrupted: cancelling the goal".to_owned()), "{printed:#?}");
+    assert!(printed.contains(&"interrupted: canceling the goal".to_owned()), "{printed:#?}");
     assert!(printed.contains(&"error: the goal is PREEMPTED: as you wish".to_owned()), "{printed:#?}");
     let mut waiting =
         master.graph().runnel("runnel", &["action", "send_goal", "/none", "actionlib/Test", "4"]);

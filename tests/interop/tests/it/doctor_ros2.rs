@@ -145,7 +145,7 @@ fn participant_that_falls_silent_is_reported() {
             }
         });
         let texts = [
-            "it is heard, and does not answer",
+            "its announcements arrive, but it does not answer",
             "nothing was received of it for ",
             "and after 3.0 s all others forget it",
         ];

@@ -91,7 +91,7 @@ fn ctrl_c_cancels_the_goal() {
         command.signal(Signal::INT).unwrap();
         assert_eq!(command.wait_exit(deadline_in(TIMEOUT)).unwrap().code(), Some(1));
         let printed = command.output();
-        for line in ["interrupted: cancelling the goal", "Goal finished with status: CANCELED"] {
+        for line in ["interrupted: canceling the goal", "Goal finished with status: CANCELED"] {
             assert!(printed.contains(line), "{line}: {printed}");
         }
     }

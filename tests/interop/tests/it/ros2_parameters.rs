@@ -46,7 +46,7 @@ pub fn check_own_parameters(distro: Distro) {
         "set True ",
         "set False parameter rate: 200.0 is not in its range 1.0 to 100.0",
         "set False parameter limits.low is of type integer, and the value is the string \"x\"",
-        "set False parameter fixed is read-only",
+        "set False parameter fixed is read-only. Try: -p fixed:=VALUE at the start of the node",
         "set False parameter nope is not declared",
         "set True ",
         "atomic False parameter limits.low: 200 is not in its range 0 to 100",

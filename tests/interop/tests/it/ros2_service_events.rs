@@ -137,7 +137,7 @@ fn rclpy_receives_events_of_calls_within_a_process() {
         client.configure_introspection(qos(), ServiceIntrospectionState::Contents).unwrap();
         let mut request = DynamicMessage::default_of(&schema.request).unwrap();
         request.set("data", true).unwrap();
-        client.call(&request, Some(LONG)).unwrap();
+        client.call_timeout(&request, LONG).unwrap();
         check(&events(&mut listener, 4), true, true);
     });
 }

@@ -115,6 +115,7 @@ fn exception(error: &TransformError) -> &'static str {
         TransformError::Connectivity { .. } => "ConnectivityException",
         TransformError::Extrapolation { .. } => "ExtrapolationException",
         TransformError::InvalidArgument { .. } => "InvalidArgumentException",
+        other => panic!("{other}"),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::streaming::{POLL_PERIOD, lock};
 
-/// How long a cancelled goal may take to end.
+/// How long a canceled goal may take to end.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One goal, from sending to its end.
@@ -63,7 +63,7 @@ impl Job {
     /// Sends the goal and waits for its result.
     ///
     /// # Errors
-    /// When the goal cannot be sent, or does not end after it was cancelled.
+    /// When the goal cannot be sent, or does not end after it was canceled.
     pub fn reach(&self, goal: &DynamicMessage) -> Result<GoalOutcome<DynamicMessage>, CliError> {
         let failed = Arc::new(Mutex::new(None));
         self.report.sending(goal)?;
@@ -107,13 +107,13 @@ impl Job {
     /// Cancels the goal and waits briefly for its end.
     fn give_up(&self, handle: &DynamicGoalHandle) -> Result<GoalOutcome<DynamicMessage>, CliError> {
         let why = if self.is_interrupted() { "interrupted" } else { "time-out" };
-        self.report.note(&format!("{why}: cancelling the goal"));
+        self.report.note(&format!("{why}: canceling the goal"));
         handle.cancel()?;
         let end = handle.wait_for_result(CANCEL_TIMEOUT)?;
         end.ok_or_else(|| {
             let (id, status) = (handle.id(), handle.status());
             CliError::Failed(format!(
-                "goal {id} was cancelled and is still {status} after {} s",
+                "goal {id} was canceled and is still {status} after {} s",
                 CANCEL_TIMEOUT.as_secs()
             ))
         })

@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(short, long)]
     feedback: bool,
 
-    /// How long to wait at most for the server, and then for the result; then the goal is cancelled [default: no
+    /// How long to wait at most for the server, and then for the result; then the goal is canceled [default: no
     /// limit]
     #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,

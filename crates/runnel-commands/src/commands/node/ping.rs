@@ -45,7 +45,7 @@ fn ping_one(node: &str, count: Option<u64>, cli: &CliContext) -> Result<(), CliE
     let uri = graph.node_uri(node)?.ok_or_else(|| unknown_to_master(node))?;
     announce(node, cli.output)?;
     let mut times = Vec::new();
-    let mut rate = Rate::new(&context, 1.0);
+    let mut rate = Rate::new(&context, 1.0)?;
     while context.ok() {
         times.push(ping(&graph, node, &uri, cli.output)?);
         if count.is_some_and(|count| times.len() as u64 >= count) {

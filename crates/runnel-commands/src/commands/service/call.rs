@@ -182,7 +182,7 @@ fn call_ros1(
     note_default(cli, &schema, &typed.values, &request);
     let client = node.create_dynamic_client(service, &schema)?;
     repeated(args.rate, &context, || {
-        let response = client.call(&request, args.timeout)?;
+        let response = client.call_timeout(&request, args.timeout)?;
         let rule = if args.rate.is_some() { "\n---" } else { "" };
         let text = || yaml::to_yaml(&response, &yaml::EchoOptions::default()) + rule;
         cli.output.answer(text, || yaml::to_json(&response))
@@ -224,7 +224,7 @@ fn call_once(
     if !cli.output.json {
         cli.output.text(&format!("requester: making request: {}\n\n", python_repr(request)))?;
     }
-    let response = client.call(request, args.timeout)?;
+    let response = client.call_timeout(request, args.timeout)?;
     let text = || format!("response:\n{}\n\n", python_repr(&response));
     cli.output.answer(text, || yaml::to_json_in(Generation::Ros2, &response))
 }
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn type_is_told_from_values() {
+    fn type_and_values_are_distinguished() {
         let types = Types::new(&[]).expect("no folder to read");
         for word in ["std_srvs/srv/SetBool", "std_srvs/SetBool", "my_package/srv/Mine"] {
             assert!(is_type(&types, word), "{word}");

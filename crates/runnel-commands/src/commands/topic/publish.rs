@@ -14,7 +14,7 @@ use runnel_io::clock;
 
 use super::mismatch::Reason;
 use super::qos::AskedQos;
-use super::subscribers::{has_best_effort_subscription, mismatches, ros1_only_count, subscribed};
+use super::subscribers::{self, has_best_effort_subscription, mismatches, ros1_only_count};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -297,7 +297,7 @@ impl Job<'_> {
             let mismatches = self.mismatches()?;
             if !mismatches.is_empty() {
                 self.warn_of_mismatches(&mismatches);
-            } else if subscribed(snapshot, topic)? {
+            } else if subscribers::has_subscriber(snapshot, topic)? {
                 log::warn!(
                     "message not delivered: the subscribers of {topic} do not match (see '{TOPIC_INFO} {topic}')"
                 );
@@ -349,7 +349,7 @@ impl Job<'_> {
         let changes = values.iter().any(|value| value.contains("now") || value.contains("auto"));
         let typed = || message(self.publisher.schema(), values);
         let mut next = typed()?;
-        let mut rate = Rate::new(self.context, self.args.rate.unwrap_or(1.0));
+        let mut rate = Rate::new(self.context, self.args.rate.unwrap_or(1.0))?;
         let mut left = self.args.times();
         while self.context.ok() && left != Some(0) {
             self.publish(&next)?;
@@ -377,7 +377,7 @@ impl Job<'_> {
     }
 
     fn publish_documents(&self) -> Result<(), CliError> {
-        let mut rate = self.args.rate.map(|hertz| Rate::new(self.context, hertz));
+        let mut rate = self.args.rate.map(|hertz| Rate::new(self.context, hertz)).transpose()?;
         let documents = documents(io::stdin);
         while self.context.ok() {
             let text = match documents.recv_timeout(POLL_PERIOD) {

@@ -7,7 +7,8 @@ use super::mismatch::{Reason, reason};
 use crate::error::CliError;
 use crate::graphs::{GraphSnapshot, Topic, publishes};
 
-/// True if a best-effort subscription of ROS 2 exists, which gets lost messages only once.
+/// Whether a best-effort subscription of ROS 2 exists. Those get no retransmissions, so `pub` waits before the first
+/// message.
 pub fn has_best_effort_subscription(context: &Context, topic: &str) -> Result<bool, CliError> {
     let graph = context.ros2_graph()?.unwrap_or_default();
     let is_best_effort = |end: &EndpointInfo| end.qos.reliability == Reliability::BestEffort;
@@ -18,8 +19,8 @@ fn subscribes(end: &EndpointInfo, topic: &str) -> bool {
     end.endpoint_type == EndpointType::Subscription && end.ros_topic() == Some(DdsTopic::Topic(topic))
 }
 
-/// True if any node subscribes, with any type and QoS.
-pub fn subscribed(snapshot: &GraphSnapshot, topic: &str) -> Result<bool, CliError> {
+/// Whether any node subscribes, with any type and QoS.
+pub fn has_subscriber(snapshot: &GraphSnapshot, topic: &str) -> Result<bool, CliError> {
     let graph = snapshot.context().ros2_graph()?.unwrap_or_default();
     let in_ros2 = graph.endpoints.iter().any(|end| subscribes(end, topic));
     let ros1_state = snapshot.ros1().and_then(|graph| graph.system_state().ok());

@@ -158,7 +158,7 @@ impl Job<'_> {
         rate: f64,
         next_message: impl Fn() -> Result<Option<DynamicMessage>, Failure>,
     ) -> Result<(), Failure> {
-        let mut rate = Rate::new(self.context, rate);
+        let mut rate = Rate::new(self.context, rate)?;
         while self.context.ok() {
             if let Some(next) = next_message()? {
                 message = next;
@@ -196,7 +196,7 @@ impl Job<'_> {
             self.output.line("Got one message and a rate, publishing repeatedly")?;
             return self.publish_repeatedly(only.clone(), rate, || Ok(None));
         }
-        let mut pace = rate.map(|rate| Rate::new(self.context, rate));
+        let mut pace = rate.map(|rate| Rate::new(self.context, rate)).transpose()?;
         let mut ahead = [first, second].into_iter().flatten();
         while let Some(message) = ahead.next().map_or_else(|| self.next(documents), |next| Ok(Some(next)))? {
             let latches_forever = rate.is_none() && !self.args.once;

@@ -82,10 +82,10 @@ pub fn delay(args: &DelayArgs, cli: &CliContext) -> Result<(), Failure> {
     let context = cli.running_context()?;
     let Some(topic) = published(cli, &context, &args.topic)? else { return Ok(()) };
     let mut any = false;
-    let report = move |output: Output, topic: &str, news: Option<(Summary, usize)>| {
+    let report = move |output: Output, topic: &str, summaries: Option<(Summary, usize)>| {
         // Unlike hz, it prints nothing before the first message.
-        any |= news.is_some();
-        if any { delay::report(output, topic, news) } else { Ok(()) }
+        any |= summaries.is_some();
+        if any { delay::report(output, topic, summaries) } else { Ok(()) }
     };
     Ok(delay::measure(cli, &context, topic, all(args.window), report)?)
 }
@@ -102,9 +102,9 @@ fn all(window: i64) -> Measured {
 }
 
 /// Prints a row for each topic with new messages.
-fn report_several(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
+fn report_several(output: Output, summaries: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
     let rows: Vec<[String; 6]> =
-        news.iter().filter_map(|(topic, news)| Some(row(topic, news.as_ref()?))).collect();
+        summaries.iter().filter_map(|(topic, summaries)| Some(row(topic, summaries.as_ref()?))).collect();
     output.paragraph(&if rows.is_empty() { "no new messages".into() } else { table(&rows) })
 }
 

@@ -186,7 +186,7 @@ impl Job<'_> {
     fn publish(&self) -> Result<(), Failure> {
         self.output.line("publisher: beginning loop")?;
         let limit = self.args.limit();
-        let mut rate = Rate::new(self.context, self.args.rate);
+        let mut rate = Rate::new(self.context, self.args.rate)?;
         let mut count = 0;
         while self.context.ok() {
             // Values such as `now` change from message to message.

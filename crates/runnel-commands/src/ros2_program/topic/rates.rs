@@ -86,10 +86,10 @@ pub fn delay(args: &DelayArgs, cli: &CliContext) -> Result<(), Failure> {
     let topic = resolved(cli, &snapshot, std::slice::from_ref(&args.topic))?.concat();
     let context: &Context = snapshot.context();
     let mut any = false;
-    let report = move |output: Output, topic: &str, news: Option<(Summary, usize)>| {
+    let report = move |output: Output, topic: &str, summaries: Option<(Summary, usize)>| {
         // It prints nothing before the first message.
-        any |= news.is_some();
-        if any { delay::report(output, topic, news) } else { Ok(()) }
+        any |= summaries.is_some();
+        if any { delay::report(output, topic, summaries) } else { Ok(()) }
     };
     delay::measure(cli, context, topic, of(args.window, ""), report)?;
     Err(interrupted())
@@ -110,13 +110,17 @@ fn of(window: usize, subscribed: &'static str) -> Measured {
 }
 
 /// Unlike rostopic, it prints nothing without new messages.
-fn report_one(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
-    if news.iter().any(|(_, news)| news.is_some()) { rate::report(output, news) } else { Ok(()) }
+fn report_one(output: Output, summaries: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
+    if summaries.iter().any(|(_, summaries)| summaries.is_some()) {
+        rate::report(output, summaries)
+    } else {
+        Ok(())
+    }
 }
 
-fn report_several(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
+fn report_several(output: Output, summaries: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
     let rows: Vec<[String; 6]> =
-        news.iter().filter_map(|(topic, news)| Some(row(topic, news.as_ref()?))).collect();
+        summaries.iter().filter_map(|(topic, summaries)| Some(row(topic, summaries.as_ref()?))).collect();
     if rows.is_empty() { Ok(()) } else { output.paragraph(&table(&rows)) }
 }
 

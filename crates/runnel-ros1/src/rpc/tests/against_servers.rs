@@ -275,7 +275,7 @@ fn call_times_out_while_waiting_or_connecting() {
 }
 
 #[test]
-fn cancelled_call_causes_no_event() {
+fn canceled_call_causes_no_event() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b", "c"].map(|method| call(&mut peer, method, true));
     let conn = opened(&mut peer);

@@ -1,18 +1,12 @@
 //! Arrival of samples, whole or in fragments, and their order.
 
-use super::{Held, WriterProxy};
+use super::WriterProxy;
+use super::held::HOLDING;
 use crate::evidence::{QUIET, Verdict};
 use crate::reader::fragments::Complete;
 use crate::wire::{DataFrag, EntityId, SequenceNumber, Timestamp};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
-
-/// Maximum number of samples held before a missing one.
-pub(super) const MAX_HELD: usize = 4096;
-
-/// Approximate overhead of a held sample in bytes.
-const HOLDING: usize = 128;
 
 /// Maximum distance of a best-effort sample from the last one: a working network loses fewer in a row.
 const MAX_AHEAD: u32 = 256;
@@ -44,7 +38,7 @@ impl WriterProxy {
             return self.arrive_once(now, number, digest);
         }
         self.last = self.last.max(number);
-        if self.held.contains_key(&number) || number < self.next && !self.revert_jump(now, number) {
+        if self.held.contains(number) || number < self.next && !self.revert_jump(now, number) {
             self.retry.timing.note_repeated_arrival(number);
             self.note_late(now, number, digest);
             return Arrival::Late;
@@ -57,7 +51,7 @@ impl WriterProxy {
         self.fragments.forget(number);
         self.fragments.note_later_sample(number);
         self.skip_unrepeated();
-        if !self.is_next_known() || number > self.next || !has_capacity || self.is_paused {
+        if !self.is_next_known() || number > self.next || !has_capacity || self.pause.is_paused() {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
@@ -198,12 +192,11 @@ impl WriterProxy {
     }
 
     fn try_hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        if self.held.len() >= MAX_HELD || self.held_bytes + sample.bytes.len() > self.spec.max_bytes {
+        if !self.held.has_capacity(sample.bytes.len(), self.spec.max_bytes) {
             return false;
         }
         let Some(claim) = self.spec.budgets.held.claim(HOLDING + sample.bytes.len()) else { return false };
-        self.held_bytes += sample.bytes.len();
-        self.held.insert(number, Box::new(Held { sample, _claim: claim }));
+        self.held.insert(number, sample, claim);
         self.extend_whole();
         self.note_repaired(now, number);
         true
@@ -211,23 +204,22 @@ impl WriterProxy {
 
     /// Returns the bytes that the shared budget must have free to hold a sample, if only that prevents it.
     pub fn needed_budget(&self, bytes: usize) -> Option<usize> {
-        let may = self.held.len() < MAX_HELD && self.held_bytes + bytes <= self.spec.max_bytes;
+        let may = self.held.has_capacity(bytes, self.spec.max_bytes);
         (may && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
     }
 
     /// Returns the bytes of held samples that would be sent again if dropped.
     pub fn held_bytes(&self) -> usize {
-        self.held_bytes + self.held.len() * HOLDING
+        self.held.memory()
     }
 
     /// Drops the latest held samples, up to `most` bytes, which are requested again. Returns the dropped bytes.
     pub fn drop_held(&mut self, most: usize) -> usize {
         let mut bytes = 0;
         while bytes < most
-            && let Some((number, held)) = self.held.pop_last()
+            && let Some((number, len)) = self.held.remove_last()
         {
-            self.held_bytes -= held.sample.bytes.len();
-            bytes += HOLDING + held.sample.bytes.len();
+            bytes += HOLDING + len;
             self.complete_up_to = self.complete_up_to.min(number.previous());
             self.note_dropped(number);
         }
@@ -236,11 +228,10 @@ impl WriterProxy {
 
     /// Removes the held sample that is next.
     pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
-        if !self.is_next_known() || self.is_paused {
+        if !self.is_next_known() || self.pause.is_paused() {
             return None;
         }
-        let Held { sample, .. } = *self.held.remove(&self.next)?;
-        self.held_bytes -= sample.bytes.len();
+        let sample = self.held.remove(self.next)?;
         let number = self.next;
         self.deliver_up_to(self.position.latest(), number);
         Some((number, sample))
@@ -291,7 +282,7 @@ impl WriterProxy {
     /// Returns whether fragments of a sample are useless.
     fn is_known(&mut self, now: Instant, number: SequenceNumber) -> bool {
         if number >= self.next {
-            return self.held.contains_key(&number);
+            return self.held.contains(number);
         }
         if !self.spec.reliable {
             return number < self.received_before || !self.position.is_quiet(now);
@@ -313,8 +304,7 @@ impl WriterProxy {
     /// Drops held and incomplete samples after the last one of the writer. The next one may be arriving in fragments.
     pub(super) fn drop_after(&mut self, last: SequenceNumber) {
         self.fragments.drop_after(last.next());
-        let behind = self.held.drain(last.next()..);
-        self.held_bytes -= behind.map(|(_, held)| held.sample.bytes.len()).sum::<usize>();
+        self.held.remove_after(last);
         self.complete_up_to = self.complete_up_to.min(last);
     }
 
@@ -326,7 +316,7 @@ impl WriterProxy {
         }
         self.last = self.last.max(number);
         self.lose_sample(number);
-        self.owes_answer = true;
+        self.is_acknack_due = true;
     }
 
     /// Moves the position to `number`, and over irrelevant samples after it.
@@ -341,9 +331,7 @@ impl WriterProxy {
         }
         self.fragments.forget_before(self.next);
         self.retry.timing.note_done(self.next);
-        for (_, held) in self.held.drain(..self.next) {
-            self.held_bytes -= held.sample.bytes.len();
-        }
+        self.held.remove_before(self.next);
         self.note_capacity();
         if !self.is_missing_something() {
             self.retry.stop();

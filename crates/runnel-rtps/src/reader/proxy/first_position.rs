@@ -30,7 +30,7 @@ impl WriterProxy {
 
     /// Returns the first position that a HEARTBEAT sets.
     pub(super) fn first_position(&self, heartbeat: &Heartbeat) -> SequenceNumber {
-        let held = self.held.first_key_value().map(|(number, _)| *number);
+        let held = self.held.first();
         match held.filter(|_| self.is_for_known_readers(heartbeat.reader)) {
             Some(held) => held.min(heartbeat.first),
             None => heartbeat.first,

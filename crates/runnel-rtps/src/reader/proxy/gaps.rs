@@ -103,8 +103,7 @@ impl WriterProxy {
         self.extend_whole();
         let mut number = self.next.max(self.complete_up_to.next()).max(self.lost_before);
         self.lost_before = self.lost_before.max(first);
-        while let Some((held, _)) = self.held.range(number.min(first)..first).next() {
-            let held = *held;
+        while let Some(held) = self.held.first_in(number.min(first)..first) {
             self.lost += u64::from(held.distance_from(number)) - self.gaps_within(number, held);
             self.add_gap(number, held);
             number = held.next();
@@ -117,7 +116,7 @@ impl WriterProxy {
     /// Records the samples of a range that are not held as irrelevant.
     fn add_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
         let mut start = start.max(self.next);
-        while let Some(held) = self.held.range(start.min(end)..end).next().map(|(held, _)| *held) {
+        while let Some(held) = self.held.first_in(start.min(end)..end) {
             self.add_empty_gap(start, held);
             start = held.next();
         }

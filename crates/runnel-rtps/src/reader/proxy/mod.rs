@@ -1,10 +1,13 @@
 //! Writer proxy: the progress of a reader with one matched writer.
 
-mod answer;
+mod acknack;
 mod arrival;
 mod first_position;
 mod gaps;
+mod heartbeat;
+mod held;
 mod jump;
+mod pause;
 mod position;
 mod recent;
 #[cfg(test)]
@@ -13,15 +16,16 @@ mod timing;
 
 pub(crate) use arrival::{Arrival, copy_sample};
 
-use super::budget::{Budgets, Claim};
-use super::fragments::{Complete, Fragments};
+use super::budget::Budgets;
+use super::fragments::Fragments;
 use crate::count::LatestCount;
 use crate::wire::{Guid, SequenceNumber, VendorId};
-use alloc::boxed::Box;
-use answer::Retry;
+use acknack::Retry;
 use core::net::SocketAddr;
 use core::time::Duration;
+use held::HeldSamples;
 use jump::Jump;
+use pause::Pause;
 use position::Position;
 use runnel_core::sorted::SortedMap;
 use runnel_core::time::Instant;
@@ -56,15 +60,10 @@ pub(crate) struct WriterProxy {
     unaddressed_since: Option<Instant>,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
-    /// Boxed, since thousands may be held.
-    held: SortedMap<SequenceNumber, Box<Held>>,
-    held_bytes: usize,
+    held: HeldSamples,
     /// An early sample exceeded the capacity, and there is none yet.
     is_full: bool,
-    /// An alternate path carries the pair: reliable samples are held and not acknowledged.
-    is_paused: bool,
-    /// Since it was paused, the writer has addressed a HEARTBEAT to only this reader.
-    has_own_heartbeat: bool,
+    pause: Pause,
     /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,
     /// The user has received or missed all samples before this one, whatever best-effort samples arrive.
@@ -84,19 +83,12 @@ pub(crate) struct WriterProxy {
     lost: u64,
     /// Losses before this number have been counted.
     lost_before: SequenceNumber,
-    /// An acknowledgement is due.
-    owes_answer: bool,
+    /// An ACKNACK is due.
+    is_acknack_due: bool,
     retry: Retry,
     position: Position,
-    /// It is queued for an answer.
+    /// It is queued for an ACKNACK.
     pub queued: bool,
-}
-
-/// Sample that waits for earlier ones.
-#[derive(Debug)]
-struct Held {
-    sample: Complete,
-    _claim: Claim,
 }
 
 /// State of an unmatched writer: it may return with the same numbers, and may not have noticed.
@@ -137,11 +129,9 @@ impl WriterProxy {
             has_first_heartbeat: !reliable,
             unaddressed_since: None,
             last: nothing,
-            held: SortedMap::new(),
-            held_bytes: 0,
+            held: HeldSamples::default(),
             is_full: false,
-            is_paused: false,
-            has_own_heartbeat: false,
+            pause: Pause::Running,
             has_alternate_path: false,
             received_before: SequenceNumber::FIRST,
             complete_up_to: nothing,
@@ -154,7 +144,7 @@ impl WriterProxy {
             skipped_before: None,
             lost: 0,
             lost_before: nothing,
-            owes_answer: reliable,
+            is_acknack_due: reliable,
             retry: Retry::new(),
             position: Position::default(),
             queued: false,
@@ -228,9 +218,9 @@ impl WriterProxy {
         core::mem::take(&mut self.lost) + self.position.take_lost()
     }
 
-    /// Returns whether an answer is due.
-    pub fn has_answer_due(&self) -> bool {
-        self.owes_answer
+    /// Returns whether an ACKNACK is due.
+    pub fn is_acknack_due(&self) -> bool {
+        self.is_acknack_due
     }
 
     /// Returns whether a HEARTBEAT was received, and all announced samples have arrived.
@@ -267,20 +257,19 @@ impl WriterProxy {
 
     /// Returns whether an alternate path carries the pair.
     pub fn is_paused(&self) -> bool {
-        self.is_paused
+        self.pause.is_paused()
     }
 
     /// Pauses or resumes the pair. While it is paused, reliable samples are held and not acknowledged, as without
     /// capacity.
     pub fn set_paused(&mut self, is_paused: bool) {
-        self.is_paused = is_paused;
-        self.has_own_heartbeat = false;
+        self.pause = Pause::new(is_paused);
     }
 
     /// Returns whether submessages to all readers are only for readers of other pairs, unless all are paused: the
     /// writer has not shown since the pause that it counts this reader among those. Best-effort samples need no order.
     pub fn needs_own_submessages(&self) -> bool {
-        self.is_paused && self.spec.reliable && !self.has_own_heartbeat
+        self.pause == Pause::Paused && self.spec.reliable
     }
 
     /// Returns whether the pair is reliable.
@@ -300,6 +289,6 @@ impl WriterProxy {
 
     /// Schedules an acknowledgement of the reader's progress, which the writer waits for.
     pub fn acknowledge_progress(&mut self) {
-        self.owes_answer |= self.spec.reliable;
+        self.is_acknack_due |= self.spec.reliable;
     }
 }

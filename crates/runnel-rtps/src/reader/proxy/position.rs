@@ -206,7 +206,7 @@ impl WriterProxy {
         if !self.spec.reliable {
             return;
         }
-        (self.position.wants_heartbeat, self.owes_answer) = (true, true);
+        (self.position.wants_heartbeat, self.is_acknack_due) = (true, true);
         let pause = if self.position.probes < FAST_PROBES { QUIET } else { SLOW_PROBE_PAUSE };
         self.position.probe_at = Some(now + pause);
         self.position.probes = self.position.probes.saturating_add(1);
@@ -336,12 +336,11 @@ impl WriterProxy {
         self.position.correct();
         self.position.confirm(now);
         self.note_missing();
-        self.owes_answer = true;
+        self.is_acknack_due = true;
     }
 
     fn restart(&mut self, first: SequenceNumber) {
         self.held.clear();
-        self.held_bytes = 0;
         self.fragments.forget_all();
         (self.resume_at, self.position.counts_restarted) = (None, false);
         (self.lost_before, self.skipped_before) = (SequenceNumber::ZERO, None);

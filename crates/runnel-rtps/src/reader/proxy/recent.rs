@@ -1,6 +1,6 @@
 //! Recent samples: numbers and digests that distinguish copies from other samples with the same number.
 
-use super::arrival::MAX_HELD;
+use super::held::MAX_HELD;
 use crate::wire::SequenceNumber;
 use alloc::collections::VecDeque;
 

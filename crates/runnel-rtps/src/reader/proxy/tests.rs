@@ -36,7 +36,7 @@ fn heartbeat(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count
     let (first, last) = (number(first), number(last));
     let heartbeat =
         Heartbeat { reader: READER, writer: WRITER, first, last, count, is_final: true, liveliness: false };
-    proxy.heartbeat(now, &heartbeat);
+    proxy.handle_heartbeat(now, &heartbeat);
 }
 
 fn skip(proxy: &mut WriterProxy, now: Instant, start: i64, end: i64) {
@@ -73,7 +73,7 @@ fn first_heartbeat_of_fast_dds_is_requested_with_base_zero() {
     };
     let base = |proxy: &mut WriterProxy, now| {
         proxy.handle_timeout(now);
-        let (ack, _) = proxy.answer(now, READER).expect("a request");
+        let (ack, _) = proxy.take_acknack(now, READER).expect("a request");
         assert!(ack.missing.is_empty() && !ack.is_final);
         ack.missing.base
     };
@@ -142,7 +142,7 @@ fn samples_dropped_by_heartbeat_are_requested_again() {
     }
     (2..5).for_each(|count| heartbeat(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
     heartbeat(&mut proxy, at(5000), 1, 4, 5);
-    let (ack_nack, _) = proxy.answer(at(5000), READER).unwrap();
+    let (ack_nack, _) = proxy.take_acknack(at(5000), READER).unwrap();
     assert_eq!(ack_nack.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
 }
 
@@ -172,16 +172,16 @@ fn late_first_heartbeat_resets_retry_interval() {
     let mut proxy = WriterProxy::new(spec());
     let mut now = at(0);
     for _ in 0..30 {
-        proxy.answer(now, READER).unwrap();
+        proxy.take_acknack(now, READER).unwrap();
         now = proxy.timeout().unwrap();
         proxy.handle_timeout(now);
     }
-    proxy.answer(now, READER).unwrap();
+    proxy.take_acknack(now, READER).unwrap();
     let now = now + Duration::from_millis(10);
     assert_eq!(proxy.arrive(now, (number(5), 0), true), Arrival::Early);
     assert!(proxy.hold(now, number(5), copy_sample(b"sample", None, false)));
     heartbeat(&mut proxy, now, 1, 5, 1);
-    proxy.answer(now, READER).unwrap();
+    proxy.take_acknack(now, READER).unwrap();
     assert!(proxy.timeout().unwrap() < now + Duration::from_millis(500));
 }
 
@@ -248,7 +248,7 @@ fn reader_begins_with_its_own_heartbeat() {
         is_final: false,
         liveliness: false,
     };
-    proxy.heartbeat(at(0), &for_other_readers);
+    proxy.handle_heartbeat(at(0), &for_other_readers);
     proxy.gap(at(0), &Gap::range(EntityId::UNKNOWN, WRITER, number(1), number(3)));
     assert_eq!(proxy.due(), None);
     for sample in [3, 6].map(number) {
@@ -263,7 +263,10 @@ fn reader_begins_with_its_own_heartbeat() {
 fn to_all(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count: u32) {
     let (first, last, reader) = (number(first), number(last), EntityId::UNKNOWN);
     let (is_final, liveliness) = (true, false);
-    proxy.heartbeat(now, &Heartbeat { reader, writer: WRITER, first, last, count, is_final, liveliness });
+    proxy.handle_heartbeat(
+        now,
+        &Heartbeat { reader, writer: WRITER, first, last, count, is_final, liveliness },
+    );
 }
 
 /// Version 0.1.0 addresses nothing to a reader that has the same progress as others of its participant.

@@ -54,14 +54,14 @@ fn forgotten_goal_is_lost_unless_result_is_pending() {
         let waits = matches!(state, WaitingForGoalAck | WaitingForResult | Done);
         assert_eq!(update == Update::End, !waits, "{state:?}");
     }
-    let mut cancelled_at_once = ClientStateMachine::new();
-    assert!(cancelled_at_once.cancel());
-    assert_eq!(cancelled_at_once.on_missing_status(NOW), Update::Unchanged);
-    assert!(!cancelled_at_once.is_acknowledged());
-    assert_eq!(cancelled_at_once.on_status(Status::Recalling, "", NOW), Update::Changed);
-    assert!(cancelled_at_once.is_acknowledged());
-    assert_eq!(cancelled_at_once.on_missing_status(NOW), Update::End);
-    assert_eq!(cancelled_at_once.status(), Status::Lost);
+    let mut canceled_at_once = ClientStateMachine::new();
+    assert!(canceled_at_once.cancel());
+    assert_eq!(canceled_at_once.on_missing_status(NOW), Update::Unchanged);
+    assert!(!canceled_at_once.is_acknowledged());
+    assert_eq!(canceled_at_once.on_status(Status::Recalling, "", NOW), Update::Changed);
+    assert!(canceled_at_once.is_acknowledged());
+    assert_eq!(canceled_at_once.on_missing_status(NOW), Update::End);
+    assert_eq!(canceled_at_once.status(), Status::Lost);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn acceptance_activates_goal_once() {
 }
 
 #[test]
-fn refused_cancel_lets_goal_be_cancelled_again() {
+fn refused_cancel_lets_goal_be_canceled_again() {
     let mut goal = at(Active);
     assert!(goal.cancel());
     goal.on_cancel_refused();
@@ -134,9 +134,9 @@ fn after(seconds: u64) -> Instant {
 
 #[test]
 fn goal_missing_from_lists_for_long_is_lost() {
-    for cancelled in [false, true] {
+    for canceled in [false, true] {
         let mut goal = ClientStateMachine::new();
-        assert_eq!(cancelled, cancelled && goal.cancel());
+        assert_eq!(canceled, canceled && goal.cancel());
         (0..100).for_each(|_| assert_eq!(goal.on_missing_status(after(1)), Update::Unchanged));
         assert_eq!(goal.on_missing_status(after(30)), Update::Unchanged, "the time limit is not reached");
         assert_eq!(goal.on_missing_status(after(31)), Update::End);

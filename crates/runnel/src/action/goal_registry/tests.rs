@@ -56,7 +56,7 @@ fn id(number: i32) -> GoalId {
 #[test]
 fn cancel_selects_by_id_stamp_or_all() {
     let none: &[i32] = &[];
-    for (cancelled, at_time, expected) in [
+    for (canceled, at_time, expected) in [
         ("2", 0, [2].as_slice()),
         ("", 2, [1, 2].as_slice()),
         ("3", 1, [1, 3].as_slice()),
@@ -64,13 +64,13 @@ fn cancel_selects_by_id_stamp_or_all() {
         ("4", 0, none),
     ] {
         let mut registry = registry(10, &[1, 2, 3]);
-        let (concerned, kept) = registry.cancel(cancelled, stamp(at_time), at(0));
+        let (concerned, kept) = registry.cancel(canceled, stamp(at_time), at(0));
         let handles: Vec<i32> = concerned.iter().map(|(_, handle)| *handle).collect();
-        assert_eq!((handles.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
-        let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
+        assert_eq!((handles.as_slice(), kept), (expected, true), "{canceled:?} {at_time}");
+        let again = registry.cancel(canceled, stamp(at_time), at(0)).0;
         assert!(again.is_empty(), "its owner is being asked");
         assert!(concerned.iter().all(|(key, _)| registry.conclude_cancel(*key)));
-        let again = registry.cancel(cancelled, stamp(at_time), at(0)).0;
+        let again = registry.cancel(canceled, stamp(at_time), at(0)).0;
         assert!(again.is_empty(), "a repeated cancel notifies no owner");
     }
 }
@@ -81,7 +81,7 @@ fn refused_cancel_restores_open_goal_only() {
     registry.set(key(&registry, 1), GoalStatus::Active, "", at(0));
     let (concerned, _) = registry.cancel("", Time::default(), at(0));
     assert_eq!(statuses(&registry), [GoalStatus::Active, GoalStatus::Pending], "the owners are being asked");
-    let seen_by_owners = registry.entries().iter().map(Entry::status_if_cancelled);
+    let seen_by_owners = registry.entries().iter().map(Entry::status_if_canceled);
     assert!(seen_by_owners.eq([GoalStatus::Preempting, GoalStatus::Recalling]));
     registry.set(key(&registry, 2), GoalStatus::Recalled, "", at(0));
     let keys: Vec<Key> = concerned.into_iter().map(|(key, _)| key).collect();
@@ -95,7 +95,7 @@ fn refused_cancel_restores_open_goal_only() {
 }
 
 #[test]
-fn goal_cancelled_before_arrival_is_recalled() {
+fn goal_canceled_before_arrival_is_recalled() {
     let mut registry = registry(10, &[]);
     assert_eq!(registry.cancel("7", Time::default(), at(0)), (vec![], true));
     assert_eq!(statuses(&registry), [GoalStatus::Recalling]);
@@ -169,13 +169,13 @@ fn goal_accepted_while_its_owner_is_asked_is_preempting() {
     registry.cancel("1", Time::default(), at(0));
     let first = key(&registry, 1);
     registry.set(first, GoalStatus::Active, "", at(0));
-    assert_eq!(registry.get(first).unwrap().status_if_cancelled(), GoalStatus::Preempting);
+    assert_eq!(registry.get(first).unwrap().status_if_canceled(), GoalStatus::Preempting);
     assert!(registry.conclude_cancel(first));
     assert_eq!(statuses(&registry), [GoalStatus::Preempting]);
 }
 
 #[test]
-fn withdrawn_cancel_lets_goal_be_cancelled_again() {
+fn withdrawn_cancel_lets_goal_be_canceled_again() {
     let mut registry = registry(10, &[1]);
     registry.cancel("1", Time::default(), at(0));
     registry.withdraw_cancel(key(&registry, 1));

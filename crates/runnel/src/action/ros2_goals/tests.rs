@@ -114,7 +114,7 @@ fn long_goal_keeps_its_result_after_the_end() {
 
 #[test]
 fn cancel_selects_by_id_stamp_either_or_all() {
-    for (cancelled, before, expected) in [
+    for (canceled, before, expected) in [
         (id(2), 0, vec![2]),
         (NO_GOAL, 2, vec![1, 2]),
         (id(3), 1, vec![1, 3]),
@@ -122,8 +122,8 @@ fn cancel_selects_by_id_stamp_either_or_all() {
         (id(9), 1, vec![1]),
     ] {
         let mut goals = executing(3);
-        let (code, concerned) = cancel(&mut goals, cancelled, stamp(before), true);
-        assert_eq!((code, &concerned), (CancelCode::None, &expected), "{cancelled:?} {before}");
+        let (code, concerned) = cancel(&mut goals, canceled, stamp(before), true);
+        assert_eq!((code, &concerned), (CancelCode::None, &expected), "{canceled:?} {before}");
         let canceling: Vec<u8> =
             list(&goals).into_iter().filter(|(_, status)| *status == 3).map(|(id, _)| id).collect();
         assert_eq!(canceling, expected);

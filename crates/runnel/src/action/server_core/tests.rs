@@ -81,7 +81,7 @@ fn each_result_expires_after_its_time() {
 }
 
 #[test]
-fn panic_of_cancel_callback_lets_goals_be_cancelled_again() {
+fn panic_of_cancel_callback_lets_goals_be_canceled_again() {
     let (_context, core) = core("panicking", Duration::from_secs(10));
     let goals = [1, 2, 3].map(|number| accepted(&core, number));
     let request = || core.table().goals.cancel_ros2([0; 16], Time::default(), clock::monotonic()).goals;

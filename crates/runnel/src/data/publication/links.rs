@@ -12,7 +12,9 @@ use runnel_ros1::node::SubscriberLink;
 use runnel_ros1::udpros::Fragmenter;
 
 use super::link::Link;
-use super::{Publication, State, log_warning};
+use super::publishing::log_warning;
+use super::{Publication, State};
+use crate::data::SwitchOutcome;
 use crate::data::bridge_node::bridge_of_node;
 use crate::data::datagrams::{DatagramLink, Refusals};
 use crate::ipc::Sender;
@@ -102,18 +104,25 @@ impl Publication {
         lock(&self.state).datagram_links.iter().any(|link| link.conn == conn && link.refused)
     }
 
-    /// A subscriber is on this host: its link switches to an IPC connection, on which `token` identifies it. Returns
-    /// false if that is not possible yet, also because the subscriber has not mapped the preallocated segments.
-    pub(crate) fn switch_link_to_memory(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
+    /// A subscriber is on this host: its link switches to an IPC connection, on which `token` identifies it. That is also
+    /// possible only later while the subscriber has not mapped the preallocated segments.
+    pub(crate) fn switch_link_to_memory(
+        &self,
+        conn: ConnId,
+        sender: &Arc<Sender>,
+        token: u128,
+    ) -> SwitchOutcome {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
-        let Some(link) = links.iter_mut().find(|link| link.conn == conn) else { return true };
+        let Some(link) = links.iter_mut().find(|link| link.conn == conn) else {
+            return SwitchOutcome::NotNeeded;
+        };
         if reserved.iter_mut().any(|reserved| !sender.announce(reserved.segments())) {
-            return false;
+            return SwitchOutcome::Later;
         }
-        let is_switched = link.switch_to_memory(&self.reactor, sender, token);
+        let outcome = link.switch_to_memory(&self.reactor, sender, token);
         self.count_channels(&state);
-        is_switched
+        outcome
     }
 
     /// The IPC connection has ended: a link that used it switches back to its TCP connection, with the messages that the

@@ -1,12 +1,12 @@
 //! Loaned messages: the publisher gets the memory first, writes into it, and publishes it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use runnel_core::wire::{Encoding, GrowingSink, NoMemory, try_reserve};
 use runnel_io::segment::SlotMut;
 
-use super::{Deferred, Publication, Refused, State, WriterGroup, log_warning};
+use super::publishing::AfterUnlock;
+use super::{Publication, Refused, State, WriterGroup};
 use crate::data::frames::SHORT;
 use crate::error::ConversionError;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE};
@@ -118,8 +118,7 @@ impl Publication {
         loan: WrittenLoan<'a>,
         group: &WriterGroup,
     ) -> Result<(), Refused<WrittenLoan<'a>>> {
-        let mut deferred = Deferred::default();
-        let (mut warning, mut unsent) = (None, None);
+        let mut after = AfterUnlock::default();
         let mut state = lock(&self.state);
         let bytes = loan.buffer.bytes().len();
         let as_bytes = state.is_kept_as_bytes(group) || !state.locals.is_empty();
@@ -136,32 +135,29 @@ impl Publication {
         }
         let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
-            unsent = self.send_cdr(&mut state, frame, group);
+            after.unsent = self.send_cdr(&mut state, frame, group);
         }
         // A link that was on standby begins to carry messages.
         if as_bytes || state.has_carrying_link(group) {
             let ros1 = ros1.or_else(|| state.in_ros1(&sent?, convert));
             if let Some(frame) = ros1 {
-                warning = self.publish_frame(&mut state, frame, group, |_| true, &mut deferred);
+                self.publish_frame(&mut state, frame, group, |_| true, &mut after);
             }
         } else {
             ros1.into_iter().for_each(|unused| state.recycle(unused));
         }
-        state.note_published(group);
-        self.published.store(self.published() + 1, Ordering::Relaxed);
+        self.note_published(&mut state, group);
         drop(state);
-        drop(unsent);
-        log_warning(warning);
-        deferred.run();
+        after.run();
         Ok(())
     }
 }
 
 /// A message in the encodings that subscribers need. One that was written in the ROS 1 encoding is always there in
 /// that one.
-struct Frames {
-    ros1: Option<Frame>,
-    cdr: Option<Frame>,
+pub(super) struct Frames {
+    pub(super) ros1: Option<Frame>,
+    pub(super) cdr: Option<Frame>,
 }
 
 impl State {

@@ -13,6 +13,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::lifespan::Lifespan;
 use super::memory_path::{Delivery, MemoryPath, NetworkState};
 use super::{Publication, RtpsWriter, State};
+use crate::data::SwitchOutcome;
 use crate::data::stream_path::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{SHORTEST, Sender};
@@ -34,19 +35,18 @@ impl MemoryLink {
 
 impl Publication {
     /// Switches a reader on this host to an IPC connection, on which `token` identifies the pair. With
-    /// `waits_for_user`, messages are paced by the subscriber's callbacks. Returns false if that is not possible yet.
-    /// A reader that requests it again starts over.
+    /// `waits_for_user`, messages are paced by the subscriber's callbacks. A reader that requests it again starts over.
     pub(crate) fn switch_to_memory(
         &self,
         (writer, reader): (EntityId, Guid),
         (key, waits_for_user): (Token, bool),
         sender: &Arc<Sender>,
         token: u128,
-    ) -> bool {
+    ) -> SwitchOutcome {
         let state = &mut *lock(&self.state);
-        let Some(rtps) = state.writer_of(writer) else { return true };
+        let Some(rtps) = state.writer_of(writer) else { return SwitchOutcome::NotNeeded };
         if state.reserved.iter_mut().any(|reserved| !sender.announce(reserved.segments())) {
-            return false;
+            return SwitchOutcome::Later;
         }
         // If the reader was lost meanwhile, a ROS 1 link delivers what it has not read.
         self.on_readers_lost(state, &rtps, (rtps.next_number(), rtps.take_lost()));
@@ -54,9 +54,9 @@ impl Publication {
         if rtps.is_held(reader) {
             // A ROS 1 link serves the reader. The driver is woken when that ends.
             state.add_memory_request(reader, sender);
-            return false;
+            return SwitchOutcome::Later;
         }
-        let Some(suspended) = rtps.suspend(reader) else { return true };
+        let Some(suspended) = rtps.suspend(reader) else { return SwitchOutcome::NotNeeded };
         let bound = state.options.bound;
         let network_state = NetworkState {
             network: PathKind::RtpsReliable,
@@ -71,9 +71,11 @@ impl Publication {
             let number = sender.open_samples(token, suspended.first_unacknowledged, &begin)?;
             Some((delivery, Channel { sender: Arc::clone(sender), number }))
         });
-        let is_open = opened.is_some();
-        match opened {
-            None => rtps.resume(reader, suspended.next, Vec::new()),
+        let outcome = match opened {
+            None => {
+                rtps.resume(reader, suspended.next, Vec::new());
+                SwitchOutcome::Later
+            }
             Some((delivery, channel)) => {
                 let mut path = MemoryPath::new((key, channel), (delivery, bound), Encoding::Xcdr1);
                 path.lifespan = state.lifespan_of(writer).map(Lifespan::new);
@@ -81,10 +83,11 @@ impl Publication {
                     path.share_with_link();
                 }
                 state.memory_links.push(MemoryLink { writer, reader, path });
+                SwitchOutcome::Switched
             }
-        }
+        };
         self.count_memory_links(state);
-        is_open
+        outcome
     }
 
     /// The IPC connection has ended: a reader that used it gets its messages over the network again, beginning with

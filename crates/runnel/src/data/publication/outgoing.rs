@@ -38,3 +38,14 @@ pub(crate) enum Refused<O> {
     /// It cannot be converted to a generation that has subscribers.
     Conversion(ConversionError),
 }
+
+impl Refused<()> {
+    /// The same with the message.
+    pub(super) fn with_message<O>(self, message: O) -> Refused<O> {
+        match self {
+            Self::TooLong(length) => Refused::TooLong(length),
+            Self::Full { subscriber, bytes, .. } => Refused::Full { subscriber, message, bytes },
+            Self::Conversion(error) => Refused::Conversion(error),
+        }
+    }
+}

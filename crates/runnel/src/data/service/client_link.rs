@@ -9,6 +9,7 @@ use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response_prefix;
 
 use super::no_memory_for_response;
+use crate::data::SwitchOutcome;
 use crate::data::stream_path::StreamPath;
 use crate::data::unsent::Unsent;
 use crate::ipc::Sender;
@@ -158,20 +159,22 @@ impl ClientLink {
         self.flush(&mut state);
     }
 
-    /// The client is on this host: answers switch to an IPC connection, on which `token` identifies the link. Returns
-    /// false if that is not possible yet.
-    pub(crate) fn switch_to_memory(&self, sender: &Arc<Sender>, token: u128) -> bool {
+    /// The client is on this host: answers switch to an IPC connection, on which `token` identifies the link.
+    pub(crate) fn switch_to_memory(&self, sender: &Arc<Sender>, token: u128) -> SwitchOutcome {
         let mut state = lock(&self.state);
-        let Some(Connection { stream, path, interest, .. }) = &mut state.connection else { return false };
-        if !path.switch_to_memory(&self.reactor, sender, token) {
-            return false;
+        let Some(Connection { stream, path, interest, .. }) = &mut state.connection else {
+            return SwitchOutcome::NotNeeded;
+        };
+        let outcome = path.switch_to_memory(&self.reactor, sender, token);
+        if outcome == SwitchOutcome::Later {
+            return outcome;
         }
         if *interest != Interest::Read {
             *interest = Interest::Read;
             let _ = self.reactor.modify(&**stream, self.token, Interest::Read);
         }
         self.flush(&mut state);
-        true
+        outcome
     }
 
     /// The IPC connection has ended: answers use the TCP connection again, beginning with those that the client has

@@ -5,6 +5,7 @@ use runnel_delivery::Statement;
 use runnel_io::Token;
 
 use super::{Entry, IpcConnections, LocalLink};
+use crate::data::SwitchOutcome;
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::{Key, Owner};
 
@@ -145,7 +146,8 @@ impl IpcConnections {
         }
         if let Some(Entry::SampleOutput(output)) = self.entries.get_mut(key) {
             let how = (Token(key.to_bits()), output.waits_for_user);
-            if !output.publication.switch_to_memory(output.pair(), how, &open.sender, token) {
+            let outcome = output.publication.switch_to_memory(output.pair(), how, &open.sender, token);
+            if outcome == SwitchOutcome::Later {
                 self.defer_switch(ipc_connection, token);
             }
         }

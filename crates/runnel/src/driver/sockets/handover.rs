@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Sockets;
 use super::socket::Socket;
+use crate::data::SwitchOutcome;
 use crate::driver::effect::Effects;
 use crate::driver::table::Key;
 use crate::ipc::Sender;
@@ -33,24 +34,24 @@ impl StreamProgress {
 }
 
 impl Sockets {
-    /// Switches a link to an IPC connection; false if that is not possible yet.
+    /// Switches a link to an IPC connection.
     pub(in crate::driver) fn switch_path(
         &mut self,
         key: Key,
         to: &Arc<Sender>,
         token: u128,
         effects: &mut Effects,
-    ) -> bool {
+    ) -> SwitchOutcome {
         let reactor = Arc::clone(&self.reactor);
         match self.table.get_mut(key) {
             Some(Socket::Output(output)) => output.publication.switch_link_to_memory(output.conn, to, token),
             Some(Socket::ServedClient(served)) => served.client.switch_to_memory(to, token),
             Some(Socket::CalledService(called)) => {
-                let is_switched = called.path.switch_to_memory(&reactor, to, token);
+                let outcome = called.path.switch_to_memory(&reactor, to, token);
                 self.flush_request(key, effects);
-                is_switched
+                outcome
             }
-            _ => true,
+            _ => SwitchOutcome::NotNeeded,
         }
     }
 

@@ -77,7 +77,8 @@ impl Sender {
         if pushed { LendResult::Lent } else { LendResult::RingFull }
     }
 
-    /// Announces segments from which slots may be lent later. False until the peer has mapped them; it rings then.
+    /// Announces segments from which slots may be lent later. True if the peer has mapped them, or can map no more; it
+    /// rings the doorbell when it has mapped one.
     pub(crate) fn announce(&self, segments: &[Arc<Segment>]) -> bool {
         let state = &mut *lock(&self.state);
         let is_mapped =

@@ -4,23 +4,18 @@ use runnel_core::names;
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
-use crate::error::Error;
+use crate::error::{Error, Ros1Feature};
 use crate::node::NodeInner;
+use crate::parameters::ARGUMENTS;
 use crate::parameters::parameter_value::{OutOfRange, ParameterValue};
-use crate::parameters::{Override, Overrides, file_value};
-use crate::settings::environment::argument_value;
-
-/// The origin of values in arguments, for errors.
-const ARGUMENTS: &str = "arguments of the node";
 
 impl NodeInner {
     /// Sets this node's parameters from the arguments, and returns when the master has them.
     pub(crate) fn set_argument_params(&self) -> Result<(), Error> {
-        let overrides = self.argument_overrides()?;
         if !self.is_in_ros1() {
             return Ok(());
         }
-        for (name, given) in overrides {
+        for (name, given) in self.overrides.clone() {
             if self.is_kept_from_master(&name) {
                 continue;
             }
@@ -41,27 +36,6 @@ impl NodeInner {
         Ok(())
     }
 
-    /// The parameters of this node in files and arguments, by their ROS 2 names. Arguments precede files.
-    ///
-    /// # Errors
-    /// If the value of an argument is not valid YAML.
-    pub(crate) fn argument_overrides(&self) -> Result<Overrides, Error> {
-        let shared = &self.context.shared;
-        let files = self.options.use_global_arguments.then_some(&shared.settings.params);
-        let of_files = files.into_iter().flat_map(|files| files.with_lines(self.full_name()));
-        let of_files = of_files.map(|(name, value, origin)| {
-            Ok((name.to_owned(), Override { value: file_value(value), origin }))
-        });
-        let of_arguments = self.options.arguments(shared).params_of(&self.name).map(|param| {
-            let (name, value) = match param.is_yaml {
-                true => (param.name.clone(), yaml_argument(&param.name, &param.value)?),
-                false => (param.name.replace('/', "."), ros1_argument(&param.value)),
-            };
-            Ok((name, Override { value, origin: ARGUMENTS.to_owned() }))
-        });
-        of_files.chain(of_arguments).collect()
-    }
-
     /// The node's own value of the parameter with this absolute name: of a declared one or, before its declaration, that
     /// of files and arguments.
     pub(super) fn own_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
@@ -69,7 +43,7 @@ impl NodeInner {
         if let Some(parameters) = self.declared_parameters().filter(|parameters| parameters.has(&name)) {
             return Ok(parameters.get(&name).unwrap_or_default());
         }
-        Ok(self.argument_overrides()?.get(&name).map(|given| given.value.clone()))
+        Ok(self.overrides.get(&name).map(|given| given.value.clone()))
     }
 
     /// The name of the node's own parameter that is to be set for this absolute name, if it is one: a declared one or,
@@ -103,26 +77,7 @@ impl NodeInner {
 }
 
 fn not_own(key: &str) -> Error {
-    Error::Ros1Only { what: format!("parameter {key}") }
-}
-
-/// The value of an argument `-p name:=value`.
-fn yaml_argument(name: &str, text: &str) -> Result<ParameterValue, Error> {
-    let value = argument_value(text).map_err(|why| format!("{name}:={text}: {why}"));
-    value.map(|value| file_value(&value)).map_err(|why| Error::Environment { variable: "-p", why })
-}
-
-/// The value of an argument `_name:=value`, parsed as by roscpp.
-fn ros1_argument(text: &str) -> ParameterValue {
-    if let Ok(number) = text.parse::<i64>() {
-        return number.into();
-    }
-    match (text, text.parse::<f64>()) {
-        (_, Ok(number)) => number.into(),
-        ("true" | "True" | "TRUE", _) => true.into(),
-        ("false" | "False" | "FALSE", _) => false.into(),
-        _ => text.into(),
-    }
+    Error::Ros1Only { feature: Ros1Feature::SharedParameter(key.to_owned()) }
 }
 
 /// A value for the ROS 1 parameter server. Each integer beyond 32 bits becomes the nearest double.

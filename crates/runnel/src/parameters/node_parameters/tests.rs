@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use super::*;
-use crate::parameters::ParameterCallback;
+use crate::parameters::ParameterCallbackHandle;
 use crate::sync::TryMutex as Shared;
 
 fn descriptor(name: &str, type_: u8) -> ParameterDescriptor {
@@ -45,7 +45,7 @@ fn callback_refuses_group_with_reason() {
         let is_high = group.iter().any(|parameter| parameter.value == Some(100.0.into()));
         if is_high { Err("too fast".to_owned()) } else { Ok(()) }
     };
-    let callback = ParameterCallback::new(&parameters, parameters.add_on_set(low));
+    let callback = ParameterCallbackHandle::new(&parameters, parameters.add_on_set(low));
     assert_eq!(reason(parameters.set(Parameter::new("rate", 100.0))), "too fast");
     assert_eq!(parameters.get("rate"), Ok(Some(1.0.into())));
     let declared = parameters.declare(descriptor("gain", 3), Some(100.0.into()), false, None);

@@ -1,16 +1,28 @@
 //! Conversions from parameter values to Rust types.
 
+use std::any::type_name;
 use std::collections::BTreeMap;
 
 use super::ParameterValue;
+use crate::error::WantedType;
 
 /// A type as which a parameter can be read.
 ///
 /// Numbers are read as the requested type if they fit it: an integer as any Rust integer, and also as a floating-point
 /// number, since `1` in a launch file means `1.0` for a speed.
 pub trait FromParameter: Sized {
+    /// A value of this type in words, for errors: `a number`.
+    const EXPECTED: &'static str = "a value of that type";
+    /// A value of this type on a command line, for errors: `5`.
+    const EXAMPLE: &'static str = "VALUE";
+
     /// The value as this type; `None` if it is of another type, or does not fit.
     fn from_parameter(value: &ParameterValue) -> Option<Self>;
+}
+
+/// The type that a program requests, for errors.
+pub(crate) fn wanted_type<T: FromParameter>() -> Box<WantedType> {
+    Box::new(WantedType { name: type_name::<T>(), expected: T::EXPECTED, example: T::EXAMPLE })
 }
 
 impl FromParameter for ParameterValue {
@@ -20,6 +32,9 @@ impl FromParameter for ParameterValue {
 }
 
 impl FromParameter for bool {
+    const EXPECTED: &'static str = "true or false";
+    const EXAMPLE: &'static str = "true";
+
     fn from_parameter(value: &ParameterValue) -> Option<Self> {
         match value {
             ParameterValue::Bool(truth) => Some(*truth),
@@ -32,6 +47,9 @@ impl FromParameter for bool {
 macro_rules! integers {
     ($($type:ty),*) => {$(
         impl FromParameter for $type {
+            const EXPECTED: &'static str = "an integer within the type's range";
+            const EXAMPLE: &'static str = "5";
+
             fn from_parameter(value: &ParameterValue) -> Option<Self> {
                 match value {
                     ParameterValue::Integer(number) => (*number).try_into().ok(),
@@ -44,6 +62,9 @@ macro_rules! integers {
 integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 impl FromParameter for f64 {
+    const EXPECTED: &'static str = "a number";
+    const EXAMPLE: &'static str = "5";
+
     fn from_parameter(value: &ParameterValue) -> Option<Self> {
         match value {
             ParameterValue::Double(number) => Some(*number),
@@ -54,12 +75,18 @@ impl FromParameter for f64 {
 }
 
 impl FromParameter for f32 {
+    const EXPECTED: &'static str = "a number";
+    const EXAMPLE: &'static str = "5";
+
     fn from_parameter(value: &ParameterValue) -> Option<Self> {
         f64::from_parameter(value).map(|number| number as f32)
     }
 }
 
 impl FromParameter for String {
+    const EXPECTED: &'static str = "a string";
+    const EXAMPLE: &'static str = "TEXT";
+
     fn from_parameter(value: &ParameterValue) -> Option<Self> {
         match value {
             ParameterValue::String(text) => Some(text.clone()),

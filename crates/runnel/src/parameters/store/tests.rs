@@ -113,7 +113,10 @@ fn read_only_and_undeclared_parameters_are_refused() {
     let mut store = store_with(&[]);
     let fixed = ParameterDescriptor { read_only: true, ..declaration("fixed", 2) };
     declare(&mut store, fixed, 1.into()).unwrap();
-    assert_eq!(refusal(&store, &[Parameter::new("fixed", 2)]), "parameter fixed is read-only");
+    assert_eq!(
+        refusal(&store, &[Parameter::new("fixed", 2)]),
+        "parameter fixed is read-only. Try: -p fixed:=VALUE at the start of the node"
+    );
     assert_eq!(refusal(&store, &[Parameter::new("other", 2)]), "parameter other is not declared");
     assert_eq!(store.undeclare("fixed"), Err(ParameterError::ReadOnly { name: "fixed".into() }));
     assert_eq!(store.undeclare("other"), Err(ParameterError::NotDeclared { name: "other".into() }));

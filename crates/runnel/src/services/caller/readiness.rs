@@ -92,18 +92,25 @@ impl Caller {
         driver.nodes.service(self.service()).is_some() || is_in_ros2()
     }
 
-    /// Waits until the service is ready.
+    /// Waits at most `timeout` until the service is ready. False if it is not.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends first; [`Error::Io`] if the operating system refuses to wait.
     pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let (context, until) = (&self.node.context, clock::monotonic() + timeout);
         if !self.node.is_in_ros1() {
-            return context.shared.wait(timeout, |driver| self.is_ready_without_master(driver));
+            let is_ready = context.shared.wait(timeout, |driver| self.is_ready_without_master(driver))?;
+            return if is_ready || context.ok() { Ok(is_ready) } else { Err(Error::ShuttingDown) };
         }
         loop {
             if self.is_ready_by(until)? {
                 return Ok(true);
             }
             let left = until.since(clock::monotonic());
-            if left.is_zero() || !context.ok() {
+            if !context.ok() {
+                return Err(Error::ShuttingDown);
+            }
+            if left.is_zero() {
                 return Ok(false);
             }
             // Not by a simulated clock, which may stand still.

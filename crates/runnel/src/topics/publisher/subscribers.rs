@@ -35,7 +35,7 @@ impl PublisherBase {
         let mut waiter = TaskWaiter::new(shared, vec![activity]);
         poll_fn(move |task| {
             waiter.register(task);
-            if publisher.publication.ready_count(&publisher.offering.group) >= count {
+            if publisher.publication.ready_count(&publisher.user_publisher.group) >= count {
                 return Poll::Ready(Ok(()));
             }
             if waiter.ok() { Poll::Pending } else { Poll::Ready(Err(Error::ShuttingDown)) }

@@ -65,7 +65,7 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     if let Some(found) = &mut ros2 {
         found.pids = network.pids(&found.graph);
     }
-    network::look_elsewhere(cli, &mut network, ros2.as_ref(), graph.is_some());
+    network::probe_other_domains(cli, &mut network, ros2.as_ref(), graph.is_some());
     here.master = master;
     here.has_ros2 = ros2.as_ref().is_some_and(|found| found.has_nodes);
     here.empty_domain = network.range.filter(|_| !here.has_ros2).map(|_| network.domain);

@@ -27,7 +27,7 @@ struct End {
 }
 
 /// The address from which a publisher sends a topic.
-type Offering = Result<(String, u16), Refusal>;
+type PublisherAddress = Result<(String, u16), Refusal>;
 
 /// The publishers of topics with subscribers and of the clock, or of all topics.
 fn to_ask(found: &GraphFound, all: bool) -> Vec<End> {
@@ -52,17 +52,17 @@ pub fn gather(
     hosts: &mut Hosts,
 ) -> Result<Vec<Offer>, CliError> {
     let ends = to_ask(found, all);
-    let offerings = offerings(graph, &ends)?;
-    hosts.look_up(offerings.iter().flatten().map(|(host, _)| host.as_str()));
-    let asked: Vec<_> = ends.into_iter().zip(offerings).collect();
-    let at = |(_, offering): &(End, Offering)| offering.as_ref().ok().cloned();
-    Ok(sequential_per_server(&asked, at, |(End { topic, node, .. }, offering), server| {
-        let answer = offering.clone().and_then(|(host, port)| offered(topic, &host, port, (hosts, server)));
+    let addresses = request_addresses(graph, &ends)?;
+    hosts.look_up(addresses.iter().flatten().map(|(host, _)| host.as_str()));
+    let asked: Vec<_> = ends.into_iter().zip(addresses).collect();
+    let at = |(_, address): &(End, PublisherAddress)| address.as_ref().ok().cloned();
+    Ok(sequential_per_server(&asked, at, |(End { topic, node, .. }, address), server| {
+        let answer = address.clone().and_then(|(host, port)| offered(topic, &host, port, (hosts, server)));
         Offer { topic: topic.clone(), node: node.clone(), answer }
     }))
 }
 
-fn offerings(graph: &Graph<'_>, ends: &[End]) -> Result<Vec<Offering>, CliError> {
+fn request_addresses(graph: &Graph<'_>, ends: &[End]) -> Result<Vec<PublisherAddress>, CliError> {
     let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
     let question = |End { topic, uri, .. }: &End| Question {
         uri: uri.clone(),
@@ -70,14 +70,14 @@ fn offerings(graph: &Graph<'_>, ends: &[End]) -> Result<Vec<Offering>, CliError>
         params: vec![topic.as_str().into(), protocols.clone()],
     };
     let answers = graph.ask_all(&ends.iter().map(question).collect::<Vec<_>>())?;
-    let offering = |answer: Result<Value, NoAnswer>| {
-        answer.map_err(|why| Refusal::Refused(why.to_string())).and_then(|answer| offering(&answer))
+    let address = |answer: Result<Value, NoAnswer>| {
+        answer.map_err(|why| Refusal::Refused(why.to_string())).and_then(|answer| parse_address(&answer))
     };
-    Ok(answers.into_iter().map(offering).collect())
+    Ok(answers.into_iter().map(address).collect())
 }
 
 /// Reads `["TCPROS", host, port]`.
-fn offering(answer: &Value) -> Offering {
+fn parse_address(answer: &Value) -> PublisherAddress {
     let read = || {
         let [_, host, port] = answer.as_array()? else { return None };
         Some((host.as_str()?.to_owned(), u16::try_from(port.as_int()?).ok()?))
@@ -106,10 +106,10 @@ pub fn subscribe(
 ) -> Result<(ConnectionHeader, Link), Refusal> {
     let header =
         [("callerid", CALLER), ("md5sum", "*"), ("tcp_nodelay", "1"), ("topic", topic), ("type", "*")];
-    converse(&ConnectionHeader::new(header), host, port, access)
+    exchange_headers(&ConnectionHeader::new(header), host, port, access)
 }
 
-fn converse(
+fn exchange_headers(
     header: &ConnectionHeader,
     host: &str,
     port: u16,
@@ -119,7 +119,7 @@ fn converse(
     let port_fault = |fault: ServerFault| Refusal::Port { at: at.to_string(), fault };
     let address = hosts.address(host).map_err(port_fault)?;
     let open = || Link::open(SocketAddr::new(address, port), header);
-    let (answer, link) = server.converse(open).map_err(port_fault)?;
+    let (answer, link) = server.connect(open).map_err(port_fault)?;
     match answer.get("error") {
         Some(error) => Err(Refusal::Refused(error.to_owned())),
         None => Ok((answer, link)),
@@ -160,7 +160,7 @@ pub fn services(
 
 fn served(service: &str, at: &Endpoint, access: (&Hosts, &mut Server)) -> Result<Served, Refusal> {
     let header = [("callerid", CALLER), ("md5sum", "*"), ("probe", "1"), ("service", service)];
-    let (answer, _) = converse(&ConnectionHeader::new(header), &at.host, at.port, access)?;
+    let (answer, _) = exchange_headers(&ConnectionHeader::new(header), &at.host, at.port, access)?;
     let field = |name| answer.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
     Ok(Served { node: field("callerid"), type_name: field("type") })
 }
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn publisher_address_is_parsed_or_refused() {
         let answer = |port: i32| Value::Array(vec!["TCPROS".into(), "robot".into(), port.into()]);
-        assert_eq!(offering(&answer(4000)), Ok(("robot".to_owned(), 4000)));
-        assert!(offering(&answer(70_000)).is_err() && offering(&Value::Array(Vec::new())).is_err());
+        assert_eq!(parse_address(&answer(4000)), Ok(("robot".to_owned(), 4000)));
+        assert!(parse_address(&answer(70_000)).is_err() && parse_address(&Value::Array(Vec::new())).is_err());
     }
 
     #[test]

@@ -54,18 +54,18 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], ask: impl Fn(&T) -> R + Sync) 
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// What earlier conversations with a server have shown. A silent server is not asked again.
+/// What earlier connections to a server have shown. A silent server is not asked again.
 #[derive(Default)]
 pub struct Server {
     silent: Option<ServerFault>,
 }
 
 impl Server {
-    /// Opens a conversation, unless an earlier one got no answer.
+    /// Opens a connection, unless an earlier one got no answer.
     ///
     /// # Errors
     /// The fault of the server, now or earlier.
-    pub fn converse<R>(&mut self, open: impl FnOnce() -> Result<R, ServerFault>) -> Result<R, ServerFault> {
+    pub fn connect<R>(&mut self, open: impl FnOnce() -> Result<R, ServerFault>) -> Result<R, ServerFault> {
         if let Some(fault) = &self.silent {
             return Err(fault.clone());
         }
@@ -203,7 +203,7 @@ mod tests {
             &[0, 1, 1, 0],
             |item| *item,
             |item, server| {
-                server.converse(|| {
+                server.connect(|| {
                     asked.fetch_add(1, Ordering::SeqCst);
                     if *item == 0 { Err::<(), _>(ServerFault::Silent) } else { Ok(()) }
                 })

@@ -1,4 +1,4 @@
-//! One short TCPROS conversation: both headers, and perhaps the first messages. It registers nothing, and the
+//! One short TCPROS connection: both headers, and perhaps the first messages. It registers nothing, and the
 //! publisher sees a subscriber that leaves again.
 
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ const HEADER: Duration = Duration::from_secs(2);
 /// Bytes of the length before headers and messages.
 const LENGTH: usize = 4;
 
-/// An open conversation.
+/// An open connection.
 pub struct Link {
     stream: TcpStream,
 }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Result of a conversation with a server that sends these bytes and then closes.
+    /// Result of a connection to a server that sends these bytes and then closes.
     fn talk<R: Send>(
         bytes: &[u8],
         ask: impl FnOnce(Result<(ConnectionHeader, Link), ServerFault>) -> R + Send,

@@ -21,7 +21,7 @@ type Sides = BTreeMap<String, [Vec<String>; 2]>;
 pub fn judge(network: &NetworkFound, ros2: Option<&Ros2Found>) -> Vec<Finding> {
     let ros2 = ros2.filter(|found| found.has_nodes);
     if ros2.is_none() {
-        return elsewhere(network).into_iter().collect();
+        return nodes_in_other_domains(network).into_iter().collect();
     }
     let here = ros2.map(|found| sides(&found.graph)).unwrap_or_default();
     let others = network.other_domains.iter();
@@ -38,7 +38,7 @@ fn sides(graph: &Ros2Graph) -> Sides {
 }
 
 /// Nothing is in this domain, and something in another.
-fn elsewhere(network: &NetworkFound) -> Option<Finding> {
+fn nodes_in_other_domains(network: &NetworkFound) -> Option<Finding> {
     let with_nodes = network.other_domains.iter().filter(|(_, graph)| !graph.participants.is_empty());
     let each: Vec<String> =
         with_nodes.clone().map(|(domain, graph)| format!("{} in domain {domain}", nodes(graph))).collect();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn topic_with_its_other_end_elsewhere_is_reported() {
+    fn topic_with_its_other_end_in_another_domain_is_reported() {
         let here = |ends| Ros2Found { has_nodes: true, graph: graph(ends), ..Ros2Found::default() };
         let there = network(&[("rt/a", 1, true)]);
         let findings = judge(&there, Some(&here(&[("rt/a", 2, false)])));

@@ -18,7 +18,7 @@ pub struct NetworkFound {
     /// The interfaces by which multicast is sent.
     pub interfaces: Vec<InterfaceProbe>,
     /// Participants whose announcements arrived by multicast, in any domain.
-    pub heard: Vec<Heard>,
+    pub announced: Vec<AnnouncedParticipant>,
     /// Processes of this host with ports of ROS 2.
     pub processes: Vec<RosProcess>,
     /// The graphs of other domains in which something runs.
@@ -40,7 +40,7 @@ pub struct InterfaceProbe {
 
 /// A participant that announced itself by multicast.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Heard {
+pub struct AnnouncedParticipant {
     pub domain: u16,
     pub from: IpAddr,
     pub prefix: [u8; 12],

@@ -21,7 +21,7 @@ pub fn judge(network: &NetworkFound, ros2: Option<&Ros2Found>) -> Vec<Finding> {
     let works = network.interfaces.iter().any(|interface| interface.returned);
     if works && network.range == Some(DiscoveryRange::Subnet) {
         let participants = ros2.into_iter().flat_map(|found| &found.graph.participants);
-        findings.extend(participants.filter_map(|one| unheard(one, network, ros2)));
+        findings.extend(participants.filter_map(|one| multicast_not_received(one, network, ros2)));
     }
     findings
 }
@@ -49,16 +49,16 @@ fn own(interface: &InterfaceProbe) -> Option<Finding> {
 }
 
 /// A participant of another host that was discovered, but not by multicast.
-fn unheard(
+fn multicast_not_received(
     participant: &ParticipantInfo,
     network: &NetworkFound,
     ros2: Option<&Ros2Found>,
 ) -> Option<Finding> {
     let prefix = participant.gid.0[..12].to_vec();
-    let is_heard = network.heard.iter().any(|heard| heard.prefix[..] == prefix[..]);
+    let is_received = network.announced.iter().any(|one| one.prefix[..] == prefix[..]);
     let expected =
         FREQUENT.contains(&participant.vendor.as_str()) && !participant.is_same_host && participant.answers;
-    if is_heard || !expected {
+    if is_received || !expected {
         return None;
     }
     let at = participant.addresses.first().map_or(String::new(), |at| at.ip().to_string());
@@ -74,7 +74,7 @@ fn unheard(
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::Heard;
+    use super::super::found::AnnouncedParticipant;
     use super::*;
     use crate::graphs::tests::graph;
 
@@ -110,7 +110,12 @@ mod tests {
         let findings = judge(&network, Some(&found));
         assert!(findings.len() == 1 && findings[0].what.contains("from 10.0.0.1"), "{findings:?}");
         let prefix = found.graph.participants[0].gid.0[..12].try_into().unwrap();
-        network.heard.push(Heard { domain: 0, from: [10, 0, 0, 1].into(), prefix, is_same_host: false });
+        network.announced.push(AnnouncedParticipant {
+            domain: 0,
+            from: [10, 0, 0, 1].into(),
+            prefix,
+            is_same_host: false,
+        });
         assert_eq!(judge(&network, Some(&found)), []);
     }
 }

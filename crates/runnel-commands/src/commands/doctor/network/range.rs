@@ -36,8 +36,8 @@ fn limiting(variables: &std::collections::BTreeMap<String, String>) -> Option<(&
 
 /// The hosts whose participants announce themselves in this domain or were discovered.
 fn other_hosts(network: &NetworkFound, graph: Option<&Ros2Graph>) -> Vec<String> {
-    let heard = network.heard.iter().filter(|heard| heard.domain == network.domain && !heard.is_same_host);
-    let mut hosts: Vec<String> = heard.map(|heard| heard.from.to_string()).collect();
+    let announced = network.announced.iter().filter(|one| one.domain == network.domain && !one.is_same_host);
+    let mut hosts: Vec<String> = announced.map(|one| one.from.to_string()).collect();
     let known = graph.into_iter().flat_map(|graph| &graph.participants).filter(|one| !one.is_same_host);
     hosts.extend(known.filter_map(|one| one.addresses.first()).map(|at| at.ip().to_string()));
     hosts.sort();
@@ -45,7 +45,7 @@ fn other_hosts(network: &NetworkFound, graph: Option<&Ros2Graph>) -> Vec<String>
     hosts
 }
 
-/// The range of this process leaves out participants that it hears.
+/// The range of this process leaves out participants whose announcements arrive.
 fn own_range(network: &NetworkFound, graph: Option<&Ros2Graph>) -> Option<Finding> {
     let (variable, value) = limiting(&network.variables)?;
     let hosts = other_hosts(network, graph);
@@ -219,8 +219,8 @@ mod tests {
         let local = [(LOCALHOST_ONLY, "1")];
         let findings = judge(&with(process(&local)), Some(&ros2()));
         assert!(findings[0].what.contains("ROS_LOCALHOST_ONLY=1: it exchanges nothing with"), "{findings:?}");
-        let elsewhere = RosProcess { domain: 4, ..process(&[(RANGE, "OFF")]) };
-        assert_eq!(judge(&with(elsewhere), None), []);
+        let other_domain = RosProcess { domain: 4, ..process(&[(RANGE, "OFF")]) };
+        assert_eq!(judge(&with(other_domain), None), []);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn judge(found: &Ros2Found, ros1: &GraphFound) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (topic, carriers) in carriers {
         findings.extend(circle(&topic, &carriers));
-        findings.extend(beside_dual_node(&topic, &carriers, found));
+        findings.extend(foreign_bridge_with_dual_node(&topic, &carriers, found));
     }
     findings
 }
@@ -108,8 +108,8 @@ fn circle(topic: &str, carriers: &BTreeMap<String, Directions>) -> Option<Findin
     is_double.then(|| Finding::error(Area::Bridge, topic, what, &advice))
 }
 
-/// A bridge that does not know of dual nodes, beside one.
-fn beside_dual_node(
+/// A bridge of another program that carries a topic of a dual node.
+fn foreign_bridge_with_dual_node(
     topic: &str,
     carriers: &BTreeMap<String, Directions>,
     found: &Ros2Found,
@@ -167,11 +167,11 @@ mod tests {
         assert!(texts(&found, &ros1)[0].contains("/node1 and /node2 carry it in the same direction"));
         let mark = EndpointMark::Bridge(BridgeMark { bridge: 1, ros1_graph: 1 });
         found.marks.insert(found.graph.endpoints[0].gid, mark);
-        assert_eq!(texts(&found, &ros1).len(), 1, "a bridge of Runnel beside another");
+        assert_eq!(texts(&found, &ros1).len(), 1, "a bridge of Runnel and another");
     }
 
     #[test]
-    fn foreign_bridge_beside_a_dual_node_doubles_messages() {
+    fn foreign_bridge_with_dual_node_doubles_messages() {
         let ros1 = ros1(&[("/t", &["/node2"], &["/node1"])]);
         let mut found = found(&[("rt/t", 1, true), ("rt/t", 2, true)]);
         found.marks.insert(found.graph.endpoints[1].gid, EndpointMark::DualNode(None));

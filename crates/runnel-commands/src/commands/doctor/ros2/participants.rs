@@ -56,7 +56,7 @@ fn duplicates(found: &Ros2Found) -> Vec<Finding> {
     holders.into_iter().filter(|(_, holders)| holders.len() > 1).map(finding).collect()
 }
 
-/// Nodes from before Iron beside newer ones.
+/// Nodes from before Iron together with newer ones.
 fn pre_iron(found: &Ros2Found) -> Option<Finding> {
     let with = |is_old: bool| {
         let participants = found.graph.participants.iter().filter(|one| {
@@ -79,14 +79,13 @@ fn pre_iron(found: &Ros2Found) -> Option<Finding> {
     Some(Finding::warning(Area::Node, listed(&old, NAMED), what, advice))
 }
 
-/// A participant that is heard and does not answer.
+/// A participant whose announcements arrive, and that does not answer.
 fn unanswering(participant: &ParticipantInfo, found: &Ros2Found) -> Option<Finding> {
     let was_silent = |one: &ParticipantInfo| one.gid == participant.gid && !one.answers;
     if participant.answers || !found.graph.participants.iter().any(was_silent) {
         return None;
     }
-    let what = "it is heard, and does not answer: its announcements arrive here, and either the datagrams to it or its \
-                answers do not";
+    let what = "its announcements arrive, but it does not answer: either the datagrams to it or its answers are lost";
     let advice = if participant.is_same_host {
         "its process is stopped or hangs: look at it, or restart it"
     } else {
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn pre_iron_nodes_are_reported_beside_newer_ones() {
+    fn pre_iron_nodes_are_reported_with_newer_ones() {
         let mut found = found();
         let one = found.graph.participants[0].gid;
         found.details.get_mut(&one).unwrap().id_length = Some(24);

@@ -48,7 +48,7 @@ impl WriterProxy {
         let is_repeated = |jump: &mut Jump| jump.is_doubtful && jump.repeated_at == Some(now);
         if let Some(jump) = self.position.jump.take_if(is_repeated) {
             self.position.lost += jump.lost;
-            self.owes_answer = true;
+            self.is_acknack_due = true;
         }
     }
 

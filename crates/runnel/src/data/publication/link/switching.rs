@@ -8,29 +8,30 @@ use runnel_io::Reactor;
 use runnel_ros1::tcpros::length_prefix;
 
 use super::Link;
+use crate::data::SwitchOutcome;
 use crate::data::publication::memory_path::{Delivery, MemoryPath, NetworkState, ReturnedState};
 use crate::data::stream_path::Channel;
 use crate::frame::Frame;
 use crate::ipc::Sender;
 
 impl Link {
-    /// Switches the link to an IPC connection, on which `token` identifies it. Returns false if that is not possible
-    /// yet. The driver is woken when it is: by the peer once the ring has free space, or once our header is sent. The
-    /// connection completes the message that it has begun.
+    /// Switches the link to an IPC connection, on which `token` identifies it. If that is possible later, the driver is
+    /// woken by the peer once the ring has free space, or once our header is sent. The connection completes the message
+    /// that it has begun.
     pub(in crate::data::publication) fn switch_to_memory(
         &mut self,
         reactor: &Reactor,
         sender: &Arc<Sender>,
         token: u128,
-    ) -> bool {
+    ) -> SwitchOutcome {
         self.flush(reactor);
         if self.failed || self.memory.is_some() {
-            return true;
+            return SwitchOutcome::NotNeeded;
         }
-        let Some(numbers) = &self.numbers else { return true };
+        let Some(numbers) = &self.numbers else { return SwitchOutcome::NotNeeded };
         if self.queue.preamble_left() > 0 || !numbers.statements.is_empty() {
             self.pending_switch = Some(Arc::clone(sender));
-            return false;
+            return SwitchOutcome::Later;
         }
         let (bound, unsent) = (self.queue.bound(), self.first_unsent(numbers));
         let numbered = |(number, message): (u64, &Frame)| {
@@ -47,8 +48,10 @@ impl Link {
         };
         let switched = Delivery::switch_to_memory(numbers.id.stream, network_state, bound, false);
         // The machine refuses no path of a link.
-        let Some((delivery, begin)) = switched else { return true };
-        let Some(number) = sender.open_samples(token, numbers.reached, &begin) else { return false };
+        let Some((delivery, begin)) = switched else { return SwitchOutcome::NotNeeded };
+        let Some(number) = sender.open_samples(token, numbers.reached, &begin) else {
+            return SwitchOutcome::Later;
+        };
         let channel = Channel { sender: Arc::clone(sender), number };
         self.queue.discard_unsent();
         self.state_skip(unsent);
@@ -63,7 +66,7 @@ impl Link {
         self.memory = Some(Box::new(memory));
         self.stats.set_by_memory(true);
         self.flush(reactor);
-        true
+        SwitchOutcome::Switched
     }
 
     /// Switches the link back to its connection, if it uses this IPC connection, which has ended. Without memory for the

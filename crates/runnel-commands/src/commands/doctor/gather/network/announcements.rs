@@ -12,7 +12,7 @@ use runnel_io::udp::Options;
 use runnel_io::{Datagrams, host};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::commands::doctor::network::found::{Heard, InterfaceProbe};
+use crate::commands::doctor::network::found::{AnnouncedParticipant, InterfaceProbe};
 
 /// Group of announcements. Source: RTPS 2.5, section 9.6.2.3.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
@@ -37,17 +37,17 @@ const HEADER: [u8; 8] = [b'R', b'T', b'P', b'S', 2, 4, 0x01, 0x72];
 const HEADER_LEN: usize = 20;
 
 /// Limit of participants that are recorded.
-const MOST_HEARD: usize = 1000;
+const MAX_PARTICIPANTS: usize = 1000;
 
 /// Number of interfaces: by default, Linux allows 20 memberships per socket.
 const MOST_INTERFACES: usize = 16;
 
-/// Listens in all domains. Returns the participants that were heard, and the result of each interface.
+/// Listens in all domains. Returns the participants whose announcements arrived, and the result of each interface.
 pub fn gather(
     domain: u16,
     range: Option<DiscoveryRange>,
     is_enough: &AtomicBool,
-) -> (Vec<Heard>, Vec<InterfaceProbe>) {
+) -> (Vec<AnnouncedParticipant>, Vec<InterfaceProbe>) {
     let all = interfaces().unwrap_or_default();
     let used: Vec<(&Interface, Ipv4Addr)> =
         all.iter().filter_map(with_address).take(MOST_INTERFACES).collect();
@@ -62,7 +62,7 @@ pub fn gather(
         send(domain, range, &used, token)
     };
     let own: Vec<IpAddr> = all.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
-    let mut heard = BTreeSet::new();
+    let mut announced = BTreeSet::new();
     let start = Instant::now();
     while must_listen(start.elapsed(), is_enough.load(Ordering::Relaxed), &probes) {
         for (domain, prefix, from) in receive(&sockets) {
@@ -70,12 +70,17 @@ pub fn gather(
                 if let Some(probe) = probes.get_mut(usize::from(prefix[11])) {
                     probe.returned = true;
                 }
-            } else if heard.len() < MOST_HEARD {
-                heard.insert(Heard { domain, from, prefix, is_same_host: own.contains(&from) });
+            } else if announced.len() < MAX_PARTICIPANTS {
+                announced.insert(AnnouncedParticipant {
+                    domain,
+                    from,
+                    prefix,
+                    is_same_host: own.contains(&from),
+                });
             }
         }
     }
-    (heard.into_iter().collect(), probes)
+    (announced.into_iter().collect(), probes)
 }
 
 /// Whether to listen on, this long after the probes were sent. A probe is not given up early.

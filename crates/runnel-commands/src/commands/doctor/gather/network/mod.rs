@@ -38,7 +38,7 @@ const OTHER_DOMAIN: Duration = Duration::from_secs(1);
 /// More than any limit of receive buffers, in bytes.
 const HUGE: usize = 1 << 30;
 
-/// Examines the network, until all has been heard that is announced regularly, or until `is_enough`.
+/// Examines the network, until everything has arrived that is announced regularly, or until `is_enough`.
 pub fn gather(context: Option<&Context>, is_enough: &AtomicBool) -> NetworkFound {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let set = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
@@ -48,13 +48,13 @@ pub fn gather(context: Option<&Context>, is_enough: &AtomicBool) -> NetworkFound
     };
     let (domain, range) = (context.domain_id().unwrap_or_default(), context.discovery_range());
     let before = processes::gather(domain);
-    let (heard, interfaces) = announcements::gather(domain, range, is_enough);
+    let (announced, interfaces) = announcements::gather(domain, range, is_enough);
     let mut processes = processes::gather(domain);
     processes.iter_mut().for_each(|process| compare(process, &before));
     let peers = peers(&variables, range);
     let buffers = buffers();
     let other_domains = BTreeMap::new();
-    NetworkFound { domain, range, variables, peers, interfaces, heard, processes, other_domains, buffers }
+    NetworkFound { domain, range, variables, peers, interfaces, announced, processes, other_domains, buffers }
 }
 
 /// Notes whether the process was there before, and whether the kernel has dropped datagrams meanwhile.
@@ -88,7 +88,7 @@ fn buffers() -> Option<Buffers> {
 }
 
 /// Looks into other domains, if something is missing in this one.
-pub fn look_elsewhere(
+pub fn probe_other_domains(
     cli: &CliContext,
     network: &mut NetworkFound,
     ros2: Option<&Ros2Found>,
@@ -103,8 +103,8 @@ pub fn look_elsewhere(
     }
     // A process of this host may be a command that has ended.
     let lasting = network.processes.iter().filter(|process| process.is_lasting).map(|process| process.domain);
-    let heard = network.heard.iter().filter(|heard| !heard.is_same_host).map(|heard| heard.domain);
-    let all = heard.chain(lasting);
+    let announced = network.announced.iter().filter(|one| !one.is_same_host).map(|one| one.domain);
+    let all = announced.chain(lasting);
     let domains: BTreeSet<u16> = all.filter(|domain| *domain != network.domain).collect();
     let domains: Vec<u16> = domains.into_iter().take(MOST_DOMAINS).collect();
     network.other_domains = thread::scope(|scope| {

@@ -1,6 +1,7 @@
 //! Readers that RTPS has lost while shared memory carried their messages.
 
 use super::*;
+use crate::data::SwitchOutcome;
 use crate::ipc::RecordEvent;
 use crate::ipc::play::ends::connect;
 
@@ -18,7 +19,8 @@ fn link_resends_messages_of_ended_ipc_connection() {
         assert!(matches!(link.next_change(), Statement::Leave { .. }), "RTPS serves the reader");
         let (here, mut there) = connect(&Arc::new(Pool::new(0, 0)));
         let pair = (scene.writer.id(), reader);
-        assert!(scene.publication.switch_to_memory(pair, (Token(9), false), &here.sender, 7));
+        let switched = scene.publication.switch_to_memory(pair, (Token(9), false), &here.sender, 7);
+        assert_eq!(switched, SwitchOutcome::Switched);
         let Ok(Some(RecordEvent::OpenSamples { begin: Statement::Begin { epoch, from, .. }, .. })) =
             there.next()
         else {

@@ -1,12 +1,8 @@
-//! Acknowledgements and requests to a writer, and their repetition.
+//! ACKNACKs and NACK_FRAGs to a writer, and their repetition.
 
 use super::WriterProxy;
 use super::timing::{LONGEST, Timing};
-use crate::count::CountVerdict;
-use crate::wire::{
-    AckNack, BITS, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
-    VendorId,
-};
+use crate::wire::{AckNack, BITS, EntityId, FragmentSet, NackFrag, SequenceNumber, SequenceSet, VendorId};
 use core::time::Duration;
 use runnel_core::time::Instant;
 
@@ -74,90 +70,11 @@ impl Retry {
 }
 
 impl WriterProxy {
-    /// Handles a HEARTBEAT.
-    pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        if !self.spec.reliable
-            || self.is_of_held_reader(heartbeat)
-            || !self.is_addressed(now, heartbeat.reader)
-            || !self.is_count_accepted(now, heartbeat)
-        {
-            return;
-        }
-        self.confirm_repeated_gap(now);
-        self.has_own_heartbeat |= self.is_paused && heartbeat.reader != EntityId::UNKNOWN;
-        if !self.has_first_heartbeat {
-            self.begin_by_heartbeat(now, heartbeat);
-        } else if !self.check_heartbeat(now, heartbeat) {
-            return;
-        } else if heartbeat.first > self.next {
-            self.note_jump(now, self.next, heartbeat.first);
-            let before = self.lost;
-            self.lose_before(heartbeat.first);
-            self.lost = before + self.position.defer_lost(self.lost - before);
-        }
-        self.position.note_announced(now, heartbeat.last);
-        self.update_last(now, heartbeat);
-        self.skip_unrepeated();
-        self.note_missing();
-        self.owes_answer |= !heartbeat.is_final;
-        if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
-            self.owes_answer = true;
-        }
-    }
-
-    /// Returns whether a HEARTBEAT only asserts the liveliness of a writer that holds this reader.
-    fn is_of_held_reader(&self, heartbeat: &Heartbeat) -> bool {
-        heartbeat.liveliness && heartbeat.last == SequenceNumber::ZERO && self.has_unique_guid()
-    }
-
-    /// Handles the first HEARTBEAT of a writer, or the first since it was matched again.
-    fn begin_by_heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        let has_reached = |resume_at: &SequenceNumber| *resume_at <= heartbeat.last.next();
-        // A writer with fewer samples than before is another one with the same GUID. Runnel's writers announce only the
-        // samples that they have sent, so the HEARTBEAT may have been overtaken, or the former position was forged: it
-        // is not confirmed, and the writer is asked.
-        let resume_at = self.resume_at.filter(|resume_at| self.has_not_restarted() || has_reached(resume_at));
-        match resume_at.as_ref().is_none_or(has_reached) {
-            true => self.position.confirm(now),
-            false => self.probe(now),
-        }
-        let first = self.first_position(heartbeat);
-        self.begin_at(now, first, resume_at);
-        if first < heartbeat.first {
-            self.lose_before(heartbeat.first);
-        }
-    }
-
-    /// Returns false if a HEARTBEAT was overtaken, or has an implausible count that must be confirmed.
-    fn is_count_accepted(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
-        let news = self.heartbeats.check(now, heartbeat.count);
-        match news {
-            CountVerdict::Fresh => {}
-            CountVerdict::Stale => {}
-            CountVerdict::Overtaken => self.probe_later(now),
-            CountVerdict::Contested => self.probe(now),
-            CountVerdict::Restarted => self.note_counts_restarted(),
-        }
-        news.is_accepted()
-    }
-
-    /// Handles a HEARTBEAT_FRAG.
-    pub fn heartbeat_fragments(&mut self, now: Instant, heartbeat: &HeartbeatFrag) {
-        if !self.spec.reliable || !self.fragment_heartbeats.check(now, heartbeat.count).is_accepted() {
-            return;
-        }
-        if heartbeat.number >= self.next {
-            self.last = self.last.max(heartbeat.number);
-            self.fragments.extend_known(heartbeat.number, heartbeat.last_fragment);
-            self.note_missing();
-        }
-    }
-
-    /// Handles the timer: schedules repeated requests. Returns whether an answer is due.
+    /// Handles the timer: schedules repeated requests. Returns whether an ACKNACK is due.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
         self.probe_if_due(now);
         if self.retry.at.is_none_or(|at| at > now) {
-            return self.has_answer_due();
+            return self.is_acknack_due();
         }
         let missing = self.first_missing().filter(|_| self.has_first_heartbeat);
         let arrived = missing.and_then(|number| self.fragments.last_arrival(number));
@@ -169,21 +86,21 @@ impl WriterProxy {
                 self.fragments.extend_known_to_all(number);
                 self.retry.unanswered = self.retry.unanswered.saturating_add(1);
                 self.position.wants_heartbeat |= self.retry.unanswered >= PROBE_AFTER_TRIES;
-                (self.retry.at, self.owes_answer) = (None, true);
+                (self.retry.at, self.is_acknack_due) = (None, true);
             }
             None if !self.has_first_heartbeat => {
                 self.retry.unanswered = self.retry.unanswered.saturating_add(1);
-                (self.retry.at, self.owes_answer) = (None, true);
+                (self.retry.at, self.is_acknack_due) = (None, true);
             }
             None => self.retry.at = None,
         }
-        self.has_answer_due()
+        self.is_acknack_due()
     }
 
-    /// Returns the due answer: an ACKNACK and a NACK_FRAG. From a writer that sends without a HEARTBEAT all
+    /// Returns the due ACKNACK, and a NACK_FRAG. From a writer that sends without a HEARTBEAT all
     /// earlier samples are requested, since some send a GAP only then.
-    pub fn answer(&mut self, now: Instant, reader: EntityId) -> Option<(AckNack, Option<NackFrag>)> {
-        if !core::mem::take(&mut self.owes_answer) {
+    pub fn take_acknack(&mut self, now: Instant, reader: EntityId) -> Option<(AckNack, Option<NackFrag>)> {
+        if !core::mem::take(&mut self.is_acknack_due) {
             return None;
         }
         let writer = self.spec.guid.entity;
@@ -268,7 +185,7 @@ impl WriterProxy {
         self.retry.searched_up_to = number.map_or(self.last, SequenceNumber::previous);
         // Samples that exceeded the capacity are requested when there is some, or after a while.
         let may_ask = |number: SequenceNumber| !self.is_full && number.distance_from(self.next) < BITS;
-        self.owes_answer |= self.fragments.take_passed() | number.is_some_and(may_ask);
+        self.is_acknack_due |= self.fragments.take_passed() | number.is_some_and(may_ask);
     }
 
     /// Records that a received sample exceeded the capacity and is missing again.
@@ -280,7 +197,7 @@ impl WriterProxy {
 
     /// Records that samples went to the user: there may be capacity for unrequested ones.
     pub(super) fn note_capacity(&mut self) {
-        self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
+        self.is_acknack_due |= core::mem::take(&mut self.is_full) && self.is_missing_something();
     }
 
     /// Returns the end of the samples that there is capacity for. Without capacity it is only the next one: later ones
@@ -314,7 +231,7 @@ impl WriterProxy {
     pub(super) fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
         // Thousands may be held, which must not be looked up one by one.
         let mut number = start.max(self.complete_up_to.next());
-        let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
+        let mut held = self.held.numbers_from(number).peekable();
         core::iter::from_fn(move || {
             while number <= self.last && number < GREATEST {
                 while held.next_if(|held| *held < number).is_some() {}
@@ -336,7 +253,7 @@ impl WriterProxy {
         self.complete_up_to = self.complete_up_to.max(self.next.previous());
         while self.complete_up_to < GREATEST {
             let after = self.complete_up_to.next();
-            if self.held.contains_key(&after) {
+            if self.held.contains(after) {
                 self.complete_up_to = after;
             } else if let Some(end) = self.end_of_gap(after) {
                 self.complete_up_to = end.previous();

@@ -35,13 +35,13 @@ fn empty(scene: &Scene, out: &mut Vec<u8>, index: u32) {
 }
 
 /// Appends a HEARTBEAT with a different count.
-fn counted_otherwise(scene: &Scene, out: &mut Vec<u8>, index: u32) {
+fn heartbeat_with_new_count(scene: &Scene, out: &mut Vec<u8>, index: u32) {
     heartbeat(scene, 1, SAMPLES.into(), (1 << 24) + index).emit(out);
 }
 
 type Forge = fn(&Scene, &mut Vec<u8>, u32);
 
-const FORGERIES: [(&str, Forge); 2] = [("position", empty), ("counts", counted_otherwise)];
+const FORGERIES: [(&str, Forge); 2] = [("position", empty), ("counts", heartbeat_with_new_count)];
 
 #[test]
 fn third_consecutive_contradiction_is_believed() {
