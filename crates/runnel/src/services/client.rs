@@ -146,7 +146,7 @@ impl<S: Service> Client<S> {
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let local = self.caller.local()?;
+        let local = self.caller.direct_core()?;
         // A type that was generated twice is the same on the wire, but not by reference. Events have encoded contents.
         let is_by_reference =
             |core: &&ServiceCore| core.types.ids == types && !self.caller.publishes_events_with(core);
@@ -269,7 +269,7 @@ impl DynamicClient {
         let [request_type, response_type] = &self.types;
         let request = Dynamic { request, mapping: request_type };
         let ResponseBytes { encoding, bytes } =
-            self.caller.call(self.caller.local()?.as_deref(), &request, until)?;
+            self.caller.call(self.caller.direct_core()?.as_deref(), &request, until)?;
         let malformed = |error: DynamicError| self.caller.error(ServiceError::Unreadable(error.to_string()));
         response_type.decode(Bytes::from(&*bytes), encoding).map_err(malformed)
     }

@@ -187,7 +187,7 @@ impl Replies {
         self.note_dropped(displaced);
         // Otherwise, the driver tries again soon anyway.
         if is_first {
-            self.end.rtps.note_services_due();
+            self.end.rtps.note_held_replies_due();
         }
     }
 
