@@ -96,7 +96,9 @@ pub use node::Node;
 pub use node::callback_output::CallbackOutput;
 pub use node::jump_handler::JumpHandler;
 pub use node::node_options::NodeOptions;
-pub use node::options::{PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions};
+pub use node::options::{
+    GroupOptions, PublisherOptions, ServerOptions, SubscriptionOptions, TimerOptions, WatchOptions,
+};
 pub use node::timer::Timer;
 pub use node_parameters::parameter_client::ParameterClient;
 pub use node_parameters::params::ParamWatch;

@@ -64,11 +64,11 @@ impl ServiceCaller {
 
     /// Whether a server is ready.
     pub(super) fn is_ready(&self) -> bool {
-        self.local().is_some() || self.node.inner.driver().is_server_ready(self.client)
+        self.local_core().is_some() || self.node.inner.driver().is_server_ready(self.client)
     }
 
-    /// Sends a request as soon as a server is ready. Returns what identifies the call. `on_reply` runs on any thread, with locks held, and must only queue
-    /// the reply.
+    /// Sends a request as soon as a server is ready. Returns what identifies the call. `on_reply` runs on any thread, with
+    /// locks held, and must only queue the reply.
     pub(super) fn call(
         &self,
         request: Vec<u8>,
@@ -81,7 +81,7 @@ impl ServiceCaller {
             };
             on_reply(ServiceReply { result, path });
         });
-        let local = self.local();
+        let local = self.local_core();
         let request = (request, local.as_deref());
         let begun = self.node.inner.driver().begin_ros2_call(self.client, request, None, pending);
         let path = begun.ok_or(Error::ShuttingDown)?;
@@ -95,12 +95,9 @@ impl ServiceCaller {
     }
 
     /// The service, if it is in this process and of the same type.
-    fn local(&self) -> Option<Arc<ServiceCore>> {
+    fn local_core(&self) -> Option<Arc<ServiceCore>> {
         let core = self.node.inner.driver().nodes.service(&self.service)?;
-        let ServiceTypeNames { request, response } = &self.types;
-        let wanted = [request, response].map(|message| (message.dds_type.as_str(), message.rihs01.as_str()));
-        let provided = core.types.ros2.each_ref().map(|(dds_type, rihs01)| (&**dds_type, &**rihs01));
-        (provided == wanted).then_some(core)
+        core.types.are_in_ros2(&self.types).then_some(core)
     }
 }
 

@@ -60,7 +60,7 @@ impl Node {
     /// Starts an action server with these types.
     pub(super) fn start_action_server<T: ServerTypes>(
         &self,
-        ServerOptions { name, group }: ServerOptions,
+        ServerOptions { of: name, group }: ServerOptions,
         types: T,
         on_goal: impl FnMut(Arc<ServerGoal<T>>) + Send + 'static,
         on_cancel: impl FnMut(Arc<ServerGoal<T>>) + Send + 'static,

@@ -99,58 +99,23 @@ impl SubscriptionOptions {
     }
 }
 
-/// Options of a timer: its period, and optionally the callback group.
+/// Options of something that runs callbacks: its name or period, and optionally the callback group.
 #[derive(Clone, Debug)]
-pub struct TimerOptions {
-    pub(crate) period: Duration,
+pub struct GroupOptions<T> {
+    pub(crate) of: T,
     pub(crate) group: Option<CallbackGroup>,
 }
 
-impl TimerOptions {
-    /// Sets the callback group.
-    #[must_use]
-    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
-        self.group = Some(group.clone());
-        self
-    }
-}
-
-impl From<Duration> for TimerOptions {
-    fn from(period: Duration) -> Self {
-        Self { period, group: None }
-    }
-}
+/// Options of a timer: its period, and optionally the callback group.
+pub type TimerOptions = GroupOptions<Duration>;
 
 /// Options of a service or an action server: its name, and optionally the callback group.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    pub(crate) name: String,
-    pub(crate) group: Option<CallbackGroup>,
-}
-
-impl ServerOptions {
-    /// Sets the callback group.
-    #[must_use]
-    pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
-        self.group = Some(group.clone());
-        self
-    }
-}
-
-impl<N: AsRef<str> + ?Sized> From<&N> for ServerOptions {
-    fn from(name: &N) -> Self {
-        Self { name: name.as_ref().to_owned(), group: None }
-    }
-}
+pub type ServerOptions = GroupOptions<String>;
 
 /// Options of a watched parameter: its name, and optionally the callback group.
-#[derive(Clone, Debug)]
-pub struct WatchOptions {
-    pub(crate) name: String,
-    pub(crate) group: Option<CallbackGroup>,
-}
+pub type WatchOptions = GroupOptions<String>;
 
-impl WatchOptions {
+impl<T> GroupOptions<T> {
     /// Sets the callback group.
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
@@ -159,9 +124,15 @@ impl WatchOptions {
     }
 }
 
-impl<N: AsRef<str> + ?Sized> From<&N> for WatchOptions {
+impl From<Duration> for GroupOptions<Duration> {
+    fn from(period: Duration) -> Self {
+        Self { of: period, group: None }
+    }
+}
+
+impl<N: AsRef<str> + ?Sized> From<&N> for GroupOptions<String> {
     fn from(name: &N) -> Self {
-        Self { name: name.as_ref().to_owned(), group: None }
+        Self { of: name.as_ref().to_owned(), group: None }
     }
 }
 

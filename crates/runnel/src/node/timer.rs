@@ -138,7 +138,7 @@ impl Node {
         dispatch: Dispatch,
         callback: impl FnMut() + Send + 'static,
     ) -> Timer {
-        let TimerOptions { period, group } = options.into();
+        let TimerOptions { of: period, group } = options.into();
         let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
         let schedule = Schedule { period, follows, is_oneshot };
         let entry = self.inner.context.shared.timers.add(schedule, scheduling, Box::new(callback));

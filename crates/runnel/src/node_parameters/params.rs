@@ -151,7 +151,7 @@ impl Node {
         name: impl Into<WatchOptions>,
         callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Result<ParamWatch, Error> {
-        let WatchOptions { name, group } = name.into();
+        let WatchOptions { of: name, group } = name.into();
         let key = self.resolve(&name)?;
         self.inner.needs_ros1(|| Ros1Feature::SharedParameter(key.clone()))?;
         let group = CallbackGroup::for_entity(group.as_ref());

@@ -79,9 +79,9 @@ pub(crate) struct Rtps {
     /// A subscription has capacity again for messages that its reader holds back.
     wants_more: AtomicBool,
     /// A service holds replies.
-    services_due: AtomicBool,
+    held_replies_due: AtomicBool,
     /// A service has messages from shared memory.
-    has_service_messages: AtomicBool,
+    service_messages_due: AtomicBool,
     /// Until when the driver sleeps; 0 if it does not.
     sleeps_until: AtomicU64,
     waker: Waker,
@@ -127,7 +127,7 @@ impl Rtps {
         let participant = Participant::new(clock::monotonic(), config);
         let deadline = AtomicU64::new(participant.poll_timeout().map_or(NEVER, |at| at.0));
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
-        let (wants_more, services_due) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (wants_more, held_replies_due) = (AtomicBool::new(false), AtomicBool::new(false));
         Ok(Self {
             core: Mutex::new(Class::Rtps, Core { participant, writers: SortedMap::new() }),
             outbox: Outbox::new(),
@@ -136,8 +136,8 @@ impl Rtps {
             timers: WriterTimers::new(),
             has_events,
             wants_more,
-            services_due,
-            has_service_messages: AtomicBool::new(false),
+            held_replies_due,
+            service_messages_due: AtomicBool::new(false),
             sleeps_until,
             waker,
             bridge_mark: OnceLock::new(),
@@ -180,9 +180,10 @@ impl Rtps {
     pub(crate) fn fall_asleep(&self, until: Option<Instant>) -> bool {
         let until = until.map_or(NEVER, |at| at.0).max(1);
         self.sleeps_until.store(until, Ordering::SeqCst);
-        let is_busy = [&self.has_events, &self.wants_more, &self.services_due, &self.has_service_messages]
-            .into_iter()
-            .any(|flag| flag.load(Ordering::SeqCst));
+        let is_busy =
+            [&self.has_events, &self.wants_more, &self.held_replies_due, &self.service_messages_due]
+                .into_iter()
+                .any(|flag| flag.load(Ordering::SeqCst));
         let sleeps = self.next_deadline() >= until && !is_busy;
         if !sleeps {
             self.wake_up();
@@ -255,25 +256,25 @@ impl Rtps {
 
     /// Records that a service has messages from shared memory. The caller is the event loop, which looks before it
     /// sleeps: to wake it would cost two system calls for each message.
-    pub(crate) fn note_service_messages(&self) {
-        self.has_service_messages.store(true, Ordering::SeqCst);
+    pub(crate) fn note_service_messages_due(&self) {
+        self.service_messages_due.store(true, Ordering::SeqCst);
     }
 
     /// Whether that was recorded since the last call.
-    pub(crate) fn takes_service_messages(&self) -> bool {
-        self.has_service_messages.load(Ordering::SeqCst)
-            && self.has_service_messages.swap(false, Ordering::SeqCst)
+    pub(crate) fn take_service_messages_due(&self) -> bool {
+        self.service_messages_due.load(Ordering::SeqCst)
+            && self.service_messages_due.swap(false, Ordering::SeqCst)
     }
 
-    /// Records that a service holds a reply: the driver has to look.
-    pub(crate) fn note_services_due(&self) {
-        self.services_due.store(true, Ordering::SeqCst);
+    /// Records that a service holds a reply, which the event loop is to send.
+    pub(crate) fn note_held_replies_due(&self) {
+        self.held_replies_due.store(true, Ordering::SeqCst);
         self.wake_sleeper();
     }
 
     /// Whether that was recorded since the last call.
-    pub(crate) fn take_services_due(&self) -> bool {
-        self.services_due.load(Ordering::SeqCst) && self.services_due.swap(false, Ordering::SeqCst)
+    pub(crate) fn take_held_replies_due(&self) -> bool {
+        self.held_replies_due.load(Ordering::SeqCst) && self.held_replies_due.swap(false, Ordering::SeqCst)
     }
 
     /// Sets how many more messages a reader may deliver. Returns those that it held back.

@@ -115,7 +115,7 @@ impl Caller {
     ///
     /// # Errors
     /// If it is in this process, but of another type.
-    pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
+    pub(crate) fn direct_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         Ok(self.local_core()?.filter(|core| core.answers_at_once()))
     }
 

@@ -134,7 +134,7 @@ impl<S: Service> Client<S> {
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let local = self.caller.local()?;
+        let local = self.caller.direct_core()?;
         // A type that was generated twice is the same on the wire, but not by reference. Events have encoded contents.
         let is_by_reference =
             |core: &&ServiceCore| core.types.ids == types && !self.caller.publishes_events_with(core);

@@ -123,7 +123,7 @@ impl Node {
     /// Creates a service of any type, in each graph of the node in which the type exists.
     pub(crate) fn provide_of_types(
         &self,
-        ServerOptions { name, group }: ServerOptions,
+        ServerOptions { of: name, group }: ServerOptions,
         ProvidedType { types, type_use }: ProvidedType,
         dispatch: Dispatch,
         callback: ServiceCallback,

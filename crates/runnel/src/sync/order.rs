@@ -125,8 +125,10 @@ in_order! {
     /// The writes of a node's parameters at the master of ROS 1.
     MasterParameters,
     /// The state of a lifecycle node, and its publishers.
+    #[cfg_attr(not(feature = "lifecycle"), allow(dead_code))]
     LifecycleState,
     /// The services of a lifecycle node.
+    #[cfg_attr(not(feature = "lifecycle"), allow(dead_code))]
     LifecycleServices,
     /// The types of a node's topics and services.
     NodeTypes,

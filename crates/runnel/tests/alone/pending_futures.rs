@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Graph, LONG};
+use crate::common::{Graph, LONG, block_on};
 use crate::process::alone;
 use crate::ros2_pair::EndOnDrop;
 use runnel::msgs::std_msgs::msg::String as Text;
@@ -58,10 +58,10 @@ fn wait_quietly(near: &Context, far: &Context) {
     thread::scope(|scope| {
         let _ends = [near, far].map(EndOnDrop);
         scope.spawn(|| near.spin().unwrap());
-        let call = scope.spawn(|| pollster::block_on(client.call_async(&SetBoolRequest { data: true })));
-        let message = scope.spawn(|| pollster::block_on(stream.next()).map(|message| message.data.clone()));
-        let publishers = scope.spawn(|| pollster::block_on(listener.wait_for_publishers_async(2)));
-        let subscribers = scope.spawn(|| pollster::block_on(talker.wait_for_subscribers_async(2)));
+        let call = scope.spawn(|| block_on(client.call_async(&SetBoolRequest { data: true })));
+        let message = scope.spawn(|| block_on(stream.next()).map(|message| message.data.clone()));
+        let publishers = scope.spawn(|| block_on(listener.wait_for_publishers_async(2)));
+        let subscribers = scope.spawn(|| block_on(talker.wait_for_subscribers_async(2)));
         let responder = responders.recv_timeout(LONG).unwrap();
         assert_quiet();
         responder.respond(&SetBoolResponse { success: true, message: "on".into() });

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::child_process::{print_line, run_role_if_child, start_at};
-use crate::common::LONG;
+use crate::common::{LONG, block_on};
 use crate::process::alone;
 use crate::ros2_pair::{context, new_domain};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
@@ -67,7 +67,7 @@ fn waiting_client_of_killed_server_is_served_by_the_next_one() {
         let spinner = std::thread::spawn(move || spinning.spin().unwrap());
         let waiting = client.call_async(&SetBoolRequest { data: true });
         let second = server(domain, role);
-        assert_eq!(pollster::block_on(waiting).unwrap().message, second.id().to_string(), "{role}");
+        assert_eq!(block_on(waiting).unwrap().message, second.id().to_string(), "{role}");
         assert_eq!(call(&client), second.id().to_string());
         context.shutdown();
         spinner.join().unwrap();

@@ -11,6 +11,12 @@ use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription
 
 pub use super::domains::new_domain as domain;
 
+/// How far a talker may be ahead of the listener whose pace it keeps.
+const MOST_AHEAD: u32 = 50;
+
+/// Its pause after each message until that listener receives.
+const SLOW: Duration = Duration::from_millis(10);
+
 pub fn context(master: &str, graphs: Graphs, domain: u16) -> Context {
     let options = ContextOptions::default().signals(false).arguments([format!("__master:={master}")]);
     Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
@@ -60,15 +66,35 @@ impl Talker {
         Self::by(move |number| publisher.publish(UInt32 { data: number }).unwrap())
     }
 
+    /// A talker that is never far ahead of a listener: the socket of a best-effort one has room for some hundred datagrams,
+    /// and on a busy machine nothing reads it for a while.
+    pub fn at_pace_of(listener: &Listener, publisher: Publisher<UInt32>) -> Self {
+        let received = Arc::clone(&listener.received);
+        let is_due = move |number| match received.lock().unwrap().last() {
+            Some(last) => number <= last + MOST_AHEAD,
+            None => {
+                std::thread::sleep(SLOW);
+                true
+            }
+        };
+        Self::when(is_due, move |number| publisher.publish(UInt32 { data: number }).unwrap())
+    }
+
     /// A talker that publishes each number with `publish`.
     pub fn by(publish: impl Fn(u32) + Send + 'static) -> Self {
+        Self::when(|_| true, publish)
+    }
+
+    fn when(is_due: impl Fn(u32) -> bool + Send + 'static, publish: impl Fn(u32) + Send + 'static) -> Self {
         let ending = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&ending);
         let counts = std::thread::spawn(move || {
             let mut number = 0;
             while !ends.load(Ordering::Relaxed) {
-                publish(number);
-                number += 1;
+                if is_due(number) {
+                    publish(number);
+                    number += 1;
+                }
                 // The talker's pace.
                 std::thread::sleep(Duration::from_micros(500));
             }

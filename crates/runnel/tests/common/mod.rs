@@ -2,6 +2,10 @@
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::net::Ipv4Addr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context as Task, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use runnel::{Context, ContextOptions, MasterOptions};
@@ -93,6 +97,31 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
         let waited = clock::monotonic().since(begun);
         assert!(waited < LONG, "timed out: {what}");
         // Other threads need the processor meanwhile.
-        if waited < SOON { std::thread::yield_now() } else { std::thread::sleep(PAUSE) }
+        if waited < SOON { thread::yield_now() } else { thread::sleep(PAUSE) }
+    }
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Completes a future on this thread, or panics after a long time. The thread sleeps while the future is pending.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let deadline = clock::monotonic() + LONG;
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Task::from_waker(&waker)) {
+            return output;
+        }
+        let left = deadline.since(clock::monotonic());
+        assert!(!left.is_zero(), "timed out: the future is pending");
+        thread::park_timeout(left);
     }
 }

@@ -109,8 +109,8 @@ fn check_mixed_reliability(ipc: bool) {
     let talker = a.create_node("talker").unwrap();
     let many = QoS::keep_last(10_000);
     let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
-    let talks = Talker::new(publisher.clone());
     let best_effort = Listener::new(&b, many.best_effort());
+    let talks = Talker::at_pace_of(&best_effort, publisher.clone());
     spin_until(&b, "the best-effort one receives", || best_effort.last().is_some());
     let subscribe = |qos| {
         let received = Arc::new(Mutex::new(Vec::new()));

@@ -11,7 +11,7 @@ use std::thread;
 
 use futures_lite::StreamExt;
 
-use crate::common::{Graph, LONG, wait_until};
+use crate::common::{Graph, LONG, block_on, wait_until};
 use crate::ros2_pair::{EndOnDrop, context as ros2_context, new_domain};
 use crate::scene::{Scene, goal, result};
 use runnel::msgs::actionlib::action::{
@@ -24,15 +24,22 @@ use runnel::{Client, Context, Error, GoalStatus, MessageStream, Responder, Servi
 
 type Work = Pin<Box<dyn Future<Output = String> + Send>>;
 
+/// Completes a future on a thread of its own, by a function of a runtime that has no deadline.
+fn on_thread(block_on: impl FnOnce(Work) -> String + Send + 'static, work: Work) -> String {
+    let (completed, output) = channel();
+    thread::spawn(move || completed.send(block_on(work)));
+    output.recv_timeout(LONG).expect("the future completes")
+}
+
 /// Completes a future under each runtime, on this thread or another.
 fn under_each_runtime(context: &Context, work: impl Fn() -> Work) -> Vec<String> {
     let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let executor = context.executor();
+    let (executor, handle) = (context.executor(), tokio.handle().clone());
     vec![
-        pollster::block_on(work()),
-        futures_lite::future::block_on(work()),
-        tokio.block_on(work()),
-        tokio.block_on(tokio.spawn(work())).unwrap(),
+        on_thread(pollster::block_on, work()),
+        on_thread(futures_lite::future::block_on, work()),
+        on_thread(move |work| handle.block_on(work), work()),
+        block_on(tokio.spawn(work())).unwrap(),
         executor.spin_until_future_complete(work(), Some(LONG)).unwrap().unwrap(),
     ]
 }
@@ -81,7 +88,7 @@ fn call_completes_under_every_runtime() {
 fn unsendable_call_fails_when_awaited() {
     let graph = Graph::new();
     let client = client(&graph.context());
-    let failed = pollster::block_on(client.call_async(&ask(true)));
+    let failed = block_on(client.call_async(&ask(true)));
     assert!(matches!(failed, Err(Error::Service { .. })), "nobody provides the service: {failed:?}");
 }
 
@@ -118,8 +125,8 @@ fn futures_end_with_the_context() {
     thread::scope(|scope| {
         let _end = EndOnDrop(&near);
         scope.spawn(|| near.spin().unwrap());
-        let call = scope.spawn(|| pollster::block_on(client.call_async(&ask(true))));
-        let message = scope.spawn(|| pollster::block_on(stream.next()).is_none());
+        let call = scope.spawn(|| block_on(client.call_async(&ask(true))));
+        let message = scope.spawn(|| block_on(stream.next()).is_none());
         let _responder = responders.recv_timeout(LONG).unwrap();
         far.shutdown();
         let ended = call.join().unwrap();
@@ -204,7 +211,7 @@ fn server_that_sends_no_more_can_be_awaited() {
         scope.spawn(|| near.spin().unwrap());
         assert!(status.wait_for_subscribers(1, LONG).unwrap());
         status.publish(GoalStatusArray::default()).unwrap();
-        assert!(pollster::block_on(seen.next()).is_some());
+        assert!(block_on(seen.next()).is_some());
         let connected = scope
             .spawn(|| far.executor().spin_until_future_complete(client.wait_for_server_async(), Some(LONG)));
         let _feedback = server.create_publisher::<TestActionFeedback>("test/feedback", 10).unwrap();
@@ -221,7 +228,7 @@ fn rejected_goal_is_not_accepted() {
     let (_server, goals) = scene.server();
     let handle = scene.client().send_goal(&goal(1)).unwrap();
     goals.recv_timeout(LONG).unwrap().reject(&result(0), "no").unwrap();
-    assert!(!pollster::block_on(handle.accepted()).unwrap());
+    assert!(!block_on(handle.accepted()).unwrap());
 }
 
 /// Returns the texts of the next messages of a stream.
@@ -245,7 +252,7 @@ fn stream_yields_remote_and_local_messages() {
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
         thread::scope(|scope| {
             let taken = scope.spawn(|| {
-                pollster::block_on(async {
+                block_on(async {
                     let first = stream.next().await.unwrap();
                     assert_eq!((first.info().publisher(), &*first.data), (name, "first"));
                     next(&mut stream, 50).await
@@ -257,7 +264,7 @@ fn stream_yields_remote_and_local_messages() {
         });
         let shared = Arc::new(text("shared"));
         talker.publish(Arc::clone(&shared)).unwrap();
-        let received = pollster::block_on(stream.next()).unwrap().into_shared();
+        let received = block_on(stream.next()).unwrap().into_shared();
         assert_eq!(Arc::ptr_eq(&received, &shared), std::ptr::eq(context, &far));
     }
 }
@@ -276,7 +283,7 @@ fn ros2_stream_works_under_tokio() {
         (texts, stream.subscription().received())
     });
     (0..20).for_each(|number| talker.publish(text(number)).unwrap());
-    let (texts, received) = tokio.block_on(taken).unwrap();
+    let (texts, received) = block_on(taken).unwrap();
     assert_eq!((texts, received), ((0..20).map(|number| number.to_string()).collect(), 20));
 }
 
@@ -295,7 +302,7 @@ fn call_after_dropped_call_is_answered() {
     thread::scope(|scope| {
         let _end = EndOnDrop(&near);
         scope.spawn(|| near.spin().unwrap());
-        pollster::block_on(async {
+        block_on(async {
             let late = pin!(client.call_async(&ask(false)));
             let lost = futures_lite::future::or(async { Some(late.await) }, async { None }).await;
             assert!(lost.is_none());
@@ -327,7 +334,7 @@ fn subscribers_can_be_awaited_in_each_graph() {
             let (waiting, begun) = (talker.wait_for_subscribers_async(count), channel());
             let waiter = thread::spawn(move || {
                 let mut waiting = waiting;
-                pollster::block_on(std::future::poll_fn(|task| {
+                block_on(std::future::poll_fn(|task| {
                     let polled = Pin::new(&mut waiting).poll(task);
                     let _ = begun.0.send(());
                     polled

@@ -11,7 +11,7 @@ use runnel::{
     SubscriptionOptions,
 };
 
-use crate::common::{LONG, spin_until, wait_until};
+use crate::common::{LONG, block_on, spin_until, wait_until};
 use crate::domains::new_domain;
 use crate::logged;
 
@@ -267,11 +267,11 @@ fn client_uses_parameters_of_another_context() {
     let client = other.create_node("tool").unwrap().create_parameter_client("/robot/arm").unwrap();
     assert!(client.wait_for_services(LONG).unwrap());
     assert_eq!(client.get_parameter("rate").unwrap(), Some(1.5.into()));
-    let set = futures_lite::future::block_on(client.set_parameters_async(&[Parameter::new("rate", 2.5)]));
+    let set = block_on(client.set_parameters_async(&[Parameter::new("rate", 2.5)]));
     assert_eq!(set.unwrap(), [Ok(())]);
-    let values = futures_lite::future::block_on(client.get_parameters_async(&["rate", "use_sim_time"]));
+    let values = block_on(client.get_parameters_async(&["rate", "use_sim_time"]));
     assert_eq!(values.unwrap(), [Some(2.5.into()), Some(false.into())]);
-    let unknown = futures_lite::future::block_on(client.get_parameters_async(&["rate", "nope"])).unwrap_err();
+    let unknown = block_on(client.get_parameters_async(&["rate", "nope"])).unwrap_err();
     assert_eq!(unknown.to_string(), "parameter rate or nope is not declared");
     assert_eq!(client.list_parameters(&[], 0).unwrap().names, ["rate", "use_sim_time"]);
     assert_eq!(client.describe_parameters(&["rate"]).unwrap()[0].type_, 3);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-use crate::common::{LONG, wait_until};
+use crate::common::{LONG, block_on, wait_until};
 use crate::logged::{keep_log, wait_logged};
 use crate::ros2_action_scene::{Goal, Scene, end, wait_for_status};
 use crate::ros2_pair::{context, new_domain};
@@ -197,7 +197,7 @@ fn result_requests_of_ended_clients_make_way() {
     let ask = |client: &Client<GetResult>| ask_for(sent.id().uuid().unwrap(), client);
     let ending = client::<GetResult>(&other, "ending", "get_result");
     let waiting: Vec<_> = (0..10).map(|_| ask(&ending)).collect();
-    let error = pollster::block_on(ask(&ending)).unwrap_err().to_string();
+    let error = block_on(ask(&ending)).unwrap_err().to_string();
     assert!(error.contains("10 requests wait for the result"), "{error}");
     drop((waiting, ending));
     // That of the action client is left.
@@ -206,9 +206,9 @@ fn result_requests_of_ended_clients_make_way() {
     let living = client::<GetResult>(&other, "living", "get_result");
     let response = ask(&living);
     // Requests of a client are handled in order: the server has that one before the goal ends.
-    assert_eq!(pollster::block_on(ask_for([9; 16], &living)).unwrap().status, 0, "an unknown goal");
+    assert_eq!(block_on(ask_for([9; 16], &living)).unwrap().status, 0, "an unknown goal");
     arrived.succeed(&result(5), "").unwrap();
-    let response = pollster::block_on(response).unwrap();
+    let response = block_on(response).unwrap();
     assert_eq!((response.status, response.result), (4, result(5)));
 }
 
@@ -273,7 +273,7 @@ fn many_goals_at_once_are_answered() {
         .map(|number| clients[number % CLIENTS].send_request(&numbered(number), None).unwrap())
         .collect();
     bystander.publish_feedback(&TestFeedback { feedback: 5 }).unwrap();
-    assert_eq!(pollster::block_on(feedback.next()), Some(TestFeedback { feedback: 5 }));
+    assert_eq!(block_on(feedback.next()), Some(TestFeedback { feedback: 5 }));
     let mut accepted = 0;
     for pending in pending {
         match is_accepted(pending) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use crate::common::LONG;
+use crate::common::{LONG, block_on};
 use crate::ros2_pair::new_domain;
 use crate::spinning::Spinning;
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
@@ -84,7 +84,7 @@ fn calls_within_a_process_publish_events() {
     assert!(client.call(&REQUEST).unwrap().success);
     let direct = scene.check_call();
     let queued = client.send_request(&REQUEST, Some(LONG)).unwrap();
-    assert!(pollster::block_on(queued).unwrap().success);
+    assert!(block_on(queued).unwrap().success);
     let queued = scene.check_call();
     assert_eq!(direct[..16], queued[..16], "the same client");
     assert_ne!(direct[16..], queued[16..], "another request");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::LONG;
+use crate::common::{LONG, block_on};
 use crate::ros2_pair::{context, new_domain};
 use crate::spinning::Spinning;
 use runnel::msgs::std_srvs::srv::{
@@ -168,7 +168,7 @@ fn services_of_own_process_are_called() {
         assert!(client.wait_for_service(Duration::ZERO).unwrap());
         assert_eq!(client.call_timeout(&ask(true), LONG).unwrap().message, expected);
         let pending = client.call_async(&ask(true));
-        assert_eq!(pollster::block_on(pending).unwrap().message, expected);
+        assert_eq!(block_on(pending).unwrap().message, expected);
     }
     let twice = node.create_service::<SetBool, _>("power", answer).unwrap_err();
     assert!(twice.to_string().contains("already provides"), "{twice}");
@@ -285,7 +285,7 @@ fn waiting(node: &Node, name: &str) -> (Client<SetBool>, Receiver<Result<(), Err
     let client = node.create_client::<SetBool>(name).unwrap();
     let waiting = client.wait_for_service_async();
     let (waited, result) = channel();
-    thread::spawn(move || waited.send(pollster::block_on(waiting)));
+    thread::spawn(move || waited.send(block_on(waiting)));
     (client, result)
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::common::{Graph, LONG, block_on, spin_until, wait_until};
 use crate::dual_scene::{context, domain};
 use crate::logged::{keep_log, wait_logged};
 use runnel::core::time::Time;
@@ -133,7 +133,7 @@ fn wait_ends_with_the_context() {
     thread::scope(|scope| {
         let waits = scope.spawn(|| buffer.wait_for_transform("map", "base", LATEST, LONG * 100));
         let task = buffer.wait_for_transform_async("map", "base", LATEST);
-        let awaits = scope.spawn(|| pollster::block_on(task));
+        let awaits = scope.spawn(|| block_on(task));
         context.shutdown();
         assert!(matches!(waits.join().unwrap(), Err(TransformError::Lookup { .. })));
         assert!(matches!(awaits.join().unwrap(), Err(TransformError::Lookup { .. })));
@@ -148,11 +148,11 @@ fn task_is_woken_by_transform() {
     assert!(broadcaster.publisher().wait_for_subscribers(1, LONG).unwrap());
     let task = listening.buffer.wait_for_transform_async("map", "base", LATEST);
     thread::scope(|scope| {
-        let awaits = scope.spawn(|| pollster::block_on(task));
+        let awaits = scope.spawn(|| block_on(task));
         broadcaster.send_transform(&stamped("map", "base", at(1000), 1.0)).unwrap();
         assert_eq!(awaits.join().unwrap().unwrap().transform.translation.x, 1.0);
     });
-    let invalid = pollster::block_on(listening.buffer.wait_for_transform_async("", "base", LATEST));
+    let invalid = block_on(listening.buffer.wait_for_transform_async("", "base", LATEST));
     assert!(matches!(invalid, Err(TransformError::InvalidArgument { .. })));
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context as Task, Waker};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Graph, LONG};
+use crate::common::{Graph, LONG, block_on};
 use crate::ros2_pair::{EndOnDrop, context as ros2_context, new_domain};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
@@ -20,7 +20,7 @@ fn spawn<T: Send + 'static>(
     let (begun, polled) = channel();
     let waiter = thread::spawn(move || {
         let mut future = future;
-        pollster::block_on(std::future::poll_fn(|task| {
+        block_on(std::future::poll_fn(|task| {
             let result = Pin::new(&mut future).poll(task);
             let _ = begun.send(());
             result
@@ -54,10 +54,10 @@ fn service_can_be_awaited() {
             let _end = EndOnDrop(&near);
             scope.spawn(|| near.spin().unwrap());
             waiter.join().unwrap().unwrap();
-            let response = pollster::block_on(client.call_async(&SetBoolRequest { data: true })).unwrap();
+            let response = block_on(client.call_async(&SetBoolRequest { data: true })).unwrap();
             assert_eq!(response.message, "on");
             // It is provided already.
-            pollster::block_on(client.wait_for_service_async()).unwrap();
+            block_on(client.wait_for_service_async()).unwrap();
         });
     }
 }
@@ -70,7 +70,7 @@ fn wait_for_service_ends_with_the_context() {
     let waiter = spawn(client.wait_for_service_async());
     context.shutdown();
     assert!(matches!(waiter.join().unwrap(), Err(Error::ShuttingDown)));
-    let late = pollster::block_on(client.wait_for_service_async());
+    let late = block_on(client.wait_for_service_async());
     assert!(matches!(late, Err(Error::ShuttingDown)), "{late:?}");
 }
 

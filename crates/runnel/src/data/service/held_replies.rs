@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use runnel_core::time::Instant;
-use runnel_rtps::wire::GuidPrefix;
+use runnel_rtps::wire::{Guid, GuidPrefix};
 
 use super::replies::Addressee;
 use crate::frame::Frame;
@@ -21,7 +21,7 @@ struct Limits {
 const OF_SERVICE: Limits = Limits { replies: 20_000, bytes: 64 << 20 };
 const OF_PARTICIPANT: Limits = Limits { replies: 10_000, bytes: 16 << 20 };
 
-/// How long a reply waits for its client's reader.
+/// How long a reply waits for its client to take it, or another one.
 const HOLD: Duration = Duration::from_secs(10);
 
 /// How often a reply is tried after that time. Acknowledgements are received between two attempts: on a busy machine, those
@@ -32,18 +32,26 @@ const LAST_ATTEMPTS: u8 = 50;
 pub(super) struct Held {
     pub(super) to: Addressee,
     pub(super) frame: Frame,
-    until: Instant,
-    /// Attempts that are left after `until`.
-    attempts: u8,
+    since: Instant,
 }
 
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct HeldReplies {
-    /// In the order in which they were given.
-    replies: VecDeque<Held>,
+    /// By the client's writer of requests. No queue is empty.
+    clients: BTreeMap<Guid, ClientQueue>,
     all: Usage,
     of_participants: BTreeMap<GuidPrefix, Usage>,
+}
+
+/// The replies that wait for one client.
+struct ClientQueue {
+    /// In the order in which they were given.
+    replies: VecDeque<Held>,
+    /// When the client last took a reply.
+    last_taken: Instant,
+    /// Attempts that are left once the oldest reply has waited for its time.
+    attempts: u8,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -70,22 +78,12 @@ impl Usage {
 
 impl Held {
     pub(super) fn new(to: Addressee, frame: Frame, now: Instant) -> Self {
-        Self { to, frame, until: now + HOLD, attempts: LAST_ATTEMPTS }
+        Self { to, frame, since: now }
     }
 
     /// The same reply for another reader.
-    pub(super) fn redirected(&self, to: Addressee) -> Self {
-        Self { to, frame: self.frame.clone(), ..*self }
-    }
-
-    /// Whether the reply waits on after an attempt to send it. Its time begins anew if its client has taken another one.
-    pub(super) fn waits_on(&mut self, now: Instant, is_client_served: bool) -> bool {
-        if is_client_served {
-            (self.until, self.attempts) = (now + HOLD, LAST_ATTEMPTS);
-        } else if self.until <= now {
-            self.attempts = self.attempts.saturating_sub(1);
-        }
-        self.attempts > 0
+    fn redirected(&self, to: Addressee) -> Self {
+        Self { to, frame: self.frame.clone(), since: self.since }
     }
 
     fn len(&self) -> usize {
@@ -97,9 +95,36 @@ impl Held {
     }
 }
 
+impl Default for ClientQueue {
+    fn default() -> Self {
+        Self { replies: VecDeque::new(), last_taken: Instant(0), attempts: LAST_ATTEMPTS }
+    }
+}
+
+impl ClientQueue {
+    fn note_taken(&mut self, now: Instant) {
+        self.last_taken = now;
+        self.attempts = LAST_ATTEMPTS;
+    }
+
+    fn is_expired(&self, reply: &Held, now: Instant) -> bool {
+        reply.since.max(self.last_taken) + HOLD <= now
+    }
+
+    /// Takes the replies that have waited too long, after an attempt to send the first one.
+    fn take_expired(&mut self, now: Instant) -> Vec<Held> {
+        let expired = self.replies.iter().take_while(|reply| self.is_expired(reply, now)).count();
+        if expired == 0 {
+            return Vec::new();
+        }
+        self.attempts = self.attempts.saturating_sub(1);
+        if self.attempts > 0 { Vec::new() } else { self.replies.drain(..expired).collect() }
+    }
+}
+
 impl HeldReplies {
     pub(super) fn is_empty(&self) -> bool {
-        self.replies.is_empty()
+        self.clients.is_empty()
     }
 
     /// Adds a new reply. Returns those that it displaces, and whether it is the only one.
@@ -125,32 +150,91 @@ impl HeldReplies {
     }
 
     /// Takes all replies.
-    pub(super) fn take(&mut self) -> VecDeque<Held> {
-        std::mem::take(self).replies
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::take(self)
     }
 
-    /// Puts replies back that were taken. Those that were held meanwhile are later ones.
-    pub(super) fn put_back(&mut self, earlier: VecDeque<Held>) -> Vec<Held> {
-        let later = self.take();
-        earlier.into_iter().chain(later).flat_map(|reply| self.hold(reply)).collect()
+    /// Puts replies back that were taken. Those that were held meanwhile are later ones. Returns those that are displaced.
+    pub(super) fn put_back(&mut self, earlier: Self) -> Vec<Held> {
+        let later = std::mem::replace(self, earlier);
+        later.into_replies().flat_map(|reply| self.hold(reply)).collect()
+    }
+
+    fn into_replies(self) -> impl Iterator<Item = Held> {
+        self.clients.into_values().flat_map(|client| client.replies)
+    }
+
+    /// Sends replies to each client until it takes no more. `try_send` returns where a reply was not sent. Returns the
+    /// replies that have waited too long.
+    pub(super) fn retry(
+        &mut self,
+        now: Instant,
+        mut try_send: impl FnMut(&Held) -> Vec<Addressee>,
+    ) -> Vec<Held> {
+        let (mut clients, mut expired) = (std::mem::take(&mut self.clients), Vec::new());
+        clients.retain(|_, client| {
+            self.send_to(client, now, &mut try_send);
+            let expired_now = client.take_expired(now);
+            expired_now.iter().for_each(|reply| self.uncount(reply));
+            expired.extend(expired_now);
+            !client.replies.is_empty()
+        });
+        self.clients = clients;
+        expired
+    }
+
+    fn send_to(
+        &mut self,
+        client: &mut ClientQueue,
+        now: Instant,
+        try_send: &mut impl FnMut(&Held) -> Vec<Addressee>,
+    ) {
+        while let Some(reply) = client.replies.pop_front() {
+            let left = try_send(&reply);
+            self.uncount(&reply);
+            if left.is_empty() {
+                client.note_taken(now);
+                continue;
+            }
+            for to in left.into_iter().rev() {
+                let reply = reply.redirected(to);
+                self.count(&reply);
+                client.replies.push_front(reply);
+            }
+            return;
+        }
     }
 
     fn add(&mut self, reply: Held) {
-        self.all.add(&reply);
-        self.of_participants.entry(reply.participant()).or_default().add(&reply);
-        self.replies.push_back(reply);
+        self.count(&reply);
+        self.clients.entry(reply.to.client).or_default().replies.push_back(reply);
     }
 
-    fn remove_oldest_of(&mut self, participant: GuidPrefix) -> Option<Held> {
-        let place = self.replies.iter().position(|reply| reply.participant() == participant)?;
-        let reply = self.replies.remove(place)?;
-        self.all.remove(&reply);
+    fn count(&mut self, reply: &Held) {
+        self.all.add(reply);
+        self.of_participants.entry(reply.participant()).or_default().add(reply);
+    }
+
+    fn uncount(&mut self, reply: &Held) {
+        self.all.remove(reply);
+        let participant = reply.participant();
         if let Some(usage) = self.of_participants.get_mut(&participant) {
-            usage.remove(&reply);
+            usage.remove(reply);
             if usage.replies == 0 {
                 self.of_participants.remove(&participant);
             }
         }
+    }
+
+    fn remove_oldest_of(&mut self, participant: GuidPrefix) -> Option<Held> {
+        let clients = self.clients.iter_mut().filter(|(client, _)| client.prefix == participant);
+        let since = |queue: &ClientQueue| queue.replies.front().map(|reply| reply.since);
+        let (client, queue) = clients.min_by_key(|(_, queue)| since(queue))?;
+        let (client, reply) = (*client, queue.replies.pop_front()?);
+        if queue.replies.is_empty() {
+            self.clients.remove(&client);
+        }
+        self.uncount(&reply);
         Some(reply)
     }
 
@@ -162,87 +246,4 @@ impl HeldReplies {
 }
 
 #[cfg(test)]
-mod tests {
-    use runnel_core::wire::Encoding;
-    use runnel_rtps::wire::EntityId;
-
-    use super::*;
-    use crate::data::RequestIdentity;
-    use crate::rtps::CallHeader;
-
-    fn reply(participant: u8, number: i64, len: usize) -> Held {
-        let client = GuidPrefix([participant; 12]).with(EntityId::user_writer(1));
-        let identity = RequestIdentity::Header(CallHeader { client: 1, number });
-        let to = Addressee { client, reader: None, identity, reads_failures: false };
-        Held::new(to, Frame::new(Encoding::Xcdr1, vec![0; len]), Instant(0))
-    }
-
-    fn numbers(replies: impl IntoIterator<Item = Held>) -> Vec<(u8, i64)> {
-        let number = |held: Held| match held.to.identity {
-            RequestIdentity::Header(header) => (held.to.client.prefix.0[0], header.number),
-            RequestIdentity::InlineQos(_) => panic!("it has a header"),
-        };
-        replies.into_iter().map(number).collect()
-    }
-
-    #[test]
-    fn participant_displaces_its_own_oldest_reply() {
-        let mut held = HeldReplies::default();
-        assert!(held.hold(reply(1, 0, 8)).is_empty());
-        for number in 0..OF_PARTICIPANT.replies as i64 {
-            assert!(held.hold(reply(2, number, 8)).is_empty());
-        }
-        assert_eq!(numbers(held.hold(reply(2, OF_PARTICIPANT.replies as i64, 8))), [(2, 0)]);
-        assert_eq!(numbers(held.take())[..2], [(1, 0), (2, 1)]);
-        assert!(held.is_empty());
-    }
-
-    #[test]
-    fn only_first_reply_calls_for_the_driver() {
-        let mut held = HeldReplies::default();
-        let mut is_first = |number| held.hold_new(reply(1, number, 8)).1;
-        assert_eq!([1, 2, 3].map(&mut is_first), [true, false, false]);
-        let taken = held.take();
-        assert!(held.hold_new(reply(1, 4, 8)).1, "while the driver tries the others");
-        held.put_back(taken);
-        assert!(!held.hold_new(reply(1, 5, 8)).1);
-    }
-
-    #[test]
-    fn reply_is_tried_again_after_its_time() {
-        let mut held = reply(1, 0, 8);
-        let late = Instant(0) + HOLD;
-        assert!((0..1000).all(|_| held.waits_on(Instant(1), false)), "within its time");
-        assert_eq!(
-            (0..1000).take_while(|_| held.waits_on(late, false)).count(),
-            usize::from(LAST_ATTEMPTS) - 1
-        );
-        let mut held = reply(1, 0, 8);
-        (1..LAST_ATTEMPTS).for_each(|_| assert!(held.waits_on(late, false)));
-        assert!(held.waits_on(late, true), "its client takes replies");
-        assert!((0..1000).all(|_| held.waits_on(late, false)));
-    }
-
-    #[test]
-    fn largest_holder_gives_way_to_others() {
-        let mut held = HeldReplies::default();
-        for participant in 1..=5 {
-            let share = OF_SERVICE.replies as i64 / 5;
-            let count = if participant == 3 { share + 4 } else { share - 1 };
-            (0..count).for_each(|number| assert!(held.hold(reply(participant, number, 8)).is_empty()));
-        }
-        assert_eq!(numbers(held.hold(reply(6, 0, 8))), [(3, 0)]);
-    }
-
-    #[test]
-    fn bytes_are_bounded_but_for_one_reply() {
-        let mut held = HeldReplies::default();
-        assert!(held.hold(reply(1, 0, OF_SERVICE.bytes + 1)).is_empty());
-        assert_eq!(numbers(held.hold(reply(2, 1, 8))), [(1, 0)]);
-        assert!(held.hold(reply(2, 2, OF_PARTICIPANT.bytes - 8)).is_empty());
-        assert_eq!(numbers(held.hold(reply(2, 3, 8))), [(2, 1)]);
-        let later = held.take();
-        assert!(held.put_back(later).is_empty());
-        assert_eq!(numbers(held.take()), [(2, 2), (2, 3)]);
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //! A reply whose reader is not matched yet is held until it is: DDS would lose it. So is one to a client that has not
 //! acknowledged earlier ones. Held replies have limits of number, bytes and time.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
@@ -140,33 +140,10 @@ impl Replies {
     /// Sends held replies whose clients are ready, in order for each client. Drops those that have waited too long, unless
     /// their client takes replies, however slowly. Returns whether any are left.
     pub(crate) fn send_held(&self, now: Instant) -> bool {
-        let held = lock(&self.state).held.take();
-        let (mut blocked, mut served) = (BTreeSet::new(), BTreeSet::new());
-        let mut waiting = Vec::new();
-        for reply in held {
-            let client = reply.to.client;
-            if blocked.contains(&client) {
-                waiting.push(reply);
-                continue;
-            }
-            let left = self.try_send(&reply.to, &reply.frame);
-            if left.is_empty() {
-                served.insert(client);
-            } else {
-                blocked.insert(client);
-            }
-            waiting.extend(left.into_iter().map(|to| reply.redirected(to)));
-        }
-        let (mut left, mut dropped) = (VecDeque::new(), Vec::new());
-        for mut reply in waiting {
-            if reply.waits_on(now, served.contains(&reply.to.client)) {
-                left.push_back(reply);
-            } else {
-                dropped.push(reply);
-            }
-        }
+        let mut held = lock(&self.state).held.take();
+        let mut dropped = held.retry(now, |reply| self.try_send(&reply.to, &reply.frame));
         let mut state = lock(&self.state);
-        dropped.extend(state.held.put_back(left));
+        dropped.extend(state.held.put_back(held));
         let any_left = !state.held.is_empty();
         drop(state);
         self.note_dropped(dropped);
@@ -210,7 +187,7 @@ impl Replies {
         self.note_dropped(displaced);
         // Otherwise, the driver tries again soon anyway.
         if is_first {
-            self.end.rtps.note_services_due();
+            self.end.rtps.note_held_replies_due();
         }
     }
 

@@ -61,6 +61,15 @@ impl ServiceTypes {
         Self { name, md5, ids, request_len, ros2, events }
     }
 
+    /// Whether these are the message types in ROS 2.
+    pub(crate) fn are_in_ros2(&self, ServiceTypeNames { request, response }: &ServiceTypeNames) -> bool {
+        let is_of = |(dds_type, rihs01): &(Cow<'_, str>, Cow<'_, str>), wanted: &ServiceMessageType| {
+            *dds_type == wanted.dds_type && *rihs01 == wanted.rihs01
+        };
+        let [own_request, own_response] = &self.ros2;
+        is_of(own_request, request) && is_of(own_response, response)
+    }
+
     /// The message types in ROS 2; `None` if the service cannot be represented there.
     pub(crate) fn in_ros2(&self) -> Option<ServiceTypeNames> {
         let [request, response] = self.ros2.each_ref().map(|(dds_type, rihs01)| ServiceMessageType {

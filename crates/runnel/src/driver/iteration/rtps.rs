@@ -163,10 +163,10 @@ impl Driver {
         if rtps.wants_more() {
             self.ros2.grant_freed_capacity(&mut self.effects);
         }
-        if rtps.takes_service_messages() {
+        if rtps.take_service_messages_due() {
             self.ros2.take_service_messages();
         }
-        if rtps.take_services_due() {
+        if rtps.take_held_replies_due() {
             self.ros2.send_held_replies(&mut self.effects);
         }
         self.take_ros2_events();

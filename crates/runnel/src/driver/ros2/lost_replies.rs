@@ -1,8 +1,8 @@
 //! Replies that a server no longer has, and that have not arrived.
 //!
 //! A server of another implementation keeps its last ten replies to all clients (rclpy, rclcpp). If that many follow before
-//! a lost reply is repeated, it is gone, and its client would wait without a reason to be seen. Which client it was for is
-//! not known, so that the call stays pending.
+//! a lost reply is sent again, it is gone. Neither its client nor its request is known then, so that no call fails: each
+//! stays pending until its time limit.
 
 use runnel_rtps::wire::{EntityId, Guid};
 
@@ -26,17 +26,31 @@ impl Ros2 {
     pub(super) fn replies_lost(&mut self, reader: EntityId, server: Guid, count: u64) {
         let Some(client) = self.services.clients.get_mut(reader) else { return };
         if let Some((service, lost)) = client.note_lost_replies(count) {
-            self.warn_of_participant(format_args!(
-                "service {service}: {server} has dropped {lost} replies to its clients before they arrived; if one \
-                 was for this client, its call gets no response. Try a time limit for calls"
-            ));
+            self.warn_of_participant(format_args!("{}", text(&service, server, lost)));
         }
     }
+}
+
+fn text(service: &str, server: Guid, lost: u64) -> String {
+    format!(
+        "service {service}: {server} has dropped replies from its history before they arrived; if one answers a pending \
+         call of this client, the call waits until its time limit, and without one for ever; lost replies: {lost}. Try: \
+         a time limit for each call, such as call_timeout"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warning_names_service_count_and_advice() {
+        let text = text("/power", Guid::default(), 3);
+        assert!(
+            text.starts_with("service /power: ") && text.contains("lost replies: 3. Try: a time limit"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn lost_replies_are_logged_when_their_number_has_doubled() {

@@ -88,7 +88,7 @@ impl Ros2 {
         let (received, noting) = (Arc::clone(&self.services.received), Arc::clone(&rtps));
         let receive = move |from: Guid, payload: Vec<u8>| {
             lock(&received).push_back((reader, from, payload));
-            noting.note_service_messages();
+            noting.note_service_messages_due();
         };
         let end = ServiceEnd::new(service, (rtps, ends), memory, receive);
         let group = Arc::downgrade(&end.group);

@@ -109,12 +109,12 @@ fn service_message_keeps_loop_awake_without_waking_it() {
     let rtps = Rtps::open(&settings(77, ""), reactor.waker().clone()).unwrap();
     let until = rest(&rtps);
     assert!(rtps.fall_asleep(Some(until)));
-    rtps.note_service_messages();
+    rtps.note_service_messages_due();
     let mut events = Events::default();
     reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
     assert!(!events.woken(), "the event loop woke itself");
     rtps.wake_up();
     assert!(!rtps.fall_asleep(Some(until)), "it sleeps although messages are due");
-    assert!(rtps.takes_service_messages() && rtps.fall_asleep(Some(until)));
+    assert!(rtps.take_service_messages_due() && rtps.fall_asleep(Some(until)));
     rtps.wake_up();
 }
