@@ -13,7 +13,7 @@ use runnel::{Context, DynamicPublisher, QoS, Rate};
 use runnel_io::clock;
 
 use super::qos::AskedQos;
-use super::subscribers::{has_best_effort_subscription, has_subscriber, mismatch_count, ros1_only_count};
+use super::subscribers::{self, has_best_effort_subscription, mismatch_count, ros1_only_count};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -292,7 +292,7 @@ impl Job<'_> {
             let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
             if self.mismatch_count()? > 0 {
                 self.warn_of_mismatches();
-            } else if has_subscriber(snapshot, topic)? {
+            } else if subscribers::has_subscriber(snapshot, topic)? {
                 log::warn!(
                     "message not delivered: the subscribers of {topic} do not match (see '{TOPIC_INFO} {topic}')"
                 );
