@@ -54,7 +54,8 @@ fn play(part: &str) -> ! {
         context.spin_once(Duration::from_millis(5)).unwrap();
     }
     (0..MESSAGES).for_each(|_| publisher.publish(message()).unwrap());
-    println!("\nending");
+    // On the stream of the report, so that it is read before that.
+    eprintln!("\nending");
     drop((publisher, node, context));
     println!("\nended");
     exit(0);

@@ -281,7 +281,6 @@ fn client_uses_parameters_of_another_context() {
 
 #[test]
 fn each_operation_of_client_is_also_a_future() {
-    use futures_lite::future::block_on;
     let domain = new_domain();
     let (own, other) = (ros2_context(domain, &[]), ros2_context(domain, &[]));
     let node = own.create_node("arm").unwrap();

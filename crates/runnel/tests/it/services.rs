@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::common::{Graph, LONG, block_on, spin_until, wait_until};
 use crate::logged::{keep_log, wait_logged};
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::message::Service;
@@ -397,12 +397,12 @@ fn dynamic_client_has_the_calls_of_a_typed_one() {
     let schema = Arc::new(runnel::msgs::library().service(&name).unwrap());
     let client = scene.far.create_node("client").unwrap().create_dynamic_client("power", &schema).unwrap();
     assert!(client.wait_for_service(LONG).unwrap() && client.service_is_ready().unwrap());
-    futures_lite::future::block_on(client.wait_for_service_async()).unwrap();
+    block_on(client.wait_for_service_async()).unwrap();
     let mut request = DynamicMessage::default_of(&schema.request).unwrap();
-    let refused = futures_lite::future::block_on(client.clone().call_async(&request)).unwrap_err();
+    let refused = block_on(client.clone().call_async(&request)).unwrap_err();
     assert_eq!(why(refused), ServiceError::Failed("it must stay on".into()));
     request.set("data", true).unwrap();
-    let response = futures_lite::future::block_on(client.call_async(&request)).unwrap();
+    let response = block_on(client.call_async(&request)).unwrap();
     assert_eq!(response.get("message"), Ok(ValueRef::String("on")));
     let (sender, responses) = channel();
     client.call_with(&request, Some(LONG), move |response| sender.send(response).unwrap()).unwrap();
