@@ -185,7 +185,8 @@ impl<P: Lend> UserWriter<P> {
         self.writer.forget_unmatched(reader);
     }
 
-    /// Sends a reader nothing, not even unacknowledged samples, until [`UserWriter::resume`].
+    /// Sends a reader nothing, neither unacknowledged samples nor announcements, until [`UserWriter::resume`]: another
+    /// path may have yet to deliver what it lacks. Only liveliness is still asserted.
     pub fn hold(&mut self, reader: Guid) {
         self.writer.hold(reader);
     }

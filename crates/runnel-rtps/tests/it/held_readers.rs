@@ -1,8 +1,8 @@
 //! Readers on hold: a writer sends them nothing until it is resumed from a given sample.
 
-use crate::net::{Net, number_of, options, sample, secs};
-use runnel_core::qos::QoS;
-use runnel_rtps::wire::{EntityId, Guid, SequenceNumber};
+use crate::net::{Net, millis, number_of, options, sample, secs};
+use runnel_core::qos::{Liveliness, QoS};
+use runnel_rtps::wire::{EntityId, Guid, Message, SequenceNumber, Submessage};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -72,4 +72,62 @@ fn reader_held_again_gets_no_unacknowledged_samples() {
     net.write(0, writer, &sample(11, 100)).unwrap();
     net.run_until("later samples arrive", secs(4), |net| numbers(net, 1, reader).last() == Some(&11));
     assert!(!numbers(&net, 1, reader).contains(&10));
+}
+
+/// Submessages of a writer in the recorded datagrams: samples, and announcements of samples.
+fn announcements(net: &Net, writer: EntityId) -> usize {
+    let is_announced = |submessage: &Submessage<'_>| match submessage {
+        Submessage::Heartbeat(heartbeat) => {
+            heartbeat.writer == writer && heartbeat.last >= SequenceNumber::FIRST
+        }
+        Submessage::Gap(gap) => gap.writer == writer,
+        Submessage::Data(data) => data.writer == writer,
+        Submessage::DataFrag(frag) => frag.writer == writer,
+        _ => false,
+    };
+    let messages = net.record.iter().flatten().map(|(_, _, bytes)| Message::parse(bytes).unwrap());
+    let submessages =
+        messages.map(|message| message.submessages().map(Result::unwrap).filter(is_announced).count());
+    submessages.sum()
+}
+
+/// The reader has missed samples, which another path is still to deliver: it would give them up.
+#[test]
+fn held_reader_gets_no_announcements() {
+    let (mut net, writer, reader, guid) = held(QoS::keep_all());
+    resume(&mut net, (writer, guid), 9, &[]);
+    net.blackout = true;
+    (8..12).for_each(|number| drop(net.write(0, writer, &sample(number, 100)).unwrap()));
+    net.nodes[0].participant.hold(writer, guid);
+    net.blackout = false;
+    net.record = Some(Vec::new());
+    net.run_for(secs(10));
+    assert_eq!(announcements(&net, writer), 0);
+    resume(&mut net, (writer, guid), 13, &[]);
+    net.write(0, writer, &sample(12, 100)).unwrap();
+    net.run_until("the next sample arrives", secs(4), |net| numbers(net, 1, reader) == [12]);
+}
+
+/// They announce no samples, and the reader keeps its position.
+#[test]
+fn held_reader_gets_liveliness_assertions() {
+    let qos = QoS::keep_all().liveliness(Liveliness::ManualByTopic, Some(millis(500)));
+    let (mut net, writer, reader, guid) = held(qos);
+    resume(&mut net, (writer, guid), 9, &[]);
+    net.write(0, writer, &sample(8, 100)).unwrap();
+    net.run_until("the sample arrives", secs(4), |net| numbers(net, 1, reader) == [8]);
+    net.nodes[0].participant.hold(writer, guid);
+    net.nodes[1].events.clear();
+    net.record = Some(Vec::new());
+    for _ in 0..20 {
+        let now = net.now;
+        net.nodes[0].participant.assert_liveliness(now, writer);
+        net.touch(0);
+        net.run_for(millis(200));
+    }
+    assert_eq!(net.nodes[1].events, [], "it is alive, and nothing is corrected");
+    assert_eq!(announcements(&net, writer), 0);
+    resume(&mut net, (writer, guid), 10, &[]);
+    net.write(0, writer, &sample(9, 100)).unwrap();
+    net.run_until("the next sample arrives", secs(4), |net| numbers(net, 1, reader) == [8, 9]);
 }

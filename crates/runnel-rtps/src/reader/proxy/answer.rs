@@ -77,6 +77,7 @@ impl WriterProxy {
     /// Handles a HEARTBEAT.
     pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
         if !self.spec.reliable
+            || self.is_of_held_reader(heartbeat)
             || !self.is_addressed(now, heartbeat.reader)
             || !self.is_count_accepted(now, heartbeat)
         {
@@ -102,6 +103,11 @@ impl WriterProxy {
         if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
             self.owes_answer = true;
         }
+    }
+
+    /// Returns whether a HEARTBEAT only asserts the liveliness of a writer that holds this reader.
+    fn is_of_held_reader(&self, heartbeat: &Heartbeat) -> bool {
+        heartbeat.liveliness && heartbeat.last == SequenceNumber::ZERO && self.has_unique_guid()
     }
 
     /// Handles the first HEARTBEAT of a writer, or the first since it was matched again.

@@ -67,6 +67,8 @@ pub(crate) struct ReaderProxy {
     corrections: u32,
     /// An alternate path carries samples from this one on.
     until: Option<SequenceNumber>,
+    /// It is sent nothing until it is resumed.
+    is_held: bool,
     requested: SortedSet<SequenceNumber>,
     requested_fragments: RequestedFragments,
     /// Number of fragments sent since its last request.
@@ -107,6 +109,7 @@ impl ReaderProxy {
             probe_at: None,
             corrections: 0,
             until: None,
+            is_held: false,
             requested: SortedSet::new(),
             requested_fragments: RequestedFragments::default(),
             fragments_sent: 0,
@@ -190,7 +193,7 @@ impl ReaderProxy {
 
     /// Returns when to request an owed acknowledgement, or one after a contradiction.
     pub(super) fn reminder(&self) -> Option<Instant> {
-        let is_asked = self.has_unacknowledged() && self.spec.gate == Gate::Open;
+        let is_asked = self.has_unacknowledged() && self.spec.gate == Gate::Open && !self.is_held;
         let owed = is_asked.then(|| self.since + self.reminder_delay);
         owed.into_iter().chain(self.probe_at).min()
     }
@@ -234,6 +237,9 @@ impl ReaderProxy {
     ) -> Filled {
         if self.spec.gate != Gate::Open {
             return Filled::Nothing;
+        }
+        if self.is_held {
+            return self.fill_held(ends, heartbeats, out);
         }
         #[cfg(test)]
         FILLS.with(|count| count.set(count.get() + 1));

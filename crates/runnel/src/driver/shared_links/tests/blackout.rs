@@ -225,6 +225,37 @@ fn link_delivers_samples_that_wait_for_rtps() {
     assert_eq!(lost, 0);
 }
 
+/// Only the talker loses the pair, and matches it again before the listener has read the link. The listener then knows
+/// by RTPS that it lacks samples, and gets them by the link.
+#[test]
+fn rematched_reader_gives_up_no_samples_of_unread_link() {
+    let mut scene = Scene::joined_by_ros1(QoS::keep_all(), false);
+    for is_meant in [is_of_ros1, is_rtps] {
+        set_interest(&scene.node, Interest::Read, is_meant);
+    }
+    scene.spin_until("RTPS delivers", rtps_delivers);
+    scene.spin_until("the link is on standby", is_on_standby);
+    // Without acknowledgements, the talker sends only some of the long messages.
+    set_interest(&scene.talker, Interest::Nothing, is_rtps);
+    set_interest(&scene.node, Interest::Nothing, is_of_ros1);
+    (0..COUNT).for_each(|_| scene.publish_long(WORDS));
+    end_leases(&scene.talker);
+    scene.publish(COUNT);
+    assert!(!has_matched_reader(&mut scene));
+    set_interest(&scene.talker, Interest::Read, is_rtps);
+    scene.spin_until("the talker has matched again", has_matched_reader);
+    // Long enough for what the talker would send.
+    for _ in 0..10 {
+        scene.listening.spin_once(Duration::from_millis(10)).unwrap();
+    }
+    set_interest(&scene.node, Interest::Read, is_of_ros1);
+    scene.spin_until("the link is on standby", is_on_standby);
+    scene.publish(COUNT);
+    let lost = scene.subscription.lost();
+    scene.check();
+    assert_eq!(lost, 0);
+}
+
 /// Of more messages than the depth, the oldest are dropped and counted.
 #[test]
 fn samples_dropped_from_history_count_as_lost() {
