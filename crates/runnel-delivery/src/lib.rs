@@ -8,6 +8,9 @@
 //! needs no operating system: the owner reports events and executes the actions of [`Sender::poll_action`] and
 //! [`Receiver::poll_action`]. Messages are handles of any type; the payload is never copied.
 //!
+//! Runnel uses shared memory, RTPS and the links of nodes in both graphs. The other paths and the relocation of an end are
+//! for nodes that move to another host; until then, only the tests of this crate use them.
+//!
 //! # Guarantees
 //! Between living processes each message is delivered once and in order across every change of path.
 //! - *Keep-all* drops nothing: [`Sender::publish`] refuses, and the publisher waits.

@@ -3,7 +3,6 @@
 //! The sender begins on such a path, or leaves it, only when the old path is empty. So the receiver reads the old path
 //! to its end first ([`DrainPath`](super::ReceiveAction::DrainPath)) and appends the messages of the new one. A Begin
 //! waits until all paths without numbers are read, which the owner does immediately.
-//! until all paths without numbers are read, which the owner does immediately.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
