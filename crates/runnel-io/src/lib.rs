@@ -1,5 +1,5 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory, doorbells,
-//! clocks, signals, name look-up, CPU placement.
+//! clocks, signals, name look-up, CPU placement, worker threads.
 //!
 //! It is independent of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
 //! when their owner is dropped.
@@ -20,6 +20,7 @@ mod socket;
 pub mod tcp;
 pub mod udp;
 pub mod unix;
+pub mod workers;
 
 pub use doorbell::{Doorbell, Ringer};
 pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};
