@@ -1,7 +1,8 @@
 //! Bag files: recorded messages in the formats of ROS.
 //!
-//! [`rosbag`] reads and writes format 2.0 of ROS 1. This crate opens no files and reads no clock: the caller passes
-//! the input or output and the time of each message.
+//! [`rosbag`] reads and writes format 2.0 of ROS 1. The readers and writers open no files and read no clock: the caller
+//! passes the input or output and the time of each message. With the feature `files`, `files` creates files that are
+//! written past the page cache.
 #![forbid(unsafe_code)]
 
 mod bag;
@@ -10,6 +11,8 @@ mod channel;
 mod compression;
 pub mod disk;
 mod error;
+#[cfg(feature = "files")]
+pub mod files;
 pub mod rosbag;
 
 pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, NewMessage, Selection, Summary};

@@ -1,0 +1,4 @@
+//! Bags on real files.
+
+mod random;
+mod real_files;
