@@ -150,6 +150,25 @@ pub enum Format {
     Rosbag2Sqlite,
 }
 
+impl ChunkTotals {
+    /// Adds a chunk to the totals of its compression.
+    pub(crate) fn add(
+        totals: &mut Vec<(Compression, Self)>,
+        compression: Compression,
+        stored: u64,
+        decompressed: u64,
+    ) {
+        let place = totals.iter().position(|(known, _)| *known == compression).unwrap_or_else(|| {
+            totals.push((compression, Self::default()));
+            totals.len() - 1
+        });
+        let (_, total) = &mut totals[place];
+        total.count += 1;
+        total.stored = total.stored.saturating_add(stored);
+        total.decompressed = total.decompressed.saturating_add(decompressed);
+    }
+}
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -7,13 +7,16 @@
 mod bag;
 mod bytes;
 mod channel;
+mod chunks;
 mod compression;
 pub mod disk;
 mod error;
+mod padding;
 pub mod rosbag;
 
 pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, NewMessage, Selection, Summary};
 pub use bytes::Bytes;
 pub use channel::{Channel, ChannelId, Encoding, Schema, SchemaLanguage};
+pub use chunks::ChunkInfo;
 pub use compression::Compression;
 pub use error::Error;
