@@ -40,6 +40,11 @@ pub enum Error {
         /// The library's error.
         source: io::Error,
     },
+    /// The checksum of a chunk or another record does not match its data.
+    Checksum {
+        /// Position of the record.
+        at: u64,
+    },
     /// A message names a channel that the bag does not define.
     UndefinedChannel {
         /// Position of the chunk.
@@ -88,6 +93,7 @@ impl fmt::Display for Error {
                 write!(f, "chunk at byte {at}: compression {name:?} is not supported")
             }
             Self::Decompression { at, source } => write!(f, "chunk at byte {at}: damaged data: {source}"),
+            Self::Checksum { at } => write!(f, "record at byte {at}: damaged data: the checksum is wrong"),
             Self::UndefinedChannel { at, id } => {
                 write!(f, "chunk at byte {at}: a message of channel {id}, which the bag does not define")
             }

@@ -1,6 +1,6 @@
 //! Bag files: recorded messages in the formats of ROS.
 //!
-//! [`rosbag`] reads and writes format 2.0 of ROS 1. This crate opens no files and reads no clock: the caller passes
+//! [`rosbag`] reads and writes format 2.0 of ROS 1, and [`mcap`] MCAP files. This crate opens no files and reads no clock: the caller passes
 //! the input or output and the time of each message.
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,11 @@ mod chunks;
 mod compression;
 pub mod disk;
 mod error;
+pub mod mcap;
 mod padding;
 pub mod rosbag;
 
-pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, NewMessage, Selection, Summary};
+pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, Metadata, NewMessage, Selection, Summary};
 pub use bytes::Bytes;
 pub use channel::{Channel, ChannelId, Encoding, Schema, SchemaLanguage};
 pub use chunks::ChunkInfo;

@@ -172,6 +172,11 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         Ok(self.out.flush()?)
     }
 
+    /// Writes the definitions without a message, outside of a chunk.
+    pub(crate) fn write_definitions(&mut self) -> Result<(), Error> {
+        Ok(self.out.append(&mem::take(&mut self.definitions))?)
+    }
+
     fn write_to_buffer(&mut self, record: &Record<'_>) -> Result<(), Error> {
         if self.open.is_some() && self.out.room()? as u64 <= record.len() {
             self.end_chunk()?;
