@@ -185,7 +185,7 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
             let head = F::chunk_head(&ChunkData::default());
             let needed = head.len() as u64 + record.len();
             if self.out.room()? as u64 <= needed && needed < self.out.capacity()? as u64 {
-                self.out.flush()?;
+                self.out.make_room()?;
             }
             if self.out.room()? as u64 <= needed {
                 return self.write_alone(record);

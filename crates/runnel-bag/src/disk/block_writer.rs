@@ -121,6 +121,16 @@ impl<D: Disk> BlockWriter<D> {
         self.is_dirty = true;
     }
 
+    /// Gives the whole blocks so far to the disk, so that [`BlockWriter::room`] grows. The rest goes on in the next
+    /// buffer: unlike after a flush, the next write has no block in common with this one, and both can be in flight.
+    ///
+    /// # Errors
+    /// Those of the disk, after which the file cannot be continued.
+    pub fn make_room(&mut self) -> io::Result<()> {
+        let block = self.disk.block();
+        if self.filled < block { Ok(()) } else { self.write_blocks(self.filled / block * block) }
+    }
+
     /// Gives everything so far to the disk. The next bytes can follow at once.
     ///
     /// # Errors
@@ -186,21 +196,27 @@ impl<D: Disk> BlockWriter<D> {
 
     /// Writes the buffer, padded to whole blocks. Its last block goes on in the next buffer if it is not full.
     fn write_buffer(&mut self) -> io::Result<()> {
+        self.write_blocks(self.filled.next_multiple_of(self.disk.block()))
+    }
+
+    /// Writes `len` bytes of the buffer: its full blocks, with or without the last one. That goes on in the next buffer.
+    fn write_blocks(&mut self, len: usize) -> io::Result<()> {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         self.keep_first_blocks(&buffer[..self.filled]);
         let block = self.disk.block();
         let full = self.filled / block * block;
-        let padded = self.filled.next_multiple_of(block);
-        if full < padded {
+        if full < self.filled {
             let mut next = self.disk.buffer()?;
             next[..self.filled - full].copy_from_slice(&buffer[full..self.filled]);
-            buffer[self.filled..padded].fill(0);
             self.buffer = Some(next);
         }
-        self.disk.write(buffer, padded, self.start)?;
+        if self.filled < len {
+            buffer[self.filled..len].fill(0);
+        }
+        self.disk.write(buffer, len, self.start)?;
+        self.is_dirty &= len < self.filled;
         self.start += full as u64;
         self.filled -= full;
-        self.is_dirty = false;
         Ok(())
     }
 
