@@ -1,4 +1,8 @@
-//! Bags on real files.
+//! Bags on disks that fail, lose power or are real, and recorders that are killed.
 
+mod failing_disk;
+mod formats;
+mod kill;
+mod power_loss;
 mod random;
 mod real_files;

@@ -20,6 +20,11 @@ impl Random {
     pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
+
+    /// True this many times of 100.
+    pub fn percent(&mut self, times: u64) -> bool {
+        self.below(100) < times
+    }
 }
 
 /// Number of repetitions: many under `RUNNEL_TEST_FULL`.

@@ -32,8 +32,8 @@ impl Drop for Folder {
 }
 
 /// A file that is written by this method, unless the system refuses it. The page cache is always there.
-pub fn create(path: &Path, method: Method) -> Option<File> {
-    let options = Options { methods: vec![method], buffer_len: 32 << 10, ..Options::default() };
+pub fn create(path: &Path, method: Method, buffer_len: usize) -> Option<File> {
+    let options = Options { methods: vec![method], buffer_len, ..Options::default() };
     match files::create_with(path, &options) {
         Ok(file) => Some(file),
         Err(error) => {
@@ -75,7 +75,7 @@ fn files_have_the_written_bytes() {
     let mut random = Random::new(1);
     for method in Method::ALL {
         for round in 0..repetitions(40, 400) {
-            let Some(file) = create(&path, method) else { break };
+            let Some(file) = create(&path, method, 32 << 10) else { break };
             let len = [0, 1, 511, 512, 4095, 4096, 4097, 32 << 10][round as usize % 8];
             let len = len + (round / 8) as usize * random.below(60_000) as usize;
             let written = write_randomly(BlockWriter::new(file), len, &mut random);
