@@ -10,6 +10,7 @@ mod bytes;
 mod channel;
 mod chunks;
 mod compression;
+mod compressor;
 pub mod disk;
 mod error;
 #[cfg(feature = "files")]
@@ -23,4 +24,5 @@ pub use bytes::Bytes;
 pub use channel::{Channel, ChannelId, Encoding, Schema, SchemaLanguage};
 pub use chunks::ChunkInfo;
 pub use compression::Compression;
+pub use compressor::{Compressed, Compressor};
 pub use error::Error;
