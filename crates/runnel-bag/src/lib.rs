@@ -1,7 +1,8 @@
 //! Bag files: recorded messages in the formats of ROS.
 //!
-//! [`rosbag`] reads and writes format 2.0 of ROS 1, and [`mcap`] MCAP files. This crate opens no files and reads no clock: the caller passes
-//! the input or output and the time of each message.
+//! [`rosbag`] reads and writes format 2.0 of ROS 1, [`mcap`] MCAP files, and [`rosbag2`] the folders of
+//! `ros2 bag`. This crate reads no clock, and only [`open`] and SQLite open files:
+//! otherwise the caller passes the input or output.
 #![forbid(unsafe_code)]
 
 mod bag;
@@ -12,8 +13,11 @@ mod compression;
 pub mod disk;
 mod error;
 pub mod mcap;
+#[cfg(feature = "files")]
+mod open;
 mod padding;
 pub mod rosbag;
+pub mod rosbag2;
 
 pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, Metadata, NewMessage, Selection, Summary};
 pub use bytes::Bytes;
@@ -21,3 +25,5 @@ pub use channel::{Channel, ChannelId, Encoding, Schema, SchemaLanguage};
 pub use chunks::ChunkInfo;
 pub use compression::Compression;
 pub use error::Error;
+#[cfg(feature = "files")]
+pub use open::open;
