@@ -185,14 +185,19 @@ impl ChunkTotals {
         stored: u64,
         decompressed: u64,
     ) {
+        Self::add_all(totals, compression, Self { count: 1, stored, decompressed });
+    }
+
+    /// Adds chunks to the totals of their compression.
+    pub(crate) fn add_all(totals: &mut Vec<(Compression, Self)>, compression: Compression, added: Self) {
         let place = totals.iter().position(|(known, _)| *known == compression).unwrap_or_else(|| {
             totals.push((compression, Self::default()));
             totals.len() - 1
         });
         let (_, total) = &mut totals[place];
-        total.count += 1;
-        total.stored = total.stored.saturating_add(stored);
-        total.decompressed = total.decompressed.saturating_add(decompressed);
+        total.count += added.count;
+        total.stored = total.stored.saturating_add(added.stored);
+        total.decompressed = total.decompressed.saturating_add(added.decompressed);
     }
 }
 

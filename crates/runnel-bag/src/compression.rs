@@ -70,6 +70,19 @@ impl Compression {
     }
 }
 
+/// Longest message that is decompressed, in bytes.
+const LONGEST_MESSAGE: u64 = 2 << 30;
+
+/// Decompresses a message of a bag whose messages are compressed by zstd.
+pub(crate) fn decompress_message(data: &[u8]) -> io::Result<Vec<u8>> {
+    let mut message = Vec::new();
+    zstd_decoder(data)?.take(LONGEST_MESSAGE + 1).read_to_end(&mut message)?;
+    if message.len() as u64 > LONGEST_MESSAGE {
+        return Err(io::Error::new(ErrorKind::InvalidData, "a message is longer than 2 GiB"));
+    }
+    Ok(message)
+}
+
 #[cfg(feature = "zstd")]
 fn zstd_compress(data: &[u8]) -> io::Result<Vec<u8>> {
     zstd::bulk::compress(data, ZSTD_LEVEL)

@@ -66,6 +66,17 @@ pub enum Error {
     },
     /// The bag to write was finished before.
     Finished,
+    /// What a bag says about itself is malformed or not supported.
+    Metadata(String),
+    /// The SQLite file is damaged, or no bag.
+    Database(String),
+    /// Another error, of this file.
+    InFile {
+        /// Path of the file.
+        file: String,
+        /// The error.
+        source: Box<Self>,
+    },
     /// A message to write names a channel that was not added.
     UnknownChannel {
         /// Position of the channel.
@@ -105,12 +116,22 @@ impl fmt::Display for Error {
                     time / 1_000_000_000
                 )
             }
+            Self::Metadata(reason) => f.write_str(reason),
+            Self::Database(reason) => write!(f, "SQLite: {reason}"),
+            Self::InFile { file, source } => write!(f, "{file}: {source}"),
             Self::Finished => f.write_str("the bag is finished: nothing can be added"),
             Self::UnknownChannel { index } => write!(f, "channel {index} was not added to the bag"),
             Self::TooLong { len, limit } => {
                 write!(f, "a message of {len} bytes is longer than the format allows ({limit} bytes)")
             }
         }
+    }
+}
+
+impl Error {
+    /// The error of this file.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        Self::InFile { file: file.to_owned(), source: Box::new(self) }
     }
 }
 

@@ -15,6 +15,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod writer;
+mod written_chunks;
 
 pub use attachment::{Attachment, AttachmentInfo};
 pub use reader::Reader;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 
+use super::MAGIC;
 use super::attachment::Attachment;
 use super::channel::{self, SchemaRecord};
-use super::chunk::LONGEST_CHUNK;
-use super::records::{Content, MESSAGE_HEAD, op, put_head};
-use super::{MAGIC, records};
-use crate::chunks::{ChunkData, ChunkFormat, ChunkWriter, FinishedChunk};
+use super::records::{Content, op};
+use super::written_chunks::Chunks;
+use crate::chunks::ChunkWriter;
 use crate::disk::{BlockWriter, Disk, Plain};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
@@ -271,81 +271,5 @@ impl<D: Disk> BagWriter for Writer<D> {
         let out = self.chunks.out();
         out.append(&summary)?;
         Ok(out.end()?)
-    }
-}
-
-/// The chunks in the file.
-#[derive(Default)]
-struct Chunks {
-    chunks: u32,
-    /// Their records in the summary.
-    indexes: Vec<u8>,
-    /// Number of messages by the ids of their channels in the file.
-    counts: BTreeMap<u16, u64>,
-    time_range: Option<[u64; 2]>,
-}
-
-/// The id in the file.
-fn file_id(channel: ChannelId) -> u16 {
-    channel.0 as u16 + 1
-}
-
-fn compression_name(compression: Compression) -> &'static str {
-    if compression == Compression::None { "" } else { compression.name() }
-}
-
-impl ChunkFormat for Chunks {
-    const LONGEST: u64 = LONGEST_CHUNK;
-
-    fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
-        put_head(record, op::MESSAGE, (MESSAGE_HEAD + message.data.len()) as u64);
-        record.extend(file_id(message.channel).to_le_bytes());
-        record.extend(message.sequence.to_le_bytes());
-        record.extend(message.log_time.to_le_bytes());
-        record.extend(message.publish_time.to_le_bytes());
-    }
-
-    fn chunk_head(data: &ChunkData) -> Vec<u8> {
-        let [start, end] = data.time_range;
-        Content::default()
-            .u64(start)
-            .u64(end)
-            .u64(data.len)
-            .u32(data.checksum)
-            .text(compression_name(data.compression))
-            .u64(data.stored)
-            .into_record_start(op::CHUNK, data.stored)
-    }
-
-    fn checksum(data: &[u8]) -> u32 {
-        crc32fast::hash(data)
-    }
-
-    fn end_chunk(&mut self, chunk: FinishedChunk) -> Vec<u8> {
-        let mut records = Vec::new();
-        let mut offsets = BTreeMap::new();
-        for (channel, entries) in chunk.index.channels() {
-            let id = file_id(channel);
-            offsets.insert(id, chunk.end + records.len() as u64);
-            *self.counts.entry(id).or_default() += entries.len() as u64;
-            records::put_message_index(&mut records, id, entries);
-        }
-        let FinishedChunk { position, end, data, .. } = chunk;
-        let [first, last] = data.time_range;
-        let [start, latest] = self.time_range.unwrap_or(data.time_range);
-        self.time_range = Some([start.min(first), latest.max(last)]);
-        self.chunks += 1;
-        let index = Content::default()
-            .u64(first)
-            .u64(last)
-            .u64(position)
-            .u64(end - position)
-            .numbers(&offsets)
-            .u64(records.len() as u64)
-            .text(compression_name(data.compression))
-            .u64(data.stored)
-            .u64(data.len);
-        self.indexes.extend(index.into_record(op::CHUNK_INDEX));
-        records
     }
 }
