@@ -20,12 +20,17 @@ pub struct Compressed<T> {
     pub context: T,
     /// The chunk's data, compressed.
     pub data: Vec<u8>,
+    /// The memory that the chunk had, to be used again.
+    pub memory: Vec<u8>,
 }
+
+/// The compressed data, and the memory of the chunk.
+type Done = (Vec<u8>, Vec<u8>);
 
 /// What compresses.
 enum Engine {
     /// The calling thread: results that were not taken.
-    Inline(VecDeque<Vec<u8>>),
+    Inline(VecDeque<Done>),
     #[cfg(feature = "files")]
     Threads(threads::Threads),
 }
@@ -58,7 +63,7 @@ impl<T> Compressor<T> {
     /// When the calling thread compresses: as [`Compressor::wait`].
     pub fn submit(&mut self, compression: Compression, data: Vec<u8>, context: T) -> io::Result<()> {
         match &mut self.engine {
-            Engine::Inline(results) => results.push_back(compression.compress(&data)?),
+            Engine::Inline(results) => results.push_back((compression.compress(&data)?, data)),
             #[cfg(feature = "files")]
             Engine::Threads(threads) => threads.submit(compression, data),
         }
@@ -71,12 +76,12 @@ impl<T> Compressor<T> {
     /// # Errors
     /// As [`Compressor::wait`].
     pub fn ready(&mut self) -> io::Result<Option<Compressed<T>>> {
-        let data = match &mut self.engine {
+        let done = match &mut self.engine {
             Engine::Inline(results) => Ok(results.pop_front()),
             #[cfg(feature = "files")]
             Engine::Threads(threads) => threads.ready(),
         };
-        self.with_context(data)
+        self.with_context(done)
     }
 
     /// The oldest chunk. Waits until it is compressed. `None` if there is none.
@@ -84,12 +89,12 @@ impl<T> Compressor<T> {
     /// # Errors
     /// If compressing it has failed. The chunk is lost.
     pub fn wait(&mut self) -> io::Result<Option<Compressed<T>>> {
-        let data = match &mut self.engine {
+        let done = match &mut self.engine {
             Engine::Inline(results) => Ok(results.pop_front()),
             #[cfg(feature = "files")]
             Engine::Threads(threads) => threads.wait(),
         };
-        self.with_context(data)
+        self.with_context(done)
     }
 
     /// The chunks that have not been taken, the oldest first.
@@ -97,12 +102,12 @@ impl<T> Compressor<T> {
         self.contexts.iter()
     }
 
-    fn with_context(&mut self, data: io::Result<Option<Vec<u8>>>) -> io::Result<Option<Compressed<T>>> {
-        if matches!(data, Ok(None)) {
+    fn with_context(&mut self, done: io::Result<Option<Done>>) -> io::Result<Option<Compressed<T>>> {
+        if matches!(done, Ok(None)) {
             return Ok(None);
         }
         let context = self.contexts.pop_front();
-        Ok(context.zip(data?).map(|(context, data)| Compressed { context, data }))
+        Ok(context.zip(done?).map(|(context, (data, memory))| Compressed { context, data, memory }))
     }
 }
 
@@ -112,6 +117,7 @@ mod threads {
 
     use runnel_io::workers::Workers;
 
+    use super::Done;
     use crate::Compression;
 
     /// Chunks for each thread: one that it works on, and one that waits, so that it need not.
@@ -119,13 +125,14 @@ mod threads {
 
     /// Threads, and their limit of chunks.
     pub(super) struct Threads {
-        workers: Workers<(Compression, Vec<u8>), io::Result<Vec<u8>>>,
+        workers: Workers<(Compression, Vec<u8>), io::Result<Done>>,
         most: usize,
     }
 
     impl Threads {
         pub(super) fn start(threads: usize) -> io::Result<Self> {
-            let compress = |(compression, data): (Compression, Vec<u8>)| compression.compress(&data);
+            let compress =
+                |(compression, data): (Compression, Vec<u8>)| Ok((compression.compress(&data)?, data));
             let workers = Workers::start("runnel-compress", threads, compress)?;
             Ok(Self { workers, most: CHUNKS_PER_THREAD * threads })
         }
@@ -134,7 +141,7 @@ mod threads {
             self.workers.submit((compression, data));
         }
 
-        pub(super) fn ready(&mut self) -> io::Result<Option<Vec<u8>>> {
+        pub(super) fn ready(&mut self) -> io::Result<Option<Done>> {
             if self.workers.pending() >= self.most {
                 self.wait()
             } else {
@@ -142,7 +149,7 @@ mod threads {
             }
         }
 
-        pub(super) fn wait(&mut self) -> io::Result<Option<Vec<u8>>> {
+        pub(super) fn wait(&mut self) -> io::Result<Option<Done>> {
             self.workers.take()?.transpose()
         }
     }
@@ -170,8 +177,8 @@ mod tests {
         }
         taken.extend(std::iter::from_fn(|| compressor.wait().unwrap()));
         assert_eq!((taken.len(), compressor.pending().count()), (40, 0));
-        for (number, Compressed { context, data }) in (0..).zip(taken) {
-            assert_eq!(context, number);
+        for (number, Compressed { context, data, memory }) in (0..).zip(taken) {
+            assert_eq!((context, memory), (number, chunk(number)));
             let mut output = Vec::new();
             compression(number).decompress(&data[..], 20_000, &mut output).unwrap();
             assert!(output == chunk(number), "{number}");

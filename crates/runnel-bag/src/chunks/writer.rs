@@ -4,7 +4,7 @@ use std::io;
 use std::mem;
 
 use crate::disk::{BlockWriter, Disk};
-use crate::{Compression, Error, NewMessage};
+use crate::{Compressed, Compression, Compressor, Error, NewMessage};
 
 use super::ChunkIndex;
 
@@ -55,7 +55,8 @@ pub(crate) struct FinishedChunk {
 ///
 /// The bytes of a message are copied once: into the buffer of the disk, or into the memory of a chunk that is to be
 /// compressed. A chunk in the buffer ends before the buffer is written, so that its head can be completed. A message
-/// that is longer than the buffer gets a chunk of its own, whose head is known before.
+/// that is longer than the buffer gets a chunk of its own, whose head is known before. Chunks are written in their
+/// order, since a later one may lack the definitions of an earlier one.
 pub(crate) struct ChunkWriter<D: Disk, F> {
     out: BlockWriter<D>,
     format: F,
@@ -67,6 +68,7 @@ pub(crate) struct ChunkWriter<D: Disk, F> {
     open: Option<OpenChunk>,
     /// Data of the chunk that is to be compressed.
     memory: Vec<u8>,
+    compressor: Compressor<(ChunkData, ChunkIndex)>,
     /// Memory for the head of a message.
     head: Vec<u8>,
 }
@@ -91,6 +93,7 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
             definitions: Vec::new(),
             open: None,
             memory: Vec::new(),
+            compressor: Compressor::default(),
             head: Vec::new(),
         }
     }
@@ -98,6 +101,14 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
     /// Sets the compression of the chunks to come.
     pub(crate) fn set_compression(&mut self, compression: Compression) {
         self.compression = compression;
+    }
+
+    /// Compresses the chunks to come on this many threads of their own.
+    #[cfg(feature = "files")]
+    pub(crate) fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.end_chunk()?;
+        self.compressor = Compressor::with_threads(threads)?;
+        Ok(())
     }
 
     /// Sets the length of the data at which the chunks to come end, in bytes.
@@ -121,7 +132,8 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
 
     /// Length of the file with the messages that are not written yet, before compression.
     pub(crate) fn file_len(&self) -> u64 {
-        self.out.position() + self.memory.len() as u64
+        let compressing: u64 = self.compressor.pending().map(|(data, _)| data.len).sum();
+        self.out.position() + compressing + self.memory.len() as u64
     }
 
     /// Adds a record that must precede the next message.
@@ -138,7 +150,7 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         F::put_message_head(message, &mut head);
         let record = Record { head: &head, offset, message };
         if self.open.as_ref().is_some_and(|chunk| chunk.len + record.len() > F::LONGEST) {
-            self.end_chunk()?;
+            self.close_chunk()?;
         }
         match self.open.as_ref().map_or(self.compression, |chunk| chunk.compression) {
             Compression::None => self.write_to_buffer(&record)?,
@@ -146,23 +158,28 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         }
         self.head = head;
         let is_full = self.open.as_ref().is_some_and(|chunk| chunk.len >= self.chunk_len);
-        if is_full { self.end_chunk() } else { Ok(()) }
+        if is_full { self.close_chunk() } else { Ok(()) }
     }
 
-    /// Ends the chunk. Definitions without a message wait for one.
+    /// Ends the chunk, and waits for those that are being compressed. Definitions without a message wait for one.
     pub(crate) fn end_chunk(&mut self) -> Result<(), Error> {
+        self.close_chunk()?;
+        self.write_pending()
+    }
+
+    /// Ends the chunk.
+    fn close_chunk(&mut self) -> Result<(), Error> {
         let Some(OpenChunk { position, compression, len, index }) = self.open.take() else { return Ok(()) };
         let mut data =
             ChunkData { compression, time_range: index.time_range(), len, stored: len, checksum: 0 };
-        let position = match position {
-            Some(position) => {
-                let start = position + F::chunk_head(&data).len() as u64;
-                data.checksum = F::checksum(self.out.open_bytes(start));
-                self.out.patch(position, &F::chunk_head(&data));
-                position
-            }
-            None => self.write_compressed(&mut data)?,
+        let Some(position) = position else {
+            data.checksum = F::checksum(&self.memory);
+            self.compressor.submit(compression, mem::take(&mut self.memory), (data, index))?;
+            return self.write_ready();
         };
+        let start = position + F::chunk_head(&data).len() as u64;
+        data.checksum = F::checksum(self.out.open_bytes(start));
+        self.out.patch(position, &F::chunk_head(&data));
         self.finish_chunk(position, data, index)
     }
 
@@ -179,9 +196,10 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
 
     fn write_to_buffer(&mut self, record: &Record<'_>) -> Result<(), Error> {
         if self.open.is_some() && self.out.room()? as u64 <= record.len() {
-            self.end_chunk()?;
+            self.close_chunk()?;
         }
         if self.open.is_none() {
+            self.write_pending()?;
             let head = F::chunk_head(&ChunkData::default());
             let needed = head.len() as u64 + record.len();
             if self.out.room()? as u64 <= needed && needed < self.out.capacity()? as u64 {
@@ -226,16 +244,33 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         }
     }
 
-    /// Writes the chunk in memory; returns its position.
-    fn write_compressed(&mut self, data: &mut ChunkData) -> Result<u64, Error> {
-        let compressed = data.compression.compress(&self.memory)?;
+    /// Writes the chunks that are compressed.
+    fn write_ready(&mut self) -> Result<(), Error> {
+        while let Some(chunk) = self.compressor.ready()? {
+            self.write_compressed(chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all chunks that are being compressed.
+    fn write_pending(&mut self) -> Result<(), Error> {
+        while let Some(chunk) = self.compressor.wait()? {
+            self.write_compressed(chunk)?;
+        }
+        Ok(())
+    }
+
+    fn write_compressed(&mut self, chunk: Compressed<(ChunkData, ChunkIndex)>) -> Result<(), Error> {
+        let Compressed { context: (mut data, index), data: compressed, mut memory } = chunk;
+        if self.memory.capacity() == 0 {
+            memory.clear();
+            self.memory = memory;
+        }
         data.stored = compressed.len() as u64;
-        data.checksum = F::checksum(&self.memory);
-        self.memory.clear();
         let position = self.out.position();
-        self.out.append(&F::chunk_head(data))?;
+        self.out.append(&F::chunk_head(&data))?;
         self.out.append(&compressed)?;
-        Ok(position)
+        self.finish_chunk(position, data, index)
     }
 
     fn finish_chunk(&mut self, position: u64, data: ChunkData, index: ChunkIndex) -> Result<(), Error> {

@@ -69,6 +69,16 @@ impl<D: Disk> Writer<D> {
         Ok(())
     }
 
+    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are in
+    /// memory. Without it, chunks are compressed by the caller.
+    ///
+    /// # Errors
+    /// Those of the output, and if a thread cannot be started.
+    #[cfg(feature = "files")]
+    pub fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.chunks.set_compression_threads(threads)
+    }
+
     /// Sets the length of messages at which the chunks to come end, in bytes. The default is 768 KiB.
     pub fn set_chunk_len(&mut self, bytes: u64) {
         self.chunks.set_chunk_len(bytes);

@@ -47,6 +47,9 @@ pub fn formats<D: Disk + 'static>() -> Vec<Format<D>> {
 fn rosbag_writer<D: Disk + 'static>(disk: D, compression: Compression) -> Result<Box<dyn BagWriter>, Error> {
     let mut writer = rosbag::Writer::on_disk(disk)?;
     writer.set_compression(compression)?;
+    if compression != NONE {
+        writer.set_compression_threads(2)?;
+    }
     Ok(Box::new(writer))
 }
 

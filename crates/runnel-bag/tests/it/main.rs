@@ -1,5 +1,6 @@
 //! Bags on disks that fail, lose power or are real, and recorders that are killed.
 
+mod compression_threads;
 mod failing_disk;
 mod formats;
 mod kill;
