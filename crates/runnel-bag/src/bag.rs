@@ -1,5 +1,6 @@
 //! Bags of any format: reading and writing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use runnel_core::wire;
@@ -24,6 +25,14 @@ pub trait BagReader {
         &mut self,
         selection: &Selection,
     ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_>;
+
+    /// Named metadata of the bag. Formats other than MCAP have none.
+    ///
+    /// # Errors
+    /// Those of the input, and when a record is malformed.
+    fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
+        Ok(Vec::new())
+    }
 }
 
 /// A bag of any format that is written.
@@ -41,6 +50,15 @@ pub trait BagWriter {
     /// Those of the output, after which the bag cannot be continued. [`Error::TooLong`], and
     /// [`Error::UnknownChannel`] for an id that [`BagWriter::add_channel`] did not return.
     fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error>;
+
+    /// Adds named metadata, such as counts of lost messages; whether the format has them.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        let _ = metadata;
+        Ok(false)
+    }
 
     /// Ends the chunk and gives everything to the output: what has been written so far can be read from an unfinished
     /// bag.
@@ -93,6 +111,15 @@ pub struct Message {
     pub sequence: u32,
     /// The serialized message.
     pub data: Bytes,
+}
+
+/// Named metadata of a bag: texts by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metadata {
+    /// The name. Several records may have the same.
+    pub name: String,
+    /// The texts.
+    pub values: BTreeMap<String, String>,
 }
 
 /// The messages to read. Without limits it has all.
@@ -148,6 +175,30 @@ pub enum Format {
     Rosbag2Mcap,
     /// A folder of `ros2 bag` with SQLite files.
     Rosbag2Sqlite,
+}
+
+impl ChunkTotals {
+    /// Adds a chunk to the totals of its compression.
+    pub(crate) fn add(
+        totals: &mut Vec<(Compression, Self)>,
+        compression: Compression,
+        stored: u64,
+        decompressed: u64,
+    ) {
+        Self::add_all(totals, compression, Self { count: 1, stored, decompressed });
+    }
+
+    /// Adds chunks to the totals of their compression.
+    pub(crate) fn add_all(totals: &mut Vec<(Compression, Self)>, compression: Compression, added: Self) {
+        let place = totals.iter().position(|(known, _)| *known == compression).unwrap_or_else(|| {
+            totals.push((compression, Self::default()));
+            totals.len() - 1
+        });
+        let (_, total) = &mut totals[place];
+        total.count += added.count;
+        total.stored = total.stored.saturating_add(added.stored);
+        total.decompressed = total.decompressed.saturating_add(added.decompressed);
+    }
 }
 
 impl fmt::Display for Format {

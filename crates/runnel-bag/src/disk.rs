@@ -1,6 +1,8 @@
 //! Files that are written in whole blocks.
 
 mod block_writer;
+#[cfg(feature = "files")]
+mod file;
 mod memory;
 mod plain;
 #[cfg(test)]
@@ -10,6 +12,8 @@ use std::io;
 use std::ops::DerefMut;
 
 pub use block_writer::BlockWriter;
+#[cfg(feature = "files")]
+pub use file::File;
 pub use memory::MemoryDisk;
 pub use plain::Plain;
 

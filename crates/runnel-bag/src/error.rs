@@ -40,12 +40,42 @@ pub enum Error {
         /// The library's error.
         source: io::Error,
     },
-    /// A message names a connection that the bag does not define.
-    UnknownConnection {
+    /// The checksum of a chunk or another record does not match its data.
+    Checksum {
+        /// Position of the record.
+        at: u64,
+    },
+    /// A message names a channel that the bag does not define.
+    UndefinedChannel {
         /// Position of the chunk.
         at: u64,
-        /// Id of the connection.
+        /// Id of the channel in the file.
         id: u32,
+    },
+    /// The format cannot have this channel.
+    UnsupportedChannel {
+        /// The channel's topic.
+        topic: String,
+        /// What the format cannot have.
+        reason: &'static str,
+    },
+    /// The format cannot store this time.
+    TooLate {
+        /// The time in nanoseconds since 1970.
+        time: u64,
+    },
+    /// The bag to write was finished before.
+    Finished,
+    /// What a bag says about itself is malformed or not supported.
+    Metadata(String),
+    /// The SQLite file is damaged, or no bag.
+    Database(String),
+    /// Another error, of this file.
+    InFile {
+        /// Path of the file.
+        file: String,
+        /// The error.
+        source: Box<Self>,
     },
     /// A message to write names a channel that was not added.
     UnknownChannel {
@@ -74,14 +104,34 @@ impl fmt::Display for Error {
                 write!(f, "chunk at byte {at}: compression {name:?} is not supported")
             }
             Self::Decompression { at, source } => write!(f, "chunk at byte {at}: damaged data: {source}"),
-            Self::UnknownConnection { at, id } => {
-                write!(f, "chunk at byte {at}: a message of connection {id}, which the bag does not define")
+            Self::Checksum { at } => write!(f, "record at byte {at}: damaged data: the checksum is wrong"),
+            Self::UndefinedChannel { at, id } => {
+                write!(f, "chunk at byte {at}: a message of channel {id}, which the bag does not define")
             }
+            Self::UnsupportedChannel { topic, reason } => write!(f, "topic {topic}: {reason}"),
+            Self::TooLate { time } => {
+                write!(
+                    f,
+                    "a message of {} s since 1970 is later than the format allows",
+                    time / 1_000_000_000
+                )
+            }
+            Self::Metadata(reason) => f.write_str(reason),
+            Self::Database(reason) => write!(f, "SQLite: {reason}"),
+            Self::InFile { file, source } => write!(f, "{file}: {source}"),
+            Self::Finished => f.write_str("the bag is finished: nothing can be added"),
             Self::UnknownChannel { index } => write!(f, "channel {index} was not added to the bag"),
             Self::TooLong { len, limit } => {
                 write!(f, "a message of {len} bytes is longer than the format allows ({limit} bytes)")
             }
         }
+    }
+}
+
+impl Error {
+    /// The error of this file.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        Self::InFile { file: file.to_owned(), source: Box::new(self) }
     }
 }
 

@@ -1,5 +1,5 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory, doorbells,
-//! clocks, signals, name look-up, CPU placement.
+//! clocks, signals, name look-up, CPU placement, worker threads, files written past the page cache (feature `direct_file`).
 //!
 //! It is independent of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
 //! when their owner is dropped.
@@ -7,6 +7,8 @@
 pub mod clock;
 pub mod cpu;
 mod deferred_close;
+#[cfg(feature = "direct_file")]
+pub mod direct_file;
 pub mod doorbell;
 pub mod host;
 pub mod interfaces;
@@ -20,6 +22,7 @@ mod socket;
 pub mod tcp;
 pub mod udp;
 pub mod unix;
+pub mod workers;
 
 pub use doorbell::{Doorbell, Ringer};
 pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};

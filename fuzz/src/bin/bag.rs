@@ -6,9 +6,8 @@
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 
 use libfuzzer_sys::fuzz_target;
-use runnel_bag::Error;
-use runnel_bag::rosbag::{Connection, ConnectionId, Writer};
-use runnel_core::time::Time;
+use runnel_bag::rosbag::Writer;
+use runnel_bag::{BagWriter, Channel, ChannelId, Error, NewMessage, Schema, SchemaLanguage};
 
 const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 const BAG_HEADER: u8 = 3;
@@ -83,7 +82,7 @@ fn records(mut rest: &[u8]) -> Vec<Record<'_>> {
     records
 }
 
-/// The messages of a bag, with their connections' numbers.
+/// The messages of a bag, with their channels' numbers.
 fn messages(bag: &[u8]) -> Vec<(u32, &[u8])> {
     let records = records(bag.strip_prefix(MAGIC).expect("a bag"));
     assert_eq!(records[0].op(), BAG_HEADER);
@@ -97,37 +96,41 @@ fn messages(bag: &[u8]) -> Vec<(u32, &[u8])> {
         .collect()
 }
 
-/// A message, with its connection's number.
+/// A message, with its channel's number.
 type Message = (u32, Vec<u8>);
 
 /// Writes a bag as described by the input. Returns the bag and its expected messages.
 fn write(steps: &[u8], capacity: usize) -> Result<(Vec<u8>, Vec<Message>), Error> {
-    let mut writer = Writer::new(Disk { file: Cursor::default(), capacity })?;
-    let (mut connections, mut expected): (Vec<ConnectionId>, Vec<Message>) = Default::default();
+    let mut disk = Disk { file: Cursor::default(), capacity };
+    let mut writer = Writer::new(&mut disk)?;
+    let (mut channels, mut expected): (Vec<ChannelId>, Vec<Message>) = Default::default();
     let mut rest = steps;
     while let [kind, len, more @ ..] = rest {
         let (bytes, later) = more.split_at(usize::from(*len).min(more.len()));
         rest = later;
-        if kind % 4 == 0 || connections.is_empty() {
+        if kind % 4 == 0 || channels.is_empty() {
             let text = String::from_utf8_lossy(bytes).into_owned();
-            connections.push(writer.add(&Connection {
+            channels.push(writer.add_channel(&Channel {
                 topic: text.clone(),
                 type_name: "p/T".to_owned(),
-                md5: "*".to_owned(),
-                definition: text.clone(),
+                schema: Schema { language: SchemaLanguage::Ros1Msg, data: text.clone().into_bytes() },
                 publisher: Some(text),
                 latching: *kind > 127,
-            }));
+                ..Channel::default()
+            })?);
             continue;
         }
-        let number = usize::from(*kind) / 4 % connections.len();
+        let number = usize::from(*kind) / 4 % channels.len();
         // Sometimes long enough to complete a chunk.
         let message = if kind % 4 == 1 { bytes.repeat(1 + 10 * usize::from(*len)) } else { bytes.to_vec() };
-        let time = Time { sec: i32::from(*kind) << 20, nanosec: (*len).into() };
-        writer.write(connections[number], time, &message)?;
+        let log_time = (u64::from(*kind) << 50) + u64::from(*len);
+        let (channel, data) = (channels[number], (&message).into());
+        writer.write(&NewMessage { channel, log_time, publish_time: log_time, sequence: 0, data })?;
         expected.push((number as u32, message));
     }
-    Ok((writer.finish()?.file.into_inner(), expected))
+    writer.finish()?;
+    drop(writer);
+    Ok((disk.file.into_inner(), expected))
 }
 
 fuzz_target!(|data: &[u8]| {

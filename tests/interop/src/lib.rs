@@ -5,6 +5,7 @@
 //! Everything here panics if a peer is missing or fails, with the peer's output: a test that silently runs without
 //! its peer proves nothing.
 
+mod bag_tools;
 pub mod capture;
 mod checks;
 mod commands;
@@ -31,6 +32,7 @@ pub mod sheet;
 pub mod sockets;
 pub mod spinning;
 
+pub use bag_tools::bag_tool;
 pub use checks::{
     Outcome, body, check_all_pairs, check_all_received, check_received_after_restarts, next_messages,
     outcome, ready, wait_until,

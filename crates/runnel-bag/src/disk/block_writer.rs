@@ -20,17 +20,31 @@ pub struct BlockWriter<D: Disk> {
     filled: usize,
     /// Whether the disk lacks bytes of the buffer.
     is_dirty: bool,
+    /// Copy of the file's first blocks, for [`BlockWriter::rewrite_start`].
+    first_blocks: Vec<u8>,
 }
 
 impl<D: Disk> BlockWriter<D> {
     /// Writes to the start of an empty file.
     pub fn new(disk: D) -> Self {
-        Self { disk, buffer: None, start: 0, filled: 0, is_dirty: false }
+        Self { disk, buffer: None, start: 0, filled: 0, is_dirty: false, first_blocks: Vec::new() }
+    }
+
+    /// Keeps a copy of the blocks with the first `len` bytes, so that these bytes can be replaced at the end.
+    #[must_use]
+    pub fn with_rewritable_start(mut self, len: usize) -> Self {
+        self.first_blocks = vec![0; len.next_multiple_of(self.disk.block())];
+        self
     }
 
     /// The disk.
     pub fn disk(&self) -> &D {
         &self.disk
+    }
+
+    /// The disk.
+    pub fn into_disk(self) -> D {
+        self.disk
     }
 
     /// Number of bytes so far.
@@ -50,6 +64,23 @@ impl<D: Disk> BlockWriter<D> {
     pub fn room(&mut self) -> io::Result<usize> {
         let filled = self.filled;
         Ok(self.open_buffer()?.len() - filled)
+    }
+
+    /// Length of a buffer in bytes.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn capacity(&mut self) -> io::Result<usize> {
+        Ok(self.open_buffer()?.len())
+    }
+
+    /// The bytes from this position on, which must be at [`BlockWriter::patchable_from`] or later.
+    ///
+    /// # Panics
+    /// When it is earlier, or later than the end.
+    pub fn open_bytes(&self, from: u64) -> &[u8] {
+        let place = from.checked_sub(self.start).expect("the position is in the buffer") as usize;
+        self.buffer.as_ref().map_or(&[], |buffer| &buffer[place..self.filled])
     }
 
     /// Appends bytes.
@@ -90,6 +121,16 @@ impl<D: Disk> BlockWriter<D> {
         self.is_dirty = true;
     }
 
+    /// Gives the whole blocks so far to the disk, so that [`BlockWriter::room`] grows. The rest goes on in the next
+    /// buffer: unlike after a flush, the next write has no block in common with this one, and both can be in flight.
+    ///
+    /// # Errors
+    /// Those of the disk, after which the file cannot be continued.
+    pub fn make_room(&mut self) -> io::Result<()> {
+        let block = self.disk.block();
+        if self.filled < block { Ok(()) } else { self.write_blocks(self.filled / block * block) }
+    }
+
     /// Gives everything so far to the disk. The next bytes can follow at once.
     ///
     /// # Errors
@@ -107,25 +148,42 @@ impl<D: Disk> BlockWriter<D> {
         self.disk.sync()
     }
 
-    /// Replaces the start of the file by these bytes, which must fill whole blocks of the disk and have been given to
-    /// it before.
+    /// Replaces the start of the file by these bytes. The disk has everything before it gets them.
     ///
     /// # Errors
     /// Those of the disk.
+    ///
+    /// # Panics
+    /// When the bytes are more than [`BlockWriter::with_rewritable_start`] kept.
     pub fn rewrite_start(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.flush()?;
-        let mut buffer = self.disk.buffer()?;
-        buffer[..bytes.len()].copy_from_slice(bytes);
-        self.disk.write(buffer, bytes.len(), 0)
+        self.first_blocks[..bytes.len()].copy_from_slice(bytes);
+        let mut at = 0;
+        while at < self.first_blocks.len() {
+            let mut buffer = self.disk.buffer()?;
+            let len = buffer.len().min(self.first_blocks.len() - at);
+            buffer[..len].copy_from_slice(&self.first_blocks[at..at + len]);
+            self.disk.write(buffer, len, at as u64)?;
+            at += len;
+        }
+        Ok(())
     }
 
     /// Writes the rest and ends the file after the last byte.
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn finish(mut self) -> io::Result<D> {
+    pub fn end(&mut self) -> io::Result<()> {
         self.flush()?;
-        self.disk.finish(self.position())?;
+        self.disk.finish(self.position())
+    }
+
+    /// Writes the rest, ends the file after the last byte, and returns the disk.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn finish(mut self) -> io::Result<D> {
+        self.end()?;
         Ok(self.disk)
     }
 
@@ -138,20 +196,35 @@ impl<D: Disk> BlockWriter<D> {
 
     /// Writes the buffer, padded to whole blocks. Its last block goes on in the next buffer if it is not full.
     fn write_buffer(&mut self) -> io::Result<()> {
+        self.write_blocks(self.filled.next_multiple_of(self.disk.block()))
+    }
+
+    /// Writes `len` bytes of the buffer: its full blocks, with or without the last one. That goes on in the next buffer.
+    fn write_blocks(&mut self, len: usize) -> io::Result<()> {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        self.keep_first_blocks(&buffer[..self.filled]);
         let block = self.disk.block();
         let full = self.filled / block * block;
-        let padded = self.filled.next_multiple_of(block);
-        if full < padded {
+        if full < self.filled {
             let mut next = self.disk.buffer()?;
             next[..self.filled - full].copy_from_slice(&buffer[full..self.filled]);
-            buffer[self.filled..padded].fill(0);
             self.buffer = Some(next);
         }
-        self.disk.write(buffer, padded, self.start)?;
+        if self.filled < len {
+            buffer[self.filled..len].fill(0);
+        }
+        self.disk.write(buffer, len, self.start)?;
+        self.is_dirty &= len < self.filled;
         self.start += full as u64;
         self.filled -= full;
-        self.is_dirty = false;
         Ok(())
+    }
+
+    /// Copies what belongs to the first blocks from the bytes at `self.start`.
+    fn keep_first_blocks(&mut self, bytes: &[u8]) {
+        if let Some(kept) = self.first_blocks.get_mut(self.start as usize..) {
+            let len = kept.len().min(bytes.len());
+            kept[..len].copy_from_slice(&bytes[..len]);
+        }
     }
 }

@@ -62,11 +62,37 @@ fn bytes_in_the_buffer_can_be_replaced() {
     assert_eq!(writer.finish().unwrap().bytes(), [vec![1; 64], vec![3, 1, 2, 2, 2, 2]].concat());
 }
 
+/// The first 20 bytes lie in two blocks, of which the second is written twice.
 #[test]
 fn start_can_be_replaced_at_the_end() {
+    let mut writer = BlockWriter::new(MemoryDisk::new(16, 16)).with_rewritable_start(20);
+    writer.append(&[1; 25]).unwrap();
+    writer.flush().unwrap();
+    writer.append(&[4; 15]).unwrap();
+    writer.rewrite_start(&[2; 20]).unwrap();
+    writer.append(&[3; 2]).unwrap();
+    let expected = [vec![2; 20], vec![1; 5], vec![4; 15], vec![3; 2]].concat();
+    assert_eq!(writer.finish().unwrap().bytes(), expected);
+}
+
+/// The file is as without, and no block is written twice.
+#[test]
+fn made_room_leaves_no_block_to_two_writes() {
     let mut writer = BlockWriter::new(MemoryDisk::new(16, 64));
     writer.append(&[1; 40]).unwrap();
-    writer.rewrite_start(&[2; 16]).unwrap();
-    writer.append(&[3; 2]).unwrap();
-    assert_eq!(writer.finish().unwrap().bytes(), [vec![2; 16], vec![1; 24], vec![3; 2]].concat());
+    writer.make_room().unwrap();
+    assert_eq!((writer.disk().bytes().len(), writer.patchable_from(), writer.position()), (32, 32, 40));
+    assert_eq!(writer.room().unwrap(), 56);
+    // Less than a block: nothing to write.
+    writer.make_room().unwrap();
+    writer.append(&[2; 8]).unwrap();
+    writer.make_room().unwrap();
+    assert_eq!(writer.disk().bytes(), [vec![1; 40], vec![2; 8]].concat());
+    writer.append(&[3]).unwrap();
+    writer.flush().unwrap();
+    assert_eq!(writer.disk().bytes()[48..], [&[3][..], &[0; 15]].concat());
+    writer.append(&[4; 20]).unwrap();
+    writer.make_room().unwrap();
+    let end = [&[3][..], &[4; 20]].concat();
+    assert_eq!(writer.finish().unwrap().bytes()[48..], end);
 }

@@ -1,17 +1,17 @@
 //! Bags of ROS 1 in format 2.0, as `rosbag` writes them.
 
+mod channel;
 mod chunk;
-mod connection;
-mod merge;
 mod reader;
 mod records;
 mod scan;
 mod source;
+mod stored_chunk;
 #[cfg(test)]
 mod tests;
 mod writer;
+#[cfg(test)]
+mod writer_tests;
 
-pub use connection::{Connection, ConnectionId};
-pub use merge::Messages;
-pub use reader::{ChunkInfo, Message, Reader, Selection};
+pub use reader::Reader;
 pub use writer::Writer;

@@ -1,73 +1,29 @@
 //! Reader of bags, finished or not.
 
-use std::collections::HashMap;
 use std::io::{Read, Seek};
-use std::sync::Arc;
 
-use runnel_core::time::Time;
-
-use super::chunk::Contents;
-use super::connection::{Connection, ConnectionId};
-use super::merge::Messages;
 use super::records::{MAGIC, Op};
 use super::scan::{self, Index};
 use super::source::{Head, Source};
-use crate::{Bytes, Compression, Error};
+use super::stored_chunk;
+use crate::chunks::{ChunkSource, LoadedChunk, Messages};
+use crate::{
+    BagReader, Channel, ChunkInfo, ChunkTotals, Compression, Error, Format, Message, Selection, Summary,
+};
 
 /// A bag that is read.
 ///
 /// The index at the end of the file says where the messages are. Where it is missing or damaged, because the recorder
 /// was killed or the file is cut, [`Reader::open`] reads the whole file and finds every message that is complete.
 pub struct Reader<R> {
+    file: IndexedFile<R>,
+    summary: Summary,
+    damage: Option<Error>,
+}
+
+struct IndexedFile<R> {
     source: Source<R>,
     index: Index,
-    /// Positions in the list of connections, by the ids in the file.
-    ids: HashMap<u32, ConnectionId>,
-    damage: Option<Error>,
-    is_finished: bool,
-}
-
-/// A chunk of a bag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChunkInfo {
-    /// Position in the file, in bytes.
-    pub position: u64,
-    /// Time of the earliest message.
-    pub start: Time,
-    /// Time of the latest message.
-    pub end: Time,
-    /// Number of messages by connection.
-    pub counts: Vec<(ConnectionId, u64)>,
-    /// Whether the file ends within the chunk or the chunk is damaged.
-    pub is_damaged: bool,
-}
-
-/// A message of a bag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// The message's connection.
-    pub connection: ConnectionId,
-    /// Time of reception.
-    pub time: Time,
-    /// The serialized message.
-    pub data: Bytes,
-}
-
-/// The messages to read. Without limits it has all.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Only these connections.
-    pub connections: Option<Vec<ConnectionId>>,
-    /// Only messages of this time and later.
-    pub start: Option<Time>,
-    /// Only messages of this time and earlier.
-    pub end: Option<Time>,
-}
-
-/// A chunk in memory.
-pub(super) struct LoadedChunk {
-    pub(super) data: Arc<Vec<u8>>,
-    pub(super) contents: Contents,
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -75,7 +31,7 @@ impl<R: Read + Seek> Reader<R> {
     ///
     /// # Errors
     /// Those of the input; [`Error::NotABag`], [`Error::UnsupportedVersion`], [`Error::Encrypted`]; and when the first
-    /// record is malformed. Later damage is no error, see [`Reader::damage`].
+    /// record is malformed. Later damage is no error, see [`BagReader::damage`].
     pub fn open(input: R) -> Result<Self, Error> {
         let mut source = Source::new(input)?;
         check_magic(&mut source)?;
@@ -92,96 +48,92 @@ impl<R: Read + Seek> Reader<R> {
                 }
             },
         };
-        let ids = index.ids.iter().enumerate().map(|(place, id)| (*id, ConnectionId(place as u32))).collect();
-        Ok(Self { source, index, ids, damage, is_finished: index_position != 0 })
-    }
-
-    /// The connections, in the order of their first records.
-    pub fn connections(&self) -> &[Connection] {
-        &self.index.connections
+        let mut file = IndexedFile { source, index };
+        let summary = file.summary(index_position != 0)?;
+        Ok(Self { file, summary, damage })
     }
 
     /// The chunks that have messages, in the order of the file.
     pub fn chunks(&self) -> &[ChunkInfo] {
-        &self.index.chunks
+        &self.file.index.chunks
     }
 
-    /// Length of the file in bytes.
-    pub fn file_len(&self) -> u64 {
-        self.source.len()
+    #[cfg(test)]
+    pub(super) fn messages_within(
+        &mut self,
+        memory_limit: usize,
+    ) -> impl Iterator<Item = Result<Message, Error>> {
+        Messages::new(&mut self.file, &Selection::default()).with_memory_limit(memory_limit)
+    }
+}
+
+impl<R: Read + Seek + Send> BagReader for Reader<R> {
+    fn summary(&self) -> &Summary {
+        &self.summary
     }
 
-    /// Whether the recorder finished the bag. An unfinished one has no index.
-    pub fn is_finished(&self) -> bool {
-        self.is_finished
+    fn channels(&self) -> &[Channel] {
+        &self.file.index.channels
     }
 
-    /// The first damage of the file: everything before it is read, nothing after it.
-    pub fn damage(&self) -> Option<&Error> {
+    fn damage(&self) -> Option<&Error> {
         self.damage.as_ref()
     }
 
-    /// Iterates over the selected messages by time; messages of one time are in the order of the file.
-    pub fn messages(&mut self, selection: &Selection) -> Messages<'_, R> {
-        Messages::new(self, selection)
+    fn messages(
+        &mut self,
+        selection: &Selection,
+    ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_> {
+        Box::new(Messages::new(&mut self.file, selection))
+    }
+}
+
+impl<R: Read + Seek> IndexedFile<R> {
+    fn summary(&mut self, is_finished: bool) -> Result<Summary, Error> {
+        let totals = self.totals()?;
+        let Index { chunks, counts, .. } = &self.index;
+        Ok(Summary {
+            format: Format::Rosbag,
+            len: self.source.len(),
+            is_finished,
+            start: chunks.iter().map(|chunk| chunk.start).min(),
+            end: chunks.iter().map(|chunk| chunk.end).max(),
+            counts: counts.clone(),
+            chunks: totals,
+        })
     }
 
-    /// The compression of a chunk, and the lengths of its data in the file and decompressed, in bytes.
-    ///
-    /// # Errors
-    /// Those of the input, and when the chunk's header is malformed.
-    pub fn compression(&mut self, chunk: &ChunkInfo) -> Result<(Compression, u32, u32), Error> {
-        let head = self.source.head(chunk.position)?;
-        let (compression, size) = chunk_fields(&head)?;
-        Ok((compression, head.data_len, size))
+    /// Totals of the chunks, from their headers. Chunks with a malformed header are left out.
+    fn totals(&mut self) -> Result<Vec<(Compression, ChunkTotals)>, Error> {
+        let mut totals = Vec::new();
+        for chunk in &self.index.chunks {
+            let head = match self.source.head(chunk.position) {
+                Err(Error::Io(error)) => return Err(Error::Io(error)),
+                head => head,
+            };
+            let Ok(head) = head else { continue };
+            if let Ok((compression, size)) = stored_chunk::fields(&head) {
+                ChunkTotals::add(&mut totals, compression, head.data_len.into(), size.into());
+            }
+        }
+        Ok(totals)
+    }
+}
+
+impl<R: Read + Seek> ChunkSource for IndexedFile<R> {
+    fn chunks(&self) -> &[ChunkInfo] {
+        &self.index.chunks
     }
 
-    /// The connection of this id in the file.
-    pub(super) fn connection(&self, id: u32) -> Option<ConnectionId> {
-        self.ids.get(&id).copied()
-    }
-
-    pub(super) fn load(&mut self, chunk: usize) -> Result<LoadedChunk, Error> {
+    fn load(&mut self, chunk: usize) -> Result<LoadedChunk, Error> {
         let ChunkInfo { position, is_damaged, .. } = self.index.chunks[chunk];
         let head = self.source.head(position)?;
-        let (loaded, damage) = load_chunk(&mut self.source, &head)?;
+        let (loaded, damage) = stored_chunk::load(&mut self.source, &head)?;
         match damage {
             Some(error) if !is_damaged => Err(error),
-            _ => Ok(loaded),
+            _ => self.index.loaded(position, loaded),
         }
     }
-}
-
-/// Reads a chunk. Together with damage, returns what precedes it.
-pub(super) fn load_chunk<R: Read + Seek>(
-    source: &mut Source<R>,
-    head: &Head,
-) -> Result<(LoadedChunk, Option<Error>), Error> {
-    let (compression, size) = chunk_fields(head)?;
-    let mut data = Vec::new();
-    let mut damage = match compression.decompress(source.stream(head)?, size, &mut data) {
-        Ok(()) => None,
-        Err(_) if head.end() > source.len() => Some(Error::Truncated { at: head.at }),
-        Err(error) => Some(Error::Decompression { at: head.at, source: error }),
-    };
-    let contents = Contents::parse(&data);
-    if contents.is_damaged && damage.is_none() {
-        damage = Some(head.malformed("a record in the chunk is malformed"));
-    }
-    Ok((LoadedChunk { data: Arc::new(data), contents }, damage))
-}
-
-/// Compression and decompressed length of a chunk.
-fn chunk_fields(head: &Head) -> Result<(Compression, u32), Error> {
-    let fields = head.fields();
-    if fields.op() != Some(Op::Chunk as u8) {
-        return Err(head.malformed("the index refers to a record that is no chunk"));
-    }
-    let name = fields.text("compression").ok_or_else(|| head.malformed("the chunk has no compression"))?;
-    let size = fields.u32("size").ok_or_else(|| head.malformed("the chunk has no size"))?;
-    let compression = Compression::from_name(&name);
-    let compression = compression.ok_or(Error::UnsupportedCompression { at: head.at, name })?;
-    Ok((compression, size))
 }
 
 fn check_magic<R: Read + Seek>(source: &mut Source<R>) -> Result<(), Error> {

@@ -10,7 +10,8 @@
 //! and at the end the connections again and the positions of the chunks. In the header of an unfinished bag the
 //! position of the connections is 0; `rosbag reindex` repairs such a bag. Source: wiki.ros.org/Bags/Format/2.0.
 
-use runnel_core::time::Time;
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
 
 /// First line of a bag.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
@@ -68,10 +69,15 @@ impl Fields {
 
 /// Appends a record.
 pub(crate) fn put(out: &mut Vec<u8>, fields: Fields, data: &[u8]) {
-    out.extend(number(fields.0.len()));
-    out.extend(fields.0);
-    out.extend(number(data.len()));
+    put_head(out, &fields, data.len());
     out.extend(data);
+}
+
+/// Appends what precedes the data of a record, which have `len` bytes.
+pub(crate) fn put_head(out: &mut Vec<u8>, fields: &Fields, len: usize) {
+    out.extend(number(fields.0.len()));
+    out.extend(&fields.0);
+    out.extend(number(len));
 }
 
 /// The bag header: position of the connections at the end, their number, and the number of chunks.
@@ -129,9 +135,23 @@ impl<'a> ReadFields<'a> {
         self.value(name)?.try_into().ok().map(u64::from_le_bytes)
     }
 
-    pub(crate) fn time(self, name: &str) -> Option<Time> {
+    /// A time in nanoseconds since 1970.
+    pub(crate) fn time(self, name: &str) -> Option<u64> {
         let (sec, nanosec) = self.value(name)?.split_first_chunk()?;
-        Some(Time { sec: i32::from_le_bytes(*sec), nanosec: u32::from_le_bytes(nanosec.try_into().ok()?) })
+        let [sec, nanosec] = [u32::from_le_bytes(*sec), u32::from_le_bytes(nanosec.try_into().ok()?)];
+        Some(u64::from(sec) * SECOND + u64::from(nanosec))
+    }
+
+    /// Names and values of all fields, as texts. Bytes that are no UTF-8 are replaced.
+    pub(crate) fn texts(self) -> impl Iterator<Item = (String, String)> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let (field, later) = length_prefixed(rest)?;
+            rest = later;
+            let equals = field.iter().position(|byte| *byte == b'=')?;
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            Some((text(&field[..equals]), text(&field[equals + 1..])))
+        })
     }
 
     /// The number of the record's kind.
@@ -164,11 +184,14 @@ fn length_prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_le_bytes(*len) as usize)
 }
 
-/// A time in the format of fields.
-pub(crate) fn time(time: Time) -> [u8; 8] {
+/// Latest time that fields can have, in nanoseconds since 1970.
+pub(crate) const LATEST: u64 = u32::MAX as u64 * SECOND + SECOND - 1;
+
+/// A time in the format of fields, from nanoseconds since 1970. The caller ensures that it is at most [`LATEST`].
+pub(crate) fn time(nanos: u64) -> [u8; 8] {
     let mut bytes = [0; 8];
-    bytes[..4].copy_from_slice(&time.sec.to_le_bytes());
-    bytes[4..].copy_from_slice(&time.nanosec.to_le_bytes());
+    bytes[..4].copy_from_slice(&((nanos / SECOND) as u32).to_le_bytes());
+    bytes[4..].copy_from_slice(&((nanos % SECOND) as u32).to_le_bytes());
     bytes
 }
 

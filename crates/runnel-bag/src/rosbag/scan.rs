@@ -1,53 +1,69 @@
 //! Index of a bag: read from its end, or made anew from the whole file.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Read, Seek};
 
-use runnel_core::time::Time;
-
-use super::chunk::{Entry, order};
-use super::connection::{Connection, ConnectionId};
-use super::reader::{ChunkInfo, load_chunk};
+use super::channel;
+use super::chunk::ChunkMessage;
 use super::records::Op;
 use super::source::{Head, Source};
-use crate::Error;
+use super::stored_chunk::{self, StoredChunk};
+use crate::chunks::{Entry, LoadedChunk, time_range};
+use crate::{Channel, ChannelId, ChunkInfo, Error};
 
-/// Longest record of a connection or of a chunk's entry in the index, in bytes.
+/// Longest record of a channel or of a chunk's entry in the index, in bytes.
 const LONGEST_ENTRY: u32 = 64 << 20;
 
-/// Connections and chunks of a bag.
+/// Channels and chunks of a bag.
 #[derive(Default)]
 pub(super) struct Index {
-    pub(super) connections: Vec<Connection>,
-    /// Ids of the connections in the file.
-    pub(super) ids: Vec<u32>,
+    pub(super) channels: Vec<Channel>,
+    /// Number of messages of each channel.
+    pub(super) counts: Vec<u64>,
     pub(super) chunks: Vec<ChunkInfo>,
-    known: BTreeMap<u32, ConnectionId>,
+    /// The channels by their ids in the file.
+    ids: BTreeMap<u32, ChannelId>,
 }
 
 impl Index {
-    /// Adds a connection unless its id is known: chunks and the index repeat connections.
-    fn add(&mut self, id: u32, connection: Connection) {
-        if !self.known.contains_key(&id) {
-            self.known.insert(id, ConnectionId(self.connections.len() as u32));
-            self.connections.push(connection);
-            self.ids.push(id);
-        }
+    /// Adds a channel unless its id is known: chunks and the index repeat channels.
+    fn add(&mut self, id: u32, channel: Channel) {
+        self.ids.entry(id).or_insert_with(|| {
+            self.channels.push(channel);
+            self.counts.push(0);
+            ChannelId(self.channels.len() as u32 - 1)
+        });
     }
 
-    fn id(&self, at: u64, id: u32) -> Result<ConnectionId, Error> {
-        self.known.get(&id).copied().ok_or(Error::UnknownConnection { at, id })
+    fn count(&mut self, channel: ChannelId, messages: u64) {
+        let count = &mut self.counts[channel.index()];
+        *count = count.saturating_add(messages);
     }
 
-    fn add_connection_record<R: Read + Seek>(
+    fn id(&self, at: u64, id: u32) -> Result<ChannelId, Error> {
+        self.ids.get(&id).copied().ok_or(Error::UndefinedChannel { at, id })
+    }
+
+    /// The chunk at `at` with the channels of this bag.
+    pub(super) fn loaded(&self, at: u64, chunk: StoredChunk) -> Result<LoadedChunk, Error> {
+        let entry = |message: &ChunkMessage| {
+            let ChunkMessage { time, channel, start, end } = *message;
+            let channel = self.id(at, channel)?;
+            Ok(Entry { channel, log_time: time, publish_time: time, sequence: 0, start, end })
+        };
+        let entries = chunk.contents.messages.iter().map(entry).collect::<Result<_, Error>>()?;
+        Ok(LoadedChunk { data: chunk.data, entries })
+    }
+
+    fn add_channel_record<R: Read + Seek>(
         &mut self,
         source: &mut Source<R>,
         head: &Head,
     ) -> Result<(), Error> {
         let data = source.data(head, LONGEST_ENTRY)?;
-        let (id, connection) = Connection::parse(head.fields(), &data)
-            .ok_or_else(|| head.malformed("the connection lacks a field"))?;
-        self.add(id, connection);
+        let (id, channel) = channel::parse(head.fields(), &data)
+            .ok_or_else(|| head.malformed("the channel's record lacks a field"))?;
+        self.add(id, channel);
         Ok(())
     }
 }
@@ -59,21 +75,21 @@ pub(super) fn index<R: Read + Seek>(
     position: u64,
 ) -> Result<Index, Error> {
     let counts = (header.fields().u32("conn_count"), header.fields().u32("chunk_count"));
-    let (Some(connections), Some(chunks)) = counts else {
-        return Err(header.malformed("the bag header lacks the number of connections or chunks"));
+    let (Some(channels), Some(chunks)) = counts else {
+        return Err(header.malformed("the bag header lacks the number of channels or chunks"));
     };
     let mut index = Index::default();
     let mut at = position;
-    for _ in 0..connections {
-        let head = expect(source, at, Op::Connection, "the index lacks a connection")?;
-        index.add_connection_record(source, &head)?;
+    for _ in 0..channels {
+        let head = expect(source, at, Op::Connection, "the index lacks a channel")?;
+        index.add_channel_record(source, &head)?;
         at = head.end();
     }
     let mut positions = HashSet::new();
     for _ in 0..chunks {
         let head = expect(source, at, Op::ChunkInfo, "the index lacks a chunk")?;
         let data = source.data(&head, LONGEST_ENTRY)?;
-        let info = chunk_info(&index, &head, &data)?;
+        let info = chunk_info(&mut index, &head, &data)?;
         if info.position >= position || !positions.insert(info.position) {
             return Err(head.malformed("the index has a false position of a chunk"));
         }
@@ -81,7 +97,7 @@ pub(super) fn index<R: Read + Seek>(
         at = head.end();
     }
     // A chunk without messages has no times.
-    index.chunks.retain(|chunk| !chunk.counts.is_empty());
+    index.chunks.retain(|chunk| chunk.channels.as_ref().is_some_and(|channels| !channels.is_empty()));
     Ok(index)
 }
 
@@ -95,7 +111,7 @@ fn expect<R: Read + Seek>(
     if head.fields().op() == Some(op as u8) { Ok(head) } else { Err(head.malformed(reason)) }
 }
 
-fn chunk_info(index: &Index, head: &Head, data: &[u8]) -> Result<ChunkInfo, Error> {
+fn chunk_info(index: &mut Index, head: &Head, data: &[u8]) -> Result<ChunkInfo, Error> {
     let fields = head.fields();
     let numbers = (fields.u64("chunk_pos"), fields.time("start_time"), fields.time("end_time"));
     let (Some(position), Some(start), Some(end)) = numbers else {
@@ -107,16 +123,16 @@ fn chunk_info(index: &Index, head: &Head, data: &[u8]) -> Result<ChunkInfo, Erro
     let (pairs, []) = numbers.as_chunks::<2>() else {
         return Err(head.malformed("the chunk's entry has a false length"));
     };
-    let counts = pairs
-        .iter()
-        .map(|[id, count]| {
-            Ok((index.id(head.at, u32::from_le_bytes(*id))?, u32::from_le_bytes(*count).into()))
-        })
-        .collect::<Result<_, Error>>()?;
-    Ok(ChunkInfo { position, start, end, counts, is_damaged: false })
+    let mut channels = Vec::new();
+    for [id, count] in pairs {
+        let channel = index.id(head.at, u32::from_le_bytes(*id))?;
+        index.count(channel, u32::from_le_bytes(*count).into());
+        channels.push(channel);
+    }
+    Ok(ChunkInfo { position, start, end, channels: Some(channels), is_damaged: false })
 }
 
-/// Makes the index anew from the records that begin at `at`. Also returns the first damage, after which nothing is
+/// Makes the index anew from the records that begin at `at`; zeros at the end are padding. Also returns the first damage, after which nothing is
 /// read.
 pub(super) fn file<R: Read + Seek>(
     source: &mut Source<R>,
@@ -127,8 +143,12 @@ pub(super) fn file<R: Read + Seek>(
         let head = match source.head(at) {
             Ok(head) => head,
             Err(Error::Io(error)) => return Err(Error::Io(error)),
+            Err(_) if source.is_zero_from(at)? => break,
             Err(damage) => return Ok((index, Some(damage))),
         };
+        if head.fields().op().is_none() && source.is_zero_from(at)? {
+            break;
+        }
         match scan_record(source, &head, &mut index) {
             Ok(None) if head.end() > source.len() => return Ok((index, Some(Error::Truncated { at }))),
             Ok(None) => at = head.end(),
@@ -147,7 +167,7 @@ fn scan_record<R: Read + Seek>(
 ) -> Result<Option<Error>, Error> {
     match head.fields().op().and_then(Op::from_number) {
         Some(Op::Chunk) => scan_chunk(source, head, index),
-        Some(Op::Connection) => index.add_connection_record(source, head).map(|()| None),
+        Some(Op::Connection) => index.add_channel_record(source, head).map(|()| None),
         _ => Ok(None),
     }
 }
@@ -157,21 +177,20 @@ fn scan_chunk<R: Read + Seek>(
     head: &Head,
     index: &mut Index,
 ) -> Result<Option<Error>, Error> {
-    let (chunk, damage) = load_chunk(source, head)?;
-    chunk.contents.connections.into_iter().for_each(|(id, connection)| index.add(id, connection));
-    if let Some([start, end]) = times(&chunk.contents.entries) {
-        let mut counts = BTreeMap::new();
-        for entry in &chunk.contents.entries {
-            *counts.entry(index.id(head.at, entry.connection)?).or_default() += 1;
+    let (mut chunk, damage) = stored_chunk::load(source, head)?;
+    for (id, channel) in std::mem::take(&mut chunk.contents.channels) {
+        index.add(id, channel);
+    }
+    let chunk = index.loaded(head.at, chunk)?;
+    if let Some([start, end]) = time_range(&chunk.entries) {
+        let mut channels = BTreeSet::new();
+        for entry in &chunk.entries {
+            index.count(entry.channel, 1);
+            channels.insert(entry.channel);
         }
-        let counts = counts.into_iter().collect();
-        index.chunks.push(ChunkInfo { position: head.at, start, end, counts, is_damaged: damage.is_some() });
+        let channels = Some(channels.into_iter().collect());
+        let is_damaged = damage.is_some();
+        index.chunks.push(ChunkInfo { position: head.at, start, end, channels, is_damaged });
     }
     Ok(damage)
-}
-
-/// Earliest and latest time; `None` without messages.
-fn times(entries: &[Entry]) -> Option<[Time; 2]> {
-    let times = || entries.iter().map(|entry| entry.time);
-    Some([times().min_by_key(|time| order(*time))?, times().max_by_key(|time| order(*time))?])
 }

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Take};
 
 use super::records::ReadFields;
 use crate::Error;
+use crate::padding::is_zero;
 
 /// Longest header of a record, in bytes. Programs pad headers to a page or a block of the disk.
 const LONGEST_HEADER: u32 = 1 << 20;
@@ -50,6 +51,12 @@ impl<R: Read + Seek> Source<R> {
 
     pub(super) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// Whether the file has only zeros from this position on: the padding of a recorder that was killed.
+    pub(super) fn is_zero_from(&mut self, at: u64) -> Result<bool, Error> {
+        self.input.seek(SeekFrom::Start(at))?;
+        Ok(is_zero(&mut self.input)?)
     }
 
     /// The header of the record at this position.

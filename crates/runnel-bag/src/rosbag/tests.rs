@@ -1,81 +1,88 @@
 use std::io::Cursor;
 
-use runnel_core::time::Time;
-
 use super::records::{self, Fields, MAGIC, Op, put};
 use super::*;
-use crate::{Compression, Error};
+use crate::disk::MemoryDisk;
+use crate::{
+    BagReader, BagWriter, Channel, ChannelId, Compression, Error, NewMessage, Schema, SchemaLanguage,
+    Selection,
+};
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
 
-fn connection(topic: &str) -> Connection {
-    Connection {
+pub(super) fn channel(topic: &str) -> Channel {
+    Channel {
         topic: topic.into(),
         type_name: "std_msgs/String".into(),
-        md5: "992ce8a1687cec8c8bd883ec73ca41d1".into(),
-        definition: "string data\n".into(),
+        schema: Schema { language: SchemaLanguage::Ros1Msg, data: b"string data\n".to_vec() },
+        md5: Some("992ce8a1687cec8c8bd883ec73ca41d1".into()),
         publisher: (topic != "/anonymous").then(|| "/talker".into()),
         latching: topic == "/latched",
+        metadata: [("tcp_nodelay".to_owned(), "1".to_owned())].into(),
+        ..Channel::default()
     }
 }
 
-fn at(millis: i64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
+fn at(millis: u64) -> u64 {
+    millis * 1_000_000
+}
+
+pub(super) fn message(channel: ChannelId, millis: u64, data: &[u8]) -> NewMessage<'_> {
+    let log_time = at(millis);
+    NewMessage { channel, log_time, publish_time: log_time, sequence: 0, data: data.into() }
 }
 
 /// Topic, milliseconds, bytes.
-type Written = (&'static str, i64, Vec<u8>);
+type Written = (&'static str, u64, Vec<u8>);
 
 /// Messages on three topics, a chunk for every five, and the time of every third steps back.
 fn script() -> Vec<Written> {
     (0..40)
         .map(|number| {
             let topic = ["/latched", "/chatter", "/anonymous"][number % 3];
-            let time = 1000 + number as i64 * 10 - if number % 3 == 2 { 35 } else { 0 };
+            let time = 1000 + number as u64 * 10 - if number % 3 == 2 { 35 } else { 0 };
             (topic, time, format!("{number:03}").repeat(number % 7).into_bytes())
         })
         .collect()
 }
 
-fn bag(script: &[Written], compression: Compression, finishes: bool) -> Vec<u8> {
-    let mut file = Cursor::new(Vec::new());
-    let mut writer = Writer::new(&mut file).unwrap();
-    writer.set_compression(compression);
-    let mut known: Vec<(&str, ConnectionId)> = Vec::new();
+fn write_script(writer: &mut impl BagWriter, script: &[Written]) {
+    let mut known: Vec<(&str, ChannelId)> = Vec::new();
     for (number, (topic, time, bytes)) in script.iter().enumerate() {
         let id = known.iter().find(|(known, _)| known == topic).map(|(_, id)| *id);
         let id = id.unwrap_or_else(|| {
-            known.push((topic, writer.add(&connection(topic))));
+            known.push((topic, writer.add_channel(&channel(topic)).unwrap()));
             known.last().unwrap().1
         });
-        writer.write(id, at(*time), bytes).unwrap();
+        writer.write(&message(id, *time, bytes)).unwrap();
         if number % 5 == 4 {
             writer.flush().unwrap();
         }
     }
-    if finishes {
-        writer.finish().unwrap();
-    } else {
-        writer.flush().unwrap();
-    }
-    file.into_inner()
+}
+
+fn bag(script: &[Written], compression: Compression, finishes: bool) -> Vec<u8> {
+    let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
+    writer.set_compression(compression).unwrap();
+    write_script(&mut writer, script);
+    if finishes { writer.finish() } else { writer.flush() }.unwrap();
+    writer.into_disk().into_inner().into_inner()
 }
 
 /// Topic, milliseconds and bytes of the selected messages.
-fn read(bag: &[u8], selection: &Selection) -> Vec<(String, i64, Vec<u8>)> {
+fn read(bag: &[u8], selection: &Selection) -> Vec<(String, u64, Vec<u8>)> {
     let mut reader = Reader::open(Cursor::new(bag)).unwrap();
-    let topics: Vec<String> =
-        reader.connections().iter().map(|connection| connection.topic.clone()).collect();
+    let topics: Vec<String> = reader.channels().iter().map(|channel| channel.topic.clone()).collect();
     let messages = reader.messages(selection).map(Result::unwrap);
     messages
         .map(|message| {
-            let millis = message.time.as_nanos() / 1_000_000;
-            (topics[message.connection.index()].clone(), millis, message.data.to_vec())
+            let millis = message.log_time / 1_000_000;
+            (topics[message.channel.index()].clone(), millis, message.data.to_vec())
         })
         .collect()
 }
 
-fn by_time(script: &[Written]) -> Vec<(String, i64, Vec<u8>)> {
+fn by_time(script: &[Written]) -> Vec<(String, u64, Vec<u8>)> {
     let mut sorted: Vec<_> =
         script.iter().map(|(topic, time, bytes)| ((*topic).to_owned(), *time, bytes.clone())).collect();
     sorted.sort_by_key(|(_, time, _)| *time);
@@ -102,30 +109,31 @@ fn messages_of_one_time_are_in_the_order_of_the_file() {
 }
 
 #[test]
-fn connections_and_chunks_are_read_as_written() {
+fn channels_and_summary_are_read_as_written() {
     for finishes in [true, false] {
         let bag = bag(&script(), Compression::Lz4, finishes);
-        let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
-        assert_eq!(reader.connections(), ["/latched", "/chatter", "/anonymous"].map(connection));
-        assert_eq!((reader.is_finished(), reader.damage().is_none()), (finishes, true));
-        let chunks = reader.chunks().to_vec();
+        let reader = Reader::open(Cursor::new(&bag)).unwrap();
+        assert_eq!(reader.channels(), ["/latched", "/chatter", "/anonymous"].map(channel));
+        assert!(reader.damage().is_none());
+        let chunks = reader.chunks();
         assert_eq!(chunks.len(), 8);
-        let count: u64 = chunks.iter().flat_map(|chunk| &chunk.counts).map(|(_, count)| count).sum();
-        assert_eq!(count, 40);
         assert_eq!((chunks[0].start, chunks[0].end), (at(985), at(1040)));
-        let (compression, _, size) = reader.compression(&chunks[0]).unwrap();
-        assert_eq!(compression, Compression::Lz4);
-        assert!(size > 5 * 40);
+        let summary = reader.summary();
+        assert_eq!((summary.is_finished, summary.len), (finishes, bag.len() as u64));
+        assert_eq!((summary.start, summary.end), (Some(at(985)), Some(at(1390))));
+        assert_eq!(summary.counts, [14, 13, 13]);
+        let [(Compression::Lz4, totals)] = summary.chunks[..] else { panic!("{:?}", summary.chunks) };
+        assert!(totals.count == 8 && totals.decompressed > 40 * 60 && totals.stored > 0);
     }
 }
 
 #[test]
 fn selection_limits_topics_and_times() {
     let bag = bag(&script(), Compression::None, true);
-    let chatter = Reader::open(Cursor::new(&bag)).unwrap().connections()[1].clone();
+    let chatter = Reader::open(Cursor::new(&bag)).unwrap().channels()[1].clone();
     assert_eq!(chatter.topic, "/chatter");
     let selection =
-        Selection { connections: Some(vec![ConnectionId(1)]), start: Some(at(1100)), end: Some(at(1220)) };
+        Selection { channels: Some(vec![ChannelId(1)]), start: Some(at(1100)), end: Some(at(1220)) };
     let expected: Vec<_> = by_time(&script())
         .into_iter()
         .filter(|(topic, time, _)| topic == "/chatter" && (1100..=1220).contains(time))
@@ -219,7 +227,7 @@ fn records_of_unknown_kinds_are_skipped() {
 /// rosbag_direct_write fills the header of a message with a field of its own, so that the data end with a block.
 #[test]
 fn unknown_fields_are_ignored() {
-    let mut chunk = connection("/chatter").record(ConnectionId(9));
+    let mut chunk = channel::record(&channel("/chatter"), ChannelId(9)).unwrap();
     let fields = Fields::of(Op::Message)
         .with("overlay", &[b'='; 3000])
         .with("conn", &9_u32.to_le_bytes())
@@ -233,7 +241,7 @@ fn unknown_fields_are_ignored() {
 }
 
 #[test]
-fn message_of_unknown_connection_is_an_error() {
+fn message_of_undefined_channel_is_an_error() {
     let mut chunk = Vec::new();
     let fields = Fields::of(Op::Message).with("conn", &[7, 0, 0, 0]).with("time", &[0; 8]);
     put(&mut chunk, fields, b"");
@@ -242,7 +250,7 @@ fn message_of_unknown_connection_is_an_error() {
     let size = (chunk.len() as u32).to_le_bytes();
     put(&mut bag, Fields::of(Op::Chunk).with("compression", b"none").with("size", &size), &chunk);
     let reader = Reader::open(Cursor::new(&bag)).unwrap();
-    assert!(matches!(reader.damage(), Some(Error::UnknownConnection { id: 7, .. })));
+    assert!(matches!(reader.damage(), Some(Error::UndefinedChannel { id: 7, .. })));
 }
 
 #[test]
@@ -261,7 +269,38 @@ fn false_compression_is_named() {
 fn chunks_above_the_memory_limit_are_read_again() {
     let bag = bag(&script(), Compression::Lz4, true);
     let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
-    let messages = reader.messages(&Selection::default()).with_memory_limit(0);
-    let read: Vec<_> = messages.map(|message| message.unwrap().data.to_vec()).collect();
+    let read: Vec<_> = reader.messages_within(0).map(|message| message.unwrap().data.to_vec()).collect();
     assert_eq!(read, by_time(&script()).into_iter().map(|(_, _, bytes)| bytes).collect::<Vec<_>>());
+}
+
+#[test]
+fn zeros_behind_an_unfinished_bag_are_no_damage() {
+    for zeros in [1, 7, 8, 100, 5000] {
+        let mut bag = bag(&script(), Compression::None, false);
+        bag.resize(bag.len() + zeros, 0);
+        assert!(Reader::open(Cursor::new(&bag)).unwrap().damage().is_none(), "{zeros}");
+        assert_eq!(read(&bag, &Selection::default()), by_time(&script()));
+        bag.push(1);
+        assert!(Reader::open(Cursor::new(&bag)).unwrap().damage().is_some(), "{zeros}");
+    }
+}
+
+/// The buffer has room for a few messages, and some messages are longer than it.
+#[test]
+fn bag_on_a_disk_of_blocks_is_the_bag() {
+    let script: Vec<Written> = (0..60)
+        .map(|number: u64| ("/chatter", number, vec![number as u8; 37 * (number as usize % 20)]))
+        .collect();
+    for (block, buffer) in [(16, 256), (512, 512), (64, 6400), (4096, 8192)] {
+        for finishes in [true, false] {
+            let mut writer = Writer::on_disk(MemoryDisk::new(block, buffer)).unwrap();
+            write_script(&mut writer, &script);
+            if finishes { writer.finish() } else { writer.flush() }.unwrap();
+            let disk = writer.into_disk();
+            let reader = Reader::open(Cursor::new(disk.bytes())).unwrap();
+            assert!(reader.damage().is_none(), "{block} {buffer} {finishes} {:?}", reader.damage());
+            assert_eq!(reader.summary().is_finished, finishes);
+            assert_eq!(read(disk.bytes(), &Selection::default()), by_time(&script));
+        }
+    }
 }

@@ -1,4 +1,6 @@
-//! System calls, on hosts that the tests create.
+//! System calls, on hosts and file systems that the tests create.
 
+#[cfg(feature = "direct_file")]
+mod direct_file;
 mod interfaces;
 mod multicast;

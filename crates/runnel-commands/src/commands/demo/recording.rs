@@ -1,13 +1,14 @@
 //! The bag of a drive.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use runnel::{Context, RawMessage, Subscription};
-use runnel_bag::Error;
-use runnel_bag::rosbag::{Connection, ConnectionId, Writer};
+use runnel_bag::disk::Plain;
+use runnel_bag::rosbag::Writer;
+use runnel_bag::{BagWriter, Channel, ChannelId, Encoding, Error, NewMessage, Schema, SchemaLanguage};
 use runnel_io::clock;
 
 use crate::error::CliError;
@@ -39,9 +40,9 @@ pub struct Recorded {
 
 struct Bag {
     /// `None` once the bag is finished.
-    writer: Option<Writer<BufWriter<File>>>,
-    /// Topics and publishers that have a connection in the bag.
-    known: Vec<(&'static str, String, ConnectionId)>,
+    writer: Option<Writer<Plain<File>>>,
+    /// Topics and publishers that have a channel in the bag.
+    known: Vec<(&'static str, String, ChannelId)>,
     /// The first error. Nothing is written after it.
     error: Option<Error>,
     messages: u64,
@@ -60,7 +61,7 @@ impl Recording {
             )),
             _ => failed(file, &error.into()),
         })?;
-        let writer = Writer::new(BufWriter::new(output)).map_err(|error| failed(file, &error))?;
+        let writer = Writer::new(output).map_err(|error| failed(file, &error))?;
         let bag =
             Arc::new(Mutex::new(Bag { writer: Some(writer), known: Vec::new(), error: None, messages: 0 }));
         let node = context.create_node("record")?;
@@ -95,41 +96,59 @@ impl Bag {
     fn finish(&mut self) -> Result<u64, Error> {
         match (self.error.take(), self.writer.take()) {
             (Some(error), _) => Err(error),
-            (None, Some(writer)) => writer.finish().map(|_| self.messages),
+            (None, Some(mut writer)) => writer.finish().map(|()| self.messages),
             (None, None) => Ok(self.messages),
         }
     }
 
     fn take(&mut self, topic: &'static str, message: &RawMessage<'_>) {
         if let (Some(writer), None) = (&mut self.writer, &self.error) {
-            let connection = connection(writer, &mut self.known, topic, message);
-            self.error = writer.write(connection, clock::realtime(), &message.bytes().to_cow()).err();
+            self.error = write(writer, &mut self.known, topic, message).err();
             self.messages += 1;
         }
     }
 }
 
-/// The bag's connection for a topic and publisher; a new one for the first message.
-fn connection(
-    writer: &mut Writer<BufWriter<File>>,
-    known: &mut Vec<(&'static str, String, ConnectionId)>,
+fn write(
+    writer: &mut Writer<Plain<File>>,
+    known: &mut Vec<(&'static str, String, ChannelId)>,
     topic: &'static str,
     message: &RawMessage<'_>,
-) -> ConnectionId {
+) -> Result<(), Error> {
+    let channel = channel(writer, known, topic, message)?;
+    let log_time = u64::try_from(clock::realtime().as_nanos()).unwrap_or(0);
+    writer.write(&NewMessage {
+        channel,
+        log_time,
+        publish_time: log_time,
+        sequence: 0,
+        data: message.bytes(),
+    })
+}
+
+/// The bag's channel for a topic and publisher; a new one for the first message.
+fn channel(
+    writer: &mut Writer<Plain<File>>,
+    known: &mut Vec<(&'static str, String, ChannelId)>,
+    topic: &'static str,
+    message: &RawMessage<'_>,
+) -> Result<ChannelId, Error> {
     let publisher = message.publisher();
-    if let Some((.., connection)) = known.iter().find(|(name, node, _)| *name == topic && node == publisher) {
-        return *connection;
+    if let Some((.., channel)) = known.iter().find(|(name, node, _)| *name == topic && node == publisher) {
+        return Ok(*channel);
     }
-    let connection = writer.add(&Connection {
+    let channel = writer.add_channel(&Channel {
         topic: topic.to_owned(),
         type_name: message.type_name().to_owned(),
-        md5: message.md5().to_owned(),
-        definition: message.definition().to_owned(),
+        encoding: Encoding::Ros1,
+        schema: Schema { language: SchemaLanguage::Ros1Msg, data: message.definition().into() },
+        md5: Some(message.md5().to_owned()),
         publisher: Some(publisher.to_owned()),
         latching: message.latching(),
-    });
-    known.push((topic, publisher.to_owned(), connection));
-    connection
+        ..Channel::default()
+    })?;
+    known.push((topic, publisher.to_owned(), channel));
+    Ok(channel)
 }
 
 fn failed(file: &Path, error: &Error) -> CliError {

@@ -2,27 +2,24 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::io::{Read, Seek};
 use std::sync::Arc;
 
-use super::chunk::{Entry, order};
-use super::connection::ConnectionId;
-use super::reader::{ChunkInfo, Message, Reader, Selection};
-use crate::{Bytes, Error};
+use super::{ChunkInfo, ChunkSource, Entry};
+use crate::{Bytes, Error, Message, Selection};
 
 /// Decompressed chunks in memory, in bytes. Chunks overlap in time where several threads wrote them; above the limit,
 /// those that are needed last are read once more.
 const MEMORY_LIMIT: usize = 256 << 20;
 
-/// Iterates over the messages of a bag by time. After an error it continues with the next chunk.
-pub struct Messages<'a, R> {
-    reader: &'a mut Reader<R>,
+/// Iterates over the messages of a bag by log time. After an error it continues with the next chunk.
+pub(crate) struct Messages<'a, S> {
+    source: &'a mut S,
     selection: Selection,
     /// Chunks to be opened, the earliest last.
     pending: Vec<usize>,
     open: BTreeMap<usize, OpenChunk>,
     /// The time of the next message of each open chunk.
-    next: BinaryHeap<Reverse<((u32, u32), usize)>>,
+    next: BinaryHeap<Reverse<(u64, usize)>>,
     /// Bytes of the decompressed chunks in memory.
     loaded: usize,
     memory_limit: usize,
@@ -31,24 +28,25 @@ pub struct Messages<'a, R> {
 /// A chunk of which messages remain.
 struct OpenChunk {
     /// The remaining messages, the earliest last.
-    entries: Vec<(ConnectionId, Entry)>,
+    entries: Vec<Entry>,
     /// `None` if it has to be read once more.
     data: Option<Arc<Vec<u8>>>,
 }
 
-impl<'a, R: Read + Seek> Messages<'a, R> {
-    pub(super) fn new(reader: &'a mut Reader<R>, selection: &Selection) -> Self {
-        let chunks = reader.chunks();
+impl<'a, S: ChunkSource> Messages<'a, S> {
+    pub(crate) fn new(source: &'a mut S, selection: &Selection) -> Self {
+        let chunks = source.chunks();
         let mut pending: Vec<usize> =
-            (0..chunks.len()).filter(|chunk| selection.overlaps(&chunks[*chunk])).collect();
-        pending.sort_by_key(|chunk| Reverse((order(chunks[*chunk].start), *chunk)));
+            (0..chunks.len()).filter(|chunk| is_selected(&chunks[*chunk], selection)).collect();
+        pending.sort_by_key(|chunk| Reverse((chunks[*chunk].start, *chunk)));
         let selection = selection.clone();
         let (open, next) = (BTreeMap::new(), BinaryHeap::new());
-        Self { reader, selection, pending, open, next, loaded: 0, memory_limit: MEMORY_LIMIT }
+        Self { source, selection, pending, open, next, loaded: 0, memory_limit: MEMORY_LIMIT }
     }
 
-    /// Limits the decompressed chunks in memory to this many bytes, but for one chunk. The default is 256 MiB.
-    pub fn with_memory_limit(mut self, bytes: usize) -> Self {
+    /// Limits the decompressed chunks in memory to this many bytes, but for one chunk.
+    #[cfg(test)]
+    pub(crate) fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
         self
     }
@@ -56,7 +54,7 @@ impl<'a, R: Read + Seek> Messages<'a, R> {
     /// The next chunk, if it may have a message that precedes those of all open chunks.
     fn chunk_to_open(&self) -> Option<usize> {
         let chunk = *self.pending.last()?;
-        let start = order(self.reader.chunks()[chunk].start);
+        let start = self.source.chunks()[chunk].start;
         match self.next.peek() {
             Some(Reverse((time, _))) if *time < start => None,
             _ => Some(chunk),
@@ -65,20 +63,15 @@ impl<'a, R: Read + Seek> Messages<'a, R> {
 
     fn open_chunk(&mut self, chunk: usize) -> Result<(), Error> {
         self.pending.pop();
-        let loaded = self.reader.load(chunk)?;
-        let mut entries = Vec::new();
-        for entry in loaded.contents.entries {
-            let id = entry.connection;
-            let at = self.reader.chunks()[chunk].position;
-            let connection = self.reader.connection(id).ok_or(Error::UnknownConnection { at, id })?;
-            if self.selection.has(connection, &entry) {
-                entries.push((connection, entry));
-            }
-        }
+        let loaded = self.source.load(chunk)?;
+        let mut entries = loaded.entries;
+        entries.retain(|entry| {
+            self.selection.has_channel(entry.channel) && self.selection.has_time(entry.log_time)
+        });
         entries.reverse();
-        entries.sort_by_key(|(_, entry)| Reverse(order(entry.time)));
-        if let Some((_, entry)) = entries.last() {
-            self.next.push(Reverse((order(entry.time), chunk)));
+        entries.sort_by_key(|entry| Reverse(entry.log_time));
+        if let Some(entry) = entries.last() {
+            self.next.push(Reverse((entry.log_time, chunk)));
             self.loaded += loaded.data.len();
             self.open.insert(chunk, OpenChunk { entries, data: Some(loaded.data) });
             self.unload(chunk);
@@ -90,7 +83,7 @@ impl<'a, R: Read + Seek> Messages<'a, R> {
     fn unload(&mut self, kept: usize) {
         while self.loaded > self.memory_limit {
             let loaded = self.open.iter_mut().filter(|(chunk, open)| **chunk != kept && open.data.is_some());
-            let last = loaded.max_by_key(|(_, open)| open.entries.last().map(|(_, entry)| order(entry.time)));
+            let last = loaded.max_by_key(|(_, open)| open.entries.last().map(|entry| entry.log_time));
             let Some((_, OpenChunk { data, .. })) = last else { return };
             self.loaded -= data.take().map_or(0, |data| data.len());
         }
@@ -104,20 +97,21 @@ impl<'a, R: Read + Seek> Messages<'a, R> {
             Some(None) => self.load_again(chunk)?,
         };
         let Some(open) = self.open.get_mut(&chunk) else { return Ok(None) };
-        let Some((connection, entry)) = open.entries.pop() else { return Ok(None) };
+        let Some(entry) = open.entries.pop() else { return Ok(None) };
         match open.entries.last() {
-            Some((_, entry)) => self.next.push(Reverse((order(entry.time), chunk))),
+            Some(next) => self.next.push(Reverse((next.log_time, chunk))),
             None => self.close(chunk),
         }
         // The file may have changed since the chunk was read first.
-        let range = entry.range();
-        let at = self.reader.chunks()[chunk].position;
-        data.get(range.clone()).ok_or(Error::Truncated { at })?;
-        Ok(Some(Message { connection, time: entry.time, data: Bytes::part(&data, range) }))
+        let at = self.source.chunks()[chunk].position;
+        data.get(entry.range()).ok_or(Error::Truncated { at })?;
+        let Entry { channel, log_time, publish_time, sequence, .. } = entry;
+        let data = Bytes::part(&data, entry.range());
+        Ok(Some(Message { channel, log_time, publish_time, sequence, data }))
     }
 
     fn load_again(&mut self, chunk: usize) -> Result<Arc<Vec<u8>>, Error> {
-        let data = match self.reader.load(chunk) {
+        let data = match self.source.load(chunk) {
             Ok(loaded) => loaded.data,
             Err(error) => {
                 self.close(chunk);
@@ -138,7 +132,7 @@ impl<'a, R: Read + Seek> Messages<'a, R> {
     }
 }
 
-impl<R: Read + Seek> Iterator for Messages<'_, R> {
+impl<S: ChunkSource> Iterator for Messages<'_, S> {
     type Item = Result<Message, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -157,20 +151,8 @@ impl<R: Read + Seek> Iterator for Messages<'_, R> {
     }
 }
 
-impl Selection {
-    fn overlaps(&self, chunk: &ChunkInfo) -> bool {
-        self.start.is_none_or(|start| order(start) <= order(chunk.end))
-            && self.end.is_none_or(|end| order(chunk.start) <= order(end))
-            && chunk.counts.iter().any(|(connection, _)| self.has_connection(*connection))
-    }
-
-    fn has(&self, connection: ConnectionId, entry: &Entry) -> bool {
-        self.has_connection(connection)
-            && self.start.is_none_or(|start| order(start) <= order(entry.time))
-            && self.end.is_none_or(|end| order(entry.time) <= order(end))
-    }
-
-    fn has_connection(&self, connection: ConnectionId) -> bool {
-        self.connections.as_ref().is_none_or(|selected| selected.contains(&connection))
-    }
+fn is_selected(chunk: &ChunkInfo, selection: &Selection) -> bool {
+    let channels = chunk.channels.as_ref();
+    selection.overlaps(chunk.start, chunk.end)
+        && channels.is_none_or(|channels| channels.iter().any(|channel| selection.has_channel(*channel)))
 }

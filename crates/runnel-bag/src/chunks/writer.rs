@@ -1,0 +1,313 @@
+//! Writer of chunks.
+
+use std::io;
+use std::mem;
+
+use crate::disk::{BlockWriter, Disk};
+use crate::{Compressed, Compression, Compressor, Error, NewMessage};
+
+use super::ChunkIndex;
+
+/// Records of a format with chunks.
+pub(crate) trait ChunkFormat {
+    /// Length of a chunk's decompressed data at which the chunk ends before the next message, in bytes. A single
+    /// message may exceed it.
+    const LONGEST: u64;
+
+    /// Appends what precedes the bytes of a message in its record.
+    fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>);
+
+    /// What precedes the data in the record of a chunk. Its length depends only on the compression.
+    fn chunk_head(data: &ChunkData) -> Vec<u8>;
+
+    /// Checksum of a chunk's decompressed data.
+    fn checksum(data: &[u8]) -> u32;
+
+    /// Remembers the chunk for the end of the file; returns the records that follow it.
+    fn end_chunk(&mut self, chunk: FinishedChunk) -> Vec<u8>;
+}
+
+/// What the head of a chunk says about the data.
+#[derive(Default)]
+pub(crate) struct ChunkData {
+    pub(crate) compression: Compression,
+    /// Earliest and latest log time.
+    pub(crate) time_range: [u64; 2],
+    /// Length of the data decompressed, in bytes.
+    pub(crate) len: u64,
+    /// Length of the data in the file, in bytes.
+    pub(crate) stored: u64,
+    /// Checksum of the decompressed data; 0 if it is unknown.
+    pub(crate) checksum: u32,
+}
+
+/// A chunk whose data have been written.
+pub(crate) struct FinishedChunk {
+    /// Position in the file.
+    pub(crate) position: u64,
+    /// Position of the first byte behind it.
+    pub(crate) end: u64,
+    pub(crate) data: ChunkData,
+    pub(crate) index: ChunkIndex,
+}
+
+/// Writes messages in chunks.
+///
+/// The bytes of a message are copied once: into the buffer of the disk, or into the memory of a chunk that is to be
+/// compressed. A chunk in the buffer ends before the buffer is written, so that its head can be completed. A message
+/// that is longer than the buffer gets a chunk of its own, whose head is known before. Chunks are written in their
+/// order, since a later one may lack the definitions of an earlier one.
+pub(crate) struct ChunkWriter<D: Disk, F> {
+    out: BlockWriter<D>,
+    format: F,
+    compression: Compression,
+    /// Length of the data at which a chunk ends, in bytes.
+    chunk_len: u64,
+    /// Definitions that precede the next message.
+    definitions: Vec<u8>,
+    open: Option<OpenChunk>,
+    /// Data of the chunk that is to be compressed.
+    memory: Vec<u8>,
+    compressor: Compressor<(ChunkData, ChunkIndex)>,
+    /// Memory for the head of a message.
+    head: Vec<u8>,
+}
+
+/// A chunk in progress.
+struct OpenChunk {
+    /// Position in the file, for a chunk in the disk's buffer.
+    position: Option<u64>,
+    compression: Compression,
+    /// Length of the data so far, in bytes.
+    len: u64,
+    index: ChunkIndex,
+}
+
+impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
+    pub(crate) fn new(out: BlockWriter<D>, format: F, chunk_len: u64) -> Self {
+        Self {
+            out,
+            format,
+            compression: Compression::None,
+            chunk_len,
+            definitions: Vec::new(),
+            open: None,
+            memory: Vec::new(),
+            compressor: Compressor::default(),
+            head: Vec::new(),
+        }
+    }
+
+    /// Sets the compression of the chunks to come.
+    pub(crate) fn set_compression(&mut self, compression: Compression) {
+        self.compression = compression;
+    }
+
+    /// Compresses the chunks to come on this many threads of their own.
+    #[cfg(feature = "files")]
+    pub(crate) fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.end_chunk()?;
+        self.compressor = Compressor::with_threads(threads)?;
+        Ok(())
+    }
+
+    /// Sets the length of the data at which the chunks to come end, in bytes.
+    pub(crate) fn set_chunk_len(&mut self, len: u64) {
+        self.chunk_len = len;
+    }
+
+    /// The output. Between chunks, records can be appended.
+    pub(crate) fn out(&mut self) -> &mut BlockWriter<D> {
+        &mut self.out
+    }
+
+    pub(crate) fn format(&self) -> &F {
+        &self.format
+    }
+
+    /// The disk.
+    pub(crate) fn into_disk(self) -> D {
+        self.out.into_disk()
+    }
+
+    /// Length of the file with the messages that are not written yet, before compression.
+    pub(crate) fn file_len(&self) -> u64 {
+        let compressing: u64 = self.compressor.pending().map(|(data, _)| data.len).sum();
+        self.out.position() + compressing + self.memory.len() as u64
+    }
+
+    /// Adds a record that must precede the next message.
+    pub(crate) fn define(&mut self, record: &[u8]) {
+        self.definitions.extend(record);
+    }
+
+    /// Adds a message.
+    pub(crate) fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error> {
+        let mut head = mem::take(&mut self.head);
+        head.clear();
+        head.append(&mut self.definitions);
+        let offset = head.len() as u64;
+        F::put_message_head(message, &mut head);
+        let record = Record { head: &head, offset, message };
+        if self.open.as_ref().is_some_and(|chunk| chunk.len + record.len() > F::LONGEST) {
+            self.close_chunk()?;
+        }
+        match self.open.as_ref().map_or(self.compression, |chunk| chunk.compression) {
+            Compression::None => self.write_to_buffer(&record)?,
+            _ => self.write_to_memory(&record)?,
+        }
+        self.head = head;
+        let is_full = self.open.as_ref().is_some_and(|chunk| chunk.len >= self.chunk_len);
+        if is_full { self.close_chunk() } else { Ok(()) }
+    }
+
+    /// Ends the chunk, and waits for those that are being compressed. Definitions without a message wait for one.
+    pub(crate) fn end_chunk(&mut self) -> Result<(), Error> {
+        self.close_chunk()?;
+        self.write_pending()
+    }
+
+    /// Ends the chunk.
+    fn close_chunk(&mut self) -> Result<(), Error> {
+        let Some(OpenChunk { position, compression, len, index }) = self.open.take() else { return Ok(()) };
+        let mut data =
+            ChunkData { compression, time_range: index.time_range(), len, stored: len, checksum: 0 };
+        let Some(position) = position else {
+            data.checksum = F::checksum(&self.memory);
+            self.compressor.submit(compression, mem::take(&mut self.memory), (data, index))?;
+            return self.write_ready();
+        };
+        let start = position + F::chunk_head(&data).len() as u64;
+        data.checksum = F::checksum(self.out.open_bytes(start));
+        self.out.patch(position, &F::chunk_head(&data));
+        self.finish_chunk(position, data, index)
+    }
+
+    /// Ends the chunk and gives everything to the disk.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.end_chunk()?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Writes the definitions without a message, outside of a chunk.
+    pub(crate) fn write_definitions(&mut self) -> Result<(), Error> {
+        Ok(self.out.append(&mem::take(&mut self.definitions))?)
+    }
+
+    fn write_to_buffer(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        if self.open.is_some() && self.out.room()? as u64 <= record.len() {
+            self.close_chunk()?;
+        }
+        if self.open.is_none() {
+            self.write_pending()?;
+            let head = F::chunk_head(&ChunkData::default());
+            let needed = head.len() as u64 + record.len();
+            if self.out.room()? as u64 <= needed && needed < self.out.capacity()? as u64 {
+                self.out.make_room()?;
+            }
+            if self.out.room()? as u64 <= needed {
+                return self.write_alone(record);
+            }
+            self.open = Some(OpenChunk::new(Some(self.out.position()), Compression::None));
+            self.out.append(&head)?;
+        }
+        record.append_to(&mut self.out)?;
+        self.add_to_index(record);
+        Ok(())
+    }
+
+    /// Writes a chunk of this message.
+    fn write_alone(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        let position = self.out.position();
+        let mut chunk = OpenChunk::new(Some(position), Compression::None);
+        chunk.add(record);
+        let time_range = chunk.index.time_range();
+        let data = ChunkData { time_range, len: record.len(), stored: record.len(), ..ChunkData::default() };
+        self.out.append(&F::chunk_head(&data))?;
+        record.append_to(&mut self.out)?;
+        self.finish_chunk(position, data, chunk.index)
+    }
+
+    fn write_to_memory(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        self.memory.extend(record.head);
+        let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+        record.message.data.append_to(&mut self.memory).map_err(no_memory)?;
+        let compression = self.compression;
+        self.open.get_or_insert_with(|| OpenChunk::new(None, compression));
+        self.add_to_index(record);
+        Ok(())
+    }
+
+    fn add_to_index(&mut self, record: &Record<'_>) {
+        if let Some(chunk) = &mut self.open {
+            chunk.add(record);
+        }
+    }
+
+    /// Writes the chunks that are compressed.
+    fn write_ready(&mut self) -> Result<(), Error> {
+        while let Some(chunk) = self.compressor.ready()? {
+            self.write_compressed(chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all chunks that are being compressed.
+    fn write_pending(&mut self) -> Result<(), Error> {
+        while let Some(chunk) = self.compressor.wait()? {
+            self.write_compressed(chunk)?;
+        }
+        Ok(())
+    }
+
+    fn write_compressed(&mut self, chunk: Compressed<(ChunkData, ChunkIndex)>) -> Result<(), Error> {
+        let Compressed { context: (mut data, index), data: compressed, mut memory } = chunk;
+        if self.memory.capacity() == 0 {
+            memory.clear();
+            self.memory = memory;
+        }
+        data.stored = compressed.len() as u64;
+        let position = self.out.position();
+        self.out.append(&F::chunk_head(&data))?;
+        self.out.append(&compressed)?;
+        self.finish_chunk(position, data, index)
+    }
+
+    fn finish_chunk(&mut self, position: u64, data: ChunkData, index: ChunkIndex) -> Result<(), Error> {
+        let end = self.out.position();
+        let behind = self.format.end_chunk(FinishedChunk { position, end, data, index });
+        Ok(self.out.append(&behind)?)
+    }
+}
+
+impl OpenChunk {
+    fn new(position: Option<u64>, compression: Compression) -> Self {
+        Self { position, compression, len: 0, index: ChunkIndex::default() }
+    }
+
+    fn add(&mut self, record: &Record<'_>) {
+        let NewMessage { channel, log_time, .. } = *record.message;
+        self.index.add(channel, log_time, self.len + record.offset);
+        self.len += record.len();
+    }
+}
+
+/// The record of a message, and the definitions that precede it.
+struct Record<'a> {
+    /// The definitions and what precedes the message's bytes.
+    head: &'a [u8],
+    /// Length of the definitions.
+    offset: u64,
+    message: &'a NewMessage<'a>,
+}
+
+impl Record<'_> {
+    fn len(&self) -> u64 {
+        (self.head.len() + self.message.data.len()) as u64
+    }
+
+    fn append_to<D: Disk>(&self, out: &mut BlockWriter<D>) -> io::Result<()> {
+        out.append(self.head)?;
+        out.append_message(self.message.data)
+    }
+}

@@ -1,0 +1,117 @@
+//! Attachments: files that were added to a bag.
+
+use std::io::{Read, Seek};
+
+use super::records::{Content, Fields, op};
+use super::source::{Head, Source};
+use crate::Error;
+
+/// Bytes of an attachment's record that are read for its names.
+const LONGEST_HEAD: u64 = 128 << 10;
+
+/// A file to add to a bag.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attachment {
+    /// Name of the file.
+    pub name: String,
+    /// Its media type, such as `text/plain`.
+    pub media_type: String,
+    /// When it was added, in nanoseconds since 1970.
+    pub log_time: u64,
+    /// When it was created, in nanoseconds since 1970; 0 if unknown.
+    pub create_time: u64,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// A file in a bag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachmentInfo {
+    /// Name of the file.
+    pub name: String,
+    /// Its media type, such as `text/plain`.
+    pub media_type: String,
+    /// When it was added, in nanoseconds since 1970.
+    pub log_time: u64,
+    /// When it was created, in nanoseconds since 1970; 0 if unknown.
+    pub create_time: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Position of its record in the bag, in bytes.
+    pub position: u64,
+}
+
+impl AttachmentInfo {
+    /// The file whose record begins here.
+    pub(super) fn read<R: Read + Seek>(source: &mut Source<R>, head: &Head) -> Result<Self, Error> {
+        let start = source.start(head, LONGEST_HEAD)?;
+        Self::parse(head, &start).map(|(info, _)| info)
+    }
+
+    /// The file, and the length of what precedes its bytes in the content of its record.
+    fn parse(head: &Head, start: &[u8]) -> Result<(Self, u64), Error> {
+        let malformed = || head.malformed("the attachment's head is malformed");
+        let mut fields = Fields::new(start);
+        let parsed = (|| {
+            let (log_time, create_time) = (fields.u64()?, fields.u64()?);
+            let (name, media_type) = (fields.text()?, fields.text()?);
+            let len = fields.u64()?;
+            Some(Self { name, media_type, log_time, create_time, len, position: head.at })
+        })();
+        let info = parsed.filter(|_| head.op == op::ATTACHMENT).ok_or_else(malformed)?;
+        let before = (start.len() - fields.len()) as u64;
+        let end = before.checked_add(info.len).and_then(|end| end.checked_add(4));
+        if end == Some(head.len) { Ok((info, before)) } else { Err(malformed()) }
+    }
+
+    /// From the index: the content of a record.
+    pub(super) fn parse_index(content: &[u8]) -> Option<Self> {
+        let mut fields = Fields::new(content);
+        let (position, _length) = (fields.u64()?, fields.u64()?);
+        let (log_time, create_time, len) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let (name, media_type) = (fields.text()?, fields.text()?);
+        Some(Self { name, media_type, log_time, create_time, len, position })
+    }
+}
+
+/// The bytes of a file in a bag.
+pub(super) fn load<R: Read + Seek>(source: &mut Source<R>, at: u64) -> Result<Attachment, Error> {
+    let head = source.head(at)?;
+    if head.end() > source.len() {
+        return Err(Error::Truncated { at });
+    }
+    let mut content = source.range(at, head.content(), head.len)?;
+    let start = &content[..content.len().min(LONGEST_HEAD as usize)];
+    let (info, before) = AttachmentInfo::parse(&head, start)?;
+    let checksum = content.split_off(content.len() - 4);
+    if checksum != [0; 4] && checksum != crc32fast::hash(&content).to_le_bytes() {
+        return Err(Error::Checksum { at });
+    }
+    let AttachmentInfo { name, media_type, log_time, create_time, .. } = info;
+    Ok(Attachment { name, media_type, log_time, create_time, data: content.split_off(before as usize) })
+}
+
+impl Attachment {
+    /// What precedes the bytes in the content of the record.
+    pub(super) fn head(&self) -> Content {
+        Content::default()
+            .u64(self.log_time)
+            .u64(self.create_time)
+            .text(&self.name)
+            .text(&self.media_type)
+            .u64(self.data.len() as u64)
+    }
+
+    /// The record of the index for a record at `position` of `len` bytes.
+    pub(super) fn index(&self, position: u64, len: u64) -> Vec<u8> {
+        Content::default()
+            .u64(position)
+            .u64(len)
+            .u64(self.log_time)
+            .u64(self.create_time)
+            .u64(self.data.len() as u64)
+            .text(&self.name)
+            .text(&self.media_type)
+            .into_record(op::ATTACHMENT_INDEX)
+    }
+}

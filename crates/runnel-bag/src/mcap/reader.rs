@@ -1,0 +1,134 @@
+//! Reader of files, finished or not.
+
+use std::io::{Read, Seek};
+
+use super::MAGIC;
+use super::attachment::{self, Attachment, AttachmentInfo};
+use super::index::{Index, IndexedFile};
+use super::records::{Fields, op};
+use super::source::Source;
+use super::{scan, summary};
+use crate::chunks::Messages;
+use crate::{BagReader, Channel, ChunkInfo, Error, Format, Message, Metadata, Selection, Summary};
+
+/// An MCAP file that is read.
+///
+/// The summary at the end of the file says where the messages are. Where it is missing or damaged, because the recorder
+/// was killed or the file is cut, [`Reader::open`] reads the whole file and finds every message that is complete.
+pub struct Reader<R> {
+    file: IndexedFile<R>,
+    summary: Summary,
+    damage: Option<Error>,
+}
+
+impl<R: Read + Seek> Reader<R> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Those of the input, [`Error::NotABag`] and [`Error::UnsupportedVersion`]. Later damage is no error, see
+    /// [`BagReader::damage`].
+    pub fn open(input: R) -> Result<Self, Error> {
+        let mut source = Source::new(input)?;
+        check_magic(&mut source)?;
+        let footer = summary::footer(&mut source)?;
+        let index = match &footer {
+            None => Ok(None),
+            Some(footer) => summary::index(&mut source, footer),
+        };
+        let (index, damage) = match index {
+            Ok(Some(index)) => (index, None),
+            Ok(None) => scan::file(&mut source)?,
+            Err(Error::Io(error)) => return Err(Error::Io(error)),
+            Err(error) => {
+                let (index, damage) = scan::file(&mut source)?;
+                (index, damage.or(Some(error)))
+            }
+        };
+        let summary = summary(&source, &index, footer.is_some());
+        Ok(Self { file: IndexedFile { source, index }, summary, damage })
+    }
+
+    /// The profile: `ros1`, `ros2`, another, or empty.
+    pub fn profile(&self) -> &str {
+        &self.file.index.profile
+    }
+
+    /// The chunks, and runs of messages outside of chunks, in the order of the file.
+    pub fn chunks(&self) -> &[ChunkInfo] {
+        &self.file.index.chunks
+    }
+
+    /// The attachments, in the order of the file.
+    pub fn attachments(&self) -> &[AttachmentInfo] {
+        &self.file.index.attachments
+    }
+
+    /// Reads an attachment of this file.
+    ///
+    /// # Errors
+    /// Those of the input, and when the attachment is damaged.
+    pub fn read_attachment(&mut self, info: &AttachmentInfo) -> Result<Attachment, Error> {
+        attachment::load(&mut self.file.source, info.position)
+    }
+
+    fn read_metadata(&mut self, at: u64) -> Result<Metadata, Error> {
+        let head = self.file.source.head(at)?;
+        let content = self.file.source.content(&head)?;
+        let mut fields = Fields::new(&content);
+        let parsed = (|| Some(Metadata { name: fields.text()?, values: fields.texts()? }))();
+        let parsed = parsed.filter(|_| head.op == op::METADATA);
+        parsed.ok_or_else(|| head.malformed("the metadata are malformed"))
+    }
+}
+
+impl<R: Read + Seek + Send> BagReader for Reader<R> {
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn channels(&self) -> &[Channel] {
+        &self.file.index.channels
+    }
+
+    fn damage(&self) -> Option<&Error> {
+        self.damage.as_ref()
+    }
+
+    fn messages(
+        &mut self,
+        selection: &Selection,
+    ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_> {
+        Box::new(Messages::new(&mut self.file, selection))
+    }
+
+    fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
+        let positions = self.file.index.metadata.clone();
+        positions.into_iter().map(|at| self.read_metadata(at)).collect()
+    }
+}
+
+fn summary<R: Read + Seek>(source: &Source<R>, index: &Index, is_finished: bool) -> Summary {
+    Summary {
+        format: Format::Mcap,
+        len: source.len(),
+        is_finished,
+        start: index.time_range.map(|[start, _]| start),
+        end: index.time_range.map(|[_, end]| end),
+        counts: index.counts.clone(),
+        chunks: index.totals.clone(),
+    }
+}
+
+fn check_magic<R: Read + Seek>(source: &mut Source<R>) -> Result<(), Error> {
+    let magic = match source.array::<{ MAGIC.len() }>(0, 0) {
+        Err(Error::Truncated { .. }) => return Err(Error::NotABag),
+        magic => magic?,
+    };
+    match magic {
+        _ if magic == *MAGIC => Ok(()),
+        [0x89, b'M', b'C', b'A', b'P', version, b'\r', b'\n'] => {
+            Err(Error::UnsupportedVersion(char::from(version).to_string()))
+        }
+        _ => Err(Error::NotABag),
+    }
+}

@@ -1,0 +1,187 @@
+//! Opening of bags by their paths.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::rosbag2::{self, BagFile, BagMetadata, METADATA_FILE};
+use crate::{BagReader, Error, mcap, rosbag};
+
+/// First bytes of an SQLite file.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// First bytes of a file that is compressed by zstd.
+const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
+
+/// Extensions of the files in a folder without `metadata.yaml`.
+const EXTENSIONS: [&str; 4] = [".mcap", ".db3", ".mcap.zstd", ".db3.zstd"];
+
+/// Longest `metadata.yaml`, in bytes.
+const LONGEST_METADATA: u64 = 16 << 20;
+
+/// Opens a bag of any format: a file, recognized by its first bytes, or a folder of `ros2 bag`.
+///
+/// Files that are compressed as a whole are decompressed into the folder for temporary files.
+///
+/// # Errors
+/// Those of the file system and of the formats, always as [`Error::InFile`].
+pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+    let opened = match fs::metadata(path) {
+        Err(error) => Err(error.into()),
+        Ok(metadata) if metadata.is_dir() => open_folder(path),
+        Ok(_) => open_file(path),
+    };
+    opened.map_err(|error| error.in_file(&path.display().to_string()))
+}
+
+fn open_file(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+    let mut file = File::open(path)?;
+    let magic = magic(&mut file)?;
+    if magic.starts_with(ZSTD) {
+        return open_compressed(file);
+    }
+    if magic == SQLITE {
+        return open_sqlite(path);
+    }
+    open_input(file, &magic)
+}
+
+/// Up to 16 bytes from the start.
+fn magic(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut magic = Vec::new();
+    file.take(SQLITE.len() as u64).read_to_end(&mut magic)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(magic)
+}
+
+fn open_input(file: File, magic: &[u8]) -> Result<Box<dyn BagReader + Send>, Error> {
+    if magic.starts_with(b"\x89MCAP") {
+        Ok(Box::new(mcap::Reader::open(file)?))
+    } else {
+        Ok(Box::new(rosbag::Reader::open(file)?))
+    }
+}
+
+#[cfg(feature = "zstd")]
+fn open_compressed(file: File) -> Result<Box<dyn BagReader + Send>, Error> {
+    let mut copy = tempfile::NamedTempFile::new()?;
+    zstd::stream::copy_decode(file, &mut copy)?;
+    let (mut file, path) = copy.into_parts();
+    file.seek(SeekFrom::Start(0))?;
+    let magic = magic(&mut file)?;
+    if magic == SQLITE {
+        return open_temporary_sqlite(path);
+    }
+    // The file remains until it is closed.
+    path.close()?;
+    open_input(file, &magic)
+}
+
+#[cfg(not(feature = "zstd"))]
+fn open_compressed(_file: File) -> Result<Box<dyn BagReader + Send>, Error> {
+    Err(Error::UnsupportedCompression { at: 0, name: "zstd".to_owned() })
+}
+
+#[cfg(feature = "sqlite")]
+fn open_sqlite(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+    Ok(Box::new(rosbag2::sqlite::Reader::open(path)?))
+}
+
+#[cfg(all(feature = "sqlite", feature = "zstd"))]
+fn open_temporary_sqlite(path: tempfile::TempPath) -> Result<Box<dyn BagReader + Send>, Error> {
+    Ok(Box::new(rosbag2::sqlite::Reader::open_temporary(path)?))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn open_sqlite(_path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+    Err(Error::Database("this program was built without feature sqlite".to_owned()))
+}
+
+#[cfg(all(not(feature = "sqlite"), feature = "zstd"))]
+fn open_temporary_sqlite(path: tempfile::TempPath) -> Result<Box<dyn BagReader + Send>, Error> {
+    open_sqlite(&path)
+}
+
+fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+    let (metadata, damage) = match read_metadata(folder) {
+        Ok(metadata) => (metadata, None),
+        Err(Error::Io(error)) => return Err(Error::Io(error).in_file(METADATA_FILE)),
+        Err(error) => (None, Some(error.in_file(METADATA_FILE))),
+    };
+    let paths = match &metadata {
+        Some(metadata) => listed_files(folder, metadata),
+        None => files(folder)?,
+    };
+    if paths.is_empty() {
+        return Err(Error::NotABag);
+    }
+    let file = |name: String| match open_file(&folder.join(&name)) {
+        Ok(reader) => Ok(BagFile { path: name, reader }),
+        Err(error) => Err(error.in_file(&name)),
+    };
+    let files = paths.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
+    let mut reader = rosbag2::Reader::new(metadata.as_ref(), files)?;
+    if let Some(damage) = damage {
+        reader.add_damage(damage);
+    }
+    Ok(Box::new(reader))
+}
+
+/// `None` without the file: the recorder was killed.
+fn read_metadata(folder: &Path) -> Result<Option<BagMetadata>, Error> {
+    let file = match File::open(folder.join(METADATA_FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut text = Vec::new();
+    file.take(LONGEST_METADATA).read_to_end(&mut text)?;
+    BagMetadata::parse(&String::from_utf8_lossy(&text)).map(Some)
+}
+
+/// The files of the metadata, and files that continue them: a killed recorder does not list its last one.
+fn listed_files(folder: &Path, metadata: &BagMetadata) -> Vec<String> {
+    let mut names: Vec<_> = metadata.files.iter().map(|file| in_folder(folder, &file.path)).collect();
+    while let Some(next) =
+        names.last().and_then(|name| next_name(name)).filter(|next| folder.join(next).exists())
+    {
+        names.push(next);
+    }
+    names
+}
+
+/// A path in the metadata as a path in the folder. Old recorders begin it with the name of the folder.
+fn in_folder(folder: &Path, path: &str) -> String {
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    match name {
+        Some(name) if !folder.join(path).exists() => name,
+        _ => path.to_owned(),
+    }
+}
+
+/// The name of the file after a split: that of `x_7.mcap` is `x_8.mcap`.
+fn next_name(name: &str) -> Option<String> {
+    let (start, number, extension) = numbered(name)?;
+    Some(format!("{start}_{}{extension}", number.checked_add(1)?))
+}
+
+/// The parts of a name: `x`, 7 and `.mcap` of `x_7.mcap`.
+fn numbered(name: &str) -> Option<(&str, u64, &str)> {
+    let extension = EXTENSIONS.into_iter().find(|extension| name.ends_with(extension))?;
+    let (start, number) = name.strip_suffix(extension)?.rsplit_once('_')?;
+    Some((start, number.parse().ok()?, extension))
+}
+
+/// The files of a folder without metadata, in the order of their numbers.
+fn files(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = PathBuf::from(entry?.file_name()).display().to_string();
+        if EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| {
+        (numbered(name).map(|(start, number, _)| (start.to_owned(), number)), name.clone())
+    });
+    Ok(names)
+}

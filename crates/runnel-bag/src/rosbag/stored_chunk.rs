@@ -1,0 +1,50 @@
+//! Chunks as they are stored in the file.
+
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+use super::chunk::Contents;
+use super::records::Op;
+use super::source::{Head, Source};
+use crate::{Compression, Error};
+
+/// Compressions that format 2.0 has.
+const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
+
+/// A chunk in memory.
+pub(super) struct StoredChunk {
+    pub(super) data: Arc<Vec<u8>>,
+    pub(super) contents: Contents,
+}
+
+/// Reads a chunk. Together with damage, returns what precedes it.
+pub(super) fn load<R: Read + Seek>(
+    source: &mut Source<R>,
+    head: &Head,
+) -> Result<(StoredChunk, Option<Error>), Error> {
+    let (compression, size) = fields(head)?;
+    let mut data = Vec::new();
+    let mut damage = match compression.decompress(source.stream(head)?, size.into(), &mut data) {
+        Ok(()) => None,
+        Err(_) if head.end() > source.len() => Some(Error::Truncated { at: head.at }),
+        Err(error) => Some(Error::Decompression { at: head.at, source: error }),
+    };
+    let contents = Contents::parse(&data);
+    if contents.is_damaged && damage.is_none() {
+        damage = Some(head.malformed("a record in the chunk is malformed"));
+    }
+    Ok((StoredChunk { data: Arc::new(data), contents }, damage))
+}
+
+/// Compression and decompressed length of a chunk.
+pub(super) fn fields(head: &Head) -> Result<(Compression, u32), Error> {
+    let fields = head.fields();
+    if fields.op() != Some(Op::Chunk as u8) {
+        return Err(head.malformed("the index refers to a record that is no chunk"));
+    }
+    let name = fields.text("compression").ok_or_else(|| head.malformed("the chunk has no compression"))?;
+    let size = fields.u32("size").ok_or_else(|| head.malformed("the chunk has no size"))?;
+    let compression = COMPRESSIONS.into_iter().find(|compression| compression.name() == name);
+    let compression = compression.ok_or(Error::UnsupportedCompression { at: head.at, name })?;
+    Ok((compression, size))
+}

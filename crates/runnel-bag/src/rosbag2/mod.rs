@@ -1,0 +1,20 @@
+//! Folders of `ros2 bag`: a file `metadata.yaml`, and MCAP or SQLite files of which each continues the one before.
+
+mod merge;
+mod metadata;
+mod metadata_text;
+mod qos;
+mod reader;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+#[cfg(test)]
+mod tests;
+mod writer;
+mod yaml;
+
+pub use metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
+pub use reader::{BagFile, Reader};
+pub use writer::{Folder, Writer};
+
+/// Name of the file that describes the bag.
+pub const METADATA_FILE: &str = "metadata.yaml";

@@ -1,0 +1,241 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Cursor};
+use std::path::Path;
+
+use crate::disk::{Disk, MemoryDisk, Plain};
+use crate::mcap::Profile;
+use crate::rosbag2::{BagFile, BagMetadata, CompressionMode, Folder, METADATA_FILE, Reader, Writer};
+use crate::{
+    BagReader, BagWriter, Channel, ChannelId, Encoding, Error, Format, NewMessage, Selection, mcap, open,
+};
+
+/// A folder of the file system.
+struct Real<'a>(&'a Path);
+
+impl Folder for Real<'_> {
+    type Disk = Plain<fs::File>;
+
+    fn create(&mut self, name: &str) -> io::Result<Self::Disk> {
+        Ok(Plain::new(fs::File::create_new(self.0.join(name))?))
+    }
+
+    fn write_metadata(&mut self, text: &str) -> io::Result<()> {
+        fs::write(self.0.join(METADATA_FILE), text)
+    }
+}
+
+fn channel(topic: &str) -> Channel {
+    Channel {
+        topic: topic.into(),
+        type_name: "std_msgs/msg/String".into(),
+        encoding: Encoding::Cdr,
+        offered_qos: Some("- reliability: 1\n".into()),
+        ..Channel::default()
+    }
+}
+
+fn message(channel: ChannelId, log_time: u64, data: &[u8]) -> NewMessage<'_> {
+    NewMessage { channel, log_time, publish_time: log_time, sequence: 0, data: data.into() }
+}
+
+/// Three files of 10 messages each.
+fn write<F: Folder>(folder: F) -> Writer<F> {
+    let mut writer = Writer::new(folder, "drive", Profile::Ros2, "jazzy").unwrap();
+    let channels = ["/a", "/b"].map(|topic| writer.add_channel(&channel(topic)).unwrap());
+    for number in 0..30_u8 {
+        if number > 0 && number % 10 == 0 {
+            writer.split().unwrap();
+        }
+        let channel = channels[usize::from(number % 3 == 0)];
+        writer.write(&message(channel, 1000 + u64::from(number), &[number])).unwrap();
+    }
+    writer
+}
+
+fn numbers(reader: &mut dyn BagReader, selection: &Selection) -> Vec<u8> {
+    reader.messages(selection).map(|message| message.unwrap().data[0]).collect()
+}
+
+#[test]
+fn split_bag_is_read_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write(Real(folder.path())).finish().unwrap();
+    let mut reader = open(folder.path()).unwrap();
+    assert!(reader.damage().is_none());
+    let topics: Vec<_> = reader.channels().iter().map(|channel| &*channel.topic).collect();
+    assert_eq!(topics, ["/a", "/b"]);
+    let summary = reader.summary();
+    assert_eq!((summary.format, summary.is_finished), (Format::Rosbag2Mcap, true));
+    assert_eq!((summary.start, summary.end, &summary.counts[..]), (Some(1000), Some(1029), &[20, 10][..]));
+    assert_eq!(numbers(&mut *reader, &Selection::default()), (0..30).collect::<Vec<_>>());
+    let (channels, start) = (Some(vec![ChannelId(1)]), Some(1010));
+    let selection = Selection { channels, start, end: Some(1025) };
+    assert_eq!(numbers(&mut *reader, &selection), [12, 15, 18, 21, 24]);
+    let records = reader.metadata().unwrap();
+    let last = BagMetadata::parse(&records[2].values["serialized_metadata"]).unwrap();
+    assert_eq!((records.len(), &*records[2].name, last.files.len()), (3, "rosbag2", 3));
+    let metadata =
+        BagMetadata::parse(&fs::read_to_string(folder.path().join(METADATA_FILE)).unwrap()).unwrap();
+    assert_eq!(metadata, last);
+    assert_eq!((metadata.start, metadata.duration, metadata.message_count), (1000, 29, 30));
+    assert_eq!((&*metadata.files[1].path, metadata.files[1].start), ("drive_1.mcap", 1010));
+    assert_eq!(metadata.topics[0].offered_qos.as_deref(), Some("- reliability: reliable\n"));
+}
+
+/// The metadata list two of three files.
+#[test]
+fn bag_of_killed_recorder_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = write(Real(folder.path()));
+    writer.flush().unwrap();
+    drop(writer);
+    for has_metadata in [true, false] {
+        if !has_metadata {
+            fs::remove_file(folder.path().join(METADATA_FILE)).unwrap();
+        }
+        let mut reader = open(folder.path()).unwrap();
+        assert!(!reader.summary().is_finished && reader.damage().is_none());
+        assert_eq!(numbers(&mut *reader, &Selection::default()), (0..30).collect::<Vec<_>>());
+    }
+    fs::write(folder.path().join(METADATA_FILE), "rosbag2_bag").unwrap();
+    let mut reader = open(folder.path()).unwrap();
+    assert!(reader.damage().unwrap().to_string().starts_with("metadata.yaml: "));
+    assert_eq!(numbers(&mut *reader, &Selection::default()).len(), 30);
+}
+
+#[test]
+fn errors_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |path: &Path| open(path).err().unwrap().to_string();
+    let missing = folder.path().join("missing.bag");
+    assert!(refused(&missing).starts_with(&format!("{}: ", missing.display())));
+    assert!(refused(folder.path()).ends_with("no known signature"));
+    write(Real(folder.path())).finish().unwrap();
+    fs::write(folder.path().join("drive_1.mcap"), "nothing").unwrap();
+    let expected = format!("{}: drive_1.mcap: not a bag", folder.path().display());
+    assert!(refused(folder.path()).starts_with(&expected), "{}", refused(folder.path()));
+}
+
+/// A file whose name says nothing, with one message.
+#[test]
+fn format_is_recognized_by_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bag.txt");
+    let mut mcap = mcap::Writer::new(fs::File::create(&path).unwrap(), Profile::Ros2).unwrap();
+    let id = mcap.add_channel(&channel("/a")).unwrap();
+    mcap.write(&message(id, 1, b"1")).unwrap();
+    mcap.finish().unwrap();
+    assert_eq!(open(&path).unwrap().summary().format, Format::Mcap);
+    let mut bag = crate::rosbag::Writer::new(fs::File::create(&path).unwrap()).unwrap();
+    bag.finish().unwrap();
+    assert_eq!(open(&path).unwrap().summary().format, Format::Rosbag);
+}
+
+/// Files in memory.
+#[derive(Default)]
+struct Memory {
+    text: String,
+    limit: usize,
+}
+
+impl Folder for Memory {
+    type Disk = MemoryDisk;
+
+    fn create(&mut self, _name: &str) -> io::Result<Self::Disk> {
+        self.limit = self.limit.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(MemoryDisk::new(512, 4096))
+    }
+
+    fn write_metadata(&mut self, text: &str) -> io::Result<()> {
+        self.text = text.to_owned();
+        Ok(())
+    }
+}
+
+#[test]
+fn full_folder_is_an_error_of_the_split() {
+    let mut writer = Writer::new(Memory { limit: 1, ..Memory::default() }, "x", Profile::None, "").unwrap();
+    assert!(matches!(writer.split(), Err(Error::Io(error)) if error.kind() == io::ErrorKind::StorageFull));
+    assert!(BagMetadata::parse(&writer.into_folder().text).is_ok());
+    let mut writer = Writer::new(Memory { limit: 1, ..Memory::default() }, "x", Profile::None, "").unwrap();
+    writer.finish().unwrap();
+    assert!(matches!(writer.split(), Err(Error::Finished)));
+    assert_eq!(MemoryDisk::new(1, 1).block(), 1);
+}
+
+fn mcap_file(messages: &[(u64, Vec<u8>)]) -> BagFile {
+    let mut writer = mcap::Writer::new(Cursor::new(Vec::new()), Profile::Ros2).unwrap();
+    let id = writer.add_channel(&channel("/a")).unwrap();
+    for (time, data) in messages {
+        writer.write(&message(id, *time, data)).unwrap();
+    }
+    writer.finish().unwrap();
+    let file = writer.into_disk().into_inner().into_inner();
+    BagFile { path: "file".into(), reader: Box::new(mcap::Reader::open(Cursor::new(file)).unwrap()) }
+}
+
+#[test]
+fn files_that_overlap_are_merged() {
+    let file = |times: &[u64]| {
+        let messages: Vec<_> = times.iter().map(|time| (*time, vec![*time as u8])).collect();
+        mcap_file(&messages)
+    };
+    let files = vec![file(&[5, 9, 20]), file(&[1, 6, 7, 30]), file(&[]), file(&[20, 21])];
+    let mut reader = Reader::new(None, files).unwrap();
+    assert_eq!(numbers(&mut reader, &Selection::default()), [1, 5, 6, 7, 9, 20, 20, 21, 30]);
+    assert_eq!(reader.summary().counts, [9]);
+}
+
+#[test]
+fn unsupported_message_compression_is_refused() {
+    let metadata = BagMetadata {
+        compression_mode: CompressionMode::Message,
+        compression_format: "brotli".into(),
+        custom_data: BTreeMap::new(),
+        ..BagMetadata::default()
+    };
+    let error = Reader::new(Some(&metadata), Vec::new()).err().unwrap();
+    assert_eq!(error.to_string(), "message compression \"brotli\" is not supported");
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn compressed_messages_are_decompressed() {
+    let compress = |text: &[u8]| zstd::bulk::compress(text, 1).unwrap();
+    let files = vec![mcap_file(&[(1, compress(&[7; 1000])), (2, b"no frame".to_vec()), (3, compress(b"8"))])];
+    let metadata = BagMetadata {
+        compression_mode: CompressionMode::Message,
+        compression_format: "zstd".into(),
+        ..BagMetadata::default()
+    };
+    let mut reader = Reader::new(Some(&metadata), files).unwrap();
+    let messages: Vec<_> = reader.messages(&Selection::default()).collect();
+    assert_eq!(&*messages[0].as_ref().unwrap().data, &[7; 1000]);
+    assert!(messages[1].is_err());
+    assert_eq!(&*messages[2].as_ref().unwrap().data, b"8");
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn compressed_files_are_decompressed() {
+    let folder = tempfile::tempdir().unwrap();
+    write(Real(folder.path())).finish().unwrap();
+    for number in 0..3 {
+        let path = folder.path().join(format!("drive_{number}.mcap"));
+        let compressed = zstd::bulk::compress(&fs::read(&path).unwrap(), 1).unwrap();
+        fs::write(folder.path().join(format!("drive_{number}.mcap.zstd")), compressed).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+    let text = fs::read_to_string(folder.path().join(METADATA_FILE)).unwrap();
+    let text = text
+        .replace("compression_format: \"\"", "compression_format: zstd")
+        .replace("compression_mode: \"\"", "compression_mode: FILE")
+        .replace(".mcap\"", ".mcap.zstd\"");
+    fs::write(folder.path().join(METADATA_FILE), text).unwrap();
+    let mut reader = open(folder.path()).unwrap();
+    assert_eq!(numbers(&mut *reader, &Selection::default()), (0..30).collect::<Vec<_>>());
+    drop(reader);
+    fs::remove_file(folder.path().join(METADATA_FILE)).unwrap();
+    assert_eq!(numbers(&mut *open(folder.path()).unwrap(), &Selection::default()).len(), 30);
+}

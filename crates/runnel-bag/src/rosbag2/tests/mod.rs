@@ -1,0 +1,4 @@
+mod folder;
+mod metadata;
+#[cfg(feature = "sqlite")]
+mod sqlite;

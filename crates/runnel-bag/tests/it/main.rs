@@ -1,0 +1,9 @@
+//! Bags on disks that fail, lose power or are real, and recorders that are killed.
+
+mod compression_threads;
+mod failing_disk;
+mod formats;
+mod kill;
+mod power_loss;
+mod random;
+mod real_files;
