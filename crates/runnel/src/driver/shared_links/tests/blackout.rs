@@ -126,37 +126,6 @@ fn late_memory_samples_precede_link_messages() {
     scene.check();
 }
 
-/// A writer sends each of its readers as much without an answer as if that was the only one.
-#[test]
-fn late_memory_samples_of_two_pairs_are_kept() {
-    /// More for two pairs than a writer sends one reader.
-    const MANY: usize = 600;
-    let mut scene = Scene::joined_by_ros1(QoS::keep_all(), true);
-    let second = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&second);
-    let take = move |numbers: &UInt32MultiArray| into.lock().unwrap().extend(numbers.data.first());
-    let _second = scene.node.create_subscription("count", QoS::keep_all(), take).unwrap();
-    for is_meant in [is_of_ros1, is_rtps] {
-        set_interest(&scene.node, Interest::Read, is_meant);
-    }
-    scene.spin_until("both pairs use shared memory", |scene| {
-        scene.publish(1);
-        pairs_in_memory(scene) == 2
-    });
-    lose_pairs(&mut scene);
-    publish_unnoticed(&mut scene, std::iter::repeat_n(1, MANY));
-    scene.publish(COUNT);
-    let next = scene.next;
-    scene.spin_until("both receive the last", |scene| {
-        let received = [&scene.received, &second].map(|received| received.lock().unwrap().last().copied());
-        received == [Some(next - 1); 2]
-    });
-    let second = std::mem::take(&mut *second.lock().unwrap());
-    assert_eq!(second, (second[0]..next).collect::<Vec<_>>());
-    assert!(second.len() > MANY);
-    scene.check();
-}
-
 /// Ends the listener's IPC connections. It connects again later.
 fn end_ipc_connections(scene: &Scene) {
     let driver = &mut *scene.node.inner.driver();
