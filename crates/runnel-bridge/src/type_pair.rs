@@ -78,12 +78,12 @@ impl fmt::Display for TypeError {
             ),
             Self::Unknown { generation, name, reason } => write!(
                 f,
-                "no definition of {name} for {} is known: {reason}. Try: --interfaces FOLDER",
+                "no definition of {name} for {} is known: {reason}. Try: --interfaces DIR",
                 graph(generation)
             ),
             Self::DefinitionDiffers { generation, name, announced, known } => write!(
                 f,
-                "the {} end has another definition of {name}: {announced}, known is {known}. Try: --interfaces FOLDER",
+                "the {} end has another definition of {name}: {announced}, known is {known}. Try: --interfaces DIR",
                 graph(generation)
             ),
         }

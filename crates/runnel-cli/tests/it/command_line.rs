@@ -322,7 +322,7 @@ fn empty_graphs_are_named_in_one_line() {
         result(command.output().expect("it starts"))
     };
     let both = "no graph found: no master answers at http://127.0.0.1:1/, and no ROS 2 participant in domain 100 \
-                within 0.2 s (see --wait)\n";
+                within 1 s (see --wait)\n";
     let ros2 = "no graph found: no ROS 2 participant in domain 100 within 0.3 s (see --wait)\n";
     for command in [["topic", "list"], ["node", "list"]] {
         assert_eq!(asked(&command), (Some(1), String::new(), both.to_owned()), "as rostopic and rosnode");

@@ -100,6 +100,9 @@ fn ros_1_commands_name_themselves_in_ros_2() {
         let (code, _, error) = ran(OCCUPIED, &format!("{line} --ros1"));
         assert!(code == Some(1) && !error.contains("ROS 2"), "{line}: {error}");
     }
+    let refused =
+        "error: the doctor checks both graphs. Try: runnel ros2 doctor, for ROS 2 only\n".to_owned();
+    assert_eq!(ran(OCCUPIED, "doctor --ros2"), (Some(1), String::new(), refused));
     let (code, output, error) = ran_with_participant(OCCUPIED, "doctor");
     assert_eq!((code, error.as_str()), (Some(1), ""), "{output}");
     assert!(output.ends_with("\n1 error, 0 warnings, 1 info\n"), "{output}");

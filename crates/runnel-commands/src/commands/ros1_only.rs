@@ -1,4 +1,5 @@
-//! Commands for ROS 1 only, and their errors and notes for users of ROS 2.
+//! Commands for ROS 1 only, and their errors and notes for users of ROS 2. The doctor is one of them for its flags: it
+//! checks both graphs.
 
 use std::time::Duration;
 
@@ -12,13 +13,17 @@ use crate::output;
 
 /// The commands, each with its text for ROS 2.
 const COMMANDS: [(&[&str], &str); 4] = [
-    (DOCTOR, "the doctor checks ROS 1, and in ROS 2 only for pairs that do not match"),
+    (DOCTOR, "the doctor checks both graphs"),
     (&["node", "ping"], "ROS 2 nodes cannot be pinged"),
     (&["node", "kill"], "ROS 2 nodes cannot be shut down by a command"),
     (&["node", "cleanup"], "ROS 2 has no registrations to clean up"),
 ];
 
 const DOCTOR: &[&str] = &["doctor"];
+
+/// What to type in place of `--ros2`.
+const FOR_ROS1: &str = "without --ros2, for ROS 1";
+const FOR_ROS2: &str = "runnel ros2 doctor, for ROS 2 only";
 
 /// Ids of the flags that restrict other commands to one graph. Here they are accepted too, hidden from help.
 const ROS1: &str = "only_ros1";
@@ -32,6 +37,8 @@ const MASTER_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Ros1Only {
     /// Its text for ROS 2.
     not_supported: &'static str,
+    /// What to type in place of `--ros2`.
+    advice: &'static str,
     /// Whether failures are explained: not with `--ros1`, nor for the doctor, which does so itself.
     explains: bool,
     ros2: bool,
@@ -74,7 +81,8 @@ impl Ros1Only {
             levels.iter().any(|(_, level)| level.try_get_one(flag).ok().flatten() == Some(&true))
         };
         let explains = !given(ROS1) && path != DOCTOR;
-        Some(Self { not_supported, explains, ros2: given(ROS2) })
+        let advice = if path == DOCTOR { FOR_ROS2 } else { FOR_ROS1 };
+        Some(Self { not_supported, advice, explains, ros2: given(ROS2) })
     }
 
     /// Runs the command. If it fails for lack of a master, the error says so and names the ROS 2 participants. If it
@@ -88,7 +96,7 @@ impl Ros1Only {
         command: impl FnOnce() -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         if self.ros2 {
-            return Err(CliError::Failed(format!("{}. Try: without --ros2, for ROS 1", self.not_supported)));
+            return Err(CliError::Failed(format!("{}. Try: {}", self.not_supported, self.advice)));
         }
         if !self.explains {
             return command();

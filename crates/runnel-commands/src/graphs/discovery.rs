@@ -11,6 +11,9 @@ use crate::value_parsers;
 /// Participants usually answer within this time.
 const MIN_DISCOVERY: Duration = Duration::from_millis(200);
 
+/// How long to wait for a first participant where nothing else was found: on a busy machine, they answer later.
+const FIRST_PARTICIPANT: Duration = Duration::from_secs(1);
+
 /// How long to wait for participants that have announced themselves but not all their endpoints.
 const LATE_PARTICIPANTS: Duration = Duration::from_secs(2);
 
@@ -35,6 +38,26 @@ impl Discovery {
     /// The minimum discovery time.
     pub fn minimum(&self) -> Duration {
         self.wait.unwrap_or(MIN_DISCOVERY)
+    }
+
+    /// How long it takes at most to find a first participant.
+    pub fn maximum(&self) -> Duration {
+        self.wait.unwrap_or(FIRST_PARTICIPANT)
+    }
+
+    /// Discovers as [`Discovery::discover`], but waits longer for a first participant, unless the user gave a time. For
+    /// commands that have found no master.
+    ///
+    /// # Errors
+    /// As [`Discovery::discover`].
+    pub fn discover_first(&self, cli: &CliContext, context: &Context) -> Result<Ros2Graph, CliError> {
+        let graph = self.discover(cli, context)?;
+        let left = self.maximum().saturating_sub(self.minimum());
+        let has_other = |graph: &Ros2Graph| graph.participants.iter().any(|one| !one.is_own);
+        if graph.participants.is_empty() && context.wait_for_ros2_graph(left, has_other)? {
+            return self.discover(cli, context);
+        }
+        Ok(graph)
     }
 
     /// Discovers the ROS 2 graph until all participants have announced all their endpoints. A note names those that

@@ -35,6 +35,8 @@ pub struct Here {
     pub has_ros2: bool,
     /// The ROS 2 domain, if there are none.
     pub empty_domain: Option<u16>,
+    /// Whether there are participants of commands only.
+    pub has_only_commands: bool,
     /// This host's name or address according to a variable or argument.
     pub stated: Option<StatedHost>,
 }

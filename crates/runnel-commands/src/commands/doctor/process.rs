@@ -20,7 +20,7 @@ pub fn judge(here: &Here) -> Vec<Finding> {
     }
     findings.extend(here.master.as_ref().and_then(|master| master_fault(master, here)));
     if let (None, None, Some(domain)) = (&here.malformed, &here.master, here.empty_domain) {
-        findings.push(Finding::error(Area::Here, "graph", no_participant(domain), START_ROS2));
+        findings.push(Finding::error(Area::Here, "graph", no_participant(domain, here), START_ROS2));
     }
     if let Some(stated) = &here.stated {
         findings.extend(stated_fault(stated, here.master.as_ref()));
@@ -34,8 +34,9 @@ pub fn judge(here: &Here) -> Vec<Finding> {
     findings
 }
 
-fn no_participant(domain: u16) -> String {
-    format!("no ROS 2 participant in domain {domain}")
+fn no_participant(domain: u16, here: &Here) -> String {
+    let except = if here.has_only_commands { ", except those of commands" } else { "" };
+    format!("no ROS 2 participant in domain {domain}{except}")
 }
 
 /// A master that does not answer. It is only an info if no variable names it and there are ROS 2 participants.
@@ -49,7 +50,7 @@ fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
         return Some(Finding::info(Area::Here, "master", what, "only ROS 1 nodes need a master"));
     }
     if let Some(domain) = here.empty_domain {
-        what += &format!(", and there is {}", no_participant(domain));
+        what += &format!(", and there is {}", no_participant(domain, here));
     }
     let advice = match fault {
         ServerFault::Unresolved { .. } => "use its address in ROS_MASTER_URI, or add the name to /etc/hosts",
@@ -163,6 +164,8 @@ mod tests {
         let text = (found.severity, found.what.as_str());
         assert_eq!(text, (Severity::Error, "no ROS 2 participant in domain 7"));
         assert!(found.advice.contains("ROS_DOMAIN_ID") && !found.advice.contains("master"), "{found:?}");
+        let found = only(&Here { empty_domain: Some(7), has_only_commands: true, ..Here::default() });
+        assert_eq!(found.what, "no ROS 2 participant in domain 7, except those of commands");
         let master = Some(master(Some(ServerFault::Refused)));
         let both = only(&Here { master, empty_domain: Some(7), ..Here::default() });
         let expected = "no process listens at http://10.0.0.1:11311/ (ROS_MASTER_URI is not set), and there is no ROS 2 \

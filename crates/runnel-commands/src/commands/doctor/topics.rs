@@ -160,9 +160,8 @@ pub fn unmatched(graph: &GraphFound, options: &str) -> Vec<Finding> {
             None => unpublished.push(topic),
         }
     }
-    let advice = format!("{TOPIC_INFO} TOPIC");
-    findings.extend(in_one_line(&unpublished, "subscribed to, but not published", &advice));
-    findings.extend(in_one_line(&unused, "published, but not subscribed to", &advice));
+    findings.extend(in_one_line(&unpublished, "subscribed to, but not published"));
+    findings.extend(in_one_line(&unused, "published, but not subscribed to"));
     findings
 }
 
@@ -192,9 +191,10 @@ fn meant(topic: &str, graph: &GraphFound, options: &str, unused: &mut Vec<String
     Some(Finding::new(severity, Area::Topic, topic, what, &advice))
 }
 
-fn in_one_line(topics: &[String], what: &str, advice: &str) -> Option<Finding> {
-    let named = listed(topics, NAMED);
-    (!topics.is_empty()).then(|| Finding::info(Area::Topic, named, what, advice))
+fn in_one_line(topics: &[String], what: &str) -> Option<Finding> {
+    let first = shell_word(topics.first()?);
+    let each = if topics.len() > 1 { ", and so on" } else { "" };
+    Some(Finding::info(Area::Topic, listed(topics, NAMED), what, &format!("{TOPIC_INFO} {first}{each}")))
 }
 
 #[cfg(test)]

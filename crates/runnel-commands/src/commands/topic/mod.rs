@@ -24,7 +24,6 @@ pub use diagnostics::Diagnostics;
 pub use endpoints::Endpoints;
 pub use mismatch::{reason, setting};
 pub use qos::{AskedQos, matching};
-pub use subscribers::mismatches;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;

@@ -12,9 +12,8 @@ use runnel::core::yaml;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
 use runnel_io::clock;
 
-use super::mismatch::Reason;
 use super::qos::AskedQos;
-use super::subscribers::{has_best_effort_subscription, mismatches, ros1_only_count, subscribed};
+use super::subscribers::{has_best_effort_subscription, mismatch_count, ros1_only_count, subscribed};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -36,9 +35,6 @@ const SUBSCRIBER_TIMEOUT: Duration = Duration::from_secs(3);
 /// implementations one thread handles discovery and another receives, so a subscription that has acknowledged the
 /// publisher may still miss messages, or drop them at its end. Other subscriptions get lost messages again.
 const SETTLING: Duration = Duration::from_millis(100);
-
-/// Most subscriptions that a warning names.
-const MOST_REASONS: usize = 5;
 
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
@@ -247,8 +243,8 @@ impl Job<'_> {
         let topic = topics.0.get(self.publisher.topic());
         let ros2_count = topic.and_then(|topic| topic.ros2.as_ref()).map_or(0, |side| side.subscribers.len());
         let is_kept = self.args.is_kept();
-        let mismatches = self.mismatches()?;
-        let known = (ros2_count + topic.map_or(0, ros1_only_count)).saturating_sub(mismatches.len());
+        let mismatches = self.mismatch_count()?;
+        let known = (ros2_count + topic.map_or(0, ros1_only_count)).saturating_sub(mismatches);
         if is_kept && known == 0 && self.generation == Generation::Ros2 {
             self.output.note(&format!("waiting for a subscriber of {}", self.publisher.topic()));
             return self.wait_for(1, Some(self.args.keep_alive()));
@@ -258,8 +254,8 @@ impl Job<'_> {
         if !self.args.is_limited() || is_piped_to_nobody || is_kept && ros2_count == 0 {
             return Ok(true);
         }
-        if known == 0 && !mismatches.is_empty() {
-            self.warn_of_mismatches(&mismatches);
+        if known == 0 && mismatches > 0 {
+            self.warn_of_mismatches();
         } else if known == 0 {
             log::warn!("no subscriber on {}", self.publisher.topic());
         } else if !self.wait_for(known, Some(SUBSCRIBER_TIMEOUT))? {
@@ -294,9 +290,8 @@ impl Job<'_> {
         let until = clock::monotonic() + keep_alive;
         if self.args.is_kept() && !self.wait_for(1, Some(keep_alive))? {
             let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
-            let mismatches = self.mismatches()?;
-            if !mismatches.is_empty() {
-                self.warn_of_mismatches(&mismatches);
+            if self.mismatch_count()? > 0 {
+                self.warn_of_mismatches();
             } else if subscribed(snapshot, topic)? {
                 log::warn!(
                     "message not delivered: the subscribers of {topic} do not match (see '{TOPIC_INFO} {topic}')"
@@ -308,21 +303,15 @@ impl Job<'_> {
         Ok(self.context.sleep(until.since(clock::monotonic()))?)
     }
 
-    /// Why ROS 2 subscriptions do not match the publisher.
-    fn mismatches(&self) -> Result<Vec<Reason>, CliError> {
-        mismatches(self.context, self.publisher.topic())
+    /// The number of ROS 2 subscriptions that do not match the publisher.
+    fn mismatch_count(&self) -> Result<usize, CliError> {
+        mismatch_count(self.context, self.publisher.topic())
     }
 
-    /// Warns that no subscription matches, with the reason of each pair.
-    fn warn_of_mismatches(&self, reasons: &[Reason]) {
+    /// Warns that no subscription matches. The library logs the reason of each pair.
+    fn warn_of_mismatches(&self) {
         let topic = self.publisher.topic();
-        log::warn!("message not delivered: no subscriber of {topic} matches");
-        for reason in reasons.iter().take(MOST_REASONS) {
-            log::warn!("{}", reason.with_advice());
-        }
-        if reasons.len() > MOST_REASONS {
-            log::warn!("{} more do not match (see '{TOPIC_INFO} {topic}')", reasons.len() - MOST_REASONS);
-        }
+        log::warn!("message not delivered: no subscriber of {topic} matches (see '{TOPIC_INFO} {topic}')");
     }
 
     /// True if ROS 2 subscribers have the message, or will have it before the program ends, since that waits for

@@ -26,10 +26,10 @@ pub fn subscribed(snapshot: &GraphSnapshot, topic: &str) -> Result<bool, CliErro
     Ok(in_ros2 || ros1_state.is_some_and(|state| state.subscribers.contains_key(topic)))
 }
 
-/// Why subscriptions of ROS 2 do not match this program's publisher of a topic, by each pair.
-pub fn mismatches(context: &Context, topic: &str) -> Result<Vec<Reason>, CliError> {
+/// The number of subscriptions of ROS 2 that do not match this program's publisher of a topic.
+pub fn mismatch_count(context: &Context, topic: &str) -> Result<usize, CliError> {
     let graph = context.ros2_graph()?.unwrap_or_default();
-    Ok(own_mismatches(&graph, topic))
+    Ok(own_mismatches(&graph, topic).len())
 }
 
 fn own_mismatches(graph: &Ros2Graph, topic: &str) -> Vec<Reason> {

@@ -12,7 +12,7 @@ use runnel_io::clock;
 
 use super::{DiscoveryArgs, Failure, interrupted};
 use crate::cli_context::CliContext;
-use crate::commands::topic::{AskedQos, mismatches};
+use crate::commands::topic::AskedQos;
 use crate::completion;
 use crate::learned_types::TypeLearner;
 use crate::output::Output;
@@ -171,9 +171,6 @@ impl Job<'_> {
             }
             if self.args.max_wait_time_secs.is_some_and(|most| now.since(start) >= most) {
                 let only = self.publisher.subscription_count();
-                for reason in mismatches(self.context, self.publisher.topic())? {
-                    self.output.note(&reason.with_advice());
-                }
                 return Err(Failure::failed(format!(
                     "Timed out waiting for subscribers: expected {count}, but there are {only}"
                 )));

@@ -68,6 +68,7 @@ pub fn gather(args: &Args, cli: &CliContext) -> Result<Found, CliError> {
     network::look_elsewhere(cli, &mut network, ros2.as_ref(), graph.is_some());
     here.master = master;
     here.has_ros2 = ros2.as_ref().is_some_and(|found| found.has_nodes);
+    here.has_only_commands = ros2.is_some() && !here.has_ros2;
     here.empty_domain = network.range.filter(|_| !here.has_ros2).map(|_| network.domain);
     Ok(Found { here, graph, ros2, network })
 }
