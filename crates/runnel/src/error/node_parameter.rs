@@ -49,7 +49,7 @@ pub enum ParameterError {
         name: String,
         /// The value.
         value: String,
-        /// The range: `1 to 100 in steps of 5`.
+        /// The range: `integer range 1 to 100 in steps of 5`.
         range: String,
         /// Where the value is from, if it is an override.
         origin: Option<String>,
@@ -94,6 +94,7 @@ pub enum ParameterError {
     },
 }
 
+/// Values are refused in words that rclcpp uses too, so that a search finds what others write about them.
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -104,13 +105,16 @@ impl fmt::Display for ParameterError {
             Self::NotSet { name } => {
                 write!(f, "parameter {name} has no value. Try: -p {name}:=VALUE, or declare it with a default")
             }
-            Self::ReadOnly { name } => write!(f, "parameter {name} is read-only. Try: -p {name}:=VALUE at the start of the node"),
+            Self::ReadOnly { name } => write!(
+                f,
+                "parameter {name} cannot be set because it is read-only. Try: -p {name}:=VALUE at the start of the node"
+            ),
             Self::WrongType { name, declared, given, origin } => {
-                write!(f, "parameter {name} is of type {declared}, and the value is the {given}")?;
+                write!(f, "parameter {name} is of type {declared}, setting it to the {given} is not allowed")?;
                 write_origin(f, origin.as_deref())
             }
             Self::OutOfRange { name, value, range, origin } => {
-                write!(f, "parameter {name}: {value} is not in its range {range}")?;
+                write!(f, "parameter {name}: {value} does not comply with {range}")?;
                 write_origin(f, origin.as_deref())
             }
             Self::StaticType { name } => {
@@ -172,7 +176,7 @@ mod tests {
         };
         assert_eq!(
             error.clone().with_origin("robot.yaml line 3").to_string(),
-            "parameter rate is of type double, and the value is the string \"fast\" (robot.yaml line 3)"
+            "parameter rate is of type double, setting it to the string \"fast\" is not allowed (robot.yaml line 3)"
         );
         assert_eq!(ParameterError::Empty.with_origin("x"), ParameterError::Empty);
     }

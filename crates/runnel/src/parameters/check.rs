@@ -93,12 +93,12 @@ fn is_close(left: f64, right: f64) -> bool {
 
 fn text_of_integers(range: &IntegerRange) -> String {
     let steps = if range.step == 0 { String::new() } else { format!(" in steps of {}", range.step) };
-    format!("{} to {}{steps}", range.from_value, range.to_value)
+    format!("integer range {} to {}{steps}", range.from_value, range.to_value)
 }
 
 fn text_of_doubles(range: &FloatingPointRange) -> String {
     let steps = if range.step == 0.0 { String::new() } else { format!(" in steps of {:?}", range.step) };
-    format!("{:?} to {:?}{steps}", range.from_value, range.to_value)
+    format!("floating point range {:?} to {:?}{steps}", range.from_value, range.to_value)
 }
 
 /// The kind of a value and, if it is a single one, the value.
@@ -143,8 +143,8 @@ mod tests {
         {
             assert_eq!(check(&range, &number.into()).is_ok(), expected, "{number}");
         }
-        assert_eq!(why(&range, 4), "parameter n: 4 is not in its range 0 to 10 in steps of 3");
-        assert_eq!(why(&integers(1, 2, 0), 3), "parameter n: 3 is not in its range 1 to 2");
+        assert_eq!(why(&range, 4), "parameter n: 4 does not comply with integer range 0 to 10 in steps of 3");
+        assert_eq!(why(&integers(1, 2, 0), 3), "parameter n: 3 does not comply with integer range 1 to 2");
         let widest = integers(i64::MIN, i64::MAX, u64::MAX);
         assert!(why(&widest, i64::MAX).is_empty() && !why(&widest, 0).is_empty());
     }
@@ -152,9 +152,15 @@ mod tests {
     #[test]
     fn every_element_of_array_must_be_in_range() {
         let range = ParameterDescriptor { type_: 7, ..integers(0, 10, 0) };
-        assert_eq!(why(&range, vec![1, 11, 12]), "parameter n: 11 is not in its range 0 to 10");
+        assert_eq!(
+            why(&range, vec![1, 11, 12]),
+            "parameter n: 11 does not comply with integer range 0 to 10"
+        );
         let range = ParameterDescriptor { type_: 8, ..doubles(0.0, 1.0, 0.0) };
-        assert_eq!(why(&range, vec![0.5, -0.5]), "parameter x: -0.5 is not in its range 0.0 to 1.0");
+        assert_eq!(
+            why(&range, vec![0.5, -0.5]),
+            "parameter x: -0.5 does not comply with floating point range 0.0 to 1.0"
+        );
     }
 
     #[test]
@@ -163,14 +169,17 @@ mod tests {
         for (number, expected) in [(0.1 + 0.2, true), (0.7, true), (0.75, false), (1.000_000_1, false)] {
             assert_eq!(check(&range, &number.into()).is_ok(), expected, "{number}");
         }
-        assert_eq!(why(&range, 0.75), "parameter x: 0.75 is not in its range 0.0 to 1.0 in steps of 0.1");
+        assert_eq!(
+            why(&range, 0.75),
+            "parameter x: 0.75 does not comply with floating point range 0.0 to 1.0 in steps of 0.1"
+        );
         assert!(!why(&range, f64::NAN).is_empty() && !why(&range, f64::INFINITY).is_empty());
         assert!(why(&doubles(0.0, f64::INFINITY, 0.0), f64::INFINITY).is_empty());
     }
 
     #[test]
     fn static_type_refuses_other_types_by_name() {
-        let refused = "parameter x is of type double, and the value is the integer 5";
+        let refused = "parameter x is of type double, setting it to the integer 5 is not allowed";
         assert_eq!(why(&doubles(0.0, 9.0, 0.0), 5), refused);
         let dynamic = ParameterDescriptor { dynamic_typing: true, ..doubles(0.0, 9.0, 0.0) };
         assert!(why(&dynamic, 5).is_empty() && why(&dynamic, "five").is_empty());

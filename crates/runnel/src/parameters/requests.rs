@@ -223,7 +223,7 @@ mod tests {
         let reasons: Vec<_> = results.iter().map(|result| (result.successful, &*result.reason)).collect();
         let expected = [
             (true, ""),
-            (false, "parameter limits.low is of type integer, and the value is the string \"x\""),
+            (false, "parameter limits.low is of type integer, setting it to the string \"x\" is not allowed"),
             (false, "parameter nope is not declared"),
             (false, "parameter rate: there is no type with the number 77"),
         ];

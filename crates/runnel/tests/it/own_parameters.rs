@@ -44,10 +44,10 @@ fn declared_parameter_is_read_set_and_described() {
     assert_eq!(node.get_parameter::<String>("frame").unwrap(), "map");
     assert_eq!(
         why(node.set_parameter("rate", 200.0)),
-        "parameter rate: 200.0 is not in its range 1.0 to 100.0"
+        "parameter rate: 200.0 does not comply with floating point range 1.0 to 100.0"
     );
     let refused = why(node.set_param("rate", 5));
-    assert_eq!(refused, "parameter rate is of type double, and the value is the integer 5");
+    assert_eq!(refused, "parameter rate is of type double, setting it to the integer 5 is not allowed");
     assert_eq!(node.describe_parameter("rate").unwrap().description, "Hz");
     assert_eq!(node.list_parameters(&["limits"], 0).names, ["limits.low"]);
     let limits = node.get_parameters_by_prefix("limits");
@@ -87,8 +87,9 @@ fn arguments_and_files_override_defaults() {
     assert!(node.declare_parameter("on", false).unwrap());
     assert_eq!(node.declare_parameter("list", vec![0]).unwrap(), [1, 2]);
     assert_eq!(node.declare_parameter("word", "").unwrap(), "5");
-    let expected =
-        format!("parameter gain is of type double, and the value is the string \"text\" ({file} line 6)");
+    let expected = format!(
+        "parameter gain is of type double, setting it to the string \"text\" is not allowed ({file} line 6)"
+    );
     assert_eq!(why(node.declare_parameter("gain", 1.0)), expected);
     let ignored = ParameterDeclaration::new(1.0).ignore_override();
     assert_eq!(node.declare_parameter("gain", ignored).unwrap(), 1.0);
@@ -124,8 +125,7 @@ fn malformed_argument_fails_node_creation() {
         assert_eq!(why(context.create_node("talker")), expected);
     }
     let context = ros2_context(new_domain(), &["--ros-args", "-p", "use_sim_time:=5"]);
-    let expected =
-        "parameter use_sim_time is of type boolean, and the value is the integer 5 (arguments of the node)";
+    let expected = "parameter use_sim_time is of type boolean, setting it to the integer 5 is not allowed (arguments of the node)";
     assert_eq!(why(context.create_node("talker")), expected);
 }
 
@@ -203,7 +203,7 @@ fn sim_time_parameter_switches_clock() {
     assert!(!context.ros_time_is_active());
     assert_eq!(
         why(first.set_parameter("use_sim_time", "yes")),
-        "parameter use_sim_time is of type boolean, and the value is the string \"yes\""
+        "parameter use_sim_time is of type boolean, setting it to the string \"yes\" is not allowed"
     );
 }
 

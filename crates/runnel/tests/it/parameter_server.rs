@@ -68,7 +68,7 @@ fn ros1_changes_declared_parameters_of_dual_node() {
     set("/robot/arm/rate", 500.into());
     let key = "/robot/arm/rate";
     spin_until(&context, "the refused value is replaced", || at_master(&graph, key) == 20.0.into());
-    let line = "the parameter server's value of /robot/arm/rate is refused: parameter rate: 500.0 is not in its range";
+    let line = "the parameter server's value of /robot/arm/rate is refused: parameter rate: 500.0 does not comply with floating point range";
     assert_eq!(logged::count_logged(&["WARN", line]), 1);
     assert_eq!(node.get_parameter::<f64>("rate").unwrap(), 20.0);
 }

@@ -193,12 +193,20 @@ fn parameter_values_of_wrong_type_are_refused() {
     let other = far.create_node("other").unwrap().create_parameter_client("/arm").unwrap();
     let raw = far.create_node("raw").unwrap().create_client::<SetParameters>("/arm/set_parameters").unwrap();
     let refused = [
-        ("rate", ParameterType::PARAMETER_BOOL, "rate is of type double, and the value is the boolean true"),
-        ("rate", ParameterType::PARAMETER_INTEGER, "rate is of type double, and the value is the integer 5"),
+        (
+            "rate",
+            ParameterType::PARAMETER_BOOL,
+            "rate is of type double, setting it to the boolean true is not allowed",
+        ),
+        (
+            "rate",
+            ParameterType::PARAMETER_INTEGER,
+            "rate is of type double, setting it to the integer 5 is not allowed",
+        ),
         (
             "rate",
             ParameterType::PARAMETER_STRING,
-            "rate is of type double, and the value is the string \"x\"",
+            "rate is of type double, setting it to the string \"x\" is not allowed",
         ),
         ("rate", ParameterType::PARAMETER_INTEGER_ARRAY, "rate is of type double"),
         ("rate", ParameterType::PARAMETER_NOT_SET, "parameter rate"),

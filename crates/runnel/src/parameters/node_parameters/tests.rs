@@ -30,7 +30,7 @@ fn refused_group_changes_nothing() {
     let group = vec![Parameter::new("rate", 2.0), Parameter::new("name", 5)];
     assert_eq!(
         reason(parameters.set_atomically(group)),
-        "parameter name is of type string, and the value is the integer 5"
+        "parameter name is of type string, setting it to the integer 5 is not allowed"
     );
     assert_eq!(parameters.get("rate"), Ok(Some(1.0.into())));
     let group = vec![Parameter::new("rate", 2.0), Parameter::new("name", "eve")];

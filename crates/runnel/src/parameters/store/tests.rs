@@ -43,12 +43,11 @@ fn override_replaces_default() {
 fn override_of_other_type_is_refused_by_origin() {
     let mut store = store_with(&[("rate", "fast".into()), ("count", 1.5.into()), ("on", 1.into())]);
     let rate = declare(&mut store, declaration("rate", 3), 10.0.into());
-    let expected =
-        "parameter rate is of type double, and the value is the string \"fast\" (robot.yaml line 3)";
+    let expected = "parameter rate is of type double, setting it to the string \"fast\" is not allowed (robot.yaml line 3)";
     assert_eq!(rate, Err(expected.into()));
     let count = declare(&mut store, declaration("count", 2), 1.into()).unwrap_err();
     assert!(
-        count.starts_with("parameter count is of type integer, and the value is the double 1.5"),
+        count.starts_with("parameter count is of type integer, setting it to the double 1.5 is not allowed"),
         "{count}"
     );
     assert!(declare(&mut store, declaration("on", 1), true.into()).is_err());
@@ -80,7 +79,7 @@ fn integer_override_becomes_double() {
     assert_eq!(names, Ok(ParameterValue::StringArray(vec![])));
     assert_eq!(
         refusal(&store, &[Parameter::new("rate", 5)]),
-        "parameter rate is of type double, and the value is the integer 5",
+        "parameter rate is of type double, setting it to the integer 5 is not allowed",
         "a later value must have the type"
     );
 }
@@ -115,7 +114,7 @@ fn read_only_and_undeclared_parameters_are_refused() {
     declare(&mut store, fixed, 1.into()).unwrap();
     assert_eq!(
         refusal(&store, &[Parameter::new("fixed", 2)]),
-        "parameter fixed is read-only. Try: -p fixed:=VALUE at the start of the node"
+        "parameter fixed cannot be set because it is read-only. Try: -p fixed:=VALUE at the start of the node"
     );
     assert_eq!(refusal(&store, &[Parameter::new("other", 2)]), "parameter other is not declared");
     assert_eq!(store.undeclare("fixed"), Err(ParameterError::ReadOnly { name: "fixed".into() }));
