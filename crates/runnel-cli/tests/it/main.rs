@@ -5,6 +5,7 @@ mod bench;
 mod command_line;
 mod demo;
 mod doctor_ros2;
+mod misspelt;
 mod peer_text;
 mod ros1_only;
 mod ros2_front;
