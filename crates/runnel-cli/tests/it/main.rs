@@ -2,6 +2,7 @@
 
 mod advice;
 mod bench;
+mod bridge;
 mod command_line;
 mod demo;
 mod doctor_ros2;
