@@ -81,11 +81,45 @@ pub enum Verdict {
     Carry,
 }
 
+/// Which topics are carried of those that have a publisher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Those with a subscriber in the other graph.
+    Subscribed,
+    /// All of them, so that the other graph's tools list them.
+    Any,
+}
+
 impl TopicView {
-    fn is_needed(&self, direction: Direction) -> bool {
+    fn is_needed(&self, direction: Direction, demand: Demand) -> bool {
+        self.is_published(direction) && (demand == Demand::Any || self.is_subscribed(direction))
+    }
+
+    /// Whether messages in this direction have a publisher.
+    pub fn is_published(&self, direction: Direction) -> bool {
         match direction {
-            Direction::ToRos2 => self.ros1_publishers > 0 && !self.ros2_subscriptions.is_empty(),
-            Direction::ToRos1 => !self.ros2_publishers.is_empty() && self.ros1_subscribers > 0,
+            Direction::ToRos2 => self.ros1_publishers > 0,
+            Direction::ToRos1 => !self.ros2_publishers.is_empty(),
+        }
+    }
+
+    /// Whether messages in this direction have a subscriber.
+    pub fn is_subscribed(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::ToRos2 => !self.ros2_subscriptions.is_empty(),
+            Direction::ToRos1 => self.ros1_subscribers > 0,
+        }
+    }
+
+    /// Whether no bridge carries messages in this direction, since they have a publisher and no subscriber.
+    pub fn is_waiting(&self, direction: Direction) -> bool {
+        self.is_published(direction) && !self.is_subscribed(direction) && self.other(direction).is_none()
+    }
+
+    fn other(&self, direction: Direction) -> Option<BridgeId> {
+        match direction {
+            Direction::ToRos2 => self.other_to_ros2,
+            Direction::ToRos1 => self.other_to_ros1,
         }
     }
 }
@@ -106,12 +140,8 @@ impl ServerView {
 ///
 /// A bridge that carries it keeps it when another one starts. If two bridges start at the same time, both see the
 /// other, and the one with the higher number stops.
-pub fn decide(view: &TopicView, direction: Direction, own: Own) -> Verdict {
-    let other = match direction {
-        Direction::ToRos2 => view.other_to_ros2,
-        Direction::ToRos1 => view.other_to_ros1,
-    };
-    arbitrate(view.is_needed(direction), other, own)
+pub fn decide(view: &TopicView, direction: Direction, demand: Demand, own: Own) -> Verdict {
+    arbitrate(view.is_needed(direction, demand), view.other(direction), own)
 }
 
 /// Decides about one direction of a service or an action, as [`decide`] does. It needs a server, but no client.

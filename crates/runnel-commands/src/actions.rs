@@ -12,6 +12,7 @@ use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{GraphSnapshot, holder};
 use crate::originals::command_line::ACTION_LIST;
+use crate::similar::meant_or_listed;
 
 /// The topics of each action in ROS 1, except that of its goals.
 const OTHER_TOPICS: [&str; 4] = ["cancel", "status", "feedback", "result"];
@@ -68,8 +69,16 @@ impl Actions {
     /// # Errors
     /// When there is none, or the master does not answer.
     pub fn one(snapshot: &GraphSnapshot, name: &str) -> Result<ActionSides, CliError> {
-        let none = || CliError::Failed(format!("no action {name} (see '{ACTION_LIST}')"));
-        Self::of(snapshot)?.0.remove(name).ok_or_else(none)
+        let mut actions = Self::of(snapshot)?;
+        actions.0.remove(name).ok_or_else(|| {
+            let hint = meant_or_listed(name, actions.names(), ACTION_LIST);
+            CliError::Failed(format!("no action {name}{hint}"))
+        })
+    }
+
+    /// The names of the actions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// Adds the actions of the master.

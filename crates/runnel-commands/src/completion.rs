@@ -1,5 +1,7 @@
 //! Completions of arguments, for shells.
 
+mod parameters;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -14,6 +16,11 @@ use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{Discovery, Topics, is_hidden};
 use crate::types::{Types, spelt};
+
+pub use parameters::{
+    node_and_its_parameters, nodes_and_parameters, nodes_or_files, parameters_of_node, parameters_or_files,
+    ros1_parameters,
+};
 
 /// How long the master may take, and then ROS 2 discovery: a person waits at the keyboard.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(300);
@@ -74,9 +81,23 @@ pub fn actions() -> ArgValueCompleter {
     })
 }
 
-/// Completes parameter names.
-pub fn parameters() -> ArgValueCompleter {
-    live(|graph| Ok(graph.param_names()?.into_iter().collect()))
+/// Completes the type of the service before it, if that service exists, and otherwise service types; nothing behind a
+/// type.
+pub fn services_type() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let line = line();
+        let before: Vec<&str> = words_after(before_cursor(&line), "call").collect();
+        if before.iter().any(|word| !word.starts_with('/') && TypeName::parse(word).is_some()) {
+            return Vec::new();
+        }
+        let known = || {
+            let services = GraphData::of(&line)?.ros2.service_names_and_types();
+            let mut named = before.iter().map(|word| names::join("/", word));
+            named.find_map(|name| services.get(&name).cloned())
+        };
+        let names = known().unwrap_or_else(|| type_names(&[Kind::Service], current));
+        candidates(current, names)
+    })
 }
 
 /// Completes service types.
@@ -100,7 +121,7 @@ pub fn topics_type() -> ArgValueCompleter {
         let line = line();
         let known = || {
             let topics = GraphData::of(&line)?.topics();
-            let mut typed = topics_in(&line).map(|word| names::join("/", word));
+            let mut typed = words_after(&line, "pub").map(|word| names::join("/", word));
             typed.find_map(|name| Some(topics.0.get(&name)?.types().into_iter().map(str::to_owned).collect()))
         };
         let known: BTreeSet<String> = known().unwrap_or_default();
@@ -124,6 +145,16 @@ fn is_of_ros2(line: &[String]) -> bool {
     program.is_some_and(|program| program.rsplit('/').next() == Some("ros2"))
 }
 
+/// Whether a line is about only this graph.
+fn is_only_in(line: &[String], graph: Graphs) -> bool {
+    let typed = |option: &str| line.iter().any(|word| word == option);
+    match graph {
+        Graphs::Ros1 => typed("--ros1"),
+        Graphs::Ros2 => typed("--ros2") || is_of_ros2(line),
+        Graphs::Both => false,
+    }
+}
+
 /// The data of the graphs that a line is about.
 struct GraphData {
     state: SystemState,
@@ -134,21 +165,20 @@ struct GraphData {
 impl GraphData {
     /// Queries both graphs, unless the line names one. Graphs that do not answer in time are left out.
     fn of(line: &[String]) -> Option<Self> {
-        let typed =
-            |option: &str| line.iter().any(|word| word == option) || option == "--ros2" && is_of_ros2(line);
         let context = Context::with_options(context_options().graphs(Graphs::Both)).ok()?;
         let mut data =
             Self { state: SystemState::default(), types: BTreeMap::new(), ros2: Ros2Graph::default() };
-        if !typed("--ros1") {
+        let [only_ros1, only_ros2] = [Graphs::Ros1, Graphs::Ros2].map(|graph| is_only_in(line, graph));
+        if !only_ros1 {
             // Opens the participant, so that ROS 2 nodes can announce themselves while the master answers.
             context.ros2_graph().ok()?;
         }
-        if !typed("--ros2") {
+        if !only_ros2 {
             let graph = Graph::within(&context, QUERY_TIMEOUT);
             data.state = graph.system_state().unwrap_or_default();
             data.types = graph.topic_types().unwrap_or_default();
         }
-        if !typed("--ros1") {
+        if !only_ros1 {
             data.ros2 = Discovery::default().discover_within(&context, QUERY_TIMEOUT).unwrap_or_default();
         }
         Some(data)
@@ -170,9 +200,14 @@ fn in_both(names: impl Fn(&GraphData) -> BTreeSet<String> + Send + Sync + 'stati
     })
 }
 
-/// Possible topics in a shell's line: words after `pub` that are no options. The line stands after `--`.
-fn topics_in(line: &[String]) -> impl Iterator<Item = &str> {
-    let typed = line.iter().skip_while(|word| *word != "--").skip_while(|word| *word != "pub").skip(1);
+/// The words of a shell's line before the one that is completed.
+fn before_cursor(line: &[String]) -> &[String] {
+    line.split_last().map_or(&[], |(_, before)| before)
+}
+
+/// Possible names in a shell's line: words after a command that are no options. The line stands after `--`.
+fn words_after<'a>(line: &'a [String], command: &'a str) -> impl Iterator<Item = &'a str> {
+    let typed = line.iter().skip_while(|word| *word != "--").skip_while(move |word| *word != command).skip(1);
     typed.map(String::as_str).filter(|word| !word.is_empty() && !word.starts_with('-'))
 }
 
@@ -236,7 +271,7 @@ fn candidates(current: &OsStr, names: BTreeSet<String>) -> Vec<CompletionCandida
 /// Whether a name has only the letters of valid names. Any peer can announce other names, and the shell would insert
 /// them unescaped.
 fn is_plain(name: &str) -> bool {
-    name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '/'))
+    name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '/' | '.'))
 }
 
 #[cfg(test)]
@@ -266,7 +301,7 @@ mod tests {
     fn topic_is_an_argument_after_pub() {
         let topics = |line: &str| {
             let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            topics_in(&line).collect::<Vec<_>>().join(" ")
+            words_after(&line, "pub").collect::<Vec<_>>().join(" ")
         };
         assert_eq!(topics("runnel -- runnel topic pub -r 10 /chatter "), "10 /chatter");
         assert_eq!(topics("runnel -- runnel topic pub"), "");

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use runnel::core::schema::{Generation, Schema, TypeName};
-use runnel::{Context, Node, RawMessage, Ros2Graph};
+use runnel::core::schema::{Generation, Kind, Schema, TypeName};
+use runnel::{Context, Graphs, Node, RawMessage, Ros2Graph};
 
 use crate::error::CliError;
 use crate::graphs::publishes;
 use crate::learned_types::{NotLearned, TypeLearner};
-use crate::types::{Types, unknown_and};
+use crate::types::{Types, spelt, unknown_and};
 
 /// Most types of received messages that are kept: peers can name any number.
 const MOST_RECEIVED: usize = 256;
@@ -129,8 +129,26 @@ impl ReceivedTypes {
     }
 }
 
+/// The message type of this name as an endpoint of the topic announces it, for a user who types a name that is not known
+/// here. This blocks until such an endpoint is discovered.
+///
+/// # Errors
+/// The error `unknown`, with the reason why the type cannot be learned.
+pub fn learned(
+    unknown: CliError,
+    node: &Node,
+    topic: &str,
+    type_name: &str,
+) -> Result<Arc<Schema>, CliError> {
+    let (context, name) = (node.context(), TypeName::parse(type_name));
+    let Some(name) = name.filter(|_| context.graphs() != Graphs::Ros1) else { return Err(unknown) };
+    let name = spelt(Generation::Ros2, Kind::Message, &name);
+    let learned = TypeLearner::new(node).message_of_topic(context, topic, &name);
+    learned.map_err(|why| not_learned(&unknown, &why))
+}
+
 /// The error for a type that is not known here and cannot be learned.
-pub fn not_learned(unknown: &CliError, why: &NotLearned) -> CliError {
+fn not_learned(unknown: &CliError, why: &NotLearned) -> CliError {
     unknown_and(unknown, &format!("It cannot be learned from the graph: {why}"))
 }
 

@@ -13,6 +13,7 @@ use crate::error::CliError;
 use crate::graphs::Service;
 use crate::messages::{typed_message, wrong_values};
 use crate::originals::command_line::{INTERFACE_SHOW, SERVICE_LIST};
+use crate::similar::meant_or_listed;
 
 /// Time-out of waits without a limit: practically endless.
 pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -41,7 +42,7 @@ impl<'a> Prober<'a> {
             let node = self.cli.node(&self.cli.query_context()?, "service")?;
             self.node.get_or_init(|| node);
         }
-        self.node.get().map_or_else(|| Err(unknown(service)), |node| probe(node, service))
+        self.node.get().map_or_else(|| Err(unknown(service, [])), |node| probe(node, service))
     }
 
     /// The types of a service: those of ROS 2, and that of ROS 1 if it is another.
@@ -75,9 +76,9 @@ pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
     })
 }
 
-/// The error of a service that no graph has.
-pub fn unknown(service: &str) -> CliError {
-    CliError::Failed(format!("no service {service} (see '{SERVICE_LIST}')"))
+/// The error of a service that is not among the known ones.
+pub fn unknown<'a>(service: &str, known: impl IntoIterator<Item = &'a str>) -> CliError {
+    CliError::Failed(format!("no service {service}{}", meant_or_listed(service, known, SERVICE_LIST)))
 }
 
 /// The fields of a request.

@@ -1,5 +1,39 @@
 //! Similar names, one of which may be a misspelling of the other.
 
+use std::fmt;
+
+use crate::output::shown;
+
+/// Fewest letters of an abbreviation for which the whole name is suggested.
+const LEAST_LETTERS: usize = 3;
+
+/// The question whether a similar name was meant, in parentheses behind a message about an unknown name; empty if no
+/// known name is similar.
+pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(String::new, |other| format!(" (did you mean {}?)", shown(other)))
+}
+
+/// The same, or else the command that lists such names.
+pub fn meant_or_listed<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    list: impl fmt::Display,
+) -> String {
+    let meant = meant(name, known);
+    if meant.is_empty() { format!(" (see '{list}')") } else { meant }
+}
+
+fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let similar = known.into_iter().filter(|other| is_similar(name, other) || is_abbreviated(name, other));
+    similar.min_by_key(|other| strsim::osa_distance(name, other))
+}
+
+/// Whether a name is the beginning of another one.
+fn is_abbreviated(name: &str, other: &str) -> bool {
+    let letters = name.trim_start_matches('/').len();
+    name != other && letters >= LEAST_LETTERS && other.starts_with(name)
+}
+
 /// Whether two different names differ only by slashes, by the namespace, or by one letter.
 pub fn is_similar(one: &str, other: &str) -> bool {
     one != other
@@ -33,6 +67,23 @@ mod tests {
         ] {
             assert!(is_similar(one, other) && is_similar(other, one), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn nearest_known_name_is_suggested() {
+        let known = ["/chatter", "/robot/scan", "/chart", "/fibonacci"];
+        for (name, expected) in [
+            ("/chater", " (did you mean /chatter?)"),
+            ("/scan", " (did you mean /robot/scan?)"),
+            ("/fib", " (did you mean /fibonacci?)"),
+            ("/fi", ""),
+            ("/chatter", ""),
+            ("/other", ""),
+        ] {
+            assert_eq!(meant(name, known), expected);
+        }
+        assert_eq!(meant_or_listed("/other", known, "runnel topic list"), " (see 'runnel topic list')");
+        assert_eq!(meant("/sca", ["/scan\n"]), " (did you mean /scan\\n?)");
     }
 
     #[test]

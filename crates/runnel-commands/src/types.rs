@@ -9,7 +9,7 @@ use runnel::core::schema::{Generation, Kind, Library, ResolveError, Schema, Serv
 use runnel::msgs;
 
 use crate::error::CliError;
-use crate::originals::command_line::definitions_advice;
+use crate::originals::command_line::{self, definitions_advice};
 
 /// The variables that name folders with message definitions, in ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
@@ -102,7 +102,7 @@ impl Types {
         };
         let [ros1, ros2] = FOLDER_VARIABLES;
         let what = match self.similar(*kind, name) {
-            Some(similar) => format!("{error}: did you mean {similar}?"),
+            Some(similar) => format!("{error}: did you mean {}?", spelt_in_advice(*kind, similar)),
             None => format!("{error} (searched: built-in types, {ros1} and {ros2})."),
         };
         CliError::Failed(format!("{what} {}", definitions_advice()))
@@ -115,7 +115,11 @@ impl Types {
             false => strsim::osa_distance(&other.to_string(), &name.to_string()),
         };
         let is_example = |other: &TypeName| other.package == EXAMPLES;
-        let names = self.every_name(kind).into_iter().map(|other| (changes(other), is_example(other), other));
+        let names = match command_line::is_ros2() {
+            true => self.names_in(Generation::Ros2, kind).collect(),
+            false => self.every_name(kind),
+        };
+        let names = names.into_iter().map(|other| (changes(other), is_example(other), other));
         names.filter(|(changes, ..)| *changes <= MOST_CHANGES).min().map(|(.., other)| other)
     }
 }
@@ -126,6 +130,11 @@ pub fn spelt(generation: Generation, kind: Kind, name: &TypeName) -> String {
         Generation::Ros1 => name.to_string(),
         Generation::Ros2 => format!("{}/{}/{}", name.package, kind.extension(), name.name),
     }
+}
+
+/// The name of a type as every command of the called program accepts it.
+pub fn spelt_in_advice(kind: Kind, name: &TypeName) -> String {
+    spelt(if command_line::is_ros2() { Generation::Ros2 } else { Generation::Ros1 }, kind, name)
 }
 
 /// The error for a server of a type whose definition here differs.

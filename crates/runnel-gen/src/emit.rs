@@ -64,7 +64,8 @@ fn left_out(package: &str) -> String {
     format!("#[cfg(feature = \"{package}\")]\npub mod {} {{}}\n\n", names::module(package))
 }
 
-/// Emits a macro that passes the path of every message to another macro, for tests of all messages.
+/// Emits a macro that passes the path of every message to another macro, for tests of all messages. The modules of
+/// packages whose features are off follow: the file is at the root of the crate, where users look for them.
 pub(crate) fn message_list(interfaces: &Interfaces) -> String {
     let mut out = String::from(
         "/// Calls a macro with the path of every message, such as `std_msgs::msg::String`, each followed by a comma.\n\
@@ -79,6 +80,7 @@ pub(crate) fn message_list(interfaces: &Interfaces) -> String {
         }
     }
     out.push_str("} };\n}\n");
+    interfaces.left_out.iter().for_each(|name| out.push_str(&left_out(name)));
     out
 }
 

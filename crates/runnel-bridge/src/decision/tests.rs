@@ -38,10 +38,31 @@ fn direction_needs_publisher_and_subscriber_in_different_graphs() {
         let [a, b, c, d] = ends;
         let view = view(a, b, c, d);
         for own in [OWN, CARRIES] {
-            assert_eq!(decide(&view, Direction::ToRos2, own), to_ros2, "{ends:?}");
-            assert_eq!(decide(&view, Direction::ToRos1, own), to_ros1, "{ends:?}");
+            assert_eq!(decide(&view, Direction::ToRos2, Demand::Subscribed, own), to_ros2, "{ends:?}");
+            assert_eq!(decide(&view, Direction::ToRos1, Demand::Subscribed, own), to_ros1, "{ends:?}");
         }
     }
+}
+
+#[test]
+fn unsubscribed_topic_waits_unless_all_are_carried() {
+    for (ends, waiting) in [
+        ([1, 0, 0, 0], [true, false]),
+        ([0, 0, 1, 0], [false, true]),
+        ([1, 0, 0, 1], [false, false]),
+        ([0, 1, 0, 1], [false, false]),
+    ] {
+        let [a, b, c, d] = ends;
+        let view = view(a, b, c, d);
+        assert_eq!(Direction::BOTH.map(|direction| view.is_waiting(direction)), waiting, "{ends:?}");
+        for (direction, is_published) in [(Direction::ToRos2, a > 0), (Direction::ToRos1, c > 0)] {
+            let carried = decide(&view, direction, Demand::Any, OWN) == Verdict::Carry;
+            assert_eq!(carried, is_published, "{ends:?}");
+        }
+    }
+    let other = TopicView { other_to_ros2: Some(BridgeId(9)), ..view(1, 0, 0, 0) };
+    assert!(!other.is_waiting(Direction::ToRos2));
+    assert_eq!(decide(&other, Direction::ToRos2, Demand::Any, OWN), Verdict::CarriedBy(BridgeId(9)));
 }
 
 #[test]
@@ -54,12 +75,12 @@ fn one_of_two_bridges_carries_a_direction() {
     ] {
         let both = TopicView { other_to_ros2: Some(other), other_to_ros1: Some(other), ..view(1, 1, 1, 1) };
         for direction in Direction::BOTH {
-            assert_eq!(decide(&both, direction, own), expected, "{other:?} {own:?}");
+            assert_eq!(decide(&both, direction, Demand::Subscribed, own), expected, "{other:?} {own:?}");
         }
         let one = TopicView { other_to_ros2: Some(other), ..view(1, 1, 1, 1) };
-        assert_eq!(decide(&one, Direction::ToRos1, own), Verdict::Carry);
+        assert_eq!(decide(&one, Direction::ToRos1, Demand::Subscribed, own), Verdict::Carry);
         let unneeded = TopicView { other_to_ros2: Some(other), ..view(0, 0, 0, 1) };
-        assert_eq!(decide(&unneeded, Direction::ToRos2, own), Verdict::NotNeeded);
+        assert_eq!(decide(&unneeded, Direction::ToRos2, Demand::Subscribed, own), Verdict::NotNeeded);
     }
 }
 

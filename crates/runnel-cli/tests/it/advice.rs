@@ -93,7 +93,7 @@ fn nodes_of_commands_are_no_ros_2_participants() {
 fn errors_name_the_next_step() {
     let graph = Graph::start("83");
     let cases: [(&[&str], i32, &str); 5] = [
-        (&["service", "call", "/powr", "true"], 1, "(see 'runnel service list')"),
+        (&["service", "call", "/powr", "true"], 1, "(see 'runnel service list'). Try: --wait to wait for it"),
         (
             &["interface", "show", "foo"],
             1,
@@ -180,7 +180,10 @@ fn advice_of_a_linked_program_names_its_own_commands() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     for (line, advice) in [
-        (&["service", "call", "/powr", "std_srvs/srv/SetBool"][..], "(see 'ros2 service list')"),
+        (
+            &["service", "call", "/powr", "std_srvs/srv/SetBool", "--timeout", "0.5"][..],
+            "(see 'ros2 service list')",
+        ),
         (&["action", "info", "/fib"], "(see 'ros2 action list')"),
         (&["lifecycle", "get", "/camera"], "(see 'ros2 lifecycle nodes')"),
         (&["interface", "show", "no_msgs/msg/Such"], "Try: source the workspace that defines it"),

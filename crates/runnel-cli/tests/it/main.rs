@@ -2,9 +2,11 @@
 
 mod advice;
 mod bench;
+mod bridge;
 mod command_line;
 mod demo;
 mod doctor_ros2;
+mod misspelt;
 mod peer_text;
 mod ros1_only;
 mod ros2_front;

@@ -102,13 +102,13 @@ fn service_of_ros_1_is_neither_listed_nor_called() {
         assert!(std::time::Instant::now() < deadline, "{:?}", graph.ran("service list"));
     }
     assert_eq!(graph.ran("ros2 service list").1, "");
-    let (code, output, error) = graph.ran("ros2 service call /old/get_loggers");
+    let (code, output, error) = graph.ran("ros2 service call /old/get_loggers --timeout 0.5");
     assert_eq!((code, output.as_str()), (Some(1), ""), "{error}");
     assert!(error.contains("no node provides it"), "{error}");
     for line in [
         "param list",
         "param get /a b",
-        "service call /a",
+        "service call /a --timeout 0.5",
         "service info /a",
         "action info /a",
         "action list",

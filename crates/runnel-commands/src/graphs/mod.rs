@@ -182,6 +182,11 @@ pub fn keys(ros1: bool, ros2: bool) -> Vec<&'static str> {
         .collect()
 }
 
+/// The nodes of the ROS 2 graph that tools list, once for each node.
+pub fn visible_nodes(graph: &Ros2Graph) -> impl Iterator<Item = &str> {
+    graph.nodes.iter().map(|node| node.full_name.as_str()).filter(|name| !is_hidden(name))
+}
+
 /// Vendor and address of a participant.
 pub fn place(participant: &ParticipantInfo) -> String {
     place_of_process(participant, None)

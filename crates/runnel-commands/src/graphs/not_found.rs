@@ -19,7 +19,10 @@ pub fn note_missing(
 ) {
     let is_empty = discovered.participants.is_empty() && !listener.within.is_zero();
     match no_master_at {
-        _ if is_empty => cli.output.note(&nothing_found_text(no_master_at, listener)),
+        _ if is_empty => {
+            let option = if cli.is_only_in_ros2() { "--spin-time" } else { "--wait" };
+            cli.output.note(&nothing_found_text(no_master_at, listener, option));
+        }
         Some(uri) if cli.names_master() => {
             let then = if listener.awaits_master { "joined when it answers" } else { "left out" };
             cli.output.note(&format!("no master at {uri}: ROS 1 is {then}"));
@@ -136,9 +139,10 @@ fn participant_count(graph: &Ros2Graph) -> usize {
     graph.participants.iter().filter(counts).count()
 }
 
-fn nothing_found_text(no_master_at: Option<&str>, listener: &Listener) -> String {
+fn nothing_found_text(no_master_at: Option<&str>, listener: &Listener, option: &str) -> String {
     let ros1 = no_master_at.map_or_else(String::new, |uri| format!("no master answers at {uri}, and "));
-    let (yet, hint) = if listener.awaits_master { (" yet", "") } else { ("", " (see --wait)") };
+    let hint = if listener.awaits_master { String::new() } else { format!(" (see {option})") };
+    let yet = if listener.awaits_master { " yet" } else { "" };
     format!("no graph found{yet}: {ros1}{}{hint}{}", listener.no_participant(), listener.limits())
 }
 
@@ -157,13 +161,14 @@ mod tests {
         let soon = listener(0, DiscoveryRange::Subnet, Duration::from_millis(200));
         let expected = "no graph found: no master answers at http://localhost:11311/, and no ROS 2 participant in \
                         domain 0 within 0.2 s (see --wait)";
-        assert_eq!(nothing_found_text(Some("http://localhost:11311/"), &soon), expected);
+        assert_eq!(nothing_found_text(Some("http://localhost:11311/"), &soon, "--wait"), expected);
         let late = listener(7, DiscoveryRange::Subnet, Duration::from_secs(3));
         let expected = "no graph found: no ROS 2 participant in domain 7 within 3 s (see --wait)";
-        assert_eq!(nothing_found_text(None, &late), expected);
+        assert_eq!(nothing_found_text(None, &late, "--wait"), expected);
+        assert!(nothing_found_text(None, &late, "--spin-time").ends_with(" (see --spin-time)"));
         let going_on = Listener { awaits_master: true, ..soon };
         let expected = "no graph found yet: no master answers at http://m:1/, and no ROS 2 participant in domain 0 within 0.2 s";
-        assert_eq!(nothing_found_text(Some("http://m:1/"), &going_on), expected);
+        assert_eq!(nothing_found_text(Some("http://m:1/"), &going_on, "--wait"), expected);
     }
 
     #[test]
@@ -190,6 +195,9 @@ mod tests {
         assert!(limits(DiscoveryRange::Localhost).contains("range is LOCALHOST"));
         let offline =
             Listener { has_no_interface: true, ..listener(0, DiscoveryRange::Off, Duration::from_secs(1)) };
-        assert!(nothing_found_text(None, &offline).ends_with("(see --wait); no network interface is up"));
+        assert!(
+            nothing_found_text(None, &offline, "--wait")
+                .ends_with("(see --wait); no network interface is up")
+        );
     }
 }

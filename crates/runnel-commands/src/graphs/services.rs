@@ -57,6 +57,11 @@ impl Services {
         }
     }
 
+    /// The names of the services.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Removes hidden services of ROS 2.
     pub fn remove_hidden(&mut self) {
         self.0.retain(|name, service| service.ros1.is_some() || !is_hidden(name));

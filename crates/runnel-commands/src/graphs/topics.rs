@@ -63,6 +63,11 @@ impl Topics {
         }
     }
 
+    /// The names of the topics.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Keeps only the topics of these names.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|name, _| keep(name));

@@ -72,6 +72,11 @@ pub fn advise_as(original: Original, words: &[String]) {
     let _ = CALLED.set(Called { original, is_link });
 }
 
+/// Whether the user calls the program ros2, which knows nothing of ROS 1.
+pub fn is_ros2() -> bool {
+    CALLED.get().is_some_and(|called| called.original == Original::Ros2)
+}
+
 /// How to give definitions of types that are not known here. Programs of ROS 1 have no option for it.
 pub fn definitions_advice() -> &'static str {
     match CALLED.get() {

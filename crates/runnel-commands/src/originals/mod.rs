@@ -10,6 +10,7 @@ use std::path::Path;
 use clap::Command;
 use clap::error::{ContextKind, ErrorKind};
 
+use crate::similar::meant;
 pub use command_line::advise_as;
 pub use failure::Failure;
 pub use link::{is_in_path, link};
@@ -65,7 +66,10 @@ pub fn as_originals_parse(command: Command) -> Command {
 pub fn one_line_error(error: &clap::Error) -> String {
     let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
     match error.kind() {
-        ErrorKind::UnknownArgument if option.starts_with('-') => format!("no such option: {option}"),
+        ErrorKind::UnknownArgument if option.starts_with('-') => {
+            let similar = error.get(ContextKind::SuggestedArg).map(ToString::to_string);
+            format!("no such option: {option}{}", meant(&option, similar.as_deref()))
+        }
         ErrorKind::UnknownArgument => format!("too many arguments: {option}"),
         _ => {
             let text = error.render().to_string();

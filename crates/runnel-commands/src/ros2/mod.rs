@@ -8,4 +8,4 @@ mod service_types;
 pub use event_printer::{EventForm, EventPrinter};
 pub use learned_types::described_types;
 pub use service_event::event_schema;
-pub use service_types::service_type;
+pub use service_types::{known_type, service_type};

@@ -12,6 +12,7 @@ use runnel::{EndpointInfo, EndpointType, Node, Ros2Graph};
 use super::learned_types::described_types;
 use crate::error::CliError;
 use crate::originals::command_line::SERVICE_LIST;
+use crate::similar::meant_or_listed;
 use crate::types::{Types, other_definition, type_name, unknown_and};
 
 /// The type that a server of a service announces.
@@ -65,15 +66,19 @@ pub fn service_type(
 ) -> Result<Arc<ServiceSchema>, CliError> {
     let announced = announced_types(graph, service);
     let Some(server) = announced.first() else {
-        let typed = typed
-            .ok_or_else(|| CliError::Failed(format!("no ROS 2 service {service} (see '{SERVICE_LIST}')")))?;
-        return known(types, &type_name(typed)?).map(Arc::new);
+        let unknown = || {
+            let known = graph.service_names_and_types();
+            let hint = meant_or_listed(service, known.keys().map(String::as_str), SERVICE_LIST);
+            CliError::Failed(format!("no ROS 2 service {service}{hint}"))
+        };
+        let typed = typed.ok_or_else(unknown)?;
+        return known_type(types, &type_name(typed)?).map(Arc::new);
     };
     let name = type_name(&server.name)?;
     if let Some(wanted) = typed.map(type_name).transpose()?.filter(|wanted| *wanted != name) {
         return Err(CliError::Failed(format!("service {service} is of type {}, not {wanted}", server.name)));
     }
-    let why = match known(types, &name) {
+    let why = match known_type(types, &name) {
         Ok(schema) if server.is_of(&schema) => return Ok(Arc::new(schema)),
         Ok(_) => other_definition(&server.name),
         Err(error) => error,
@@ -85,7 +90,11 @@ pub fn service_type(
     })
 }
 
-fn known(types: &Types, name: &TypeName) -> Result<ServiceSchema, CliError> {
+/// The service type of this name, if its definition is known here.
+///
+/// # Errors
+/// When it is not.
+pub fn known_type(types: &Types, name: &TypeName) -> Result<ServiceSchema, CliError> {
     types.library().service_in(Generation::Ros2, name).map_err(|error| types.unknown(error))
 }
 
@@ -168,7 +177,7 @@ mod tests {
     fn described_service_has_announced_hashes() {
         let types = Types::new(&[]).expect("no folder to read");
         for name in ["std_srvs/SetBool", "std_srvs/Empty", "rcl_interfaces/SetParameters"] {
-            let schema = known(&types, &TypeName::parse(name).expect("a name")).expect("built in");
+            let schema = known_type(&types, &TypeName::parse(name).expect("a name")).expect("built in");
             let [request, response] = [&schema.request, &schema.response].map(|part| part.full_text.clone());
             let description =
                 TypeDescription::of_service(&schema.ros2_name, &request, &response).expect("good texts");

@@ -84,12 +84,19 @@ impl<'a> Front<'a> {
                 let words = self.words.join(" ");
                 Failure::usage(format!("no such option: {JSON}. Try: runnel {words}"))
             }
+            ErrorKind::UnknownArgument if self.path().ends_with("interface list") => {
+                let package = text_of(error, ContextKind::InvalidArg);
+                Failure::usage(format!("{}. Try: ros2 interface package {package}", one_line_error(error)))
+            }
             _ => Failure::usage(one_line_error(error)),
         }
     }
 
     fn unknown_command(&self, error: &clap::Error) -> Failure {
         let word = text_of(error, ContextKind::InvalidSubcommand);
+        if matches!(word.as_str(), "msg" | "srv") {
+            return Failure::usage(format!("no command {word}. Try: ros2 interface"));
+        }
         let similar = match error.get(ContextKind::SuggestedSubcommand) {
             // The most similar one is the last.
             Some(ContextValue::Strings(similar)) => similar.last(),
@@ -158,6 +165,12 @@ mod tests {
             ("topic list --json", "ros2 topic list: no such option: --json. Try: runnel topic list --json"),
             ("param list --json", "ros2 param list: no such option: --json. Try: runnel param list --json"),
             ("node list a b", "ros2 node list: too many arguments: a"),
+            (
+                "interface list nav_msgs",
+                "ros2 interface list: too many arguments: nav_msgs. Try: ros2 interface package nav_msgs",
+            ),
+            ("msg show a/B", "ros2: no command msg. Try: ros2 interface"),
+            ("topic echo /a --one", "ros2 topic echo: no such option: --one (did you mean --once?)"),
             ("param get /a", "ros2 param get: the following required arguments were not provided: <NAME>"),
             ("param set /a b", "ros2 param set: the following required arguments were not provided: <VALUE>"),
             ("param load /a", "ros2 param load: the following required arguments were not provided: <FILE>"),

@@ -7,6 +7,7 @@
 mod daemon;
 mod discovery;
 mod front;
+mod help;
 mod interface;
 mod node;
 mod not_here;
@@ -129,7 +130,15 @@ mod tests {
 
     #[test]
     fn groups_of_runnel_are_parsed_as_there() {
-        for line in ["service list -t", "action list", "param list", "doctor --report", "wtf"] {
+        for line in [
+            "service list -t",
+            "service list -s",
+            "param list -s",
+            "action list",
+            "param list",
+            "doctor --report",
+            "wtf",
+        ] {
             let parsed = command().try_get_matches_from(["ros2".to_owned()].into_iter().chain(words(line)));
             let mut matches = parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
             assert!(commands::Command::from_arg_matches_mut(&mut matches).is_ok(), "{line}");

@@ -7,7 +7,9 @@ use super::discovery::DiscoveryArgs;
 use crate::cli_context::CliContext;
 use crate::commands::node::Ros2Info;
 use crate::completion;
+use crate::graphs::visible_nodes;
 use crate::output::lines;
+use crate::similar::meant;
 
 /// Inspect nodes
 #[derive(Debug, clap::Args)]
@@ -82,7 +84,11 @@ fn info(args: &InfoArgs, cli: &CliContext) -> Result<(), Failure> {
     }
     let is_shown = args.include_hidden || !is_hidden_node(&node);
     let info = Ros2Info::of(&graph, &node, args.include_hidden).filter(|_| is_shown);
-    let info = info.ok_or_else(|| Failure::failed(format!("Unable to find node '{}'", args.node)))?;
+    let unknown = || {
+        let meant = meant(&node, visible_nodes(&graph));
+        Failure::failed(format!("Unable to find node '{}'{meant}", args.node))
+    };
+    let info = info.ok_or_else(unknown)?;
     Ok(cli.output.text(&info.original_text(&node))?)
 }
 

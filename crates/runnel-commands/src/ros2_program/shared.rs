@@ -3,8 +3,9 @@
 
 use clap::builder::Resettable;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use super::help::of_ros2;
 use crate::commands;
 
 /// The groups. Those that do not exist are left out.
@@ -15,6 +16,9 @@ const ROS2: &str = "ros2";
 
 /// The flag that restricts a command to ROS 1. It does not exist here.
 const ROS1: &str = "ros1";
+
+/// The option of all commands that look at the graph.
+const NO_DAEMON: &str = "no_daemon";
 
 /// Arguments of parameter commands that are optional only in ROS 1.
 const REQUIRED: [(&str, &str); 5] = [
@@ -29,7 +33,7 @@ const REQUIRED: [(&str, &str); 5] = [
 pub fn groups() -> Vec<Command> {
     let whole = commands::command();
     let found = GROUPS.iter().filter_map(|name| whole.find_subcommand(name).cloned());
-    found.map(only_in_ros2).map(with_required_arguments).collect()
+    found.map(only_in_ros2).map(with_required_arguments).map(of_ros2).collect()
 }
 
 fn only_in_ros2(command: Command) -> Command {
@@ -38,8 +42,18 @@ fn only_in_ros2(command: Command) -> Command {
         ROS1 => arg.hide(true),
         _ => arg,
     };
-    let command = command.mut_args(restricted).mut_subcommands(only_in_ros2);
+    let command = with_sim_time(command.mut_args(restricted).mut_subcommands(only_in_ros2));
     if command.get_name() == "doctor" { command.visible_alias("wtf") } else { command }
+}
+
+/// A command that looks at the graph, with the option for simulated time. As in topics, it has no effect here.
+fn with_sim_time(command: Command) -> Command {
+    let looks_at_graph = command.get_arguments().any(|arg| arg.get_id() == NO_DAEMON);
+    if !looks_at_graph || command.get_arguments().any(|arg| arg.get_short() == Some('s')) {
+        return command;
+    }
+    let action = ArgAction::SetTrue;
+    command.arg(Arg::new("use_sim_time").short('s').long("use-sim-time").action(action).hide(true))
 }
 
 fn with_required_arguments(group: Command) -> Command {

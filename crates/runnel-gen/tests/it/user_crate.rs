@@ -47,6 +47,16 @@ fn user_crate_builds_without_warnings_and_runs() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Users find the modules of packages at the root of the crate.
+#[test]
+fn compiler_names_the_missing_feature_of_a_package() {
+    let folder = copy_of_user_crate("featureless_user_crate");
+    fs::write(folder.join("src/main.rs"), "use runnel::sensor_msgs::msg::Imu;\nfn main() {}\n").unwrap();
+    let output = cargo(&folder, &["build"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("the item is gated behind the `sensor_msgs` feature"), "{text}");
+}
+
 #[test]
 fn wrong_definition_fails_build_with_position() {
     let folder = copy_of_user_crate("wrong_user_crate");

@@ -202,7 +202,7 @@ fn exit_codes_are_those_of_the_original() {
         (
             "ros2 topic pub -1 /a std_msgs/msg/String hi",
             1,
-            "The passed value needs to be a dictionary in YAML format\n",
+            "The passed value needs to be a dictionary in YAML format, such as '{data: ..}'\n",
         ),
         ("ros2 run nope nope", 1, "Package 'nope' not found (searched: AMENT_PREFIX_PATH)\n"),
     ] {

@@ -133,7 +133,12 @@ fn service_command_output_matches_rosservice() {
     let master = Master::start(Server::Rosmaster);
     let nothing = outcome(master.graph().runnel("runnel", &["service", "call", "/nothing", "true"]));
     assert_eq!(nothing.code, Some(1));
-    assert_eq!(nothing.lines, ["error: service /nothing: no node provides it (see 'runnel service list')"]);
+    assert_eq!(
+        nothing.lines,
+        [
+            "error: service /nothing: no node provides it (see 'runnel service list'). Try: --wait to wait for it"
+        ]
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::originals::command_line::ACTION_LIST;
 use crate::ros2::event_schema;
+use crate::similar::meant_or_listed;
 use crate::types::Types;
 
 /// The parts of an action, with their names below `_action`.
@@ -68,7 +69,10 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     actions.add_ros2(&echo.graph);
     let announced = actions.0.get(&action).map(|action| action.types()).unwrap_or_default();
     let type_name = args.type_name.as_deref().or(announced.first().copied());
-    let unknown = || CliError::Failed(format!("no ROS 2 action {action} (see '{ACTION_LIST}')"));
+    let unknown = || {
+        let hint = meant_or_listed(&action, actions.names(), ACTION_LIST);
+        CliError::Failed(format!("no ROS 2 action {action}{hint}"))
+    };
     let schemas = schemas(&types, type_name.ok_or_else(unknown)?)?;
     for (index, (schema, (interface, suffix))) in schemas.iter().zip(INTERFACES).enumerate() {
         if args.parts.as_ref().is_none_or(|Parts(wanted)| wanted.contains(&index)) {

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::{ActionSchema, Generation, TypeName, ros2_action_messages};
+use runnel::core::schema::{ActionSchema, Generation, Kind, TypeName, ros2_action_messages};
 use runnel::{Context, EndpointType, Graphs, Ros2Graph};
 use runnel_io::Reactor;
 use runnel_io::signals::Interrupts;
 
 use super::goal_job::Job;
 use super::goal_report::Report;
-use crate::actions::{action_of, actions_of_ros1};
+use crate::actions::{Actions, action_of, actions_of_ros1};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -21,7 +21,8 @@ use crate::graph::Graph;
 use crate::graphs::{Finding, Found, Target};
 use crate::messages::{typed_message, wrong_values};
 use crate::originals::command_line::INTERFACE_SHOW;
-use crate::types::{Types, other_definition, type_name};
+use crate::similar::meant;
+use crate::types::{Types, other_definition, spelt_in_advice, type_name};
 use crate::value_parsers;
 
 const EXAMPLES: &str = "\
@@ -113,7 +114,10 @@ fn find(
     let is_interrupted = || interrupted.load(Ordering::SeqCst);
     let (found, waited) = match args.finding.find(cli, &context, &target)? {
         Found::Nothing(why) => {
-            cli.output.note(&format!("waiting for a server of {action}"));
+            let mut known = Actions::default();
+            known.add_ros2(&context.ros2_graph()?.unwrap_or_default());
+            let meant = meant(action, known.names());
+            cli.output.note(&format!("waiting for a server of {action}{meant}"));
             if let Some(why) = why {
                 log::info!("{why}");
             }
@@ -158,6 +162,7 @@ pub(super) fn schema(types: &Types, generation: Generation, typed: &str) -> Resu
 fn goal(schema: &ActionSchema, values: &[String]) -> Result<DynamicMessage, CliError> {
     typed_message(&schema.goal, values).map_err(|error| {
         let name = &schema.name;
+        let name = spelt_in_advice(Kind::Action, name);
         let see = format!("'{INTERFACE_SHOW} {name}'");
         CliError::Usage(wrong_values(&format!("goal of {name}"), &error, &see))
     })

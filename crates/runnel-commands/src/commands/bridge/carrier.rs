@@ -54,6 +54,11 @@ fn find_pair(
     ros2: &[AnnouncedType],
 ) -> Result<TypePair, String> {
     let library = resources.types.library();
+    if ros1.is_some() && ros2.is_empty() {
+        // A topic that is carried without a subscriber.
+        let pair = TypePair::find(ros1, None, library, &resources.rules);
+        return pair.map_err(|error| error.to_string());
+    }
     let mut first_error = None;
     for announced in ros2 {
         match TypePair::find(ros1, Some(announced), library, &resources.rules) {
@@ -155,7 +160,10 @@ impl Carrier {
             self.learn(resources, ends)?;
         }
         let Stage::Matching { target, since } = &self.stage else { return Ok(false) };
-        let has_subscriber = target.publisher().wait_for_subscribers(1, Duration::ZERO);
+        let has_subscriber = match ends.view.is_subscribed(self.direction) {
+            true => target.publisher().wait_for_subscribers(1, Duration::ZERO),
+            false => Ok(true),
+        };
         if !has_subscriber.map_err(|error| error.to_string())? && since.elapsed() < MATCHING {
             return Ok(false);
         }
@@ -205,7 +213,9 @@ impl Carrier {
             Direction::ToRos2 => (ends.view.ros2_subscriptions.as_slice(), &ends.ros2_subscribed),
             Direction::ToRos1 => (&[][..], &ends.ros2_published),
         };
-        !types.iter().any(|announced| is_of(announced, &publishing.pair.ros2))
+        let has_other_types =
+            !types.is_empty() && !types.iter().any(|announced| is_of(announced, &publishing.pair.ros2));
+        has_other_types
             || self.has_another_ros1_type(&publishing.pair)
             || is_outdated(&publishing.qos, &wanted, subscriptions)
     }

@@ -16,6 +16,7 @@ use super::report::{self, CallCounts, Report};
 use super::resources::Resources;
 use super::services::Services;
 use super::topics::Topics;
+use crate::actions::within;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -71,6 +72,10 @@ struct Reporter {
 /// If a graph cannot be joined, or the output cannot be written.
 pub fn run(cli: &CliContext, options: &Options) -> Result<(), CliError> {
     let mut bridge = Bridge::new(cli, options)?;
+    let (master, domain) = (bridge.ros1.master_uri(), bridge.ros2.domain_id().unwrap_or_default());
+    cli.output.note(&format!(
+        "bridge between the master {master} and ROS 2 domain {domain}; 'runnel bridge --status' shows what waits"
+    ));
     thread::scope(|scope| {
         let threads =
             [bridge.ros1.clone(), bridge.ros2.clone()].map(|context| scope.spawn(move || context.spin()));
@@ -105,7 +110,7 @@ impl<'a> Bridge<'a> {
         let name = bridge_node_name(id.0);
         let nodes = [ros1.create_node(&name)?, ros2.create_node(&name)?];
         let reporter = Reporter::new(&nodes[1])?;
-        let resources = Resources::new(cli, id, nodes, (options.rules.clone(), options.depth))?;
+        let resources = Resources::new(cli, id, nodes, options)?;
         Ok(Self {
             options,
             ros1,
@@ -223,6 +228,7 @@ impl<'a> Bridge<'a> {
             master_answers: self.master_answers,
             domain: self.ros2.domain_id().unwrap_or_default(),
             topics,
+            waiting: self.topics.waiting(&within(&self.ros1_view.state, &self.ros1_view.types)),
             services,
             actions,
             parameters,

@@ -32,13 +32,16 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::Discovery;
-use selection::Selection;
+use selection::{Selection, Unsubscribed};
 
 /// Join nodes that are only in ROS 1 with nodes that are only in ROS 2
 ///
 /// Carries each topic that has a publisher in one graph and a subscriber in the other, and each service and action that
 /// has a server in one graph only, with nothing generated and nothing configured. Nodes that are in both graphs are left
 /// alone, and so are other bridges.
+///
+/// A topic without a subscriber waits, and the other graph's tools do not list it: see --status and
+/// --bridge-all-topics.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Carry only these topics; * stands for any part of a name. With --topics, --services or --actions, nothing else is
@@ -59,6 +62,18 @@ pub struct Args {
     #[arg(long, value_name = "NODE", num_args = 1.., add = completion::nodes())]
     parameters: Vec<String>,
 
+    /// Also carry topics without a subscriber in the other graph, so that its tools list them
+    #[arg(long)]
+    bridge_all_topics: bool,
+
+    /// The same only from ROS 1 to ROS 2
+    #[arg(long = "bridge-all-1to2-topics")]
+    bridge_all_1to2_topics: bool,
+
+    /// The same only from ROS 2 to ROS 1
+    #[arg(long = "bridge-all-2to1-topics")]
+    bridge_all_2to1_topics: bool,
+
     /// Also use the rules of this file for packages, messages and fields with other names, as ros1_bridge reads it
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     rules: Vec<PathBuf>,
@@ -68,7 +83,7 @@ pub struct Args {
     depth: usize,
 
     /// Show what running bridges carry, and what they cannot carry and why
-    #[arg(long, conflicts_with_all = ["topics", "services", "actions", "parameters", "rules", "depth"])]
+    #[arg(long, conflicts_with_all = ["topics", "services", "actions", "parameters", "rules", "depth", "bridge_all_topics", "bridge_all_1to2_topics", "bridge_all_2to1_topics"])]
     status: bool,
 
     /// With --status: listen for bridges for at least this long [default: 1]
@@ -91,6 +106,7 @@ struct Options {
     parameters: Vec<String>,
     rules: Rules,
     depth: usize,
+    unsubscribed: Unsubscribed,
 }
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
@@ -122,7 +138,12 @@ fn options(args: Args, cli: &CliContext) -> Result<Options, CliError> {
         rules.add(&text).map_err(|error| failed(&error))?;
     }
     let parameters = args.parameters.iter().map(|node| cli.resolve(node)).collect::<Result<_, _>>()?;
-    Ok(Options { selection, parameters, rules, depth: args.depth })
+    let all = args.bridge_all_topics;
+    let unsubscribed = Unsubscribed {
+        to_ros2: all || args.bridge_all_1to2_topics,
+        to_ros1: all || args.bridge_all_2to1_topics,
+    };
+    Ok(Options { selection, parameters, rules, depth: args.depth, unsubscribed })
 }
 
 #[cfg(test)]

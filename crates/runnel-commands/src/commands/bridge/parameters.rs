@@ -2,7 +2,7 @@
 //!
 //! Each node has a thread, because the master and the node may take time to answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -226,10 +226,26 @@ impl<'a> Worker<'a> {
 
     /// The node is gone, and so are its parameters.
     fn forget(&mut self) {
-        for name in self.state.clear() {
-            self.change_master(Change::Delete(name));
+        let names = self.state.clear();
+        for name in &names {
+            self.change_master(Change::Delete(name.clone()));
         }
+        self.delete_empty_namespaces(&names);
         lock(self.row).parameters = 0;
+    }
+
+    /// Deletes the namespaces of these parameters at the master, the inner ones first, unless other nodes use them.
+    fn delete_empty_namespaces(&self, names: &[String]) {
+        let namespaces = names.iter().flat_map(|name| name.match_indices('.').map(|(at, _)| &name[..at]));
+        let namespaces: BTreeSet<String> = namespaces.map(|namespace| self.key(namespace)).collect();
+        let own = (!names.is_empty()).then(|| self.name.to_owned());
+        for namespace in namespaces.into_iter().rev().chain(own) {
+            let value = self.ros1.get_param::<ParameterValue>(&namespace);
+            if matches!(value, Ok(Some(ParameterValue::Map(members))) if members.is_empty()) {
+                // A master that has ended has forgotten them.
+                let _ = self.ros1.delete_param(&namespace);
+            }
+        }
     }
 
     /// The name at the master.

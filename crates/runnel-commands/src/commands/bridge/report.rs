@@ -23,6 +23,9 @@ pub struct Report {
     pub domain: u16,
     /// The topics that have ends on both sides.
     pub topics: Vec<Row>,
+    /// The topics that have a publisher on one side and no subscriber on the other.
+    #[serde(default)]
+    pub waiting: Vec<WaitingRow>,
     /// The services that have a server on one side.
     #[serde(default)]
     pub services: Vec<ServerRow>,
@@ -68,6 +71,17 @@ pub struct Row {
     pub refused: u64,
     /// What readers may not see, or see changed.
     pub remarks: Vec<String>,
+}
+
+/// One direction of a topic that waits for a subscriber.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingRow {
+    /// The topic.
+    pub topic: String,
+    /// The graph that has no subscriber: `ros1` or `ros2`.
+    pub to: String,
+    /// The type of its publishers, if it is known.
+    pub type_name: Option<String>,
 }
 
 /// One direction of a service or an action.
@@ -148,6 +162,7 @@ impl Report {
         self.services.iter().for_each(|row| text.push_str(&row.text("service", "calls")));
         self.actions.iter().for_each(|row| text.push_str(&row.text("action", "goals")));
         self.parameters.iter().for_each(|row| text.push_str(&row.text()));
+        self.waiting.iter().for_each(|row| text.push_str(&row.text()));
         text
     }
 
@@ -160,6 +175,7 @@ impl Report {
             "master_answers": self.master_answers,
             "domain": self.domain,
             "topics": rows,
+            "waiting": self.waiting.iter().map(WaitingRow::json).collect::<Vec<Json>>(),
             "services": self.services.iter().map(|row| row.json("service", "calls")).collect::<Vec<Json>>(),
             "parameters": self.parameters.iter().map(ParameterRow::json).collect::<Vec<Json>>(),
             "actions": self.actions.iter().map(|row| row.json("action", "goals")).collect::<Vec<Json>>(),
@@ -232,6 +248,19 @@ impl Row {
             "refused": self.refused,
             "remarks": self.remarks,
         })
+    }
+}
+
+impl WaitingRow {
+    fn text(&self) -> String {
+        let [from, to] = if self.to == "ros2" { ["ROS 1", "ROS 2"] } else { ["ROS 2", "ROS 1"] };
+        let type_name = self.type_name.as_ref().map_or_else(String::new, |name| format!(", {name}"));
+        let line = format!("  {} ({from}{type_name}): waits for a subscriber in {to}", self.topic);
+        with_details(&line, &[], &[])
+    }
+
+    fn json(&self) -> Json {
+        json!({ "topic": self.topic, "to": self.to, "type": self.type_name })
     }
 }
 
@@ -311,6 +340,20 @@ mod tests {
     fn report_without_services_is_read() {
         let text = r#"{"bridge":"/b","master":"m","master_answers":true,"domain":1,"topics":[]}"#;
         assert_eq!(serde_json::from_str::<Report>(text).unwrap().bridge, "/b");
+    }
+
+    #[test]
+    fn waiting_topic_names_the_graph_without_a_subscriber() {
+        let row = |to: &str, type_name: Option<&str>| WaitingRow {
+            topic: "/old".into(),
+            to: to.into(),
+            type_name: type_name.map(str::to_owned),
+        };
+        let text = row("ros2", Some("std_msgs/String")).text();
+        assert_eq!(text, "  /old (ROS 1, std_msgs/String): waits for a subscriber in ROS 2\n");
+        let report = Report { waiting: vec![row("ros1", None)], ..Report::default() };
+        assert!(report.text().ends_with("  /old (ROS 2): waits for a subscriber in ROS 1\n"));
+        assert_eq!(report.json()["waiting"][0]["to"], "ros1");
     }
 
     #[test]

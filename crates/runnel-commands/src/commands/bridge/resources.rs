@@ -8,7 +8,8 @@ use runnel_bridge::decision::{BridgeId, Direction};
 use serde_json::{Map, Value as Json};
 
 use super::log_once::LogOnce;
-use super::report;
+use super::selection::Unsubscribed;
+use super::{Options, report};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::types::Types;
@@ -32,6 +33,8 @@ pub struct Resources<'a> {
     pub rules: Rules,
     /// Length of queues.
     pub depth: usize,
+    /// The directions in which topics are carried without a subscriber.
+    pub unsubscribed: Unsubscribed,
     /// How often the master has described the ROS 1 graph.
     pub ros1_views: u64,
     /// The warnings.
@@ -56,8 +59,9 @@ impl<'a> Resources<'a> {
         cli: &'a CliContext,
         id: BridgeId,
         [ros1, ros2]: [Node; 2],
-        (rules, depth): (Rules, usize),
+        options: &Options,
     ) -> Result<Self, CliError> {
+        let Options { rules, depth, unsubscribed, .. } = options;
         Ok(Self {
             cli,
             id,
@@ -65,8 +69,9 @@ impl<'a> Resources<'a> {
             ros2,
             types: cli.types()?,
             types_loaded: Instant::now(),
-            rules,
-            depth,
+            rules: rules.clone(),
+            depth: *depth,
+            unsubscribed: *unsubscribed,
             ros1_views: 0,
             log: LogOnce::default(),
         })

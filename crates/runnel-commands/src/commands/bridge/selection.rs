@@ -1,6 +1,27 @@
 //! What a bridge carries of what both graphs have.
 
 use runnel_bridge::Patterns;
+use runnel_bridge::decision::{Demand, Direction};
+
+/// The directions in which topics are carried without a subscriber, too.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unsubscribed {
+    /// From ROS 1 to ROS 2.
+    pub to_ros2: bool,
+    /// From ROS 2 to ROS 1.
+    pub to_ros1: bool,
+}
+
+impl Unsubscribed {
+    /// Which topics are carried in a direction.
+    pub fn demand(self, direction: Direction) -> Demand {
+        let carries_any = match direction {
+            Direction::ToRos2 => self.to_ros2,
+            Direction::ToRos1 => self.to_ros1,
+        };
+        if carries_any { Demand::Any } else { Demand::Subscribed }
+    }
+}
 
 /// The patterns of names that the user has given. Without any, everything is selected except what each node offers.
 #[derive(Clone, Debug, Default)]

@@ -11,9 +11,11 @@ use super::attempts::Attempts;
 use super::carrier::Carrier;
 use super::forward::Counts;
 use super::graphs::Ends;
-use super::report::{self, Row, State};
+use super::report::{self, Row, State, WaitingRow};
 use super::resources::{Carried, Resources};
+use crate::actions::Action;
 use crate::error::CliError;
+use crate::graphs::is_hidden;
 use crate::types::spelt;
 
 /// Most topics whose counts are kept after their end.
@@ -79,7 +81,8 @@ impl Topics {
     fn update_topic(&mut self, resources: &mut Resources<'_>, key: Key) -> Result<(), CliError> {
         let Some(ends) = self.ends.get(&key.0) else { return Ok(()) };
         let carries = matches!(self.entries.get(&key), Some(Entry::Carried(_)));
-        match decide(&ends.view, key.1, Own { id: resources.id, carries }) {
+        let demand = resources.unsubscribed.demand(key.1);
+        match decide(&ends.view, key.1, demand, Own { id: resources.id, carries }) {
             Verdict::NotNeeded => self.end(resources, &key),
             Verdict::CarriedBy(other) => {
                 self.end(resources, &key)?;
@@ -145,11 +148,46 @@ impl Topics {
         if was_complete { resources.announce("ends", carried(key)) } else { Ok(()) }
     }
 
+    /// The topics that wait for a subscriber.
+    pub fn waiting(&self, actions: &BTreeMap<String, Action>) -> Vec<WaitingRow> {
+        let mut rows = waiting(&self.ends, actions);
+        let is_handled = |row: &WaitingRow| {
+            self.entries.keys().any(|(topic, to)| *topic == row.topic && report::destination(*to) == row.to)
+        };
+        rows.retain(|row| !is_handled(row));
+        rows
+    }
+
     /// The report.
     pub fn rows(&self) -> Vec<Row> {
         let row = |(key, entry): (&Key, &Entry)| row(key, entry, self.totals.get(key).copied());
         self.entries.iter().map(row).collect()
     }
+}
+
+/// The topic of parameter events, which every node in ROS 2 publishes. Its type has no counterpart in ROS 1.
+const PARAMETER_EVENTS: &str = "/parameter_events";
+
+/// The topics that have a publisher and no subscriber, without those of these ROS 1 actions and those that tools hide.
+fn waiting(ends: &BTreeMap<String, Ends>, actions: &BTreeMap<String, Action>) -> Vec<WaitingRow> {
+    let is_of_action =
+        |topic: &str| topic.rsplit_once('/').is_some_and(|(name, _)| actions.contains_key(name));
+    let is_listed = |topic: &str| !is_hidden(topic) && topic != PARAMETER_EVENTS && !is_of_action(topic);
+    let row = |topic: &String, ends: &Ends, direction: Direction| WaitingRow {
+        topic: topic.clone(),
+        to: report::destination(direction).to_owned(),
+        type_name: match direction {
+            Direction::ToRos2 => ends.ros1_type.as_ref(),
+            Direction::ToRos1 => ends.ros2_published.first(),
+        }
+        .map(|announced| announced.name.clone()),
+    };
+    let listed = ends.iter().filter(|(topic, _)| is_listed(topic));
+    listed
+        .flat_map(|(topic, ends)| Direction::BOTH.map(|direction| (topic, ends, direction)))
+        .filter(|(_, ends, direction)| ends.view.is_waiting(*direction))
+        .map(|(topic, ends, direction)| row(topic, ends, direction))
+        .collect()
 }
 
 fn with_directions(topic: &str) -> [Key; 2] {
@@ -190,4 +228,36 @@ fn row((topic, direction): &Key, entry: &Entry, ended: Option<Counts>) -> Row {
     }
     (row.messages, row.dropped, row.refused) = (counts.messages, counts.dropped, counts.refused);
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_bridge::AnnouncedType;
+    use runnel_bridge::decision::TopicView;
+
+    #[test]
+    fn published_topic_without_a_subscriber_waits() {
+        let published = Ends {
+            view: TopicView { ros1_publishers: 1, ..TopicView::default() },
+            ros1_type: Some(AnnouncedType { name: "std_msgs/String".into(), ..AnnouncedType::default() }),
+            ..Ends::default()
+        };
+        let carried = Ends {
+            view: TopicView { ros2_subscriptions: vec![runnel::QoS::default()], ..published.view.clone() },
+            ..published.clone()
+        };
+        let ends = [
+            ("/old", &published),
+            ("/carried", &carried),
+            ("/_hidden", &published),
+            ("/parameter_events", &published),
+            ("/dock/feedback", &published),
+            ("/none", &Ends::default()),
+        ];
+        let ends = ends.map(|(topic, ends)| (topic.to_owned(), ends.clone())).into();
+        let rows = waiting(&ends, &BTreeMap::from([("/dock".to_owned(), Action::default())]));
+        let type_name = Some("std_msgs/String".to_owned());
+        assert_eq!(rows, [WaitingRow { topic: "/old".into(), to: "ros2".into(), type_name }]);
+    }
 }

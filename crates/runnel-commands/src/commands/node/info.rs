@@ -11,7 +11,7 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
-use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
+use crate::graphs::{Discovery, GraphFilter, GraphSnapshot, visible_nodes};
 use crate::nodes::{connection_text, direction};
 use crate::output::{lines, shown};
 
@@ -64,7 +64,9 @@ fn show(args: &Args, cli: &CliContext, snapshot: &GraphSnapshot, node: &str) -> 
     let ros1 = snapshot.ros1().map(|graph| Found::of(&graph, node, args.quiet)).transpose()?.flatten();
     let ros2 = snapshot.ros2.as_ref().and_then(|graph| Ros2Info::of(graph, node, args.include_hidden));
     if ros1.is_none() && ros2.is_none() {
-        return Err(unknown(node));
+        let state = snapshot.ros1().map(|graph| graph.system_state()).transpose()?.unwrap_or_default();
+        let ros2 = snapshot.ros2.iter().flat_map(visible_nodes);
+        return Err(unknown(node, state.nodes().into_iter().chain(ros2)));
     }
     let text = || {
         let ros1 = ros1.as_ref().map(|Found { info, peers }| info.text(peers));

@@ -13,6 +13,7 @@ pub use ros2::Ros2Info;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::originals::command_line::NODE_LIST;
+use crate::similar::meant_or_listed;
 
 /// Inspect nodes, and shut them down (rosnode, ros2 node)
 #[derive(Debug, Subcommand)]
@@ -34,9 +35,9 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     }
 }
 
-/// The error for a node that is in no graph.
-fn unknown(node: &str) -> CliError {
-    CliError::Failed(format!("no node {node} (see '{NODE_LIST}')"))
+/// The error for a node that is not among the known ones.
+fn unknown<'a>(node: &str, known: impl IntoIterator<Item = &'a str>) -> CliError {
+    CliError::Failed(format!("no node {node}{}", meant_or_listed(node, known, NODE_LIST)))
 }
 
 /// The error for a node that the master does not know. It may be in ROS 2.

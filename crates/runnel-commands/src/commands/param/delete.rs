@@ -15,7 +15,7 @@ use crate::error::CliError;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node and its parameter, or the ROS 1 parameters
-    #[arg(required = true, value_name = "NAME", add = completion::parameters())]
+    #[arg(required = true, value_name = "NAME", add = completion::node_and_its_parameters())]
     names: Vec<String>,
 
     #[command(flatten)]

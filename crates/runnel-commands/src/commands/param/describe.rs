@@ -3,11 +3,10 @@
 use runnel::msgs::rcl_interfaces::msg::ParameterDescriptor;
 use serde_json::{Value as Json, json};
 
-use super::query::{Query, node_not_found};
+use super::query::{Query, missing_text, node_not_found};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::originals::command_line::NODE_LIST;
 
 /// Show description, type and range of parameters of a ROS 2 node
 #[derive(Debug, clap::Args)]
@@ -17,7 +16,7 @@ pub struct Args {
     node: String,
 
     /// Its parameters
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(required = true, value_name = "NAME", add = completion::parameters_of_node())]
     names: Vec<String>,
 
     #[command(flatten)]
@@ -27,12 +26,12 @@ pub struct Args {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let name = cli.resolve(&args.node)?;
     let Some(node) = args.query.ros2_node(cli, &name)? else {
+        let graph = args.query.known_graph(cli);
         if args.query.filter.is_only_ros2() {
-            return Err(node_not_found(cli, &name));
+            return Err(node_not_found(cli, &name, &graph));
         }
-        let text =
-            format!("no ROS 2 node {name} (see '{NODE_LIST}'); ROS 1 has no descriptions of parameters");
-        return Err(CliError::Failed(text));
+        let missing = missing_text(&name, &graph);
+        return Err(CliError::Failed(format!("{missing}; ROS 1 has no descriptions of parameters")));
     };
     let names: Vec<&str> = args.names.iter().map(String::as_str).collect();
     let descriptors = node.client.describe_parameters(&names)?;

@@ -20,11 +20,11 @@ use crate::params::{ros2, yaml};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node, or in ROS 1 the file; standard output if omitted or -
-    #[arg(value_name = "NODE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "NODE", add = completion::nodes_or_files())]
     file: Option<String>,
 
     /// In ROS 1, only parameters below this name
-    #[arg(default_value = "/", add = completion::parameters())]
+    #[arg(default_value = "/", add = completion::ros1_parameters())]
     namespace: String,
 
     /// Overwrite the file without asking

@@ -7,6 +7,7 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::originals::command_line::PARAM_LIST;
 use crate::params::{ros2, yaml};
+use crate::similar::meant_or_listed;
 
 /// Print a parameter
 ///
@@ -15,11 +16,11 @@ use crate::params::{ros2, yaml};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node, or in ROS 1 the parameter
-    #[arg(value_name = "NODE", add = completion::parameters())]
+    #[arg(value_name = "NODE", add = completion::nodes_and_parameters())]
     name: String,
 
     /// The parameter of the node
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = completion::parameters_of_node())]
     of_node: Option<String>,
 
     /// Print only the value of a ROS 2 parameter
@@ -51,8 +52,11 @@ fn by_absolute_name(args: &Args, cli: &CliContext, name: &str) -> Result<(), Cli
 }
 
 fn print_ros1(cli: &CliContext, graph: &Graph<'_>, name: &str) -> Result<(), CliError> {
-    let unknown = || CliError::Failed(format!("parameter {name} is not set (see '{PARAM_LIST}')"));
-    let value = graph.param(name)?.ok_or_else(unknown)?;
+    let Some(value) = graph.param(name)? else {
+        let known = graph.param_names()?;
+        let hint = meant_or_listed(name, known.iter().map(String::as_str), PARAM_LIST);
+        return Err(CliError::Failed(format!("parameter {name} is not set{hint}")));
+    };
     let text = yaml::to_text(&value)?;
     cli.output.answer(|| text, || yaml::to_json(&value))
 }
@@ -65,7 +69,10 @@ fn print_ros2(
 ) -> Result<(), CliError> {
     let unknown = |why: &str| {
         let node = client.node_name();
-        CliError::Failed(format!("parameter {name} of {node} {why} (see '{PARAM_LIST} {node}')"))
+        let known = client.list_parameters(&[], 0).map(|listed| listed.names).unwrap_or_default();
+        let known = known.iter().map(String::as_str);
+        let hint = meant_or_listed(name, known, format_args!("{PARAM_LIST} {node}"));
+        CliError::Failed(format!("parameter {name} of {node} {why}{hint}"))
     };
     let value = match client.get_parameter(name) {
         Err(runnel::Error::NodeParameter(_)) => return Err(unknown("is not declared")),

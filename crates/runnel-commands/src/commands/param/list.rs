@@ -22,7 +22,7 @@ use crate::output::lines;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only those of this ROS 2 node; in ROS 1 this parameter, and those below it
-    #[arg(value_name = "NODE", add = completion::parameters())]
+    #[arg(value_name = "NODE", add = completion::nodes_and_parameters())]
     namespace: Option<String>,
 
     /// Only ROS 2 parameters with these prefixes
@@ -52,9 +52,9 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let mut snapshot = GraphSnapshot::open(cli, args.query.filter, &args.query.discovery)?;
     // In ROS 1 the name need not be a node.
     if let Some(name) = namespace.as_ref().filter(|_| args.query.filter.is_only_ros2()) {
-        let graph = snapshot.ros2.take().unwrap_or_default();
-        let graph = args.query.wait_for_node(snapshot.context(), graph, name)?;
-        snapshot.ros2 = Some(graph.ok_or_else(|| node_not_found(cli, name))?);
+        let known = snapshot.ros2.take().unwrap_or_default();
+        let graph = args.query.wait_for_node(snapshot.context(), known.clone(), name)?;
+        snapshot.ros2 = Some(graph.ok_or_else(|| node_not_found(cli, name, &known))?);
     }
     let mut ros1 = snapshot.ros1().map(|graph| graph.param_names()).transpose()?.unwrap_or_default();
     if let Some(namespace) = &namespace {

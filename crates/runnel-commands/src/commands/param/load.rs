@@ -21,11 +21,11 @@ use crate::params::{file_text, yaml};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node, or in ROS 1 the file; - for standard input
-    #[arg(value_name = "NODE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "NODE", add = completion::nodes_or_files())]
     file: String,
 
     /// The file, or in ROS 1 the name below which parameters are set
-    #[arg(value_name = "FILE", default_value = "/", add = completion::parameters())]
+    #[arg(value_name = "FILE", default_value = "/", add = completion::parameters_or_files())]
     namespace: String,
 
     /// Also set those that the file has for every ROS 2 node, in its section /**
@@ -40,7 +40,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     if names_node(args, cli) {
         let name = cli.resolve(&args.file)?;
         let text = text_of(&args.namespace)?;
-        let node = args.query.ros2_node(cli, &name)?.ok_or_else(|| node_not_found(cli, &name))?;
+        let not_found = || node_not_found(cli, &name, &args.query.known_graph(cli));
+        let node = args.query.ros2_node(cli, &name)?.ok_or_else(not_found)?;
         return load_ros2(args, cli, &node, &text);
     }
     let namespace = cli.resolve(&args.namespace)?;

@@ -8,8 +8,9 @@ use runnel::{Context, Graphs, ParameterClient, Ros2Graph};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::graphs::{Discovery, GraphFilter};
+use crate::graphs::{Discovery, GraphFilter, visible_nodes};
 use crate::originals::command_line::NODE_LIST;
+use crate::similar::{meant, meant_or_listed};
 use crate::value_parsers;
 
 /// How long a node may take to appear.
@@ -109,6 +110,11 @@ impl Query {
         Ok(Some((context, graph)))
     }
 
+    /// The ROS 2 graph for suggestions, empty if it cannot be discovered.
+    pub fn known_graph(&self, cli: &CliContext) -> Ros2Graph {
+        self.discover(cli).ok().flatten().map(|(_, graph)| graph).unwrap_or_default()
+    }
+
     /// Runs a command in ROS 1. Without a master, the error names the ROS 2 node that was not found either.
     ///
     /// # Errors
@@ -120,13 +126,13 @@ impl Query {
         run: impl FnOnce(&Graph<'_>) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
         if self.filter.is_only_ros2() {
-            return Err(node_not_found(cli, missing));
+            return Err(node_not_found(cli, missing, &self.known_graph(cli)));
         }
         let context = cli.query_context()?;
         if !self.filter.is_only_ros1() {
             let master = Graph::within(&context, MASTER_TIMEOUT).check_master();
-            let both = |error| CliError::Failed(format!("{}, and {error}", missing_text(missing)));
-            master.map_err(both)?;
+            let missing = || missing_text(missing, &self.known_graph(cli));
+            master.map_err(|error| CliError::Failed(format!("{}, and {error}", missing())))?;
         }
         run(&Graph::new(&context))
     }
@@ -144,13 +150,17 @@ impl Query {
     }
 }
 
-/// The error of a command in ROS 2 for a node that is not there.
-pub fn node_not_found(cli: &CliContext, node: &str) -> CliError {
-    CliError::Failed(if cli.is_only_in_ros2() { "Node not found".to_owned() } else { missing_text(node) })
+/// The error of a command in ROS 2 for a node that is not in the graph.
+pub fn node_not_found(cli: &CliContext, node: &str, graph: &Ros2Graph) -> CliError {
+    CliError::Failed(match cli.is_only_in_ros2() {
+        true => format!("Node not found{}", meant(node, visible_nodes(graph))),
+        false => missing_text(node, graph),
+    })
 }
 
-fn missing_text(node: &str) -> String {
-    format!("no ROS 2 node {node} (see '{NODE_LIST}')")
+/// That the graph has no node of this name.
+pub fn missing_text(node: &str, graph: &Ros2Graph) -> String {
+    format!("no ROS 2 node {node}{}", meant_or_listed(node, visible_nodes(graph), NODE_LIST))
 }
 
 impl Ros2Node {

@@ -22,11 +22,11 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The node, or in ROS 1 the parameter
-    #[arg(value_name = "NODE", add = completion::parameters())]
+    #[arg(value_name = "NODE", add = completion::nodes_and_parameters())]
     name: String,
 
     /// The parameter of the node, or in ROS 1 the value
-    #[arg(value_name = "NAME", allow_negative_numbers = true)]
+    #[arg(value_name = "NAME", allow_negative_numbers = true, add = completion::parameters_of_node())]
     value: String,
 
     /// The value, in YAML: 5, 0.5, true, text, [1, 2]; in ROS 1 also {a: 1}

@@ -1,5 +1,6 @@
 //! `runnel service call`
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,12 +14,13 @@ use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::graphs::{Discovery, Finding, Found, GraphFilter, Target};
+use crate::graphs::{Discovery, Finding, Found, GraphFilter, Services, Target};
 use crate::originals::command_line::SERVICE_LIST;
 use crate::output;
 use crate::python_yaml::python_repr;
-use crate::ros2::service_type;
+use crate::ros2::{known_type, service_type};
 use crate::services::{FOREVER, probe, request};
+use crate::similar::{meant, meant_or_listed};
 use crate::types::{Types, type_name};
 use crate::value_parsers;
 
@@ -27,6 +29,12 @@ Examples:
   runnel service call /motor_power true
   runnel service call /motor_power std_srvs/srv/SetBool '{data: true}'
   runnel service call /set_mode '{mode: 2, reason: test}' --timeout 5";
+
+/// What ros2 prints before it waits.
+const WAITING: &str = "waiting for service to become available...";
+
+/// How long a master may take whose services are only suggested.
+const MASTER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Call a service and print the response
 ///
@@ -43,7 +51,7 @@ pub struct Args {
     service: String,
 
     /// The request, in YAML
-    #[arg(add = completion::service_types())]
+    #[arg(add = completion::services_type())]
     values: Vec<String>,
 
     /// Read the request from standard input
@@ -88,10 +96,10 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         return call_ros1(args, cli, &types, (&service, &typed));
     }
     // A command that waits or repeats ends on Ctrl-C by itself.
-    let runs = args.wait || args.rate.is_some();
+    let runs = args.waits(cli) || args.rate.is_some();
     let context =
         if runs { cli.running_context_in(Graphs::Ros2)? } else { cli.query_context_in(Graphs::Ros2)? };
-    match find(args, cli, &context, &service)? {
+    match find(args, cli, &context, (&service, &typed, &types))? {
         Found::Ros2(graph) => {
             let node = cli.node(&context, "service")?;
             call_ros2(args, cli, (&types, &node, &graph), (&service, &typed))
@@ -103,8 +111,20 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     }
 }
 
+impl Args {
+    /// Whether the command waits for the service. ros2 always does.
+    fn waits(&self, cli: &CliContext) -> bool {
+        self.wait || cli.is_only_in_ros2()
+    }
+}
+
 /// The graph that has the service, in time.
-fn find(args: &Args, cli: &CliContext, context: &Context, service: &str) -> Result<Found, CliError> {
+fn find(
+    args: &Args,
+    cli: &CliContext,
+    context: &Context,
+    (service, typed, types): (&str, &Typed<'_>, &Types),
+) -> Result<Found, CliError> {
     let target = Target {
         is_in_ros2: &|graph| graph.count_services(service) > 0,
         is_in_ros1: &|graph: &Graph<'_>| Ok(graph.service_uri(service)?.is_some()),
@@ -114,25 +134,50 @@ fn find(args: &Args, cli: &CliContext, context: &Context, service: &str) -> Resu
         Found::Nothing(why) => why,
         found => return Ok(found),
     };
-    if !args.wait {
-        return Err(match why {
-            Some(why) => CliError::Failed(format!("service {service}: no ROS 2 node provides it, and {why}")),
-            None => not_provided(service),
-        });
+    let known = services(args, cli, context);
+    let known = || known.iter().map(String::as_str);
+    if !args.waits(cli) {
+        let advice = "Try: --wait to wait for it";
+        return Err(CliError::Failed(match why {
+            Some(why) => {
+                let meant = meant(service, known());
+                format!("service {service}: no ROS 2 node provides it{meant}, and {why}. {advice}")
+            }
+            None => format!("{}. {advice}", not_provided(service, known())),
+        }));
     }
-    let why = why.map_or_else(|| "no node provides it yet".to_owned(), |why| why.to_string());
-    cli.output.note(&format!("waiting for {service}: {why}"));
+    if cli.is_only_in_ros2() {
+        // A misspelt type would be waited for without an end.
+        typed.type_name.map(|name| known_type(types, &type_name(name)?)).transpose()?;
+        cli.output.note(&format!("{WAITING}{}", meant(service, known())));
+    } else {
+        let why = why.map_or_else(|| "no node provides it yet".to_owned(), |why| why.to_string());
+        cli.output.note(&format!("waiting for {service}: {why}{}", meant(service, known())));
+    }
     match finding.wait(cli, context, &target, (args.timeout, &|| !context.ok()))? {
         Found::Nothing(_) if !context.ok() => {
             Err(CliError::Failed(format!("service {service}: interrupted while waiting for it")))
         }
-        Found::Nothing(_) => Err(not_provided(service)),
+        Found::Nothing(_) => Err(CliError::Failed(not_provided(service, known()))),
         found => Ok(found),
     }
 }
 
-fn not_provided(service: &str) -> CliError {
-    CliError::Failed(format!("service {service}: no node provides it (see '{SERVICE_LIST}')"))
+/// The services that exist, for suggestions.
+fn services(args: &Args, cli: &CliContext, context: &Context) -> BTreeSet<String> {
+    let mut services = Services::default();
+    services.add_ros2(&context.ros2_graph().ok().flatten().unwrap_or_default());
+    if !args.filter.is_only_ros2()
+        && let Ok(ros1) = cli.query_context()
+        && let Ok(state) = Graph::within(&ros1, MASTER_TIMEOUT).system_state()
+    {
+        services.add_ros1(&state);
+    }
+    services.0.into_keys().collect()
+}
+
+fn not_provided<'a>(service: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    format!("service {service}: no node provides it{}", meant_or_listed(service, known, SERVICE_LIST))
 }
 
 impl<'a> Typed<'a> {

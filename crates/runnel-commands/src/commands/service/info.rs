@@ -44,7 +44,8 @@ struct Provider {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let name = cli.resolve(&args.service)?;
     let snapshot = args.query.open(cli)?;
-    let service = snapshot.services()?.0.remove(&name).ok_or_else(|| unknown(&name))?;
+    let services = snapshot.services()?;
+    let service = services.0.get(&name).ok_or_else(|| unknown(&name, services.names()))?;
     let provider = |graph: &Graph<'_>| Provider::of(cli, graph, &name).transpose();
     let ros1 = snapshot.ros1().filter(|_| service.ros1.is_some());
     let ros1 = ros1.and_then(|graph| provider(&graph)).transpose()?;

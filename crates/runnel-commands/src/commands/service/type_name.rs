@@ -29,8 +29,9 @@ pub struct Args {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let name = cli.resolve(&args.service)?;
     let snapshot = args.query.open(cli)?;
-    let service = snapshot.services()?.0.remove(&name).ok_or_else(|| unknown(&name))?;
-    match Prober::new(cli).types(&name, &service)?.as_slice() {
+    let services = snapshot.services()?;
+    let service = services.0.get(&name).ok_or_else(|| unknown(&name, services.names()))?;
+    match Prober::new(cli).types(&name, service)?.as_slice() {
         [only] => cli.output.answer(|| lines([only]), || json!(only)),
         several => cli.output.answer(|| lines(several), || json!(several)),
     }

@@ -1,5 +1,7 @@
 //! `runnel topic echo`
 
+use std::sync::Arc;
+
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
 use runnel::core::schema::{Generation, Kind, Library, Schema, TypeName};
 use runnel::core::yaml::{self, EchoOptions};
@@ -16,7 +18,7 @@ use crate::graphs::{GraphSnapshot, publishes};
 use crate::measure::warn_of_losses;
 use crate::output::{Output, counted, json_text};
 use crate::python_yaml::{self, PrintOptions};
-use crate::received_types::ReceivedTypes;
+use crate::received_types::{ReceivedTypes, learned};
 use crate::streaming::Ending;
 
 /// Most messages that wait while others are printed.
@@ -111,8 +113,10 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let subject = Subject::find(cli, &snapshot, &args.topic)?;
     let node = cli.node(context, "echo")?;
     let ending = Ending::of(context);
-    let schema = args.type_name.as_ref().map(|name| cli.types()?.message_in(snapshot.generation(), name));
-    let schema = schema.transpose()?;
+    let schema = match &args.type_name {
+        Some(name) => typed_schema(cli, &snapshot, &node, (&subject.topic, name))?,
+        None => None,
+    };
     let options = args.listen.options(best_qos(&snapshot, &subject.topic, schema.is_some()));
     let types = ReceivedTypes::new(cli.types_loader()).learning(context, &node);
     let printer = Printer::new(args, &subject, types, cli)?;
@@ -124,6 +128,25 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
         log::warn!("dropped {dropped}: they arrived faster than they could be printed");
     }
     Ok(())
+}
+
+/// The type that the user names; `None` if only a ROS 1 publisher has it, which sends the definition.
+fn typed_schema(
+    cli: &CliContext,
+    snapshot: &GraphSnapshot,
+    node: &Node,
+    (topic, name): (&str, &str),
+) -> Result<Option<Arc<Schema>>, CliError> {
+    let unknown = match cli.types()?.message_in(snapshot.generation(), name) {
+        Ok(schema) => return Ok(Some(schema)),
+        Err(unknown) => unknown,
+    };
+    let topics = snapshot.topics()?;
+    let ros1 = topics.0.get(topic).and_then(|topic| topic.ros1.as_ref());
+    if ros1.is_some_and(|side| side.types.contains(name)) {
+        return Ok(None);
+    }
+    learned(unknown, node, topic, name).map(Some)
 }
 
 /// Checks the syntax of a field's path, before any graph is contacted.

@@ -7,7 +7,6 @@ use serde_json::{Value as Json, json};
 use super::endpoints::Endpoints;
 use super::mismatch::Reason;
 use super::ros1_types::{self, Holder};
-use super::subject;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -15,6 +14,7 @@ use crate::graph::{Connection, Graph};
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::originals::command_line::TOPIC_LIST;
 use crate::output::{lines, shown};
+use crate::similar::meant_or_listed;
 
 /// Show a topic's type, publishers and subscribers
 #[derive(Debug, clap::Args)]
@@ -72,10 +72,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         ends.ask(snapshot.context())?;
     }
     if ros1.is_none() && ros2.is_none() {
-        let hint = match subject::meant(&snapshot.topics()?.state(), &topic).as_str() {
-            "" => format!(" (see '{TOPIC_LIST}')"),
-            meant => meant.to_owned(),
-        };
+        let known = snapshot.topics()?;
+        let hint = meant_or_listed(&topic, known.names(), TOPIC_LIST);
         return Err(CliError::Failed(format!("no topic {topic}{hint}")));
     }
     let text = || match (&ros1, &ros2) {

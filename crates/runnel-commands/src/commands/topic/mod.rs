@@ -31,7 +31,7 @@ use crate::measure::statistics::WIDEST;
 
 const EXAMPLES: &str = "\
 Examples:
-  runnel topic list -t                     all topics with types, ROS 1 and ROS 2
+  runnel topic list -t                     topics of both graphs, with types
   runnel topic echo /scan --field ranges   one field of each message
   runnel topic info -v /scan               publishers, subscriptions, QoS, links
   runnel topic hz /scan /odom --ros2       message rates, in ROS 2 only

@@ -1,10 +1,12 @@
 //! The topic and field that a discovery command is about.
 
+use runnel::bridge::bridge_of_node;
+
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::SystemState;
 use crate::graphs::{GraphSnapshot, Side, Topic, Topics};
-use crate::similar::is_similar;
+use crate::similar;
 
 /// A topic, and perhaps a field of its messages.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,13 +87,13 @@ pub fn topic(cli: &CliContext, snapshot: &GraphSnapshot, typed: &str) -> Result<
 
 fn note_unless_published(cli: &CliContext, state: &SystemState, topic: &str) {
     if !state.publishers.contains_key(topic) {
-        let meant = meant(state, topic);
+        let meant = similar::meant(topic, state.topics());
         cli.output.note(&format!("waiting for {topic}: no publisher yet{meant}"));
     }
 }
 
 /// Prints a note if a ROS 1 node and a ROS 2 node publish the topic: their messages are mixed. A dual node counts
-/// once.
+/// once, and a bridge not at all: this program is in both graphs, so it gets nothing from a bridge.
 fn note_if_mixed(cli: &CliContext, topics: &Topics, topic: &str) {
     if topics.0.get(topic).is_some_and(is_mixed) {
         let narrow = "Try: --ros1 or --ros2 for one of them";
@@ -102,23 +104,19 @@ fn note_if_mixed(cli: &CliContext, topics: &Topics, topic: &str) {
 }
 
 fn is_mixed(topic: &Topic) -> bool {
-    let publishers = |side: &Option<Side>| side.as_ref().map_or(Vec::new(), |side| side.publishers.clone());
+    let publishers = |side: &Option<Side>| {
+        let nodes = side.as_ref().map_or(Vec::new(), |side| side.publishers.clone());
+        nodes.into_iter().filter(|node| bridge_of_node(node).is_none()).collect::<Vec<_>>()
+    };
     let (ros1, ros2) = (publishers(&topic.ros1), publishers(&topic.ros2));
     let is_other = |node: &String| !ros2.contains(node);
     !ros2.is_empty() && ros1.iter().any(is_other)
 }
 
-/// The most similar topic, as a question; empty if none is similar.
-pub fn meant(state: &SystemState, topic: &str) -> String {
-    let topics = state.topics();
-    let similar = topics.iter().filter(|other| is_similar(topic, other));
-    let nearest = similar.min_by_key(|other| strsim::osa_distance(topic, other));
-    nearest.map_or_else(String::new, |other| format!(" (did you mean {other}?)"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runnel::bridge::bridge_node_name;
 
     fn state(published: &[&str], subscribed: &[&str]) -> SystemState {
         let holders = |topics: &[&str]| {
@@ -146,17 +144,12 @@ mod tests {
         assert!(mixed(side(&["/a"]), side(&["/b"])));
         assert!(mixed(side(&["/a", "/both"]), side(&["/both"])));
         assert!(!mixed(side(&["/both"]), side(&["/both", "/b"])));
+        let bridge = format!("/{}", bridge_node_name(5));
+        assert!(!mixed(side(&[&bridge]), side(&["/b"])) && !mixed(side(&["/a"]), side(&[&bridge])));
+        assert!(mixed(side(&[&bridge, "/a"]), side(&["/b"])));
         assert!(
             !mixed(side(&["/a"]), None) && !mixed(None, side(&["/b"])) && !mixed(side(&["/a"]), side(&[]))
         );
-    }
-
-    #[test]
-    fn misspelt_topic_gets_a_suggestion() {
-        let state = state(&["/chatter", "/robot/scan"], &["/chart"]);
-        assert_eq!(meant(&state, "/chater"), " (did you mean /chatter?)");
-        assert_eq!(meant(&state, "/scan"), " (did you mean /robot/scan?)");
-        assert_eq!((meant(&state, "/chatter"), meant(&state, "/other")), (String::new(), String::new()));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::error::CliError;
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::originals::command_line::TOPIC_LIST;
 use crate::output::{lines, shown};
+use crate::similar::meant_or_listed;
 
 /// Print a topic's type
 ///
@@ -31,7 +32,10 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let topics = GraphSnapshot::open(cli, args.filter, &args.discovery)?.topics()?;
     let types = topics.0.get(&topic).map(|topic| topic.types()).unwrap_or_default();
     match types.as_slice() {
-        [] => Err(CliError::Failed(format!("the type of topic {topic} is not known (see '{TOPIC_LIST}')"))),
+        [] => {
+            let hint = meant_or_listed(&topic, topics.names(), TOPIC_LIST);
+            Err(CliError::Failed(format!("the type of topic {topic} is not known{hint}")))
+        }
         [only] => cli.output.answer(|| shown(only).into_owned(), || json!(only)),
         several => cli.output.answer(|| lines(several), || json!(several)),
     }

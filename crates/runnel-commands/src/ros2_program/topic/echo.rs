@@ -8,16 +8,16 @@ use runnel::core::dynamic::{DynamicErrorKind, DynamicMessage, ValueRef};
 use runnel::core::schema::Generation;
 use runnel::{QoS, RawMessage, SubscriptionOptions};
 
-use super::{DiscoveryArgs, Failure, interrupted, unpublished};
+use super::{DiscoveryArgs, Failure, check_node_name, interrupted, unpublished};
 use crate::cli_context::CliContext;
 use crate::commands::topic::{AskedQos, Diagnostics, matching};
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{GraphSnapshot, publishes};
+use crate::graphs::{GraphSnapshot, Topics, publishes};
 use crate::measure::warn_of_losses;
 use crate::output::{Output, shown};
 use crate::python_yaml::{PrintOptions, Tree, python_text, to_csv, tree};
-use crate::received_types::ReceivedTypes;
+use crate::received_types::{ReceivedTypes, learned};
 use crate::streaming::Ending;
 use crate::value_parsers;
 
@@ -100,23 +100,29 @@ pub struct Args {
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
     let topic = cli.resolve(&args.topic)?;
+    args.node_name.as_deref().map_or(Ok(()), check_node_name)?;
     if args.field.as_deref().is_some_and(|field| field.split('.').all(str::is_empty)) {
         return Err(Failure::failed(format!("Invalid field value '{}'", args.field.unwrap_or_default())));
     }
-    let schema = args.type_name.as_ref().map(|name| cli.types()?.message_in(Generation::Ros2, name));
-    let schema = schema
-        .transpose()
-        .map_err(|error| Failure::failed(format!("The passed message type is invalid: {error}")))?;
     let snapshot = args.discovery.open_running(cli)?;
     let context = snapshot.context();
-    if schema.is_none() && !snapshot.topics()?.0.contains_key(&topic) {
-        cli.output.line(&unpublished(&args.topic))?;
-        return Err(Failure::failed("Could not determine the type for the passed topic"));
+    let known = snapshot.topics()?;
+    if args.type_name.is_none() && !known.0.contains_key(&topic) {
+        cli.output.line(&unpublished(&topic, &known))?;
+        let hint = field_hint(&topic, &known);
+        return Err(Failure::failed(format!("Could not determine the type for the passed topic{hint}")));
     }
     let node = match &args.node_name {
         Some(name) => cli.node_of_name(context, name)?,
         None => cli.node(context, "echo")?,
     };
+    let schema = args.type_name.as_ref().map(|name| {
+        let known = cli.types()?.message_in(Generation::Ros2, name);
+        known.or_else(|unknown| learned(unknown, &node, &topic, name))
+    });
+    let schema = schema
+        .transpose()
+        .map_err(|error| Failure::failed(format!("The passed message type is invalid: {error}")))?;
     let ending = Ending::of(context);
     let is_complete = Arc::new(AtomicBool::new(false));
     let options = SubscriptionOptions::from(args.qos.over(best_qos(&snapshot, &topic))).strict_qos();
@@ -156,6 +162,15 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
         warn_of_losses([&subscription]);
     }
     if is_complete.load(Ordering::Relaxed) { Ok(()) } else { Err(interrupted()) }
+}
+
+/// What to type for a field of a known topic, which rostopic accepts behind its name.
+fn field_hint(topic: &str, known: &Topics) -> String {
+    let parts = |outer: &str| {
+        Some((outer.to_owned(), topic.strip_prefix(outer)?.strip_prefix('/')?.replace('/', ".")))
+    };
+    let found = known.names().filter_map(parts).max_by_key(|(outer, _)| outer.len());
+    found.map_or_else(String::new, |(outer, field)| format!(". Try: {outer} --field {field}"))
 }
 
 /// Reliable and transient local where the publishers are; a publisher that offers less gets what it offers requested.
@@ -280,6 +295,15 @@ fn python_bytes(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graphs::tests::graph;
+
+    #[test]
+    fn name_below_a_topic_is_a_field() {
+        let mut known = Topics::default();
+        known.add_ros2(&graph(&[("rt/odom", 1, true)]));
+        assert_eq!(field_hint("/odom/header/stamp", &known), ". Try: /odom --field header.stamp");
+        assert_eq!(field_hint("/odometry", &known), "");
+    }
 
     #[test]
     fn bytes_read_as_in_python() {

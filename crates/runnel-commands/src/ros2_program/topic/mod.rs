@@ -11,6 +11,8 @@ use super::Failure;
 use super::discovery::DiscoveryArgs;
 use super::front::interrupted;
 use crate::cli_context::CliContext;
+use crate::graphs::Topics;
+use crate::similar::meant;
 
 /// Inspect topics, and publish to them
 #[derive(Debug, clap::Args)]
@@ -51,7 +53,18 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), Failure> {
     }
 }
 
-/// What the original prints for a topic that no endpoint has.
-fn unpublished(topic: &str) -> String {
-    format!("WARNING: topic [{topic}] does not appear to be published yet")
+/// Checks that the value of -n is not a number of messages, as it is in rostopic.
+fn check_node_name(name: &str) -> Result<(), Failure> {
+    match name.parse::<u64>() {
+        Ok(_) => {
+            Err(Failure::usage(format!("-n {name}: -n is the name of the node. Try: --once for one message")))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// What the original prints for a topic that no endpoint has, and the topic that may have been meant.
+fn unpublished(topic: &str, known: &Topics) -> String {
+    let meant = meant(topic, known.names());
+    format!("WARNING: topic [{topic}] does not appear to be published yet{meant}")
 }

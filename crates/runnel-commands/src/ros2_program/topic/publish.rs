@@ -10,14 +10,13 @@ use runnel::core::yaml::{self, YamlErrorKind};
 use runnel::{Context, DynamicPublisher, Graphs, QoS, Rate};
 use runnel_io::clock;
 
-use super::{DiscoveryArgs, Failure, interrupted};
+use super::{DiscoveryArgs, Failure, check_node_name, interrupted};
 use crate::cli_context::CliContext;
 use crate::commands::topic::AskedQos;
 use crate::completion;
-use crate::learned_types::TypeLearner;
 use crate::output::Output;
 use crate::python_yaml::python_repr;
-use crate::received_types::not_learned;
+use crate::received_types::learned;
 use crate::streaming::POLL_PERIOD;
 use crate::value_parsers;
 
@@ -83,6 +82,7 @@ pub struct Args {
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
     let topic = cli.resolve(&args.topic)?;
+    args.node_name.as_deref().map_or(Ok(()), check_node_name)?;
     let values = args.values()?;
     let known = cli.types()?.message_in(Generation::Ros2, &args.type_name);
     if let Ok(schema) = &known {
@@ -99,11 +99,9 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), Failure> {
         Some(name) => cli.node_of_name(&context, name)?,
         None => cli.node(&context, "pub")?,
     };
-    let schema = known.or_else(|unknown| {
-        let learned = TypeLearner::new(&node).message_of_topic(&context, &topic, &args.type_name);
-        let invalid = |why| format!("The passed message type is invalid: {}", not_learned(&unknown, &why));
-        learned.map_err(|why| Failure::failed(invalid(why)))
-    })?;
+    let schema = known
+        .or_else(|unknown| learned(unknown, &node, &topic, &args.type_name))
+        .map_err(|error| Failure::failed(format!("The passed message type is invalid: {error}")))?;
     let publisher = node.create_dynamic_publisher(&topic, &schema, args.qos.over(QoS::default()))?;
     let job = Job { args, context: &context, publisher, values, output: cli.output };
     job.wait_for_subscriptions(waits_for)?;
@@ -135,7 +133,9 @@ impl Args {
 /// The message of a text, which must be a mapping; `now` is the current time.
 fn message(schema: &Arc<Schema>, text: &str) -> Result<DynamicMessage, Failure> {
     if !is_mapping(text) {
-        return Err(Failure::failed("The passed value needs to be a dictionary in YAML format"));
+        let needed = "The passed value needs to be a dictionary in YAML format";
+        let example = schema.def.fields.first().map(|field| format!(", such as '{{{}: ..}}'", field.name));
+        return Err(Failure::failed(format!("{needed}{}", example.unwrap_or_default())));
     }
     yaml::from_yaml(schema, text, clock::realtime()).map_err(|error| match error.kind() {
         YamlErrorKind::Syntax(_) => Failure::failed(format!("The passed value is not YAML: {error}")),
@@ -146,9 +146,10 @@ fn message(schema: &Arc<Schema>, text: &str) -> Result<DynamicMessage, Failure> 
 /// Whether a text is a YAML mapping; true also if it is not YAML, which another check finds.
 fn is_mapping(text: &str) -> bool {
     let documents = yaml::parse_documents(text);
-    documents.is_ok_and(|documents| {
+    let is_first_mapping = |documents: Vec<yaml::YamlNode>| {
         documents.first().is_some_and(|node| matches!(node.value, yaml::YamlValue::Mapping(_)))
-    })
+    };
+    documents.map_or(true, is_first_mapping)
 }
 
 struct Job<'a> {
@@ -235,7 +236,10 @@ mod tests {
         let schema = Types::new(&[]).and_then(|types| types.message_in(Generation::Ros2, "std_msgs/String"));
         let schema = schema.expect("built in");
         let why = |text: &str| message(&schema, text).expect_err("wrong").to_string();
-        assert_eq!(why("hi"), "The passed value needs to be a dictionary in YAML format");
+        let dictionary = "The passed value needs to be a dictionary in YAML format, such as '{data: ..}'";
+        assert_eq!(why("hi"), dictionary);
+        let broken = why("{data: {x: 0.1");
+        assert!(broken.starts_with("The passed value is not YAML: ") && broken.contains("line "), "{broken}");
         assert!(why("{dat: hi}").starts_with("Failed to populate field: "), "{}", why("{dat: hi}"));
         assert!(message(&schema, "{}").is_ok());
         let text = message(&schema, "data: hi").map(|message| python_repr(&message)).expect("right");

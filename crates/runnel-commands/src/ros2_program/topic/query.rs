@@ -7,6 +7,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Side, Topics, is_hidden};
 use crate::output::{counted, lines};
+use crate::similar::meant;
 
 /// List topics
 #[derive(Debug, clap::Args)]
@@ -85,7 +86,11 @@ pub fn list(args: &ListArgs, hidden: bool, cli: &CliContext) -> Result<(), Failu
 pub fn info(args: &InfoArgs, cli: &CliContext) -> Result<(), Failure> {
     let topic = cli.resolve(&args.topic)?;
     let graph = args.discovery.open(cli)?.ros2.unwrap_or_default();
-    let unknown = || Failure::failed(format!("Unknown topic '{}'", args.topic));
+    let unknown = || {
+        let mut known = Topics::default();
+        known.add_ros2(&graph);
+        Failure::failed(format!("Unknown topic '{}'{}", args.topic, meant(&topic, known.names())))
+    };
     let ends = Endpoints::of(&graph, &topic).ok_or_else(unknown)?;
     Ok(cli.output.text(&ends.original_text(args.verbose))?)
 }

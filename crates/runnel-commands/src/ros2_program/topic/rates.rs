@@ -100,7 +100,7 @@ fn resolved(cli: &CliContext, snapshot: &GraphSnapshot, typed: &[String]) -> Res
     let known = snapshot.topics()?;
     let names = typed.iter().map(|name| cli.resolve(name)).collect::<Result<Vec<_>, CliError>>()?;
     for name in names.iter().filter(|name| !known.0.contains_key(*name)) {
-        cli.output.line(&unpublished(name))?;
+        cli.output.line(&unpublished(name, &known))?;
     }
     Ok(names)
 }
