@@ -303,11 +303,12 @@ fn json_decodes_to_names_of_ros2_peers() {
     require_private_network();
     let evil = evil(true).replace('\0', "");
     hostile_ros2::start(VALUES_DOMAIN, &evil);
+    // Without JSON if the command has found nothing.
     let answer = |line: &str| -> Json {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         // No master runs.
         let output = output_of(&words, "http://127.0.0.1:9", VALUES_DOMAIN);
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| format!("{output:?}").into())
     };
     // On a busy host a command may listen too briefly.
     let answer_with = |line: &str, is_there: &dyn Fn(&Json) -> bool| {
