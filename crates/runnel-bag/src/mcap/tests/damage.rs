@@ -127,6 +127,16 @@ fn chunk(data: &[u8], compression: &str) -> Vec<u8> {
 }
 
 #[test]
+fn record_without_kind_in_a_chunk_is_damage() {
+    let message = Content::default().u16(1).u32(0).u64(5000).u64(4999).into_record(op::MESSAGE);
+    let mut bag = bag(&script(), Compression::None, false);
+    let at = bag.len() as u64;
+    bag.extend(chunk(&[message, vec![0; 9]].concat(), ""));
+    assert!(matches!(open(&bag).damage(), Some(Error::Malformed { at: found, .. }) if *found == at));
+    assert_eq!(count(&bag), (41, 0));
+}
+
+#[test]
 fn unsupported_compression_and_undefined_channel_are_named() {
     let mut bag = bag(&script(), Compression::None, false);
     bag.extend(chunk(b"1234", "brotli"));

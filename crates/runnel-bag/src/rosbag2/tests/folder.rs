@@ -207,6 +207,13 @@ fn files_that_overlap_are_merged() {
 }
 
 #[test]
+fn messages_of_one_time_are_in_the_order_of_the_files() {
+    let files = vec![mcap_file(&[(20, vec![0])]), mcap_file(&[(1, vec![1]), (20, vec![2]), (20, vec![3])])];
+    let mut reader = Reader::new(None, files).unwrap();
+    assert_eq!(numbers(&mut reader, &Selection::default()), [1, 0, 2, 3]);
+}
+
+#[test]
 fn unsupported_message_compression_is_refused() {
     let metadata = BagMetadata {
         compression_mode: CompressionMode::Message,

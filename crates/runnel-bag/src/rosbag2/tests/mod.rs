@@ -1,4 +1,5 @@
+#[cfg(feature = "files")]
 mod folder;
 mod metadata;
-#[cfg(feature = "sqlite")]
+#[cfg(all(feature = "sqlite", feature = "zstd"))]
 mod sqlite;
