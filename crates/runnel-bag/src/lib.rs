@@ -19,6 +19,8 @@ pub mod mcap;
 #[cfg(feature = "files")]
 mod open;
 mod padding;
+#[cfg(feature = "files")]
+mod reopened_file;
 pub mod rosbag;
 pub mod rosbag2;
 

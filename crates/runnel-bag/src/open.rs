@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::reopened_file::ReopenedFile;
 use crate::rosbag2::{self, BagFile, BagMetadata, METADATA_FILE};
 use crate::{BagReader, Error, mcap, rosbag};
 
@@ -15,6 +16,9 @@ const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
 
 /// Extensions of the files in a folder without `metadata.yaml`.
 const EXTENSIONS: [&str; 4] = [".mcap", ".db3", ".mcap.zstd", ".db3.zstd"];
+
+/// Files of a folder from which on each is opened only while it is read.
+const MANY_FILES: usize = 64;
 
 /// Longest `metadata.yaml`, in bytes.
 const LONGEST_METADATA: u64 = 16 << 20;
@@ -29,12 +33,13 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     let opened = match fs::metadata(path) {
         Err(error) => Err(error.into()),
         Ok(metadata) if metadata.is_dir() => open_folder(path),
-        Ok(_) => open_file(path),
+        Ok(_) => open_file(path, false),
     };
     opened.map_err(|error| error.in_file(&path.display().to_string()))
 }
 
-fn open_file(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+/// Opens a file, once or each time that it is read.
+fn open_file(path: &Path, is_reopened: bool) -> Result<Box<dyn BagReader + Send>, Error> {
     let mut file = File::open(path)?;
     let magic = magic(&mut file)?;
     if magic.starts_with(ZSTD) {
@@ -43,7 +48,7 @@ fn open_file(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     if magic == SQLITE {
         return open_sqlite(path);
     }
-    open_input(file, &magic)
+    if is_reopened { open_input(ReopenedFile::new(path), &magic) } else { open_input(file, &magic) }
 }
 
 /// Up to 16 bytes from the start.
@@ -54,11 +59,14 @@ fn magic(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(magic)
 }
 
-fn open_input(file: File, magic: &[u8]) -> Result<Box<dyn BagReader + Send>, Error> {
+fn open_input<R: Read + Seek + Send + 'static>(
+    input: R,
+    magic: &[u8],
+) -> Result<Box<dyn BagReader + Send>, Error> {
     if magic.starts_with(b"\x89MCAP") {
-        Ok(Box::new(mcap::Reader::open(file)?))
+        Ok(Box::new(mcap::Reader::open(input)?))
     } else {
-        Ok(Box::new(rosbag::Reader::open(file)?))
+        Ok(Box::new(rosbag::Reader::open(input)?))
     }
 }
 
@@ -115,7 +123,8 @@ fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     if paths.is_empty() {
         return Err(Error::NotABag);
     }
-    let file = |name: String| match open_file(&folder.join(&name)) {
+    let are_many = paths.len() > MANY_FILES;
+    let file = |name: String| match open_file(&folder.join(&name), are_many) {
         Ok(reader) => Ok(BagFile { path: name, reader }),
         Err(error) => Err(error.in_file(&name)),
     };

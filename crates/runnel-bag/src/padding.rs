@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 /// Whether the rest of the input is zeros. Reads up to the first other byte.
 pub(crate) fn is_zero(input: &mut impl Read) -> io::Result<bool> {
-    let mut buffer = [0; 4096];
+    // A file may be allocated far beyond its end.
+    let mut buffer = vec![0; 64 << 10];
     loop {
         match input.read(&mut buffer)? {
             0 => return Ok(true),

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use runnel_core::schema::{Schema, TypeName};
+
 use super::records::{Fields, Op, ReadFields, put};
-use crate::{Channel, ChannelId, Encoding, Error, Schema, SchemaLanguage};
+use crate::{Channel, ChannelId, Encoding, Error, SchemaLanguage};
 
 /// Names of the fields that have a place in [`Channel`].
 const KNOWN: [&str; 6] = ["topic", "type", "md5sum", "message_definition", "callerid", "latching"];
@@ -25,7 +27,7 @@ pub(super) fn record(channel: &Channel, id: ChannelId) -> Result<Vec<u8>, Error>
     let mut data = Fields::none()
         .with("topic", channel.topic.as_bytes())
         .with("type", channel.type_name.as_bytes())
-        .with("md5sum", channel.md5.as_deref().unwrap_or("*").as_bytes())
+        .with("md5sum", channel.md5.clone().unwrap_or_else(|| md5(channel, definition)).as_bytes())
         .with("message_definition", definition);
     if let Some(publisher) = &channel.publisher {
         data = data.with("callerid", publisher.as_bytes());
@@ -43,6 +45,14 @@ pub(super) fn record(channel: &Channel, id: ChannelId) -> Result<Vec<u8>, Error>
     Ok(record)
 }
 
+/// MD5 sum of the type by its definition; `*`, which stands for any, if that does not say.
+fn md5(channel: &Channel, definition: &[u8]) -> String {
+    let schema = TypeName::parse(&channel.type_name)
+        .filter(|_| !definition.is_empty())
+        .and_then(|name| Schema::from_full_text(&name, str::from_utf8(definition).ok()?).ok());
+    schema.map_or_else(|| "*".to_owned(), |schema| schema.md5.clone())
+}
+
 /// Id and channel of a record; `None` if a field is missing.
 pub(super) fn parse(header: ReadFields<'_>, data: &[u8]) -> Option<(u32, Channel)> {
     let data = ReadFields::parse(data)?;
@@ -50,7 +60,7 @@ pub(super) fn parse(header: ReadFields<'_>, data: &[u8]) -> Option<(u32, Channel
         topic: header.text("topic")?,
         type_name: data.text("type")?,
         encoding: Encoding::Ros1,
-        schema: Schema {
+        schema: crate::Schema {
             language: SchemaLanguage::Ros1Msg,
             data: data.value("message_definition")?.to_vec(),
         },

@@ -127,18 +127,35 @@ fn channels_and_summary_are_read_as_written() {
     }
 }
 
+/// The encoding of MCAP has no MD5 sum.
+#[test]
+fn missing_md5_sum_is_that_of_the_definition() {
+    let read = |definition: &[u8]| {
+        let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
+        let mut channel = Channel { md5: None, ..channel("/chatter") };
+        channel.schema.data = definition.to_vec();
+        let id = writer.add_channel(&channel).unwrap();
+        writer.write(&message(id, 1, b"")).unwrap();
+        writer.finish().unwrap();
+        let bag = writer.into_disk().into_inner().into_inner();
+        Reader::open(Cursor::new(&bag)).unwrap().channels()[0].md5.clone().unwrap()
+    };
+    assert_eq!(read(b"string data\n"), "992ce8a1687cec8c8bd883ec73ca41d1");
+    assert_eq!([read(b""), read(b"unknown/Type x"), read(b"\xFF")], ["*", "*", "*"]);
+}
+
 #[test]
 fn selection_limits_topics_and_times() {
     let bag = bag(&script(), Compression::None, true);
     let chatter = Reader::open(Cursor::new(&bag)).unwrap().channels()[1].clone();
     assert_eq!(chatter.topic, "/chatter");
     let selection =
-        Selection { channels: Some(vec![ChannelId(1)]), start: Some(at(1100)), end: Some(at(1220)) };
+        Selection { channels: Some(vec![ChannelId(1)]), start: Some(at(1105)), end: Some(at(1215)) };
     let expected: Vec<_> = by_time(&script())
         .into_iter()
-        .filter(|(topic, time, _)| topic == "/chatter" && (1100..=1220).contains(time))
+        .filter(|(topic, time, _)| topic == "/chatter" && (1105..=1215).contains(time))
         .collect();
-    assert_eq!(expected.len(), 5);
+    assert_eq!(expected.len(), 3);
     assert_eq!(read(&bag, &selection), expected);
 }
 

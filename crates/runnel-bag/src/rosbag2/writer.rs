@@ -3,6 +3,7 @@
 use std::io;
 
 use super::metadata::{BagMetadata, FileInfo, TopicInfo};
+use super::qos;
 use crate::disk::Disk;
 use crate::mcap::{self, Profile};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
@@ -169,8 +170,13 @@ fn topics(channels: &[Channel], counts: &[u64]) -> Vec<TopicInfo> {
 
 impl<F: Folder> BagWriter for Writer<F> {
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
-        let id = self.file.add_channel(channel)?;
-        self.channels.push(channel.clone());
+        let mut channel = channel.clone();
+        // Version 9 has words, also in the files.
+        if let Some(words) = channel.offered_qos.as_ref().and_then(|offered| qos::in_words(offered, 0)) {
+            channel.offered_qos = Some(words);
+        }
+        let id = self.file.add_channel(&channel)?;
+        self.channels.push(channel);
         self.counts.push(0);
         Ok(id)
     }

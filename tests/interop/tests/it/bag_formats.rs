@@ -1,4 +1,4 @@
-//! Bags of MCAP and rosbag2, exchanged with PyPI's `mcap` and `rosbags` in both directions.
+//! Bags of all formats, exchanged with PyPI's `mcap` and `rosbags` in both directions.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use interop::{bag_tool, outcome};
 use runnel_bag::disk::Plain;
 use runnel_bag::mcap::{self, Attachment, Profile};
+use runnel_bag::rosbag;
 use runnel_bag::rosbag2::{self, Folder, METADATA_FILE};
 use runnel_bag::{
     BagReader, BagWriter, Channel, Compression, Encoding, Metadata, NewMessage, Schema, SchemaLanguage,
@@ -153,6 +154,22 @@ fn rosbags_package_reads_split_bag() {
         writer.finish().expect("it is finished");
         let listing = outcome(bag_tool("rosbags_bag.py", &["read", text(folder.path())]));
         assert_eq!(listing.lines, [line(&ros2_channel())], "{}", compression.name());
+    }
+}
+
+#[test]
+fn rosbags_package_reads_rosbag() {
+    let folder = TempDir::new().expect("a folder");
+    for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
+        let path = folder.path().join(format!("{}.bag", compression.name()));
+        let mut writer = rosbag::Writer::new(File::create(&path).expect("a file")).expect("a bag");
+        writer.set_compression(compression).expect("rosbag has it");
+        write_messages(&mut writer, &[ros1_channel()], |_, _| ());
+        writer.finish().expect("it is finished");
+        let listing = outcome(bag_tool("rosbags_bag.py", &["read", text(&path)]));
+        // The package spells types as ROS 2 does.
+        let expected = line(&Channel { type_name: "std_msgs/msg/String".to_owned(), ..ros1_channel() });
+        assert_eq!(listing.lines, [expected], "{}", compression.name());
     }
 }
 

@@ -68,6 +68,7 @@ fn split_bag_is_read_as_one() {
     let summary = reader.summary();
     assert_eq!((summary.format, summary.is_finished), (Format::Rosbag2Mcap, true));
     assert_eq!((summary.start, summary.end, &summary.counts[..]), (Some(1000), Some(1029), &[20, 10][..]));
+    assert_eq!(reader.channels()[0].offered_qos.as_deref(), Some("- reliability: reliable\n"));
     assert_eq!(numbers(&mut *reader, &Selection::default()), (0..30).collect::<Vec<_>>());
     let (channels, start) = (Some(vec![ChannelId(1)]), Some(1010));
     let selection = Selection { channels, start, end: Some(1025) };
@@ -81,6 +82,24 @@ fn split_bag_is_read_as_one() {
     assert_eq!((metadata.start, metadata.duration, metadata.message_count), (1000, 29, 30));
     assert_eq!((&*metadata.files[1].path, metadata.files[1].start), ("drive_1.mcap", 1010));
     assert_eq!(metadata.topics[0].offered_qos.as_deref(), Some("- reliability: reliable\n"));
+}
+
+/// More files than may be open at once.
+#[test]
+fn bag_of_many_files_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::new(Real(folder.path()), "x", Profile::Ros2, "").unwrap();
+    let id = writer.add_channel(&channel("/a")).unwrap();
+    for number in 0..100 {
+        writer.write(&message(id, number, &[number as u8])).unwrap();
+        writer.split().unwrap();
+    }
+    writer.finish().unwrap();
+    let open_files = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open_files();
+    let mut reader = open(folder.path()).unwrap();
+    assert!(open_files() < before + 50, "other tests open a few");
+    assert_eq!(numbers(&mut *reader, &Selection::default()), (0..100).collect::<Vec<_>>());
 }
 
 /// The metadata list two of three files.
