@@ -73,6 +73,11 @@ pub enum SchemaLanguage {
 pub struct ChannelId(pub(crate) u32);
 
 impl ChannelId {
+    /// The channel at a position in the bag's list of channels.
+    pub fn new(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
     /// Position in the bag's list of channels.
     pub fn index(self) -> usize {
         self.0 as usize

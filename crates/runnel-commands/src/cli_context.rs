@@ -68,6 +68,12 @@ impl CliContext {
         Ok(self.remapping.remap(&resolved).to_owned())
     }
 
+    /// The remappings of the command line, between absolute names.
+    #[cfg(feature = "bag")]
+    pub fn remapping(&self) -> &Remapping {
+        &self.remapping
+    }
+
     /// An absolute name without remapping, for names that are only looked up and need not be valid. An empty text is
     /// the namespace.
     pub fn absolute(&self, name: &str) -> String {

@@ -26,7 +26,7 @@ fn append_help(program: &Command, command: &Command, path: &[&str], text: &mut S
 fn whole_help() -> String {
     let mut text = String::new();
     append_help(&commands::command(), &commands::command(), &["runnel"], &mut text);
-    for program in Program::ALL {
+    for program in Program::ALL.iter().copied() {
         append_help(&program.command(), &program.command(), &[program.name()], &mut text);
     }
     let ros2 = ros2_program::own_command();

@@ -4,6 +4,8 @@
 
 mod actions;
 mod arguments;
+#[cfg(feature = "bag")]
+mod bag;
 #[cfg(any(feature = "bench", feature = "demo"))]
 mod child;
 mod commands;
@@ -99,7 +101,7 @@ fn report(error: CliError) -> ExitCode {
 pub fn command_paths() -> Vec<String> {
     let mut paths = Vec::new();
     add_paths(&commands::command(), "", &mut paths);
-    for program in ros1::Program::ALL {
+    for program in ros1::Program::ALL.iter().copied() {
         add_paths(&program.command(), &format!("ros1 {}", program.name()), &mut paths);
     }
     add_paths(&ros2_program::own_command(), "ros2", &mut paths);

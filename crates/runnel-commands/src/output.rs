@@ -159,6 +159,20 @@ pub fn print_log(line: &str, level: Level) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// Replaces the line that shows the progress of a command on the terminal of standard error.
+#[cfg(feature = "bag")]
+pub fn print_status(line: &str) {
+    // As in `print_error`.
+    let _ = write!(io::stderr().lock(), "\r{}\x1b[K", shown(line));
+}
+
+/// Ends that line.
+#[cfg(feature = "bag")]
+pub fn end_status() {
+    // As in `print_error`.
+    let _ = writeln!(io::stderr().lock());
+}
+
 /// Prints text of this program, such as help, on standard output.
 pub fn print_own(text: &str) {
     // If the output is closed, nothing can be reported.

@@ -17,6 +17,13 @@ pub fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "must be a number greater than 0".to_owned())
 }
 
+/// A number of things, at least 1.
+#[cfg(feature = "bag")]
+pub fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count: &usize| *count > 0);
+    count.ok_or_else(|| "must be a whole number greater than 0".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,8 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 pub use ros1_only::Ros1Only;
 
+#[cfg(feature = "bag")]
+use crate::bag;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -85,6 +87,9 @@ pub enum Command {
     #[command(subcommand)]
     Tf(tf::Command),
     Log(log::Args),
+    #[cfg(feature = "bag")]
+    #[command(subcommand)]
+    Bag(bag::Command),
     Bridge(bridge::Args),
     Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
@@ -147,6 +152,8 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Param(command) => param::run(command, cli),
         Command::Lifecycle(command) => lifecycle::run(command, cli),
         Command::Tf(command) => tf::run(command, cli),
+        #[cfg(feature = "bag")]
+        Command::Bag(command) => bag::run(command, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),

@@ -11,10 +11,10 @@ use crate::originals;
 use crate::output::lines;
 use crate::ros1;
 
-/// Run as rostopic, rosnode, rosservice, rosparam, rosmsg, rossrv or roscore
+/// Run as rostopic, rosnode, rosservice, rosparam, rosmsg, rossrv, rosbag or roscore
 ///
 /// 'runnel ros1 rostopic list' takes the arguments of ROS 1's rostopic, and prints what it prints. So do rosnode,
-/// rosservice, rosparam, rosmsg, rossrv, roscore and rosmaster. A link to runnel by one of these names does the same.
+/// rosservice, rosparam, rosmsg, rossrv, rosbag, roscore and rosmaster. A link to runnel by one of these names does the same.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Link(LinkArgs),
@@ -30,7 +30,7 @@ pub struct LinkArgs {
 
 pub fn run(command: &Command, cli: &CliContext) -> Result<(), CliError> {
     let Command::Link(args) = command;
-    let names = ros1::Program::ALL.map(ros1::Program::name);
+    let names: Vec<&str> = ros1::Program::ALL.iter().map(|program| program.name()).collect();
     make_links(&args.folder, &names, cli)
 }
 

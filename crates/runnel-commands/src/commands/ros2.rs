@@ -11,7 +11,7 @@ use crate::error::CliError;
 /// Run as the command ros2
 ///
 /// 'runnel ros2 topic list' takes the arguments of the original ros2, and prints what it prints. A link to runnel by
-/// the name ros2 does the same. Groups: topic, node, service, action, param, interface, lifecycle, doctor, run.
+/// the name ros2 does the same. Groups: topic, node, service, action, param, interface, lifecycle, doctor, bag, run.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Link(LinkArgs),

@@ -32,6 +32,12 @@ pub struct AvailableGraphs {
 }
 
 impl GraphFilter {
+    /// Only ROS 1.
+    #[cfg(feature = "bag")]
+    pub fn only_ros1() -> Self {
+        Self { ros1: true, ros2: false }
+    }
+
     /// Whether the user restricts the command to ROS 1.
     pub fn is_only_ros1(self) -> bool {
         self.ros1

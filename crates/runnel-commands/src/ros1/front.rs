@@ -22,10 +22,12 @@ pub enum Program {
     Rossrv,
     Roscore,
     Rosmaster,
+    #[cfg(feature = "bag")]
+    Rosbag,
 }
 
 impl Program {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: &'static [Self] = &[
         Self::Rostopic,
         Self::Rosnode,
         Self::Rosservice,
@@ -34,11 +36,13 @@ impl Program {
         Self::Rossrv,
         Self::Roscore,
         Self::Rosmaster,
+        #[cfg(feature = "bag")]
+        Self::Rosbag,
     ];
 
     /// The program of this name.
     pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|program| program.name() == name)
+        Self::ALL.iter().copied().find(|program| program.name() == name)
     }
 
     /// Its name.
@@ -52,6 +56,8 @@ impl Program {
             Self::Rossrv => "rossrv",
             Self::Roscore => "roscore",
             Self::Rosmaster => "rosmaster",
+            #[cfg(feature = "bag")]
+            Self::Rosbag => "rosbag",
         }
     }
 
@@ -72,6 +78,10 @@ impl Program {
 
     /// True if arguments such as `a:=b` are remappings; in other programs they are ordinary arguments.
     fn remaps(self) -> bool {
+        #[cfg(feature = "bag")]
+        if self == Self::Rosbag {
+            return true;
+        }
         matches!(self, Self::Rostopic | Self::Rosservice | Self::Roscore | Self::Rosmaster)
     }
 

@@ -6,6 +6,8 @@
 //! same graph, types and statistics.
 
 mod front;
+#[cfg(feature = "bag")]
+mod rosbag;
 mod roscore;
 mod rosmsg;
 mod rosnode;
@@ -36,6 +38,8 @@ impl Program {
             Self::Rossrv => rosmsg::Cli::command().name("rossrv").about(rosmsg::ABOUT_SERVICES),
             Self::Roscore => roscore::Args::command_of(roscore::Logs::Collected),
             Self::Rosmaster => roscore::Args::command_of(roscore::Logs::Ignored),
+            #[cfg(feature = "bag")]
+            Self::Rosbag => rosbag::Cli::command(),
         };
         originals::as_originals_parse(command)
     }
@@ -51,6 +55,8 @@ impl Program {
             Self::Rossrv => rosmsg::run(front.parsed()?, rosmsg::Mode::Services, cli),
             Self::Roscore => roscore::run(&front.parsed()?, cli, roscore::Logs::Collected),
             Self::Rosmaster => roscore::run(&front.parsed()?, cli, roscore::Logs::Ignored),
+            #[cfg(feature = "bag")]
+            Self::Rosbag => rosbag::run(front.parsed()?, cli),
         }
     }
 }
@@ -103,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_command_line_is_sound() {
-        for program in Program::ALL {
+        for program in Program::ALL.iter().copied() {
             program.command().debug_assert();
             assert_eq!(program.command().get_name(), program.name());
         }

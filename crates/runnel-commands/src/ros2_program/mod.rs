@@ -1,9 +1,11 @@
 //! The command `ros2` by its own name: a link to this executable called `ros2` takes the arguments of the original and
 //! prints its output.
 //!
-//! Topics, nodes and interfaces have their own arguments and output here, based on the same graph, types and statistics
+//! Topics, nodes, interfaces and bags have their own arguments and output here, based on the same graph, types and statistics
 //! as the commands of `runnel`. Other groups are those commands themselves, restricted to ROS 2.
 
+#[cfg(feature = "bag")]
+mod bag;
 mod daemon;
 mod discovery;
 mod front;
@@ -48,6 +50,9 @@ enum Group {
     Run(run::Args),
     #[command(subcommand)]
     Daemon(daemon::Command),
+    #[cfg(feature = "bag")]
+    #[command(subcommand)]
+    Bag(bag::Command),
 }
 
 /// The parser of all arguments.
@@ -99,6 +104,8 @@ fn run_group(group: Group, cli: &CliContext) -> Result<(), Failure> {
         Group::Interface(command) => interface::run(&command, cli),
         Group::Run(args) => run::run(&args),
         Group::Daemon(command) => daemon::run(&command, cli),
+        #[cfg(feature = "bag")]
+        Group::Bag(command) => bag::run(command, cli),
     }
 }
 

@@ -9,10 +9,8 @@ use super::Failure;
 pub fn check(words: &[String]) -> Result<(), Failure> {
     let Some(group) = words.iter().find(|word| !word.starts_with('-')) else { return Ok(()) };
     let why = match group.as_str() {
-        "bag" => {
-            "Runnel has no bag commands; its library runnel-bag reads and writes bags. To keep messages as text, try: \
-             ros2 topic echo TOPIC > FILE"
-        }
+        #[cfg(not(feature = "bag"))]
+        "bag" => "this program was built without bags. Try: runnel built with the feature bag",
         "launch" => "Runnel has no launch files. Try: a script that starts each node",
         "pkg" => "Runnel knows packages only by their interfaces. Try: ros2 interface packages",
         "component" => "Runnel has no component containers. Try: a program that creates several nodes",
@@ -35,7 +33,7 @@ mod tests {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             check(&words).err().map(|failure| failure.to_string())
         };
-        for line in ["bag record -a", "launch a b.py", "pkg list", "multicast send"] {
+        for line in ["launch a b.py", "pkg list", "multicast send"] {
             let why = refused(line).expect("it is not here");
             assert!(
                 why.starts_with(&format!("ros2 {}: ", line.split(' ').next().unwrap_or_default())),

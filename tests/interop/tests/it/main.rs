@@ -2,6 +2,7 @@
 
 mod actions;
 mod backlog;
+mod bag_commands;
 mod bag_formats;
 mod bags;
 mod bench;

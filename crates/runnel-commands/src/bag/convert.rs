@@ -1,0 +1,62 @@
+//! `runnel bag convert`
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueHint;
+use runnel_bag::mcap::Profile;
+use runnel_bag::{Channel, Encoding};
+
+use super::inputs::{Inputs, Wanted};
+use super::new_bag::NewBag;
+use super::storage::Storage;
+use super::transfer::{completed, transfer};
+use crate::cli_context::CliContext;
+use crate::error::CliError;
+
+/// Write a bag in another format
+///
+/// Definitions that the bag lacks are added if they are known here: see --interfaces.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The bag
+    #[arg(value_name = "BAG", value_hint = ValueHint::AnyPath)]
+    pub input: PathBuf,
+
+    /// The new bag: .mcap, or .bag for rosbag
+    #[arg(value_name = "NEW", value_hint = ValueHint::AnyPath)]
+    pub output: PathBuf,
+
+    /// Write two MCAP files, NEW_ros1 and NEW_ros2, which every tool of its generation reads
+    #[arg(long)]
+    pub split_generations: bool,
+
+    #[command(flatten)]
+    pub new: NewBag,
+}
+
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let mut inputs = Inputs::open(std::slice::from_ref(&args.input))?;
+    let types = cli.types()?;
+    let is_split = args.split_generations;
+    let outputs = if is_split {
+        let outputs = split_paths(&args.output)?.into_iter().zip([Profile::Ros1, Profile::Ros2]);
+        let create = |(path, profile): (PathBuf, _)| args.new.create_with(&path, &inputs, profile);
+        outputs.map(create).collect::<Result<_, _>>()?
+    } else {
+        vec![args.new.create(&args.output, &inputs)?]
+    };
+    let output = |channel: &Channel| {
+        (usize::from(is_split && channel.encoding != Encoding::Ros1), completed(channel, &types))
+    };
+    transfer(&mut inputs, &Wanted::default(), outputs, output)?.print(cli)
+}
+
+/// The files of both generations.
+fn split_paths(output: &Path) -> Result<[PathBuf; 2], CliError> {
+    let base = if Storage::of(output).is_some() { output.with_extension("") } else { output.to_owned() };
+    if Storage::of(output) == Some(Storage::Rosbag) {
+        let what = "--split-generations writes MCAP, since rosbag 2.0 holds only ROS 1 messages";
+        return Err(CliError::Usage(what.to_owned()));
+    }
+    Ok(["ros1", "ros2"].map(|name| PathBuf::from(format!("{}_{name}.mcap", base.display()))))
+}

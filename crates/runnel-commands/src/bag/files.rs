@@ -1,0 +1,176 @@
+//! Files of bags.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use runnel_bag::mcap::{self, Profile};
+use runnel_bag::{BagReader, BagWriter, Compression, Error, rosbag};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::storage::Storage;
+use crate::error::CliError;
+
+/// What `rosbag record` appends to the name of a bag that is being written.
+const ACTIVE: &str = "active";
+
+/// The error of a bag, with its name.
+pub fn failed(path: &Path, error: &Error) -> CliError {
+    CliError::Failed(format!("{}: {error}", path.display()))
+}
+
+/// Opens a bag of any format.
+///
+/// # Errors
+/// When it cannot be opened, or is no bag.
+pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, CliError> {
+    // Its errors name the file.
+    runnel_bag::open(path).map_err(CliError::failed)
+}
+
+/// Format and compression of a bag that is written.
+pub type Format = (Storage, Compression);
+
+/// A file that is written, under another name until it is complete if its format has that custom.
+pub struct NewFile {
+    path: PathBuf,
+    active: PathBuf,
+}
+
+impl NewFile {
+    /// The file of this name, without another one until it is complete.
+    pub fn direct(path: PathBuf) -> Self {
+        Self { active: path.clone(), path }
+    }
+
+    /// The file of a recording of this name in this format.
+    pub fn of_recording(path: PathBuf, storage: Storage) -> Self {
+        let active = match storage {
+            Storage::Rosbag => PathBuf::from(format!("{}.{ACTIVE}", path.display())),
+            Storage::Mcap => path.clone(),
+        };
+        Self { path, active }
+    }
+
+    /// The name of the complete file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name until it is complete.
+    pub fn active(&self) -> &Path {
+        &self.active
+    }
+
+    /// Begins the bag.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be created.
+    pub fn create(&self, format: Format, profile: Profile) -> Result<Box<dyn BagWriter + Send>, CliError> {
+        for taken in [&self.path, &self.active] {
+            if fs::symlink_metadata(taken).is_ok() {
+                return Err(exists(taken));
+            }
+        }
+        writer(&self.active, format, profile).map_err(|error| match error {
+            Error::Io(error) if error.kind() == ErrorKind::AlreadyExists => exists(&self.active),
+            // It names the file.
+            error => CliError::failed(error),
+        })
+    }
+
+    /// Gives the complete file its name.
+    ///
+    /// # Errors
+    /// When another file has that name by now.
+    pub fn complete(&self) -> Result<(), CliError> {
+        if self.path == self.active {
+            return Ok(());
+        }
+        rename(&self.active, &self.path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => exists(&self.path),
+            _ => CliError::Failed(format!("{}: {error}", self.active.display())),
+        })
+    }
+}
+
+/// Renames a file, unless a file of the new name exists.
+///
+/// # Errors
+/// Those of the file system.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems do not have that flag.
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(ErrorKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+fn exists(path: &Path) -> CliError {
+    CliError::Failed(format!(
+        "{}: the file exists, and bags never replace a file. Try: another name, or remove it first",
+        path.display()
+    ))
+}
+
+/// Creates a file, which must not exist, and begins a bag in it.
+fn writer(
+    path: &Path,
+    (storage, compression): Format,
+    profile: Profile,
+) -> Result<Box<dyn BagWriter + Send>, Error> {
+    let disk = runnel_bag::files::create(path)?;
+    let is_compressed = compression != Compression::None;
+    Ok(match storage {
+        Storage::Mcap => {
+            let mut writer = mcap::Writer::on_disk(disk, profile)?;
+            writer.set_compression(compression)?;
+            if is_compressed {
+                // The callbacks of a recorder do not wait for the compression.
+                writer.set_compression_threads(1)?;
+            }
+            Box::new(writer)
+        }
+        Storage::Rosbag => {
+            let mut writer = rosbag::Writer::on_disk(disk)?;
+            writer.set_compression(compression)?;
+            if is_compressed {
+                writer.set_compression_threads(1)?;
+            }
+            Box::new(writer)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn existing_files_are_not_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.bag");
+        for taken in [path.clone(), folder.path().join("a.bag.active")] {
+            fs::write(&taken, "mine").expect("a file");
+            let error = NewFile::of_recording(path.clone(), Storage::Rosbag)
+                .create((Storage::Rosbag, Compression::None), Profile::Ros1)
+                .err()
+                .expect("it is taken");
+            assert!(error.to_string().contains("the file exists"), "{error}");
+            assert_eq!(fs::read(&taken).expect("a file"), b"mine");
+            fs::remove_file(&taken).expect("a file");
+        }
+        let file = NewFile::of_recording(path.clone(), Storage::Rosbag);
+        let mut bag = file.create((Storage::Rosbag, Compression::None), Profile::Ros1).expect("it is free");
+        assert!(!path.exists(), "it is not complete");
+        bag.finish().expect("it is written");
+        fs::write(&path, "mine").expect("a file");
+        assert!(file.complete().is_err());
+        assert_eq!(fs::read(&path).expect("a file"), b"mine");
+        fs::remove_file(&path).expect("a file");
+        file.complete().expect("it is free");
+        assert_eq!(open(&path).expect("a bag").summary().counts.len(), 0);
+    }
+}

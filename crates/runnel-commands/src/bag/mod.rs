@@ -1,0 +1,64 @@
+//! `runnel bag`: its commands, and what they are made of. `rosbag` and `ros2 bag` by their own names use it too.
+
+pub mod check;
+pub mod convert;
+mod cut;
+mod files;
+pub mod filter;
+pub mod info;
+pub mod inputs;
+mod keys;
+mod merge;
+pub mod new_bag;
+mod offered_qos;
+pub mod play;
+pub mod quantity;
+pub mod record;
+pub mod reindex;
+pub mod storage;
+mod time_range;
+mod transfer;
+#[cfg(test)]
+mod transfer_tests;
+
+use clap::Subcommand;
+
+use crate::cli_context::CliContext;
+use crate::error::CliError;
+
+const EXAMPLES: &str = "\
+Examples:
+  runnel bag record -a                     all topics of ROS 1 and ROS 2
+  runnel bag record /scan /tf -O run.bag   two topics, in the format of rosbag
+  runnel bag info run.mcap                 topics, types, times
+  runnel bag play run.mcap --clock         to the graphs they came from
+  runnel bag convert run.bag run.mcap      to another format";
+
+/// Record, inspect, play and convert bags (rosbag, ros2 bag)
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Command {
+    Record(Box<record::Args>),
+    Play(Box<play::Args>),
+    Info(info::Args),
+    Check(check::Args),
+    Reindex(reindex::Args),
+    Convert(convert::Args),
+    Filter(filter::Args),
+    Merge(merge::Args),
+    Cut(cut::Args),
+}
+
+pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
+    match command {
+        Command::Record(args) => record::run(*args, cli),
+        Command::Play(args) => play::run(*args, cli),
+        Command::Info(args) => info::run(&args, cli),
+        Command::Check(args) => check::run(&args, cli),
+        Command::Reindex(args) => reindex::run(&args, cli),
+        Command::Convert(args) => convert::run(&args, cli),
+        Command::Filter(args) => filter::run(&args, cli),
+        Command::Merge(args) => merge::run(&args, cli),
+        Command::Cut(args) => cut::run(&args, cli),
+    }
+}

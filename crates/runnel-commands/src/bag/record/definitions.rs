@@ -1,0 +1,151 @@
+//! Definitions of the recorded types: from the publisher, known here, or described by a node of the ROS 2 graph.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use runnel::core::schema::{Generation, Schema as TypeSchema};
+use runnel::{Context, Node};
+use runnel_bag::{Schema, SchemaLanguage};
+
+use crate::error::CliError;
+use crate::learned_types::TypeLearner;
+use crate::types::Types;
+
+/// A type as a publisher names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeKey {
+    /// The generation of the messages.
+    pub generation: Generation,
+    /// The name as that generation spells it.
+    pub name: String,
+    /// MD5 sum in ROS 1, type hash in ROS 2; empty or `*` if it is unknown.
+    pub sum: String,
+}
+
+/// The answer to a question for a type.
+#[derive(Debug)]
+pub struct Answer {
+    /// The type.
+    pub key: TypeKey,
+    /// Its definition, or why there is none.
+    pub definition: Result<Schema, String>,
+}
+
+/// Finds definitions on a thread of its own, since nodes may take seconds to answer.
+pub struct Definitions {
+    questions: Sender<(TypeKey, String)>,
+    answers: Receiver<Answer>,
+}
+
+impl Definitions {
+    /// Asks with clients of this node. `load` returns the types known here.
+    pub fn new(
+        context: &Context,
+        node: &Node,
+        load: impl Fn() -> Result<Types, CliError> + Send + 'static,
+    ) -> Self {
+        let (questions, asked) = mpsc::channel::<(TypeKey, String)>();
+        let (answered, answers) = mpsc::channel();
+        let (context, learner) = (context.clone(), TypeLearner::new(node));
+        thread::spawn(move || {
+            let mut types = None;
+            for (key, topic) in asked {
+                let definition = known(&mut types, &load, &key)
+                    .or_else(|unknown| learned(&context, &learner, &key, &topic, unknown));
+                if answered.send(Answer { key, definition }).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { questions, answers }
+    }
+
+    /// Asks for the type of a topic.
+    pub fn ask(&self, key: TypeKey, topic: String) {
+        // The thread ends only with the answers' receiver.
+        let _ = self.questions.send((key, topic));
+    }
+
+    /// The answers until now.
+    pub fn answers(&self) -> impl Iterator<Item = Answer> {
+        self.answers.try_iter()
+    }
+}
+
+/// The definition as a bag stores it.
+pub fn stored(schema: &TypeSchema) -> Schema {
+    let language = match schema.generation {
+        Generation::Ros1 => SchemaLanguage::Ros1Msg,
+        Generation::Ros2 => SchemaLanguage::Ros2Msg,
+    };
+    Schema { language, data: schema.full_text.clone().into_bytes() }
+}
+
+/// Whether a definition has the sum that a publisher announces, or none is announced.
+pub fn has_sum(schema: &TypeSchema, sum: &str) -> bool {
+    let known = match schema.generation {
+        Generation::Ros1 => Some(schema.md5.clone()),
+        Generation::Ros2 => schema.rihs01(),
+    };
+    matches!(sum, "" | "*") || known.as_deref() == Some(sum)
+}
+
+fn known(
+    types: &mut Option<Types>,
+    load: impl Fn() -> Result<Types, CliError>,
+    key: &TypeKey,
+) -> Result<Schema, String> {
+    let types = match types {
+        Some(types) => types,
+        none => none.insert(load().map_err(|error| error.to_string())?),
+    };
+    let schema = types.message_in(key.generation, &key.name).map_err(|error| error.to_string())?;
+    match has_sum(&schema, &key.sum) {
+        true => Ok(stored(&schema)),
+        false => Err(format!("the definition of {} known here is another one", key.name)),
+    }
+}
+
+fn learned(
+    context: &Context,
+    learner: &TypeLearner,
+    key: &TypeKey,
+    topic: &str,
+    unknown: String,
+) -> Result<Schema, String> {
+    if key.generation == Generation::Ros1 {
+        return Err(unknown);
+    }
+    let learned = learner.message_of_topic(context, topic, &key.name);
+    let schema = learned.map_err(|why| format!("{unknown}. It cannot be learned from the graph: {why}"))?;
+    match has_sum(&schema, &key.sum) {
+        true => Ok(stored(&schema)),
+        false => Err(format!("{unknown}. The graph describes another definition")),
+    }
+}
+
+/// The definitions that were found, and the types that are asked for.
+#[derive(Debug, Default)]
+pub struct KnownDefinitions(BTreeMap<TypeKey, Option<Schema>>);
+
+impl KnownDefinitions {
+    /// Remembers that a type is asked for. False if it was asked for before.
+    pub fn ask(&mut self, key: &TypeKey) -> bool {
+        if self.0.contains_key(key) {
+            return false;
+        }
+        self.0.insert(key.clone(), None);
+        true
+    }
+
+    /// Remembers a definition; an empty one if it cannot be found.
+    pub fn define(&mut self, key: TypeKey, definition: Schema) {
+        self.0.insert(key, Some(definition));
+    }
+
+    /// The definition of a type, if it is known.
+    pub fn get(&self, key: &TypeKey) -> Option<&Schema> {
+        self.0.get(key)?.as_ref()
+    }
+}

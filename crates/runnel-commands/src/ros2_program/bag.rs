@@ -1,0 +1,211 @@
+//! `ros2 bag`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use super::Failure;
+use crate::bag::storage::Storage;
+use crate::bag::{info, play, quantity, record, reindex};
+use crate::cli_context::CliContext;
+use crate::completion;
+use crate::value_parsers;
+
+/// Record, play and inspect bags
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Record(Box<RecordArgs>),
+    Play(Box<PlayArgs>),
+    Info(InfoArgs),
+    Reindex(InfoArgs),
+    /// List the formats that are written
+    List,
+}
+
+/// Record topics into a bag
+#[derive(Debug, clap::Args)]
+pub struct RecordArgs {
+    /// Topics to record
+    #[arg(add = completion::topics())]
+    topics: Vec<String>,
+
+    /// Topics to record
+    #[arg(long = "topics", value_name = "TOPIC", num_args = 1..)]
+    more_topics: Vec<String>,
+
+    /// Record all topics
+    #[arg(short, long, alias = "all-topics")]
+    all: bool,
+
+    /// Record topics that match this regular expression
+    #[arg(short = 'e', long, value_name = "REGEX", value_parser = quantity::regex)]
+    regex: Vec<regex_lite::Regex>,
+
+    /// Leave out topics that match this regular expression
+    #[arg(short = 'x', long, alias = "exclude", value_name = "REGEX", value_parser = quantity::regex)]
+    exclude_regex: Vec<regex_lite::Regex>,
+
+    /// Also record hidden topics
+    #[arg(long)]
+    include_hidden_topics: bool,
+
+    /// Do not record topics that appear later
+    #[arg(long)]
+    no_discovery: bool,
+
+    /// Name of the bag [default: the date]
+    #[arg(short, long, value_name = "NAME")]
+    output: Option<PathBuf>,
+
+    /// Format of the bag; only mcap is written
+    #[arg(short, long, value_name = "FORMAT")]
+    storage: Option<String>,
+
+    /// Begin another file at this many bytes
+    #[arg(short = 'b', long, value_name = "BYTES")]
+    max_bag_size: Option<u64>,
+
+    /// Begin another file after this time
+    #[arg(short = 'd', long, value_name = "SECONDS", value_parser = quantity::duration)]
+    max_bag_duration: Option<Duration>,
+
+    /// Wait for the space key before recording
+    #[arg(long)]
+    start_paused: bool,
+
+    /// Record with the times of /clock
+    #[arg(long)]
+    use_sim_time: bool,
+
+    #[command(flatten)]
+    unsupported: record::Unsupported,
+}
+
+/// Play bags
+#[derive(Debug, clap::Args)]
+pub struct PlayArgs {
+    /// The bag
+    bag: PathBuf,
+
+    /// More bags, played together
+    #[arg(short, long, value_name = "BAG", num_args = 1..)]
+    input: Vec<PathBuf>,
+
+    /// Play this many times as fast
+    #[arg(short, long, value_name = "FACTOR", value_parser = value_parsers::rate)]
+    rate: Option<f64>,
+
+    /// Play only these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1..)]
+    topics: Vec<String>,
+
+    /// Play only topics that match this regular expression
+    #[arg(short = 'e', long, value_name = "REGEX", value_parser = quantity::regex)]
+    regex: Vec<regex_lite::Regex>,
+
+    /// Leave out topics that match this regular expression
+    #[arg(short = 'x', long, alias = "exclude", value_name = "REGEX", value_parser = quantity::regex)]
+    exclude_regex: Vec<regex_lite::Regex>,
+
+    /// Play again and again
+    #[arg(short, long = "loop")]
+    loops: bool,
+
+    /// Rename topics
+    #[arg(short = 'm', long, value_name = "FROM:=TO", num_args = 1..)]
+    remap: Vec<String>,
+
+    /// Publish /clock at this rate
+    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "40", value_parser = value_parsers::rate)]
+    clock: Option<f64>,
+
+    /// Wait this long before playing
+    #[arg(short, long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
+    delay: Option<Duration>,
+
+    /// Play this many seconds of the bag
+    #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
+    playback_duration: Option<u64>,
+
+    /// Begin this many seconds after the start of the bag
+    #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
+    start_offset: Option<u64>,
+
+    /// Begin paused
+    #[arg(short = 'p', long)]
+    start_paused: bool,
+
+    #[command(flatten)]
+    unsupported: play::Unsupported,
+}
+
+/// Show or repair a bag
+#[derive(Debug, clap::Args)]
+pub struct InfoArgs {
+    /// The bag
+    bag: PathBuf,
+
+    /// Accepted; the format is recognized
+    #[arg(short, long, value_name = "FORMAT")]
+    storage: Option<String>,
+}
+
+pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
+    match command {
+        Command::Record(args) => Ok(record::run(args.of_runnel()?, cli)?),
+        Command::Play(args) => Ok(play::run(args.of_runnel(), cli)?),
+        Command::Info(args) => Ok(info::run(&info::Args { bags: vec![args.bag], yaml: false }, cli)?),
+        Command::Reindex(args) => {
+            let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
+            Ok(reindex::run(&args, cli)?)
+        }
+        Command::List => Ok(cli.output.line("mcap")?),
+    }
+}
+
+impl RecordArgs {
+    fn of_runnel(self) -> Result<record::Args, Failure> {
+        if let Some(other) = self.storage.as_deref().filter(|storage| *storage != "mcap") {
+            return Err(Failure::usage(format!("format {other} is not written. Try: --storage mcap")));
+        }
+        Ok(record::Args {
+            topics: [self.topics, self.more_topics].concat(),
+            all: self.all,
+            regex: self.regex,
+            exclude: self.exclude_regex,
+            include_hidden_topics: self.include_hidden_topics,
+            no_discovery: self.no_discovery,
+            output_name: self.output,
+            storage: Some(Storage::Mcap),
+            max_bag_size: self.max_bag_size,
+            // As in the original, 0 is no limit.
+            max_bag_duration: self.max_bag_duration.filter(|time| !time.is_zero()),
+            start_paused: self.start_paused,
+            use_sim_time: self.use_sim_time,
+            unsupported: self.unsupported,
+            ..record::Args::default()
+        })
+    }
+}
+
+impl PlayArgs {
+    fn of_runnel(self) -> play::Args {
+        play::Args {
+            bags: [vec![self.bag], self.input].concat(),
+            rate: self.rate,
+            loops: self.loops,
+            start: self.start_offset,
+            duration: self.playback_duration,
+            topics: self.topics,
+            regex: self.regex,
+            exclude: self.exclude_regex,
+            remappings: self.remap,
+            clock: self.clock,
+            pause: self.start_paused,
+            delay: self.delay,
+            unsupported: self.unsupported,
+            ..play::Args::default()
+        }
+    }
+}
