@@ -411,9 +411,8 @@ fn topic_info_shows_transport_and_message_count() {
     let mut echo = spawned(&["topic", "echo", "/t", "std_msgs/msg/String", "--ros2"]);
     let info = |echo: &mut Peer| {
         echo.wait_for_line(|line| line == "data: \"hello\"", deadline_in(STEP)).expect("it gets messages");
-        let (code, text, error) = ran(&["topic", "info", "-v", "/t", "--ros2"]);
-        assert_eq!((code, error.as_str()), (Some(0), ""), "{text}");
-        text
+        // Without text if the publisher does not answer in time.
+        ran(&["topic", "info", "-v", "/t", "--ros2"])
     };
     let count = |text: &str, word: &str| {
         let line = text.lines().find(|line| line.ends_with(&format!(" {word}, 0 dropped")));
@@ -421,15 +420,16 @@ fn topic_info_shows_transport_and_message_count() {
     };
     let begun = Instant::now();
     loop {
-        let text = info(&mut echo);
+        let (code, text, error) = info(&mut echo);
         let [published, received] = ["published", "received"].map(|word| count(&text, word));
         let in_memory = text
             .lines()
             .any(|line| line.starts_with("Link from /_runnel_pub_") && line.ends_with(": memory"));
-        if in_memory && published > Some(10) && received > Some(10) {
+        if (code, error.as_str()) == (Some(0), "") && in_memory && published > Some(10) && received > Some(10)
+        {
             break;
         }
-        assert!(begun.elapsed().as_secs() < STEP, "{text}");
+        assert!(begun.elapsed().as_secs() < STEP, "{code:?}: {text}{error}");
     }
 }
 
@@ -483,8 +483,16 @@ fn completion_offers_the_type_of_the_topic() {
         command.env("_CLAP_COMPLETE_COMP_TYPE", "9").env("_CLAP_IFS", " ");
         result(command.output().expect("it starts"))
     };
-    assert_eq!(offered("/flag"), (Some(0), "std_msgs/Bool".to_owned(), String::new()));
-    assert_eq!(offered("flag").1, "std_msgs/Bool");
+    // The shell waits only 300 ms, in which the master may not answer on a busy host.
+    let is_offered = |topic: &str| {
+        let expected = (Some(0), "std_msgs/Bool".to_owned(), String::new());
+        let deadline = deadline_in(STEP);
+        while offered(topic) != expected {
+            assert!(Instant::now() < deadline, "{topic}: {:?}", offered(topic));
+        }
+    };
+    is_offered("/flag");
+    is_offered("flag");
     let (_, others, _) = offered("/none");
     assert_eq!(others, "std_msgs/Bool std_msgs/Byte std_msgs/ByteMultiArray");
 }

@@ -11,8 +11,11 @@ use crate::value_parsers;
 /// Participants usually answer within this time.
 const MIN_DISCOVERY: Duration = Duration::from_millis(200);
 
-/// How long to wait for a first participant where nothing else was found: on a busy machine, they answer later.
-const FIRST_PARTICIPANT: Duration = Duration::from_secs(1);
+/// How long to wait for participants that answer later, as on a busy machine.
+const MAX_DISCOVERY: Duration = Duration::from_secs(1);
+
+/// Participants that were not the first may take this many times as long as the latest one until now.
+const SLOWEST: u32 = 4;
 
 /// How long to wait for participants that have announced themselves but not all their endpoints.
 const LATE_PARTICIPANTS: Duration = Duration::from_secs(2);
@@ -42,7 +45,7 @@ impl Discovery {
 
     /// How long it takes at most to find a first participant.
     pub fn maximum(&self) -> Duration {
-        self.wait.unwrap_or(FIRST_PARTICIPANT)
+        self.wait.unwrap_or(MAX_DISCOVERY)
     }
 
     /// Discovers as [`Discovery::discover`], but waits longer for a first participant, unless the user gave a time. For
@@ -78,7 +81,7 @@ impl Discovery {
     pub fn discover_within(&self, context: &Context, max_wait: Duration) -> Result<Ros2Graph, CliError> {
         let minimum = self.minimum();
         let start = Instant::now();
-        context.wait_for_ros2_graph(minimum, |_| false)?;
+        self.listen(context, start)?;
         if minimum.is_zero() {
             return Ok(Ros2Graph::default());
         }
@@ -87,6 +90,19 @@ impl Discovery {
         let mut graph = context.ros2_graph()?.unwrap_or_default();
         remove_own(&mut graph);
         Ok(graph)
+    }
+
+    /// Listens for the minimum, or until no more participants are expected. Where one answers late, others may be later.
+    fn listen(&self, context: &Context, start: Instant) -> Result<(), CliError> {
+        let (mut until, mut known) = (self.minimum(), 0);
+        let mut has_news = |graph: &Ros2Graph| {
+            let others = graph.participants.iter().filter(|one| !one.is_own).count();
+            std::mem::replace(&mut known, others) < others
+        };
+        while context.wait_for_ros2_graph(until.saturating_sub(start.elapsed()), &mut has_news)? {
+            until = until.max(self.maximum().min(SLOWEST * start.elapsed()));
+        }
+        Ok(())
     }
 }
 

@@ -71,12 +71,7 @@ impl GraphSnapshot {
     pub fn open(cli: &CliContext, filter: GraphFilter, discovery: &Discovery) -> Result<Self, CliError> {
         let available = filter.available_graphs(cli)?;
         let context = cli.query_context_in(available.graphs)?;
-        let (ros2, within) = match available.graphs {
-            Graphs::Ros1 => (None, Duration::ZERO),
-            Graphs::Ros2 => (Some(discovery.discover_first(cli, &context)?), discovery.maximum()),
-            Graphs::Both => (Some(discovery.discover(cli, &context)?), discovery.minimum()),
-        };
-        Ok(Self::of(cli, context, &available, (ros2, within)))
+        Self::discovered(cli, context, &available, discovery)
     }
 
     /// The same for a command that runs until Ctrl-C. It joins the ROS 1 graph when its master starts, unless the
@@ -94,20 +89,20 @@ impl GraphSnapshot {
             Some(_) => cli.running_context_without_master()?,
             None => cli.running_context_in(available.graphs)?,
         };
-        let ros2 = match available.graphs {
-            Graphs::Ros1 => None,
-            _ => Some(discovery.discover(cli, &context)?),
-        };
-        Ok(Self::of(cli, context, &available, (ros2, discovery.minimum())))
+        Self::discovered(cli, context, &available, discovery)
     }
 
-    /// With the ROS 2 graph that was discovered within a time.
-    fn of(
+    fn discovered(
         cli: &CliContext,
         context: Context,
         available: &AvailableGraphs,
-        (ros2, within): (Option<Ros2Graph>, Duration),
-    ) -> Self {
+        discovery: &Discovery,
+    ) -> Result<Self, CliError> {
+        let (ros2, within) = match available.graphs {
+            Graphs::Ros1 => (None, Duration::ZERO),
+            Graphs::Ros2 => (Some(discovery.discover_first(cli, &context)?), discovery.maximum()),
+            Graphs::Both => (Some(discovery.discover(cli, &context)?), discovery.minimum()),
+        };
         if let (Graphs::Ros2, Some(discovered)) = (available.graphs, &ros2) {
             let listener = not_found::Listener::of(&context, within);
             not_found::note_missing(cli, available.no_master_at.as_deref(), discovered, &listener);
@@ -115,7 +110,7 @@ impl GraphSnapshot {
         let is_empty = ros2.as_ref().is_some_and(|discovered| discovered.participants.is_empty());
         let nothing = available.no_master_at.is_some() && is_empty && !within.is_zero();
         let presence = if nothing { Presence::Nothing } else { Presence::Found };
-        Self { context, graphs: available.graphs, ros2, presence }
+        Ok(Self { context, graphs: available.graphs, ros2, presence })
     }
 
     /// The context of the graphs.

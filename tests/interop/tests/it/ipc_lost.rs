@@ -12,7 +12,7 @@ use runnel_testkit::process::{Peer, Signal, deadline_in};
 fn lost_ipc_connection_loses_no_message_and_reconnects() {
     let master = Master::start(Server::Runnel);
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
-    let mut exchange = Exchange::at_rate(&host, &host, 2000);
+    let mut exchange = Exchange::at_rate(&host, &host, 1000);
     exchange.expect_shared_memory();
     for end in 0..4 {
         let process = [&exchange.talker, &exchange.listener][end % 2].id();
@@ -61,7 +61,7 @@ fn killed_other_user_process_messages_are_received() {
 fn lost_ipc_connection_between_users_closes_after_draining() {
     let master = Master::start(Server::Runnel);
     let Some([near, far]) = of_two_users(&master) else { return };
-    let mut exchange = Exchange::at_rate(&near, &far, 2000);
+    let mut exchange = Exchange::at_rate(&near, &far, 1000);
     exchange.expect_shared_memory();
     let mut shortest = Duration::MAX;
     for end in 0..4 {

@@ -2,7 +2,7 @@
 
 use interop::ros2::{Distro, Ros2Graph};
 use interop::{Master, Printed, Server, TIMEOUT, built, checkout, ready};
-use runnel_testkit::process::{Peer, Signal, deadline_in};
+use runnel_testkit::process::{Peer, PeerErrorKind, Signal, deadline_in};
 
 const ACTION: &str = "/fibonacci";
 const TYPE: &str = "test_msgs/action/Fibonacci";
@@ -104,11 +104,11 @@ fn feedback_and_status_are_echoed() {
     let folder = folder();
     let mut echo = graph.running(&["action", "echo", ACTION, "--wait", "3", "--interfaces", &folder]);
     // The echo has matched the server when the first status comes.
-    while echo.wait_for_line(|line| line == "interface: STATUS_TOPIC", deadline_in(1)).is_err() {
-        assert_eq!(send(&graph, 1, &[]).code, Some(0));
-    }
-    while echo.wait_for_line(|line| line == "interface: FEEDBACK_TOPIC", deadline_in(2)).is_err() {
-        assert_eq!(send(&graph, 1, &[]).code, Some(0), "{}", echo.output());
+    for (line, seconds) in [("interface: STATUS_TOPIC", 1), ("interface: FEEDBACK_TOPIC", 2)] {
+        while let Err(error) = echo.wait_for_line(|printed| printed == line, deadline_in(seconds)) {
+            assert!(matches!(error.kind(), PeerErrorKind::TooLate(_)), "{error}");
+            assert_eq!(send(&graph, 1, &[]).code, Some(0), "{}", echo.output());
+        }
     }
     echo.wait_for_line(|line| line == "  - 1", deadline_in(TIMEOUT)).unwrap();
     let wrong = graph.ran(&["action", "echo", ACTION, "-i", "GOAL"]);

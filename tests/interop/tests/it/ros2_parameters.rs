@@ -162,7 +162,7 @@ fn commands_use_parameters_of_rclpy_node() {
     assert_eq!(typed, "  limits.low (type: integer)\n");
     assert_eq!(success(&["get", "/arm", "rate"]), "Double value is: 10.0\n");
     assert_eq!(success(&["get", "/arm", "rate", "--hide-type"]), "10.0\n");
-    assert_eq!(success(&["get", "/arm/limits/low"]), "Integer value is: 2\n");
+    assert_eq!(success(&["get", "/arm/limits/low", "--wait", "2"]), "Integer value is: 2\n");
     assert_eq!(success(&["set", "/arm", "rate", "20"]), "Set parameter successful\n");
     assert_eq!(success(&["get", "arm", "rate"]), "Double value is: 20.0\n");
     let (code, _, error) = run(&graph, &["set", "/arm", "limits.low", "3"]);

@@ -10,7 +10,7 @@ const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 fn check_clock(server: Server, command: &str) {
     let master = Master::start(server);
     let graph = master.graph();
-    outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
+    graph.rosparam_set("/use_sim_time", "true");
     let start = |origin| graph.node(origin, "clocked", &format!("{origin}_clocked"), &[]);
     let mut clocked: Vec<Peer> = ORIGINS.into_iter().map(start).collect();
     for secs in [4711, 4712] {

@@ -197,7 +197,7 @@ fn many_small_messages_arrive_in_order() {
         // More than there are message numbers.
         let listening = [topic.as_str(), "--udp", "--count", "600"];
         let listener = ready(master.graph().listener(listener, &listening));
-        let talking = [topic.as_str(), "--count", "600", "--rate", "400"];
+        let talking = [topic.as_str(), "--count", "600", "--rate", "100"];
         let mut talker = master.graph().talker(talker, &talking);
         check_all_received(&mut talker, &mut [listener], 600);
     }

@@ -90,6 +90,9 @@ impl UsageSample {
                 |name| field(&status, name).and_then(|count| count.parse::<u64>().ok()).unwrap_or_default();
             let switches = count("voluntary_ctxt_switches") + count("nonvoluntary_ctxt_switches");
             let cpu = fs::read_to_string(thread.path().join("schedstat")).ok();
+            if cpu.is_none() && !thread.path().exists() {
+                continue;
+            }
             let spent = Spent { cpu: cpu.as_deref().and_then(on_cpu), switches };
             threads.insert(thread.file_name().to_string_lossy().into_owned(), spent);
         }

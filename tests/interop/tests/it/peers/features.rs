@@ -216,7 +216,7 @@ fn levels(graph: &Ros1Graph, (from, to): Direction) {
 }
 
 fn clock(graph: &Ros1Graph, (from, to): Direction) {
-    outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
+    graph.rosparam_set("/use_sim_time", "true");
     let mut clocked = graph.node(to, "clocked", "clocked", &[]);
     let publish = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
     let _publisher: Peer = match from {
@@ -227,7 +227,7 @@ fn clock(graph: &Ros1Graph, (from, to): Direction) {
 }
 
 fn statistics(graph: &Ros1Graph, (from, to): Direction) {
-    outcome(graph.tool("rosparam", &["set", "/enable_statistics", "true"])).success();
+    graph.rosparam_set("/enable_statistics", "true");
     let _listener = ready(graph.listener(to, &["/topic"]));
     let _talker = graph.talker(from, &["/topic", "--rate", "100", "--count", "0"]);
     let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
