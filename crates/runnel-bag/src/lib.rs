@@ -15,6 +15,7 @@ pub mod disk;
 mod error;
 #[cfg(feature = "files")]
 pub mod files;
+mod limits;
 pub mod mcap;
 #[cfg(feature = "files")]
 mod open;

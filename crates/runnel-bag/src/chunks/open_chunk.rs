@@ -14,18 +14,20 @@ pub(super) struct OpenChunk {
     pub(super) compression: Compression,
     /// Length of the data so far, in bytes.
     pub(super) len: u64,
+    pub(super) messages: usize,
     pub(super) index: ChunkIndex,
 }
 
 impl OpenChunk {
     pub(super) fn new(position: Option<u64>, compression: Compression) -> Self {
-        Self { position, compression, len: 0, index: ChunkIndex::default() }
+        Self { position, compression, len: 0, messages: 0, index: ChunkIndex::default() }
     }
 
     pub(super) fn add(&mut self, record: &Record<'_>) {
         let NewMessage { channel, log_time, .. } = *record.message;
         self.index.add(channel, log_time, self.len + record.offset);
         self.len += record.len();
+        self.messages += 1;
     }
 }
 

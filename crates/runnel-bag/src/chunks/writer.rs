@@ -4,6 +4,7 @@ use std::io;
 use std::mem;
 
 use crate::disk::{BlockWriter, Disk};
+use crate::limits::{MOST_MESSAGES, longest_decompressed};
 use crate::{Compressed, Compression, Compressor, Error, NewMessage};
 
 use super::open_chunk::{OpenChunk, Record};
@@ -105,7 +106,10 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
             _ => self.write_to_memory(&record)?,
         }
         self.head = head;
-        let is_full = self.open.as_ref().is_some_and(|chunk| chunk.len >= self.chunk_len);
+        let is_full = self
+            .open
+            .as_ref()
+            .is_some_and(|chunk| chunk.len >= self.chunk_len || chunk.messages == MOST_MESSAGES);
         if is_full { self.close_chunk() } else { Ok(()) }
     }
 
@@ -117,7 +121,9 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
 
     /// Ends the chunk.
     fn close_chunk(&mut self) -> Result<(), Error> {
-        let Some(OpenChunk { position, compression, len, index }) = self.open.take() else { return Ok(()) };
+        let Some(OpenChunk { position, compression, len, index, .. }) = self.open.take() else {
+            return Ok(());
+        };
         let mut data =
             ChunkData { compression, time_range: index.time_range(), len, stored: len, checksum: 0 };
         let Some(position) = position else {
@@ -209,16 +215,20 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         Ok(())
     }
 
+    /// Data that a reader would refuse to decompress are written as they are.
     fn write_compressed(&mut self, chunk: Compressed<(ChunkData, ChunkIndex)>) -> Result<(), Error> {
         let Compressed { context: (mut data, index), data: compressed, mut memory } = chunk;
+        let is_readable = data.len <= longest_decompressed(compressed.len() as u64);
+        let stored = if is_readable { &compressed } else { &memory };
+        data.stored = stored.len() as u64;
+        data.compression = if is_readable { data.compression } else { Compression::None };
+        let position = self.out.position();
+        self.out.append(&F::chunk_head(&data))?;
+        self.out.append(stored)?;
         if self.memory.capacity() == 0 {
             memory.clear();
             self.memory = memory;
         }
-        data.stored = compressed.len() as u64;
-        let position = self.out.position();
-        self.out.append(&F::chunk_head(&data))?;
-        self.out.append(&compressed)?;
         self.finish_chunk(position, data, index)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::merge::{FileMessages, Merge};
 use super::metadata::{BagMetadata, CompressionMode, TopicInfo};
+use crate::bag::SelectedChannels;
 use crate::compression::decompress_message;
 use crate::{
     BagReader, Bytes, Channel, ChannelId, ChunkTotals, Encoding, Error, Format, Message, Metadata, Selection,
@@ -107,10 +108,12 @@ fn messages_of_file<'a>(
     ids: &'a [ChannelId],
     selection: &Selection,
 ) -> FileMessages<'a> {
-    let selected = |channels: &Vec<ChannelId>| {
-        (0..ids.len()).filter(|id| channels.contains(&ids[*id])).map(|id| ChannelId(id as u32)).collect()
-    };
-    let selection = Selection { channels: selection.channels.as_ref().map(selected), ..selection.clone() };
+    let selected = SelectedChannels::of(selection);
+    let channels = selection
+        .channels
+        .is_some()
+        .then(|| (0..ids.len()).filter(|id| selected.has(ids[*id])).map(|id| ChannelId(id as u32)).collect());
+    let selection = Selection { channels, ..selection.clone() };
     let BagFile { path, reader } = file;
     Box::new(reader.messages(&selection).map(|message| {
         let message = message.map_err(|error| error.in_file(path))?;

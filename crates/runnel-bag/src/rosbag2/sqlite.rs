@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
+use crate::bag::SelectedChannels;
 use crate::{
     BagReader, Bytes, Channel, ChannelId, Encoding, Error, Format, Message, Schema, SchemaLanguage,
     Selection, Summary,
@@ -69,7 +70,8 @@ impl BagReader for Reader {
         Box::new(Messages {
             connection: &mut self.connection,
             ids: &self.ids,
-            selection: selection.clone(),
+            channels: SelectedChannels::of(selection),
+            end: selection.end,
             page: VecDeque::new(),
             after: (start, i64::MIN),
             is_at_end: false,
@@ -88,7 +90,8 @@ struct Messages<'a> {
     /// Exclusive, as it is not shared between threads.
     connection: &'a mut Connection,
     ids: &'a BTreeMap<i64, ChannelId>,
-    selection: Selection,
+    channels: SelectedChannels,
+    end: Option<u64>,
     page: VecDeque<Place>,
     /// Time and id of the last message of the page.
     after: (i64, i64),
@@ -98,7 +101,7 @@ struct Messages<'a> {
 impl Messages<'_> {
     fn load_page(&mut self) -> Result<(), Error> {
         let (time, id) = self.after;
-        let end = self.selection.end.map_or(i64::MAX, |end| i64::try_from(end).unwrap_or(i64::MAX));
+        let end = self.end.map_or(i64::MAX, |end| i64::try_from(end).unwrap_or(i64::MAX));
         let mut statement = self.connection.prepare_cached(
             "SELECT timestamp, id, topic_id FROM messages
              WHERE timestamp >= ?1 AND timestamp <= ?3 AND NOT (timestamp = ?1 AND id <= ?2)
@@ -118,7 +121,7 @@ impl Messages<'_> {
     fn load(&self, place: &Place) -> Result<Option<Message>, Error> {
         let undefined = || Error::Database(format!("message {}: topic {} is unknown", place.id, place.topic));
         let channel = *self.ids.get(&place.topic).ok_or_else(undefined)?;
-        if !self.selection.has_channel(channel) {
+        if !self.channels.has(channel) {
             return Ok(None);
         }
         let mut statement = self.connection.prepare_cached("SELECT data FROM messages WHERE id = ?1")?;
