@@ -195,7 +195,7 @@ impl ChunkTotals {
             totals.len() - 1
         });
         let (_, total) = &mut totals[place];
-        total.count += added.count;
+        total.count = total.count.saturating_add(added.count);
         total.stored = total.stored.saturating_add(added.stored);
         total.decompressed = total.decompressed.saturating_add(added.decompressed);
     }

@@ -122,7 +122,10 @@ fn messages_of_file<'a>(
 }
 
 fn decompressed(message: Message) -> Result<Message, Error> {
-    let data = Arc::new(decompress_message(&message.data)?);
+    let log_time = message.log_time;
+    let data = decompress_message(&message.data)
+        .map_err(|source| Error::MessageDecompression { log_time, source })?;
+    let data = Arc::new(data);
     let data = Bytes::part(&data, 0..data.len());
     Ok(Message { data, ..message })
 }
@@ -164,7 +167,8 @@ fn summary(files: &[BagFile], ids: &[Vec<ChannelId>], channels: usize) -> Summar
     let mut chunks = Vec::new();
     for (summary, ids) in summaries().zip(ids) {
         for (id, count) in ids.iter().zip(&summary.counts) {
-            counts[id.index()] += count;
+            let total: &mut u64 = &mut counts[id.index()];
+            *total = total.saturating_add(*count);
         }
         for (compression, totals) in &summary.chunks {
             ChunkTotals::add_all(&mut chunks, *compression, *totals);

@@ -173,6 +173,6 @@ fn chunk_much_longer_than_its_compressed_data_is_refused() {
 fn repeated_definitions_of_a_chunk_are_kept_once() {
     let channel = Content::default().u16(7).u16(0).text("/a").text("json").blob(b"").into_record(op::CHANNEL);
     let other = Content::default().u16(8).u16(0).text("/b").text("json").blob(b"").into_record(op::CHANNEL);
-    let contents = chunk::Contents::parse([&channel[..], &channel, &other, &channel].concat());
+    let contents = chunk::Contents::parse([&channel[..], &channel, &other, &channel, &channel].concat());
     assert_eq!(contents.definitions.len(), 2);
 }
