@@ -168,7 +168,7 @@ fn invalid_additions_are_refused() {
 #[test]
 fn profiles_keys_have_values_of_the_registry() {
     let record = |channel: &Channel| {
-        let record = super::channel::record(channel, 1, 0);
+        let record = channel::record(channel, 1, 0);
         let mut fields = records::Fields::new(&record[9..]);
         let _ = (fields.u16(), fields.u16(), fields.text(), fields.text());
         fields.texts().unwrap()
@@ -185,7 +185,7 @@ fn latching_of_any_recorder_and_empty_list_of_qos_are_read() {
         let metadata = [("latching", latching), ("offered_qos_profiles", "[]")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()));
         let content = Content::default().u16(1).u16(0).text("/a").text("cdr").texts(&metadata.into());
-        let record = super::channel::ChannelRecord::parse(content.as_bytes()).unwrap();
+        let record = channel::ChannelRecord::parse(content.as_bytes()).unwrap();
         let channel = record.into_channel(None);
         assert_eq!((channel.latching, channel.offered_qos), (expected, None), "{latching}");
     }
